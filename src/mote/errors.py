@@ -1,0 +1,51 @@
+"""Errors that a user is meant to read: what happened, where, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class MoteError(Exception):
+    """Any failure that is the input's or the machine's, not a bug: printed without a traceback.
+
+    `where` is a file, a layer or an option; `remedy` says what the user can do next.
+    """
+
+    def __init__(self, reason: str, *, where: str = "", remedy: str = "") -> None:
+        self.reason = reason
+        self.where = where
+        self.remedy = remedy
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.reason}" if self.where else self.reason
+        return f"{head}\n  help: {self.remedy}" if self.remedy else head
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """One layer that Mote cannot compile, and why."""
+
+    index: int
+    name: str
+    op: str
+    reason: str
+
+
+class UnsupportedError(MoteError):
+    """Every unsupported layer of a model, in one message."""
+
+    def __init__(self, layers: list[Unsupported], *, where: str) -> None:
+        self.layers = layers
+        lines = [f"{len(layers)} layer(s) cannot be compiled:"]
+        lines += [f"  layer {x.index} {x.op} '{x.name}': {x.reason}" for x in layers]
+        super().__init__(
+            "\n".join(lines),
+            where=where,
+            remedy="replace or remove these layers before conversion (docs/operators.md lists what is supported), "
+            "or convert the model to int8 or float32",
+        )
+
+
+class BudgetError(MoteError):
+    """The model does not fit the target or a budget that the user named."""

@@ -1,0 +1,261 @@
+"""`.tflite` -> Graph. Operators are parsed by their own file in `mote.ops`; this one reads the container.
+
+Numbers below are field ids and enum values of the public TFLite schema (version 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.frontends.flatbuffer import Buffer, MalformedError, Table, Vector
+from mote.graph import Graph, Op, Quantization, Tensor
+from mote.graph.tensor import DTYPES, Array
+
+TYPES = {0: "float32", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16", 9: "int8"}
+OTHER_TYPES = {1: "float16", 5: "string", 8: "complex64", 10: "float64", 11: "complex128", 12: "uint64",
+               15: "uint32", 16: "uint16", 17: "int4"}  # fmt: skip
+
+OPERATORS = {
+    name: code
+    for code, name in enumerate(
+        "ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE "
+        "EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D "
+        "LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1 RELU6 "
+        "RESHAPE RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH SVDF TANH CONCAT_EMBEDDINGS SKIP_GRAM CALL CUSTOM "
+        "EMBEDDING_LOOKUP_SPARSE PAD UNIDIRECTIONAL_SEQUENCE_RNN GATHER BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND "
+        "TRANSPOSE MEAN SUB DIV SQUEEZE UNIDIRECTIONAL_SEQUENCE_LSTM STRIDED_SLICE BIDIRECTIONAL_SEQUENCE_RNN "
+        "EXP TOPK_V2 SPLIT LOG_SOFTMAX DELEGATE BIDIRECTIONAL_SEQUENCE_LSTM CAST PRELU MAXIMUM ARG_MAX MINIMUM "
+        "LESS NEG PADV2 GREATER GREATER_EQUAL LESS_EQUAL SELECT SLICE SIN TRANSPOSE_CONV SPARSE_TO_DENSE TILE "
+        "EXPAND_DIMS EQUAL NOT_EQUAL LOG SUM SQRT RSQRT SHAPE POW ARG_MIN FAKE_QUANT REDUCE_PROD REDUCE_MAX "
+        "PACK LOGICAL_OR ONE_HOT LOGICAL_AND LOGICAL_NOT UNPACK REDUCE_MIN FLOOR_DIV REDUCE_ANY SQUARE "
+        "ZEROS_LIKE FILL FLOOR_MOD RANGE RESIZE_NEAREST_NEIGHBOR LEAKY_RELU SQUARED_DIFFERENCE MIRROR_PAD ABS "
+        "SPLIT_V UNIQUE CEIL REVERSE_V2 ADD_N GATHER_ND COS WHERE RANK ELU REVERSE_SEQUENCE MATRIX_DIAG "
+        "QUANTIZE MATRIX_SET_DIAG ROUND HARD_SWISH IF WHILE NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 "
+        "SCATTER_ND SELECT_V2 DENSIFY SEGMENT_SUM BATCH_MATMUL PLACEHOLDER_FOR_GREATER_OP_CODES CUMSUM "
+        "CALL_ONCE BROADCAST_TO RFFT2D CONV_3D IMAG REAL COMPLEX_ABS HASHTABLE HASHTABLE_FIND "
+        "HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL CONV_3D_TRANSPOSE VAR_HANDLE READ_VARIABLE "
+        "ASSIGN_VARIABLE BROADCAST_ARGS RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU "
+        "DYNAMIC_UPDATE_SLICE RELU_0_TO_1 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM "
+        "ATAN2 UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR RIGHT_SHIFT".split()
+    )
+}
+NAMES = {code: name for name, code in OPERATORS.items()}
+ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6", 4: "TANH", 5: "SIGN_BIT"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator of the file, as its parser in `mote.ops` sees it."""
+
+    code: str
+    index: int
+    options: Table | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    tensors: dict[int, Tensor]
+
+    def integer(self, field: int, default: int = 0, fmt: str = "i") -> int:
+        return default if self.options is None else self.options.integer(field, fmt, default)
+
+    def real(self, field: int, default: float = 0.0) -> float:
+        return default if self.options is None else float(self.options.scalar(field, "f", default))
+
+    def flag(self, field: int) -> bool:
+        return self.options is not None and self.options.flag(field)
+
+    def integers(self, field: int) -> list[int]:
+        return [] if self.options is None else self.options.integers(field)
+
+    def activation(self, field: int) -> str:
+        """The fused activation; one that Mote does not know makes the layer unsupported."""
+        code = self.integer(field, fmt="b")
+        name = ACTIVATIONS.get(code, f"#{code}")
+        if name not in ("NONE", "RELU", "RELU_N1_TO_1", "RELU6"):
+            raise UnsupportedNodeError(f"fused activation {name} is not supported")
+        return name
+
+    def padding(self, field: int) -> str:
+        code = self.integer(field, fmt="b")
+        if code not in (0, 1):
+            raise UnsupportedNodeError(f"padding #{code} is not supported")
+        return "VALID" if code else "SAME"
+
+    def arity(self, inputs: range, outputs: int = 1) -> None:
+        if len(self.inputs) not in inputs or len(self.outputs) != outputs:
+            raise UnsupportedNodeError(
+                f"has {len(self.inputs)} inputs and {len(self.outputs)} outputs, which its operator does not take"
+            )
+
+    def constant(self, position: int, what: str) -> Array:
+        """The value of an input that Mote needs at compile time (an axis, a shape, paddings)."""
+        i = self.inputs[position] if position < len(self.inputs) else -1
+        data = self.tensors[i].data if i >= 0 else None
+        if data is None:
+            raise UnsupportedNodeError(f"{what} must be a constant")
+        return data
+
+    def same(self) -> dict[str, object]:
+        """The fields that every Op takes over from the node."""
+        name = self.tensors[self.outputs[0]].name if self.outputs else ""
+        return {"inputs": self.inputs, "outputs": self.outputs, "name": name, "index": self.index}
+
+
+class UnsupportedNodeError(Exception):
+    """Raised by an operator's parser; collected, so that one message lists every unsupported layer."""
+
+
+Parser = Callable[[Node], Op | list[Op]]
+PARSERS: dict[str, Parser] = {}
+
+
+def parses(*codes: str) -> Callable[[Parser], Parser]:
+    """Register the parser of one or more TFLite operators."""
+
+    def register(parser: Parser) -> Parser:
+        for code in codes:
+            assert code in OPERATORS and code not in PARSERS, code
+            PARSERS[code] = parser
+        return parser
+
+    return register
+
+
+def load(path: Path) -> Graph:
+    """Read a `.tflite` file. Every problem with the file is a MoteError that names it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise MoteError(f"cannot read the file ({error.strerror})", where=str(path)) from None
+    return parse(data, str(path))
+
+
+def parse(data: bytes, where: str) -> Graph:
+    try:
+        return _graph(data, where)
+    except MoteError as error:
+        error.where = error.where or where
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
+        raise MoteError(
+            f"the model is inconsistent ({type(error).__name__}: {error})",
+            where=where,
+            remedy="export the model again; if LiteRT runs it, please report this as a bug",
+        ) from error
+
+
+def _graph(data: bytes, where: str) -> Graph:
+    import mote.ops  # registers the parsers
+
+    assert mote.ops.__name__
+    if len(data) < 8 or data[4:8] != b"TFL3":
+        raise MalformedError("no TFL3 identifier")
+    model = Buffer(data).root()
+    subgraphs = model.tables(2)
+    if len(subgraphs) != 1:
+        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one", where=where)
+    subgraph = subgraphs[0]
+    codes = [_operator_code(t) for t in model.tables(1)]
+    tensors = _tensors(subgraph, [b.vector(0) for b in model.tables(4)])
+    ops, problems = _operators(subgraph, codes, tensors)
+    if problems:
+        raise UnsupportedError(problems, where=where)
+    inputs, outputs = (tuple(_index(tensors, i) for i in subgraph.integers(f)) for f in (1, 2))
+    if not outputs:
+        raise MoteError("the model has no outputs", where=where)
+    graph = Graph(Path(where).stem, tensors, (), inputs, outputs).with_ops(ops)
+    graph.verify()
+    problems = [
+        Unsupported(op.index, op.name, op.kind, reason) for op in graph.ops if (reason := op.unsupported(graph))
+    ]
+    if problems:
+        raise UnsupportedError(problems, where=where)
+    return graph
+
+
+def _operator_code(table: Table) -> str:
+    code = max(table.integer(0, "b"), table.integer(3, "i"))
+    name = NAMES.get(code, f"operator #{code}")
+    return f"CUSTOM({table.string(1)})" if name == "CUSTOM" else name
+
+
+def _tensors(subgraph: Table, buffers: list[Vector | None]) -> dict[int, Tensor]:
+    return {i: _tensor(i, table, buffers) for i, table in enumerate(subgraph.tables(0))}
+
+
+def _tensor(i: int, table: Table, buffers: list[Vector | None]) -> Tensor:
+    code = table.integer(1, "b")
+    dtype = TYPES.get(code) or OTHER_TYPES.get(code, f"type #{code}")
+    shape = tuple(table.integers(0))
+    if any(d <= 0 for d in shape) or prod(shape) > 1 << 31:
+        raise MalformedError(f"tensor {i} has the shape {shape}")
+    number = table.integer(2, "I")
+    if number >= len(buffers):
+        raise MalformedError(f"tensor {i} names buffer {number} of {len(buffers)}")
+    vector = buffers[number]
+    data = None
+    if number and vector is not None and vector.length and dtype in DTYPES:
+        raw = vector.array("uint8").tobytes()
+        kind = DTYPES[dtype]
+        if len(raw) != prod(shape) * kind.itemsize:
+            raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {prod(shape) * kind.itemsize}")
+        data = np.frombuffer(raw, kind).reshape(shape)
+    name = table.string(3) or f"tensor_{i}"
+    return Tensor(i, name, shape, dtype, _quantization(i, table.table(4), shape), data)
+
+
+def _quantization(i: int, table: Table | None, shape: tuple[int, ...]) -> Quantization | None:
+    scales = table.vector(2) if table else None
+    if table is None or scales is None or scales.length == 0:
+        return None
+    scale = scales.array("float32").astype(np.float32)
+    zeros = table.vector(3)
+    zero_point = zeros.array("int64").astype(np.int64) if zeros and zeros.length else np.zeros(scale.size, np.int64)
+    axis = table.integer(6)
+    if zero_point.size not in (1, scale.size) or not np.all(np.isfinite(scale)) or np.any(scale < 0):
+        raise MalformedError(f"tensor {i} has invalid quantization parameters")
+    if scale.size > 1 and not (0 <= axis < len(shape) and shape[axis] == scale.size):
+        raise MalformedError(f"tensor {i} has {scale.size} scales on axis {axis} of shape {shape}")
+    return Quantization(scale, np.broadcast_to(zero_point, scale.shape), axis)
+
+
+def _index(tensors: dict[int, Tensor], i: int) -> int:
+    if i not in tensors:
+        raise MalformedError(f"an operator or the graph names tensor {i} of {len(tensors)}")
+    return i
+
+
+def _operators(
+    subgraph: Table, codes: list[str], tensors: dict[int, Tensor]
+) -> tuple[list[Op], list[Unsupported]]:
+    ops: list[Op] = []
+    problems: list[Unsupported] = []
+    for index, table in enumerate(subgraph.tables(3)):
+        number = table.integer(0, "I")
+        if number >= len(codes):
+            raise MalformedError(f"layer {index} names operator code {number} of {len(codes)}")
+        inputs = tuple(-1 if i == -1 else _index(tensors, i) for i in table.integers(1))
+        outputs = tuple(_index(tensors, i) for i in table.integers(2))
+        node = Node(codes[number], index, table.table(4), inputs, outputs, tensors)
+        try:
+            ops += _parse_node(node)
+        except UnsupportedNodeError as reason:
+            name = tensors[outputs[0]].name if outputs else ""
+            problems.append(Unsupported(index, name, node.code, str(reason)))
+    return ops, problems
+
+
+def _parse_node(node: Node) -> list[Op]:
+    parser = PARSERS.get(node.code)
+    if parser is None:
+        raise UnsupportedNodeError("Mote has no such operator yet")
+    for i in (*node.inputs, *node.outputs):
+        if i >= 0 and node.tensors[i].dtype not in DTYPES:
+            raise UnsupportedNodeError(f"tensor '{node.tensors[i].name}' has type {node.tensors[i].dtype}")
+    parsed = parser(node)
+    return parsed if isinstance(parsed, list) else [parsed]

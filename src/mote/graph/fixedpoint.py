@@ -1,0 +1,65 @@
+"""The integer arithmetic of quantized inference, as LiteRT's reference kernels do it.
+
+Every int8 kernel scales an int32 sum by a real number in (0, 1) or a little above, held as a 31-bit
+mantissa and a power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all
+of LiteRT does; `rescale_once` rounds once, as LiteRT's FULLY_CONNECTED does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31)."""
+    if real == 0.0:
+        return 0, 0
+    fraction, shift = math.frexp(real)
+    mantissa = math.floor(abs(fraction) * (1 << 31) + 0.5)
+    mantissa = mantissa if fraction > 0 else -mantissa
+    if abs(mantissa) == 1 << 31:
+        mantissa //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:
+        return (1 << 31) - 1, 30
+    return mantissa, shift
+
+
+def saturating_rounding_doubling_high_mul(a: Ints, b: Ints | int) -> Ints:
+    """floor((a * b + 2^30) / 2^31): the high half of the doubled product, rounded."""
+    return (np.asarray(a, np.int64) * np.asarray(b, np.int64) + (1 << 30)) >> 31
+
+
+def rounding_shift_right(x: Ints, bits: Ints | int) -> Ints:
+    """x / 2^bits, halves away from zero."""
+    x = np.asarray(x, np.int64)
+    bits = np.asarray(bits, np.int64)
+    nudge = np.where(bits > 0, (1 << bits) >> 1, 0) - np.where((bits > 0) & (x < 0), 1, 0)
+    return (x + nudge) >> bits
+
+
+def wrap32(x: Ints) -> Ints:
+    """x as a 32-bit register holds it."""
+    return np.asarray(x, np.int64).astype(np.int32).astype(np.int64)
+
+
+def rescale(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
+    """x * mantissa / 2^31 * 2^shift, rounded twice."""
+    shift = np.asarray(shift, np.int64)
+    left = np.maximum(shift, 0)
+    high = saturating_rounding_doubling_high_mul(wrap32(np.asarray(x, np.int64) << left), mantissa)
+    return rounding_shift_right(high, np.maximum(-shift, 0))
+
+
+def rescale_once(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
+    """x * mantissa / 2^31 * 2^shift, rounded once (halves up)."""
+    total = 31 - np.asarray(shift, np.int64)
+    product = np.asarray(x, np.int64) * np.asarray(mantissa, np.int64)
+    return (product + (np.int64(1) << (total - 1))) >> total

@@ -1,0 +1,98 @@
+"""The base of every operator. What is true of one operator lives in one file of `mote.ops`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from mote.graph.tensor import Array, Shape, Tensor
+
+if TYPE_CHECKING:
+    from mote.graph.graph import Graph
+    from mote.plan.kernel import Kernel, Lowering
+
+ABSENT = -1
+"""The id in `inputs` of an optional tensor that is not there (a bias, say)."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows `lo..hi-1` of a tensor: what a kernel needs of one input to compute some output rows."""
+
+    lo: int
+    hi: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Op:
+    """One operator: attributes are the fields of the subclass, tensors are ids of the graph.
+
+    A subclass says what its outputs' shapes are (`shapes`), what it computes (`evaluate`, the NumPy
+    reference, bit-exact for int8), which input rows an output row needs (`input_rows`), what it cannot
+    do (`unsupported`), and which C kernel computes it (`lower`).
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    name: str = ""
+    index: int = -1
+
+    kind: ClassVar[str] = ""
+    is_view: ClassVar[bool] = False
+    """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        raise NotImplementedError
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        raise NotImplementedError
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        raise NotImplementedError
+
+    def unsupported(self, g: Graph) -> str | None:
+        """Why this operator cannot be compiled in this graph, or None."""
+        return None
+
+    def macs(self, g: Graph) -> int:
+        return 0
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        """The rows of each present activation input that `rows` of the output need (default: all)."""
+        return tuple(Rows(0, row_count(t.shape)) for t in self.activations(g))
+
+    def activations(self, g: Graph) -> list[Tensor]:
+        """The inputs that are computed at run time (not constants)."""
+        return [g.tensors[i] for i in self.inputs if i != ABSENT and g.tensors[i].data is None]
+
+    def tensor(self, g: Graph, position: int) -> Tensor | None:
+        """Input `position`, or None where it is absent."""
+        if position >= len(self.inputs) or self.inputs[position] == ABSENT:
+            return None
+        return g.tensors[self.inputs[position]]
+
+    def input(self, g: Graph, position: int = 0) -> Tensor:
+        found = self.tensor(g, position)
+        assert found is not None, f"{self.kind} '{self.name}' lacks input {position}"
+        return found
+
+    def output(self, g: Graph, position: int = 0) -> Tensor:
+        return g.tensors[self.outputs[position]]
+
+    def attributes(self) -> dict[str, Any]:
+        base = {f.name for f in fields(Op)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in base}
+
+    def with_(self, **changes: Any) -> Self:
+        return replace(self, **changes)
+
+
+def row_count(shape: Shape) -> int:
+    """Rows of a tensor: everything but its last two axes (width and channels); a matrix has its lines."""
+    if len(shape) <= 1:
+        return 1
+    count = 1
+    for dim in shape[: -2 if len(shape) > 2 else 1]:
+        count *= dim
+    return count

@@ -1,0 +1,76 @@
+"""Tensors: shape, element type, quantization, and data where the value is known at compile time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.generic]
+Shape = tuple[int, ...]
+
+DTYPES: dict[str, np.dtype[np.generic]] = {
+    name: np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Quantization:
+    """`real = scale * (q - zero_point)`, one pair for the tensor or one for each index along `axis`."""
+
+    scale: NDArray[np.float32]
+    zero_point: NDArray[np.int64]
+    axis: int = 0
+
+    @property
+    def per_channel(self) -> bool:
+        return self.scale.size > 1
+
+    def same_as(self, other: Quantization | None) -> bool:
+        return (
+            other is not None
+            and np.array_equal(self.scale, other.scale)
+            and np.array_equal(self.zero_point, other.zero_point)
+        )
+
+    def __str__(self) -> str:
+        if self.per_channel:
+            return f"{self.scale.size} scales on axis {self.axis}"
+        return f"{self.scale[0]:.6g} * (q - {self.zero_point[0]})"
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A value in the graph. `id` is the tensor's index in the source file; a tensor keeps its meaning
+    (and so its id) through every pass, which is what lets `verify` compare it with the reference."""
+
+    id: int
+    name: str
+    shape: Shape
+    dtype: str
+    quant: Quantization | None = None
+    data: Array | None = None
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * DTYPES[self.dtype].itemsize
+
+    @property
+    def scale(self) -> float:
+        """The per-tensor scale, as the float32 number that the file holds."""
+        assert self.quant is not None
+        return float(self.quant.scale[0])
+
+    @property
+    def zero_point(self) -> int:
+        return int(self.quant.zero_point[0]) if self.quant is not None else 0
+
+    def __str__(self) -> str:
+        dims = "x".join(map(str, self.shape)) or "scalar"
+        return f"%{self.id}: {self.dtype}[{dims}]"

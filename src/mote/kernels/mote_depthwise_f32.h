@@ -1,0 +1,49 @@
+/* mote_depthwise_f32.h: float32 depthwise convolution, any window and depth multiplier. */
+#ifndef MOTE_DEPTHWISE_F32_H
+#define MOTE_DEPTHWISE_F32_H
+
+#include "mote_common.h"
+
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t channels, multiplier;
+    float low, high;
+    const float *weights; /* [kernel rows][kernel columns][channels] */
+    const float *bias;
+} mote_depthwise_f32_t;
+
+static inline void mote_depthwise_f32_row(const mote_depthwise_f32_t *p, const float *const *rows, float *out) {
+    const mote_span_t *s = &p->cols;
+    const int32_t in_channels = p->rows.in_stride / s->in_size;
+    for (int32_t x = 0; x < s->out_size; x++) {
+        const int32_t first = x * s->step - s->pad;
+        const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
+        for (int32_t input = 0, c = 0; input < in_channels; input++) {
+            for (int32_t m = 0; m < p->multiplier; m++, c++) {
+                float sum = p->bias[c];
+                for (int32_t k = 0; k < p->rows.taps; k++) {
+                    const float *w = p->weights + k * s->taps * p->channels + c;
+                    if (rows[k] == NULL) {
+                        continue;
+                    }
+                    for (int32_t t = lo; t < hi; t++) {
+                        sum += rows[k][(first + t * s->spread) * in_channels + input] * w[t * p->channels];
+                    }
+                }
+                *out++ = mote_clamp_f32(sum, p->low, p->high);
+            }
+        }
+    }
+}
+
+static inline void mote_depthwise_f32(const mote_depthwise_f32_t *p, const float *in, float *out, int32_t lo,
+                                      int32_t hi) {
+    const float *rows[MOTE_MAX_TAPS];
+    for (int32_t y = lo; y < hi; y++) {
+        mote_window_f32(&p->rows, in, y, rows);
+        mote_depthwise_f32_row(p, rows, out + y * p->rows.out_stride);
+    }
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* mote_dot_s8.h: int8 dot products for two output channels at a time, the heart of convolutions.
+ *
+ * Weights are interleaved by the compiler: four of channel 0, four of channel 1, and so on; the depth is
+ * padded to a multiple of four with zero weights (the inputs are not read there). On cores with DSP
+ * instructions, SXTB16 splits a word of four bytes into (0, 2) and (1, 3), the same for inputs and weights,
+ * so that SMLAD multiplies matching pairs: 20 instructions for 16 products.
+ */
+#ifndef MOTE_DOT_S8_H
+#define MOTE_DOT_S8_H
+
+#include "mote_common.h"
+
+#if MOTE_DSP
+static inline uint32_t mote_load4(const int8_t *p) {
+    uint32_t word;
+    memcpy(&word, p, 4);
+    return word;
+}
+
+static inline uint32_t mote_sxtb16(uint32_t x) {
+    uint32_t r;
+    __asm__("sxtb16 %0, %1" : "=r"(r) : "r"(x));
+    return r;
+}
+
+static inline uint32_t mote_sxtb16_ror8(uint32_t x) {
+    uint32_t r;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(x));
+    return r;
+}
+
+static inline int32_t mote_smlad(uint32_t a, uint32_t b, int32_t sum) {
+    int32_t r;
+    __asm__("smlad %0, %1, %2, %3" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
+    return r;
+}
+#endif
+
+/* Two pixels, two channels: sum[0..1] for pixel x0, sum[2..3] for pixel x1. */
+static inline void mote_dot_2x2(const int8_t *x0, const int8_t *x1, const int8_t *w, int32_t depth, int32_t *sum) {
+    int32_t a0 = sum[0], a1 = sum[1], b0 = sum[2], b1 = sum[3];
+    int32_t k = depth;
+#if MOTE_DSP
+    for (; k >= 4; k -= 4, x0 += 4, x1 += 4, w += 8) {
+        uint32_t x = mote_load4(x0), y = mote_load4(x1), v = mote_load4(w);
+        uint32_t xe = mote_sxtb16(x), xo = mote_sxtb16_ror8(x);
+        uint32_t ye = mote_sxtb16(y), yo = mote_sxtb16_ror8(y);
+        uint32_t ve = mote_sxtb16(v), vo = mote_sxtb16_ror8(v);
+        a0 = mote_smlad(xo, vo, mote_smlad(xe, ve, a0));
+        b0 = mote_smlad(yo, vo, mote_smlad(ye, ve, b0));
+        v = mote_load4(w + 4);
+        ve = mote_sxtb16(v);
+        vo = mote_sxtb16_ror8(v);
+        a1 = mote_smlad(xo, vo, mote_smlad(xe, ve, a1));
+        b1 = mote_smlad(yo, vo, mote_smlad(ye, ve, b1));
+    }
+#else
+    for (; k >= 4; k -= 4, x0 += 4, x1 += 4, w += 8) {
+        for (int32_t i = 0; i < 4; i++) {
+            int32_t x = x0[i], y = x1[i], v0 = w[i], v1 = w[i + 4];
+            a0 += x * v0;
+            a1 += x * v1;
+            b0 += y * v0;
+            b1 += y * v1;
+        }
+    }
+#endif
+    for (int32_t i = 0; i < k; i++) {
+        a0 += x0[i] * w[i];
+        a1 += x0[i] * w[i + 4];
+        b0 += x1[i] * w[i];
+        b1 += x1[i] * w[i + 4];
+    }
+    sum[0] = a0, sum[1] = a1, sum[2] = b0, sum[3] = b1;
+}
+
+/* One pixel, two channels. */
+static inline void mote_dot_1x2(const int8_t *x0, const int8_t *w, int32_t depth, int32_t *sum) {
+    int32_t a0 = sum[0], a1 = sum[1];
+    int32_t k = depth;
+#if MOTE_DSP
+    for (; k >= 4; k -= 4, x0 += 4, w += 8) {
+        uint32_t x = mote_load4(x0), v = mote_load4(w), u = mote_load4(w + 4);
+        uint32_t xe = mote_sxtb16(x), xo = mote_sxtb16_ror8(x);
+        a0 = mote_smlad(xo, mote_sxtb16_ror8(v), mote_smlad(xe, mote_sxtb16(v), a0));
+        a1 = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), a1));
+    }
+#else
+    for (; k >= 4; k -= 4, x0 += 4, w += 8) {
+        for (int32_t i = 0; i < 4; i++) {
+            a0 += x0[i] * w[i];
+            a1 += x0[i] * w[i + 4];
+        }
+    }
+#endif
+    for (int32_t i = 0; i < k; i++) {
+        a0 += x0[i] * w[i];
+        a1 += x0[i] * w[i + 4];
+    }
+    sum[0] = a0, sum[1] = a1;
+}
+
+/* One or two pixels against every channel: the body of convolution and pointwise rows. */
+typedef struct {
+    int32_t depth, channels; /* products in a sum, sums in a pixel */
+    mote_output_t output;
+    const int8_t *weights;
+    const mote_channel_t *channel;
+} mote_gemm_s8_t;
+
+static inline void mote_gemm_2(const mote_gemm_s8_t *g, const int8_t *x0, const int8_t *x1, int8_t *out) {
+    const int8_t *w = g->weights;
+    const int32_t stride = (g->depth + 3) / 4 * 8;
+    const mote_channel_t *q = g->channel;
+    for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride, out += 2) {
+        int32_t odd = c > 1 ? 1 : 0; /* an odd last channel has no partner: compute it twice, store it once */
+        int32_t sum[4];
+        sum[0] = sum[2] = q[0].bias;
+        sum[1] = sum[3] = q[odd].bias;
+        mote_dot_2x2(x0, x1, w, g->depth, sum);
+        out[0] = mote_requantize(sum[0], q, &g->output);
+        out[g->channels] = mote_requantize(sum[2], q, &g->output);
+        if (odd) {
+            out[1] = mote_requantize(sum[1], q + 1, &g->output);
+            out[g->channels + 1] = mote_requantize(sum[3], q + 1, &g->output);
+        }
+    }
+}
+
+static inline void mote_gemm_1(const mote_gemm_s8_t *g, const int8_t *x0, int8_t *out) {
+    const int8_t *w = g->weights;
+    const int32_t stride = (g->depth + 3) / 4 * 8;
+    const mote_channel_t *q = g->channel;
+    for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride, out += 2) {
+        int32_t odd = c > 1 ? 1 : 0;
+        int32_t sum[2];
+        sum[0] = q[0].bias;
+        sum[1] = q[odd].bias;
+        mote_dot_1x2(x0, w, g->depth, sum);
+        out[0] = mote_requantize(sum[0], q, &g->output);
+        if (odd) {
+            out[1] = mote_requantize(sum[1], q + 1, &g->output);
+        }
+    }
+}
+
+#endif

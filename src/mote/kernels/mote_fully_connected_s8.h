@@ -1,0 +1,80 @@
+/* mote_fully_connected_s8.h: int8 fully connected layer on one vector, four outputs at a time.
+ *
+ * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice; `round_once` says which.
+ * Weights are packed by the compiler as [block of 4 outputs][4 inputs][4 outputs][4], both ends padded.
+ */
+#ifndef MOTE_FULLY_CONNECTED_S8_H
+#define MOTE_FULLY_CONNECTED_S8_H
+
+#include "mote_dot_s8.h"
+
+typedef struct {
+    int32_t depth, channels, round_once;
+    mote_output_t output;
+    const int8_t *weights;
+    const mote_channel_t *channel;
+} mote_fully_connected_s8_t;
+
+static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth, int32_t *sum) {
+    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+    int32_t k = depth;
+#if MOTE_DSP
+    for (; k >= 4; k -= 4, x += 4, w += 16) {
+        uint32_t v = mote_load4(x), u;
+        uint32_t xe = mote_sxtb16(v), xo = mote_sxtb16_ror8(v);
+        u = mote_load4(w);
+        a = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), a));
+        u = mote_load4(w + 4);
+        b = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), b));
+        u = mote_load4(w + 8);
+        c = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), c));
+        u = mote_load4(w + 12);
+        d = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), d));
+    }
+#else
+    for (; k >= 4; k -= 4, x += 4, w += 16) {
+        for (int32_t i = 0; i < 4; i++) {
+            a += x[i] * w[i];
+            b += x[i] * w[i + 4];
+            c += x[i] * w[i + 8];
+            d += x[i] * w[i + 12];
+        }
+    }
+#endif
+    for (int32_t i = 0; i < k; i++) {
+        a += x[i] * w[i];
+        b += x[i] * w[i + 4];
+        c += x[i] * w[i + 8];
+        d += x[i] * w[i + 12];
+    }
+    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
+}
+
+/* x * mult / 2^31 / 2^(shift + 1), rounded once, halves up. */
+static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) {
+    const int32_t total = 32 + shift;
+    return (int32_t)(((int64_t)x * mult + ((int64_t)1 << (total - 1))) >> total);
+}
+
+static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
+                                           int32_t vectors) {
+    for (; vectors > 0; vectors--, in += p->depth) {
+        const int8_t *w = p->weights;
+        const mote_channel_t *q = p->channel;
+        for (int32_t c = p->channels; c > 0; c -= 4, w += (p->depth + 3) / 4 * 16) {
+            const int32_t n = mote_min(4, c);
+            int32_t sum[4] = {0, 0, 0, 0};
+            for (int32_t i = 0; i < n; i++) {
+                sum[i] = q[i].bias;
+            }
+            mote_dot_1x4(in, w, p->depth, sum);
+            for (int32_t i = 0; i < n; i++, q++) {
+                int32_t y = p->round_once ? mote_rescale_once(sum[i], q->mult, q->shift)
+                                          : mote_rescale(sum[i], q->mult, q->shift);
+                *out++ = mote_clamp(y + p->output.zero, p->output.lo, p->output.hi);
+            }
+        }
+    }
+}
+
+#endif

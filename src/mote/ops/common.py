@@ -1,0 +1,217 @@
+"""What several operators share: fused activations, sliding windows, per-channel requantization."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph.fixedpoint import quantize_multiplier, wrap32
+from mote.graph.tensor import Shape
+from mote.plan.kernel import Structs, Value
+
+REAL_RANGE = {
+    "NONE": (-math.inf, math.inf),
+    "RELU": (0.0, math.inf),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU6": (0.0, 6.0),
+}
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
+
+def int8_range(activation: str, output: Tensor) -> tuple[int, int]:
+    """The quantized bounds of a fused activation, with LiteRT's float32 rounding."""
+    low, high = REAL_RANGE[activation]
+    scale = np.float32(output.scale)
+
+    def quantize(real: float) -> int:
+        return output.zero_point + round_half_away(float(np.float32(real) / scale))
+
+    lo = -128 if low == -math.inf else max(-128, quantize(low))
+    hi = 127 if high == math.inf else min(127, quantize(high))
+    return lo, hi
+
+
+def round_half_away(x: float) -> int:
+    return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
+
+
+def output_params(activation: str, output: Tensor) -> dict[str, Value]:
+    """`mote_output_t`."""
+    lo, hi = int8_range(activation, output)
+    return {"zero": output.zero_point, "lo": lo, "hi": hi}
+
+
+def float_range(activation: str) -> tuple[float, float]:
+    low, high = REAL_RANGE[activation]
+    return max(low, -FLOAT_MAX), min(high, FLOAT_MAX)
+
+
+def clamp_float(x: NDArray[np.float64], activation: str) -> NDArray[np.float32]:
+    low, high = REAL_RANGE[activation]
+    return np.clip(x, low, high).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a sliding window: kernel size, stride, dilation, padding before and after."""
+
+    kernel: int
+    stride: int = 1
+    dilation: int = 1
+    before: int = 0
+    after: int = 0
+
+    @property
+    def extent(self) -> int:
+        return (self.kernel - 1) * self.dilation + 1
+
+    def size(self, size: int) -> int:
+        """Output positions over an input of `size`."""
+        return (size + self.before + self.after - self.extent) // self.stride + 1
+
+    def rows(self, out: Rows, size: int) -> Rows:
+        """Input positions (inside the image) that output positions `out` read."""
+        lo = out.lo * self.stride - self.before
+        hi = (out.hi - 1) * self.stride - self.before + self.extent
+        return Rows(min(max(lo, 0), size), min(max(hi, 0), size))
+
+    def __str__(self) -> str:
+        parts = [str(self.kernel)]
+        if self.stride != 1:
+            parts.append(f"stride {self.stride}")
+        if self.dilation != 1:
+            parts.append(f"dilation {self.dilation}")
+        if self.before or self.after:
+            parts.append(f"pad {self.before}+{self.after}")
+        return " ".join(parts)
+
+
+def window_axis(size: int, kernel: int, stride: int, dilation: int, padding: str) -> Axis:
+    """The axis with TFLite's SAME or VALID padding made explicit."""
+    if min(kernel, stride, dilation) < 1:
+        raise ValueError(f"kernel {kernel}, stride {stride}, dilation {dilation}: all must be positive")
+    if padding == "VALID":
+        return Axis(kernel, stride, dilation)
+    extent = (kernel - 1) * dilation + 1
+    total = max((-(-size // stride) - 1) * stride + extent - size, 0)
+    return Axis(kernel, stride, dilation, total // 2, total - total // 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOp(Op):
+    """An operator whose output row needs a window of input rows: convolutions and pooling (NHWC)."""
+
+    vertical: Axis
+    horizontal: Axis
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        return (self.vertical.rows(rows, self.input(g).shape[1]),)
+
+    def spatial(self, g: Graph) -> tuple[int, int]:
+        _, height, width, _ = self.input(g).shape
+        return self.vertical.size(height), self.horizontal.size(width)
+
+    def windows(self, x: NDArray[np.generic], fill: float) -> NDArray[np.generic]:
+        """Every window of x, padded with `fill`: [n, out_h, out_w, channels, kernel_h, kernel_w]."""
+        v, h = self.vertical, self.horizontal
+        padded = np.pad(x, ((0, 0), (v.before, v.after), (h.before, h.after), (0, 0)), constant_values=fill)
+        view = np.lib.stride_tricks.sliding_window_view(padded, (v.extent, h.extent), axis=(1, 2))
+        return view[:, :: v.stride, :: h.stride, :, :: v.dilation, :: h.dilation]
+
+    def window_params(self, g: Graph) -> dict[str, Value]:
+        """`mote_window_t rows` and `mote_span_t cols`."""
+        x, y = self.input(g), self.output(g)
+        v, h = self.vertical, self.horizontal
+        return {
+            "rows": {
+                "in_rows": x.shape[1],
+                "out_rows": y.shape[1],
+                "in_stride": x.shape[2] * x.shape[3],
+                "out_stride": y.shape[2] * y.shape[3],
+                "taps": v.kernel,
+                "step": v.stride,
+                "spread": v.dilation,
+                "pad": v.before,
+            },
+            "cols": {
+                "in_size": x.shape[2],
+                "out_size": y.shape[2],
+                "taps": h.kernel,
+                "step": h.stride,
+                "spread": h.dilation,
+                "pad": h.before,
+            },
+        }
+
+
+def image_shape(shape: Shape, what: str) -> tuple[int, int, int, int]:
+    if len(shape) != 4:
+        raise ValueError(f"{what} must have 4 axes, it has the shape {shape}")
+    n, h, w, c = shape
+    return n, h, w, c
+
+
+def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Multiplier and shift of each output channel of a layer with weights."""
+    assert w.quant is not None
+    scales = np.broadcast_to(w.quant.scale, (channels,))
+    pairs = [quantize_multiplier(x.scale * float(s) / y.scale) for s in scales]
+    mult, shift = zip(*pairs, strict=True)
+    return np.array(mult, np.int64), np.array(shift, np.int64)
+
+
+def channel_structs(bias: NDArray[np.int64], mult: NDArray[np.int64], shift: NDArray[np.int64]) -> Structs:
+    """`mote_channel_t` for each channel: the shift is stored as the right shift less one."""
+    return Structs("mote_channel_t", np.stack([wrap32(bias), mult, -shift - 1], axis=1))
+
+
+def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
+    if bias is None or bias.data is None:
+        return np.zeros(channels, np.int64)
+    return bias.data.reshape(-1).astype(np.int64)
+
+
+def pad_to(x: NDArray[np.generic], axis: int, multiple: int) -> NDArray[np.generic]:
+    """x with zeros appended on `axis` up to a multiple."""
+    missing = -x.shape[axis] % multiple
+    return np.pad(x, [(0, missing if i == axis else 0) for i in range(x.ndim)])
+
+
+def interleave(weights: NDArray[np.generic], channels: int) -> NDArray[np.int8]:
+    """[outputs, depth] weights in blocks of `channels` outputs, four inputs of each in turn, zero-padded."""
+    padded = pad_to(pad_to(weights, 0, channels), 1, 4)
+    blocks = padded.reshape(padded.shape[0] // channels, channels, padded.shape[1] // 4, 4)
+    return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).astype(np.int8).reshape(-1)
+
+
+def activation_type(g: Graph, op: Op, *, dtypes: tuple[str, ...] = ("int8", "float32")) -> str | None:
+    """Why the operator's input and output types are not supported together, or None."""
+    x, y = op.input(g), op.output(g)
+    if x.dtype not in dtypes:
+        return f"{x.dtype} input is not supported (only {', '.join(dtypes)})"
+    if y.dtype != x.dtype:
+        return f"{x.dtype} input with {y.dtype} output is not supported"
+    for t in (x, y):
+        if t.dtype == "int8" and (t.quant is None or t.quant.per_channel or t.scale <= 0):
+            return f"int8 tensor '{t.name}' has no per-tensor quantization"
+    return None
+
+
+def weight_problem(g: Graph, op: Op) -> str | None:
+    """Why a layer with weights (input 1) and a bias (input 2) cannot be compiled, or None."""
+    if problem := activation_type(g, op):
+        return problem
+    x, w, b = op.input(g), op.input(g, 1), op.tensor(g, 2)
+    if w.data is None:
+        return "weights that are computed at run time are not supported"
+    if w.dtype != x.dtype:
+        return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
+    if b is not None and (b.data is None or b.dtype != ("int32" if x.dtype == "int8" else "float32")):
+        return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
+    if x.dtype == "int8" and (w.quant is None or np.any(w.quant.zero_point != 0)):
+        return "int8 weights must have zero point 0"
+    return None

@@ -1,0 +1,137 @@
+"""CONV_2D."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import rescale, wrap32
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import (
+    WindowOp,
+    bias_values,
+    channel_scales,
+    channel_structs,
+    clamp_float,
+    float_range,
+    image_shape,
+    int8_range,
+    interleave,
+    output_params,
+    weight_problem,
+    window_axis,
+)
+from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv2D(WindowOp):
+    """Convolution of NHWC images with [out, kh, kw, in] weights; padding holds the zero point."""
+
+    activation: str = "NONE"
+    kind = "CONV_2D"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.input(g).shape[0], *self.spatial(g), self.input(g, 1).shape[0])]
+
+    def macs(self, g: Graph) -> int:
+        return self.output(g).size * self.depth(g)
+
+    def depth(self, g: Graph) -> int:
+        return self.input(g, 1).size // self.input(g, 1).shape[0]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := weight_problem(g, self):
+            return problem
+        groups = self.input(g).shape[3] / self.input(g, 1).shape[3]
+        return None if groups == 1 else f"grouped convolution ({groups:g} groups) is not supported"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, w = values[0], values[1]
+        assert x is not None and w is not None
+        zero = self.input(g).zero_point
+        patches = self.windows(x, zero).astype(np.float64) - zero
+        n, height, width = patches.shape[:3]
+        columns = patches.transpose(0, 1, 2, 4, 5, 3).reshape(n * height * width, -1)
+        sums = columns @ w.reshape(w.shape[0], -1).astype(np.float64).T
+        return [finish(g, self, sums, self.activation).reshape(self.output(g).shape)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        if self.input(g).dtype == "float32":
+            return self._lower_float(g)
+        v, h = self.vertical, self.horizontal
+        if (v.kernel, h.kernel, v.stride, h.stride) == (1, 1, 1, 1) and not any((v.before, v.after, h.before, h.after)):
+            pixels = units_of(self.output(g).shape, self.output(g).shape[3])
+            return Kernel("pointwise_s8", {"gemm": self.gemm(g)}, Call.FLAT, pixels, dsp=True)
+        params = {
+            **self.window_params(g),
+            "in_channels": self.input(g).shape[3],
+            "in_zero": self.input(g).zero_point,
+            "gemm": self.gemm(g),
+        }
+        return Kernel("conv2d_s8", params, Call.ROWS, scratch=2 * self.depth(g), taps=v.kernel, dsp=True)
+
+    def gemm(self, g: Graph) -> dict[str, Value]:
+        """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        assert w.data is not None
+        matrix = w.data.reshape(w.shape[0], -1).astype(np.int64)
+        bias = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * matrix.sum(axis=1)
+        return {
+            "depth": self.depth(g),
+            "channels": w.shape[0],
+            "output": output_params(self.activation, y),
+            "weights": interleave(matrix, 2),
+            "channel": channel_structs(bias, *channel_scales(x, w, y, w.shape[0])),
+        }
+
+    def _lower_float(self, g: Graph) -> Kernel:
+        x, w = self.input(g), self.input(g, 1)
+        assert w.data is not None
+        low, high = float_range(self.activation)
+        bias = self.tensor(g, 2)
+        params = {
+            **self.window_params(g),
+            "in_channels": x.shape[3],
+            "out_channels": w.shape[0],
+            "low": low,
+            "high": high,
+            "weights": w.data,
+            "bias": np.zeros(w.shape[0], np.float32) if bias is None or bias.data is None else bias.data,
+        }
+        return Kernel("conv2d_f32", params, Call.ROWS, taps=self.vertical.kernel)
+
+
+def finish(g: Graph, op: Op, sums: NDArray[np.float64], activation: str) -> NDArray[Any]:
+    """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
+    x, w, y = op.input(g), op.input(g, 1), op.output(g)
+    channels = sums.shape[-1]
+    if y.dtype == "float32":
+        bias = op.tensor(g, 2)
+        added = sums if bias is None or bias.data is None else sums + bias.data.astype(np.float64)
+        return clamp_float(added, activation)
+    total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
+    scaled = rescale(total, *channel_scales(x, w, y, channels)) + y.zero_point
+    return np.clip(scaled, *int8_range(activation, y)).astype(np.int8)
+
+
+@parses("CONV_2D")
+def parse(node: Node) -> Op:
+    node.arity(range(2, 4))
+    _, height, width, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    _, kernel_h, kernel_w, depth = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
+    if channels % depth:
+        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
+    padding = node.padding(0)
+    return Conv2D(
+        **node.same(),
+        vertical=window_axis(height, kernel_h, node.integer(2), node.integer(5, 1), padding),
+        horizontal=window_axis(width, kernel_w, node.integer(1), node.integer(4, 1), padding),
+        activation=node.activation(3),
+    )

@@ -1,0 +1,93 @@
+"""DEPTHWISE_CONV_2D."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import (
+    WindowOp,
+    bias_values,
+    channel_scales,
+    channel_structs,
+    float_range,
+    image_shape,
+    output_params,
+    pad_to,
+    weight_problem,
+    window_axis,
+)
+from mote.ops.conv import finish
+from mote.plan.kernel import Call, Kernel, Lowering
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthwiseConv2D(WindowOp):
+    """Each channel convolved by itself; output channel c reads input channel c // multiplier."""
+
+    multiplier: int = 1
+    activation: str = "NONE"
+    kind = "DEPTHWISE_CONV_2D"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        x = self.input(g).shape
+        return [(x[0], *self.spatial(g), x[3] * self.multiplier)]
+
+    def macs(self, g: Graph) -> int:
+        return self.output(g).size * self.vertical.kernel * self.horizontal.kernel
+
+    def unsupported(self, g: Graph) -> str | None:
+        return weight_problem(g, self)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, w = values[0], values[1]
+        assert x is not None and w is not None
+        zero = self.input(g).zero_point
+        patches = self.windows(x, zero).astype(np.float64) - zero
+        patches = np.repeat(patches, self.multiplier, axis=3)
+        sums = np.einsum("nyxckl,klc->nyxc", patches, w[0].astype(np.float64), optimize=True)
+        return [finish(g, self, sums, self.activation)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        assert w.data is not None
+        params = {**self.window_params(g), "channels": y.shape[3], "multiplier": self.multiplier}
+        bias = self.tensor(g, 2)
+        if x.dtype == "float32":
+            low, high = float_range(self.activation)
+            zeros = np.zeros(y.shape[3], np.float32)
+            params |= {"low": low, "high": high, "weights": w.data[0]}
+            params |= {"bias": zeros if bias is None or bias.data is None else bias.data}
+            return Kernel("depthwise_f32", params, Call.ROWS, taps=self.vertical.kernel)
+        channels = y.shape[3]
+        taps = w.data.reshape(-1, channels)
+        blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
+        params |= {
+            "in_zero": x.zero_point,
+            "output": output_params(self.activation, y),
+            "weights": np.ascontiguousarray(blocks).reshape(-1),
+            "channel": channel_structs(bias_values(bias, channels), *channel_scales(x, w, y, channels)),
+        }
+        return Kernel("depthwise_s8", params, Call.ROWS, taps=self.vertical.kernel, dsp=True)
+
+
+@parses("DEPTHWISE_CONV_2D")
+def parse(node: Node) -> Op:
+    node.arity(range(2, 4))
+    _, height, width, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    _, kernel_h, kernel_w, outputs = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
+    if outputs % channels:
+        raise UnsupportedNodeError(f"{outputs} output channels are no multiple of {channels} input channels")
+    padding = node.padding(0)
+    return DepthwiseConv2D(
+        **node.same(),
+        vertical=window_axis(height, kernel_h, node.integer(2), node.integer(6, 1), padding),
+        horizontal=window_axis(width, kernel_w, node.integer(1), node.integer(5, 1), padding),
+        multiplier=outputs // channels,
+        activation=node.activation(4),
+    )

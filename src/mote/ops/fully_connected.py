@@ -1,0 +1,104 @@
+"""FULLY_CONNECTED."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op, Rows
+from mote.graph.fixedpoint import rescale, rescale_once, wrap32
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import (
+    bias_values,
+    channel_scales,
+    channel_structs,
+    clamp_float,
+    float_range,
+    int8_range,
+    interleave,
+    output_params,
+    weight_problem,
+)
+from mote.plan.kernel import Call, Kernel, Lowering, units_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullyConnected(Op):
+    """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice."""
+
+    activation: str = "NONE"
+    keep_dims: bool = False
+    rounding: str = "once"
+    kind = "FULLY_CONNECTED"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        x, (channels, depth) = self.input(g).shape, self.input(g, 1).shape
+        if self.keep_dims:
+            return [(*x[:-1], channels)]
+        return [(units_of(x, depth), channels)]
+
+    def macs(self, g: Graph) -> int:
+        return self.output(g).size * self.input(g, 1).shape[1]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        same = self.input(g).shape[:-1] == self.output(g).shape[:-1]
+        return (rows,) if same else super().input_rows(g, rows)
+
+    def unsupported(self, g: Graph) -> str | None:
+        return weight_problem(g, self)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, w = values[0], values[1]
+        assert x is not None and w is not None
+        vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
+        sums = vectors @ w.astype(np.float64).T
+        bias, y = self.tensor(g, 2), self.output(g)
+        if y.dtype == "float32":
+            added = sums if bias is None or bias.data is None else sums + bias.data.astype(np.float64)
+            return [clamp_float(added, self.activation)]
+        total = wrap32(sums.astype(np.int64) + bias_values(bias, w.shape[0]))
+        scale = rescale_once if self.rounding == "once" else rescale
+        scaled = scale(total, *channel_scales(self.input(g), self.input(g, 1), y, w.shape[0])) + y.zero_point
+        return [np.clip(scaled, *int8_range(self.activation, y)).astype(np.int8)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        assert w.data is not None
+        channels, depth = w.shape
+        vectors = units_of(x.shape, depth)
+        bias = self.tensor(g, 2)
+        if x.dtype == "float32":
+            low, high = float_range(self.activation)
+            params = {
+                "depth": depth,
+                "channels": channels,
+                "low": low,
+                "high": high,
+                "weights": w.data,
+                "bias": np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data,
+            }
+            return Kernel("fully_connected_f32", params, Call.FLAT, vectors)
+        sums = bias_values(bias, channels) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
+        params = {
+            "depth": depth,
+            "channels": channels,
+            "round_once": int(self.rounding == "once"),
+            "output": output_params(self.activation, y),
+            "weights": interleave(w.data, 4),
+            "channel": channel_structs(sums, *channel_scales(x, w, y, channels)),
+        }
+        return Kernel("fully_connected_s8", params, Call.FLAT, vectors, dsp=True)
+
+
+@parses("FULLY_CONNECTED")
+def parse(node: Node) -> Op:
+    node.arity(range(2, 4))
+    x, w = (node.tensors[i] for i in node.inputs[:2])
+    if len(w.shape) != 2 or x.size % w.shape[1]:
+        raise UnsupportedNodeError(f"weights {w.shape} do not fit an input of shape {x.shape}")
+    if node.integer(1, fmt="b") != 0:
+        raise UnsupportedNodeError("shuffled weights are not supported")
+    return FullyConnected(**node.same(), activation=node.activation(0), keep_dims=node.flag(2))

@@ -1,0 +1,103 @@
+"""Graph -> Plan: kernels, order, lifetimes, sharing, offsets."""
+
+from __future__ import annotations
+
+from mote.graph import Graph, Op, Rows
+from mote.graph.op import row_count
+from mote.plan.arena import lower_bound, place
+from mote.plan.check import check
+from mote.plan.kernel import Kernel, Lowering
+from mote.plan.order import order
+from mote.plan.plan import Buffer, Plan, Step
+
+
+def plan(graph: Graph, how: Lowering) -> Plan:
+    """The plan with the smaller arena of two: with outputs written over dying inputs where the kernel
+    allows it, and without (sharing is nearly always better; a long-lived shared buffer can be worse)."""
+    kernels = {id(op): op.lower(graph, how) for op in graph.ops}
+    graph = graph.with_ops(order(graph))
+    candidates = [_place(graph, kernels, in_place) for in_place in (True, False)]
+    best = min(candidates, key=lambda p: p.arena)
+    check(best)
+    return best
+
+
+def _place(graph: Graph, kernels: dict[int, Kernel], in_place: bool) -> Plan:
+    steps = [op for op in graph.ops if not _is_alias(graph, op)]
+    sharing = _share(graph, steps, kernels, in_place)
+    buffers = _buffers(graph, steps, sharing)
+    scratch: dict[int, int] = {}
+    for i, op in enumerate(steps):
+        if nbytes := kernels[id(op)].scratch:
+            scratch[i] = len(buffers)
+            buffers.append(Buffer((), nbytes, i, i))
+    placed = place(buffers)
+    return Plan(
+        graph,
+        tuple(
+            Step(op, kernels[id(op)], Rows(0, row_count(op.output(graph).shape)), scratch.get(i))
+            for i, op in enumerate(steps)
+        ),
+        tuple(placed),
+        lower_bound(buffers),
+    )
+
+
+def _is_alias(graph: Graph, op: Op) -> bool:
+    """A view of a computed tensor shares its buffer; a view of a constant is copied into the arena."""
+    return op.is_view and op.input(graph).data is None
+
+
+def _share(graph: Graph, steps: list[Op], kernels: dict[int, Kernel], in_place: bool) -> dict[int, int]:
+    """Tensor -> the first tensor of the buffer that it shares."""
+    root: dict[int, int] = {}
+    for op in graph.ops:
+        if _is_alias(graph, op):
+            source = op.inputs[0]
+            root[op.outputs[0]] = root.get(source, source)
+    if not in_place:
+        return root
+    last = _last_uses(graph, steps)
+    members: dict[int, set[int]] = {}
+    for t in graph.tensors:
+        members.setdefault(root.get(t, t), set()).add(t)
+    for i, op in enumerate(steps):
+        kernel = kernels[id(op)]
+        out = op.output(graph)
+        for position in kernel.operands if kernel.in_place else ():
+            source = op.input(graph, position)
+            base = root.get(source.id, source.id)
+            dies = all(last.get(t, -1) <= i for t in members[base])
+            if source.data is None and source.nbytes == out.nbytes and dies:
+                joined = members.pop(root.get(out.id, out.id))
+                for t in joined:
+                    root[t] = base
+                members[base] |= joined
+                break
+    return root
+
+
+def _last_uses(graph: Graph, steps: list[Op]) -> dict[int, int]:
+    last: dict[int, int] = {}
+    for i, op in enumerate(steps):
+        last.update((t, i) for t in op.inputs if t in graph.tensors)
+    last.update((t, len(steps)) for t in graph.outputs)
+    return last
+
+
+def _buffers(graph: Graph, steps: list[Op], root: dict[int, int]) -> list[Buffer]:
+    first = dict.fromkeys(graph.inputs, -1)
+    for i, op in enumerate(steps):
+        first.update((t, i) for t in op.outputs)
+    last = _last_uses(graph, steps)
+    groups: dict[int, list[int]] = {}
+    for t, tensor in graph.tensors.items():
+        if tensor.data is None:
+            groups.setdefault(root.get(t, t), []).append(t)
+    buffers = []
+    for base, tensors in groups.items():
+        begin = min(first[t] for t in tensors if t in first)
+        end = max(max(last.get(t, begin) for t in tensors), begin)
+        nbytes = max(graph.tensors[t].nbytes for t in tensors)
+        buffers.append(Buffer(tuple(sorted(tensors, key=lambda t, b=base: (t != b, t))), nbytes, begin, end))
+    return buffers
