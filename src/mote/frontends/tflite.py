@@ -6,9 +6,10 @@ Numbers below are field ids and enum values of the public TFLite schema (version
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from mote.errors import MoteError, Unsupported, UnsupportedError
 from mote.frontends.flatbuffer import Buffer, MalformedError, Table, Vector
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.tensor import DTYPES, Array
+
+T = TypeVar("T")
 
 TYPES = {0: "float32", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16", 9: "int8"}
 OTHER_TYPES = {1: "float16", 5: "string", 8: "complex64", 10: "float64", 11: "complex128", 12: "uint64",
@@ -126,20 +129,71 @@ def parses(*codes: str) -> Callable[[Parser], Parser]:
     return register
 
 
+@dataclass(frozen=True)
+class Layer:
+    """An operator of the file: what Mote makes of it, or why it cannot."""
+
+    node: Node
+    ops: tuple[Op, ...]
+    problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.tensors[self.node.outputs[0]].name if self.node.outputs else ""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A file as it was read, supported or not; `graph()` is the checked graph."""
+
+    where: str
+    tensors: dict[int, Tensor]
+    layers: list[Layer]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def problems(self) -> list[Unsupported]:
+        return [Unsupported(x.node.index, x.name, x.node.code, x.problem) for x in self.layers if x.problem]
+
+    def partial(self) -> Graph:
+        """The graph of the layers that Mote knows, unchecked."""
+        empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs)
+        return empty.with_ops(op for layer in self.layers for op in layer.ops)
+
+    def graph(self) -> Graph:
+        if self.problems:
+            raise UnsupportedError(self.problems, where=self.where)
+        return self.partial().verify()
+
+
 def load(path: Path) -> Graph:
     """Read a `.tflite` file. Every problem with the file is a MoteError that names it."""
+    return parse(read_file(path), str(path))
+
+
+def read_file(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise MoteError(f"cannot read the file ({error.strerror})", where=str(path)) from None
-    return parse(data, str(path))
 
 
 def parse(data: bytes, where: str) -> Graph:
+    return _guarded(lambda: _read(data, where).graph(), where)
+
+
+def read(data: bytes, where: str) -> Model:
+    """The file with its unsupported layers marked, for `mote inspect`."""
+    return _guarded(lambda: _read(data, where), where)
+
+
+def _guarded(action: Callable[[], T], where: str) -> T:
+    """What a damaged file makes go wrong deep inside ends as one clear message."""
     try:
-        return _graph(data, where)
+        return action()
     except MoteError as error:
-        error.where = error.where or where
+        error.where = f"{where}: {error.where}" if error.where and where not in error.where else where
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
         raise MoteError(
@@ -149,33 +203,32 @@ def parse(data: bytes, where: str) -> Graph:
         ) from error
 
 
-def _graph(data: bytes, where: str) -> Graph:
-    import mote.ops  # registers the parsers
+def _read(data: bytes, where: str) -> Model:
+    import mote.ops  # noqa: F401 (registers the parsers; here, because operators import this file)
 
-    assert mote.ops.__name__
     if len(data) < 8 or data[4:8] != b"TFL3":
         raise MalformedError("no TFL3 identifier")
-    model = Buffer(data).root()
-    subgraphs = model.tables(2)
+    root = Buffer(data).root()
+    subgraphs = root.tables(2)
     if len(subgraphs) != 1:
-        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one", where=where)
+        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one")
     subgraph = subgraphs[0]
-    codes = [_operator_code(t) for t in model.tables(1)]
-    tensors = _tensors(subgraph, [b.vector(0) for b in model.tables(4)])
-    ops, problems = _operators(subgraph, codes, tensors)
-    if problems:
-        raise UnsupportedError(problems, where=where)
+    codes = [_operator_code(t) for t in root.tables(1)]
+    tensors = _tensors(subgraph, [b.vector(0) for b in root.tables(4)])
     inputs, outputs = (tuple(_index(tensors, i) for i in subgraph.integers(f)) for f in (1, 2))
     if not outputs:
-        raise MoteError("the model has no outputs", where=where)
-    graph = Graph(Path(where).stem, tensors, (), inputs, outputs).with_ops(ops)
-    graph.verify()
-    problems = [
-        Unsupported(op.index, op.name, op.kind, reason) for op in graph.ops if (reason := op.unsupported(graph))
+        raise MoteError("the model has no outputs")
+    if constant := [i for i in outputs if tensors[i].data is not None]:
+        raise MoteError(f"output tensor {constant[0]} is a constant")
+    if len(set(inputs)) < len(inputs):
+        raise MoteError("an input is listed twice")
+    model = Model(where, tensors, _layers(subgraph, codes, tensors), inputs, outputs)
+    partial = model.partial()
+    checked = [
+        replace(layer, problem=layer.problem or next((p for op in layer.ops if (p := op.unsupported(partial))), None))
+        for layer in model.layers
     ]
-    if problems:
-        raise UnsupportedError(problems, where=where)
-    return graph
+    return replace(model, layers=checked)
 
 
 def _operator_code(table: Table) -> str:
@@ -230,11 +283,8 @@ def _index(tensors: dict[int, Tensor], i: int) -> int:
     return i
 
 
-def _operators(
-    subgraph: Table, codes: list[str], tensors: dict[int, Tensor]
-) -> tuple[list[Op], list[Unsupported]]:
-    ops: list[Op] = []
-    problems: list[Unsupported] = []
+def _layers(subgraph: Table, codes: list[str], tensors: dict[int, Tensor]) -> list[Layer]:
+    layers = []
     for index, table in enumerate(subgraph.tables(3)):
         number = table.integer(0, "I")
         if number >= len(codes):
@@ -243,14 +293,13 @@ def _operators(
         outputs = tuple(_index(tensors, i) for i in table.integers(2))
         node = Node(codes[number], index, table.table(4), inputs, outputs, tensors)
         try:
-            ops += _parse_node(node)
+            layers.append(Layer(node, _parse_node(node)))
         except UnsupportedNodeError as reason:
-            name = tensors[outputs[0]].name if outputs else ""
-            problems.append(Unsupported(index, name, node.code, str(reason)))
-    return ops, problems
+            layers.append(Layer(node, (), str(reason)))
+    return layers
 
 
-def _parse_node(node: Node) -> list[Op]:
+def _parse_node(node: Node) -> tuple[Op, ...]:
     parser = PARSERS.get(node.code)
     if parser is None:
         raise UnsupportedNodeError("Mote has no such operator yet")
@@ -258,4 +307,4 @@ def _parse_node(node: Node) -> list[Op]:
         if i >= 0 and node.tensors[i].dtype not in DTYPES:
             raise UnsupportedNodeError(f"tensor '{node.tensors[i].name}' has type {node.tensors[i].dtype}")
     parsed = parser(node)
-    return parsed if isinstance(parsed, list) else [parsed]
+    return tuple(parsed) if isinstance(parsed, list) else (parsed,)

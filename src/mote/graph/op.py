@@ -55,6 +55,10 @@ class Op:
         """Why this operator cannot be compiled in this graph, or None."""
         return None
 
+    def is_identity(self, g: Graph) -> bool:
+        """Whether the output always equals input 0, shape and quantization included."""
+        return False
+
     def macs(self, g: Graph) -> int:
         return 0
 

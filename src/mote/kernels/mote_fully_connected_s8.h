@@ -50,10 +50,14 @@ static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth,
     sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
 }
 
-/* x * mult / 2^31 / 2^(shift + 1), rounded once, halves up. */
+/* x * mult / 2^31 / 2^(shift + 1), rounded once, halves up. With a right shift above one the rounding bit
+ * lies in the product's high word, which is then all that matters. */
 static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) {
-    const int32_t total = 32 + shift;
-    return (int32_t)(((int64_t)x * mult + ((int64_t)1 << (total - 1))) >> total);
+    const int64_t product = (int64_t)x * mult;
+    if (shift > 0) {
+        return ((int32_t)(product >> 32) + (1 << (shift - 1))) >> shift;
+    }
+    return (int32_t)((product + ((int64_t)1 << (31 + shift))) >> (32 + shift));
 }
 
 static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, const int8_t *in, int8_t *out,

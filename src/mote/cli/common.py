@@ -1,0 +1,115 @@
+"""What the subcommands share: compile options, tables, colour, progress."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mote.compiler import IO, NUMERICS, OPTIMIZE, Settings, make_settings
+from mote.targets import parse_size
+
+Subparsers = Any
+"""argparse's own type for subcommands is private."""
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_compile_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a .tflite file")
+    parser.add_argument("--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)")
+    parser.add_argument("--name", default="", help="prefix of the C symbols and files (default: from the file name)")
+    parser.add_argument("--io", choices=IO, default="model", help="int8: leave QUANTIZE/DEQUANTIZE at the model's edges to you")
+    parser.add_argument("--numerics", choices=NUMERICS, default="litert", help="whose rounding to follow bit for bit (default: litert)")
+    parser.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="what the C compiler optimizes for (default: balanced)")
+    parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
+    parser.add_argument("--caller-arena", action="store_true", help="the firmware supplies the working memory to init()")
+    parser.add_argument("--ram", type=str, metavar="BYTES", help="refuse more RAM than this (K and M suffixes)")
+    parser.add_argument("--flash", type=str, metavar="BYTES", help="refuse more flash than this (K and M suffixes)")
+    add_json(parser)
+
+
+def add_tools(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--compiler", choices=("gcc", "zig"), help="which C compiler (default: gcc where installed)")
+    parser.add_argument("--emulator", choices=("qemu", "unicorn"), help="which emulator (default: qemu where installed)")
+
+
+def settings(arguments: argparse.Namespace) -> Settings:
+    return make_settings(
+        target=arguments.target,
+        name=arguments.name,
+        io=arguments.io,
+        numerics=arguments.numerics,
+        optimize=arguments.optimize,
+        single_file=arguments.single_file,
+        caller_arena=arguments.caller_arena,
+        ram=None if arguments.ram is None else parse_size(arguments.ram),
+        flash=None if arguments.flash is None else parse_size(arguments.flash),
+    )
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def colour(text: str, code: str) -> str:
+    """`text` in colour on a terminal, plain elsewhere."""
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+        return text
+    return f"\033[{code}m{text}\033[0m"
+
+
+def bold(text: str) -> str:
+    return colour(text, "1")
+
+
+def green(text: str) -> str:
+    return colour(text, "32")
+
+
+def red(text: str) -> str:
+    return colour(text, "31")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
+    """Columns: the first `left` aligned left, the others right. Numbers get thousands separators."""
+    cells = [[_cell(c) for c in row] for row in rows]
+    widths = [max(len(r[i]) for r in [list(head), *cells]) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        return "  ".join(parts).rstrip()
+
+    return "\n".join([bold(line(head)), *(line(r) for r in cells)])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say on a terminal what is being done, and wipe it away after."""
+    show = sys.stderr.isatty()
+    if show:
+        print(f"{what}...", end="\r", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if show:
+            print(" " * (len(what) + 3), end="\r", file=sys.stderr, flush=True)
+
+
+def shorten(text: str, width: int = 36) -> str:
+    """The end of a long layer name: that is where it differs from its neighbours."""
+    return text if len(text) <= width else "..." + text[-(width - 3) :]

@@ -1,0 +1,103 @@
+"""`mote inspect`: what is in a model file, and what Mote cannot compile."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mote.cli.common import Subparsers, add_json, bold, print_json, red, shorten, table
+from mote.frontends import tflite
+from mote.graph import Graph, Tensor
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("inspect", help="layers, shapes, types, quantization, MACs, weights", description=__doc__)
+    p.add_argument("model", metavar="MODEL", help="a .tflite file")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    found = describe(arguments.model)
+    print_json(found) if arguments.json else print_text(found)
+    return 1 if found["unsupported"] else 0
+
+
+def describe(path: str) -> dict[str, Any]:
+    model = tflite.read(tflite.read_file(Path(path)), path)
+    graph = model.partial()
+    layers = [_layer(graph, layer) for layer in model.layers]
+    return {
+        "model": path,
+        "inputs": [_tensor(model.tensors[t]) for t in model.inputs],
+        "outputs": [_tensor(model.tensors[t]) for t in model.outputs],
+        "layers": layers,
+        "macs": sum(x["macs"] or 0 for x in layers),
+        "weights": sum(t.nbytes for t in _constants(model)),
+        "unsupported": [x for x in layers if x["unsupported"]],
+    }
+
+
+def _constants(model: tflite.Model) -> list[Tensor]:
+    used = {i for layer in model.layers for i in layer.node.inputs if i >= 0}
+    return [model.tensors[i] for i in sorted(used) if model.tensors[i].data is not None]
+
+
+def _layer(graph: Graph, layer: tflite.Layer) -> dict[str, Any]:
+    node = layer.node
+    reads = [node.tensors[i] for i in node.inputs if i >= 0]
+    return {
+        "index": node.index,
+        "op": node.code,
+        "name": layer.name,
+        "inputs": [_tensor(t) for t in reads if t.data is None],
+        "outputs": [_tensor(node.tensors[i]) for i in node.outputs],
+        "macs": sum(op.macs(graph) for op in layer.ops) if layer.problem is None else None,
+        "weights": sum(t.nbytes for t in reads if t.data is not None),
+        "unsupported": layer.problem,
+    }
+
+
+def _tensor(t: Tensor) -> dict[str, Any]:
+    quant = None
+    if t.quant is not None:
+        quant = {"scale": [float(x) for x in t.quant.scale], "zero_point": [int(x) for x in t.quant.zero_point]}
+    return {"name": t.name, "shape": list(t.shape), "dtype": t.dtype, "quantization": quant}
+
+
+def print_text(found: dict[str, Any]) -> None:
+    print(bold(found["model"]))
+    for kind in ("inputs", "outputs"):
+        for t in found[kind]:
+            print(f"  {kind[:-1]} {t['name']}: {t['dtype']} {_shape(t)}{_quant(t)}")
+    rows = [
+        (
+            x["index"],
+            x["op"],
+            shorten(x["name"]),
+            _shape(x["outputs"][0]) if x["outputs"] else "",
+            x["outputs"][0]["dtype"] if x["outputs"] else "",
+            _quant(x["outputs"][0]).strip() if x["outputs"] else "",
+            x["macs"],
+            x["weights"],
+        )
+        for x in found["layers"]
+    ]
+    print(table(("#", "op", "name", "output", "type", "quantization", "MACs", "weight bytes"), rows, left=6))
+    print(f"{len(rows)} layers, {found['macs']:,} MACs, {found['weights']:,} bytes of weights")
+    for x in found["unsupported"]:
+        print(red(f"unsupported: layer {x['index']} {x['op']} '{x['name']}': {x['unsupported']}"))
+
+
+def _shape(t: dict[str, Any]) -> str:
+    return "x".join(map(str, t["shape"])) or "scalar"
+
+
+def _quant(t: dict[str, Any]) -> str:
+    q = t["quantization"]
+    if q is None:
+        return ""
+    if len(q["scale"]) > 1:
+        return f" {len(q['scale'])} scales"
+    return f" {q['scale'][0]:.5g} * (q - {q['zero_point'][0]})"

@@ -1,0 +1,61 @@
+"""`mote verify`: every tensor that the generated code computes, against the reference."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mote import compiler, verify
+from mote.cli.common import Subparsers, add_compile_options, add_tools, green, print_json, progress, red, settings
+from mote.frontends.tflite import read_file
+from mote.verify import FLOAT_TOLERANCE, VerifyResult
+
+SHOWN = 10
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("verify", help="compare every tensor with the reference", description=__doc__)
+    add_compile_options(p)
+    add_tools(p)
+    p.add_argument("--inputs", type=_count, default=8, metavar="N", help="how many inputs: random, extreme, structured (default: 8)")
+    p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    p.set_defaults(run=run)
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    compiled = compiler.compile(arguments.model, settings(arguments))
+    with progress(f"running {arguments.inputs} inputs"):
+        result = verify.verify(
+            compiled,
+            arguments.inputs,
+            seed=arguments.seed,
+            compiler=arguments.compiler,
+            emulator=arguments.emulator,
+            model=read_file(Path(arguments.model)),
+        )
+    print_json(result.json()) if arguments.json else print_text(result)
+    return 0 if result.exact else 1
+
+
+def print_text(result: VerifyResult) -> None:
+    head = f"{result.model} on {result.target}: {result.tensors} tensors, {result.inputs} inputs, against {result.reference}"
+    if result.exact and result.max_abs_diff == 0:
+        print(f"{head}: {green('equal bit for bit')}")
+    elif result.exact:
+        print(
+            f"{head}: {green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of a tensor's largest "
+            f"value; the largest difference is {result.max_abs_diff:.3g})"
+        )
+    else:
+        print(f"{head}: {red(f'{len(result.mismatches)} mismatches')}, largest difference {result.max_abs_diff:.6g}")
+        for m in result.mismatches[:SHOWN]:
+            print(f"  input {m.input}: {m.op} '{m.name}': {m.differing} elements differ, by up to {m.max_abs_diff:.6g}")
+        if len(result.mismatches) > SHOWN:
+            print(f"  and {len(result.mismatches) - SHOWN} more")

@@ -1,0 +1,70 @@
+/* mote_arithmetic_f32.h: float32 addition, subtraction and multiplication of two tensors. */
+#ifndef MOTE_ARITHMETIC_F32_H
+#define MOTE_ARITHMETIC_F32_H
+
+#include "mote_broadcast.h"
+
+typedef struct {
+    float a_sign, b_sign; /* 1, or -1 for what is subtracted: multiplying by them is exact */
+    float low, high;
+} mote_add_f32_t;
+
+typedef struct {
+    mote_broadcast_t walk;
+    mote_add_f32_t add;
+} mote_add_rows_f32_t;
+
+typedef struct {
+    float low, high;
+} mote_mul_f32_t;
+
+typedef struct {
+    mote_broadcast_t walk;
+    mote_mul_f32_t mul;
+} mote_mul_rows_f32_t;
+
+static inline void mote_add_run_f32(const mote_add_f32_t *p, const float *a, const float *b, int32_t b_step, float *out,
+                                    int32_t n) {
+    for (; n > 0; n--, b += b_step) {
+        *out++ = mote_clamp_f32(p->a_sign * *a++ + p->b_sign * *b, p->low, p->high);
+    }
+}
+
+static inline void mote_add_f32(const mote_add_f32_t *p, const float *a, const float *b, float *out, int32_t n) {
+    mote_add_run_f32(p, a, b, 1, out, n);
+}
+
+static inline void mote_add_rows_f32(const mote_add_rows_f32_t *p, const float *a, const float *b, float *out,
+                                     int32_t lo, int32_t hi) {
+    const mote_broadcast_t *walk = &p->walk;
+    mote_walk_t at = mote_walk_to_row(walk, lo);
+    out += lo * walk->runs * walk->run;
+    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+        mote_add_run_f32(&p->add, a + at.a, b + at.b, walk->b_step, out, walk->run);
+        mote_walk_on(walk, &at);
+    }
+}
+
+static inline void mote_mul_run_f32(const mote_mul_f32_t *p, const float *a, const float *b, int32_t b_step, float *out,
+                                    int32_t n) {
+    for (; n > 0; n--, b += b_step) {
+        *out++ = mote_clamp_f32(*a++ * *b, p->low, p->high);
+    }
+}
+
+static inline void mote_mul_f32(const mote_mul_f32_t *p, const float *a, const float *b, float *out, int32_t n) {
+    mote_mul_run_f32(p, a, b, 1, out, n);
+}
+
+static inline void mote_mul_rows_f32(const mote_mul_rows_f32_t *p, const float *a, const float *b, float *out,
+                                     int32_t lo, int32_t hi) {
+    const mote_broadcast_t *walk = &p->walk;
+    mote_walk_t at = mote_walk_to_row(walk, lo);
+    out += lo * walk->runs * walk->run;
+    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+        mote_mul_run_f32(&p->mul, a + at.a, b + at.b, walk->b_step, out, walk->run);
+        mote_walk_on(walk, &at);
+    }
+}
+
+#endif

@@ -1,0 +1,69 @@
+"""The pipeline: one list. The graph is verified after every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mote.graph import Graph
+from mote.passes import (
+    fold_batch_norm,
+    fold_constants,
+    fuse_activations,
+    fuse_pads,
+    fuse_tables,
+    remove_dead_code,
+    remove_identities,
+    strip_io,
+    tflm_numerics,
+)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What one pass did: how many operators it removed, and a line for a person to read."""
+
+    name: str
+    removed: int
+    detail: str
+    exact: bool = True
+    """False where float results may differ in the last bits."""
+
+
+Pass = Callable[[Graph], Graph]
+
+PIPELINE: tuple[tuple[str, Pass], ...] = (
+    ("fold constants", fold_constants.run),
+    ("remove dead code", remove_dead_code.run),
+    ("remove identities", remove_identities.run),
+    ("fold batch norm", fold_batch_norm.run),
+    ("fuse pads", fuse_pads.run),
+    ("fuse activations", fuse_activations.run),
+    ("fuse tables", fuse_tables.run),
+    ("remove identities again", remove_identities.run),
+)
+INEXACT = {"fold batch norm"}
+
+
+def optimize(graph: Graph, *, io: str = "model", numerics: str = "litert") -> tuple[Graph, list[Saving]]:
+    """Run every pass; say what each removed."""
+    pipeline = PIPELINE
+    if io == "int8":
+        pipeline = (("strip float edges", strip_io.run), *pipeline)
+    if numerics == "tflm":
+        pipeline = (*pipeline, ("TFLite Micro numerics", tflm_numerics.run))
+    savings = []
+    for name, run in pipeline:
+        before, graph = graph, run(graph).verify()
+        if gone := _gone(before, graph):
+            removed = len(before.ops) - len(graph.ops)
+            savings.append(Saving(name, removed, gone, exact=name not in INEXACT))
+    return graph, savings
+
+
+def _gone(before: Graph, after: Graph) -> str:
+    """The operators of `before` whose result `after` no longer computes, by kind."""
+    kept = {t for op in after.ops for t in op.outputs}
+    kinds = [op.kind for op in before.ops if op.outputs[0] not in kept]
+    counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+    return ", ".join(f"{n} {kind}" for kind, n in counts.items())

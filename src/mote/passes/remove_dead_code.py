@@ -1,0 +1,15 @@
+"""Remove operators whose result nobody reads."""
+
+from __future__ import annotations
+
+from mote.graph import Graph
+
+
+def run(graph: Graph) -> Graph:
+    needed = set(graph.outputs)
+    kept = []
+    for op in reversed(graph.ops):
+        if needed & set(op.outputs):
+            needed.update(op.inputs)
+            kept.append(op)
+    return graph.with_ops(reversed(kept))

@@ -1,0 +1,205 @@
+"""Targets: a core or a part, described by a TOML file, so that a new board is data and no code.
+
+A file may `extends` another target and then states only what differs. Generic cores name no memories and
+have no limit; parts name theirs. `docs/targets.md` is this file's user-facing twin: the keys are those of `Target`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mote.errors import MoteError
+
+ARCHES = ("host", "arm", "riscv")
+FEATURES = ("dsp", "fpu", "mve")
+KINDS = ("flash", "ram")
+
+_HERE = Path(__file__).parent
+_TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "extends")
+_LISTS = ("features", "gcc_flags", "zig_flags")
+_KEYS = (*_TEXT, *_LISTS, "clock_hz", "memory")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memory of a part; `origin` is its address, where that is one address."""
+
+    name: str
+    kind: str
+    size: int
+    origin: int | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the compiler, the planner and the emulators have to know of a core or part."""
+
+    name: str
+    description: str
+    arch: str
+    cpu: str
+    features: frozenset[str]
+    clock_hz: int | None
+    memories: tuple[Memory, ...]
+    gcc_flags: tuple[str, ...]
+    zig_flags: tuple[str, ...]
+    qemu_machine: str | None
+    unicorn_cpu: str | None
+
+    @property
+    def flash(self) -> int | None:
+        """All flash in bytes; None for a target without limits."""
+        return self._total("flash")
+
+    @property
+    def ram(self) -> int | None:
+        """All RAM in bytes; None for a target without limits."""
+        return self._total("ram")
+
+    def _total(self, kind: str) -> int | None:
+        sizes = [m.size for m in self.memories if m.kind == kind]
+        return sum(sizes) if sizes else None
+
+
+def names() -> list[str]:
+    """The bundled targets: cores first, then parts."""
+    paths = sorted(_HERE.glob("*.toml"))
+    return sorted((p.stem for p in paths), key=lambda n: ("extends" in _read(_HERE / f"{n}.toml"), n))
+
+
+def load(name_or_path: str) -> Target:
+    """The target of that bundled name, or of the user's own `.toml` file."""
+    path = _locate(name_or_path)
+    return _target(path, _merged(path, ()))
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as data sheets mean them."""
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
+        return text
+    match = (
+        re.fullmatch(r"\s*(\d+)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
+        if isinstance(text, str)
+        else None
+    )
+    if match is None:
+        raise MoteError(
+            f"not a size: {text!r}", remedy="write a number of bytes, or one with K or M: 24K, 1M"
+        )
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def _locate(name: str) -> Path:
+    """A name with a slash or `.toml` is a file of the user's; any other is bundled."""
+    if name.endswith(".toml") or "/" in name:
+        path = Path(name)
+        if not path.is_file():
+            raise MoteError(
+                "no such target file", where=name, remedy=f"give a file, or one of: {', '.join(names())}"
+            )
+        return path
+    path = _HERE / f"{name}.toml"
+    if not path.is_file():
+        raise MoteError(
+            f"unknown target '{name}'",
+            remedy=f"use one of: {', '.join(names())}; or the path of your own .toml file",
+        )
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MoteError(f"not valid TOML: {error}", where=str(path), remedy="correct the file") from None
+    except OSError as error:
+        raise MoteError(f"cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def _merged(path: Path, children: tuple[Path, ...]) -> dict[str, Any]:
+    """The keys of a file over those of the file it extends."""
+    if path.resolve() in children:
+        chain = " -> ".join(p.name for p in (*children, path))
+        raise MoteError(f"targets extend each other in a circle: {chain}", where=str(path))
+    own = _read(path)
+    _check(path, own)
+    parent = own.pop("extends", None)
+    own.setdefault("name", path.stem)
+    if parent is None:
+        return own
+    if parent.endswith(".toml"):
+        parent = str(path.parent / parent)
+    return _merged(_locate(parent), (*children, path.resolve())) | own
+
+
+def _check(path: Path, keys: dict[str, Any]) -> None:
+    """Reject a key that nobody reads and a value of the wrong type, naming both."""
+    for key, value in keys.items():
+        if key not in _KEYS:
+            raise _bad(path, f"unknown key '{key}'", f"the keys are: {', '.join(_KEYS)}")
+        if key in _TEXT and not isinstance(value, str):
+            raise _bad(path, f"'{key}' must be a string, not {value!r}")
+        if key in _LISTS and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+            raise _bad(path, f"'{key}' must be a list of strings, not {value!r}")
+    clock = keys.get("clock_hz", 1)
+    if not isinstance(clock, int) or isinstance(clock, bool) or clock <= 0:
+        raise _bad(path, f"'clock_hz' must be a positive whole number, not {clock!r}")
+    unknown = sorted(set(keys.get("features", ())) - set(FEATURES))
+    if unknown:
+        raise _bad(path, f"unknown feature '{unknown[0]}'", f"the features are: {', '.join(FEATURES)}")
+    if keys.get("arch", "arm") not in ARCHES:
+        raise _bad(path, f"unknown arch '{keys['arch']}'", f"the architectures are: {', '.join(ARCHES)}")
+    memories = keys.get("memory", [])
+    if not isinstance(memories, list) or not all(isinstance(m, dict) for m in memories):
+        raise _bad(path, "'memory' must be a list of tables: [[memory]]")
+
+
+def _target(path: Path, keys: dict[str, Any]) -> Target:
+    for key in ("arch", "cpu"):
+        if key not in keys:
+            raise _bad(path, f"'{key}' is missing", 'state it, or extend a core: extends = "cortex-m4"')
+    return Target(
+        name=keys["name"],
+        description=keys.get("description", ""),
+        arch=keys["arch"],
+        cpu=keys["cpu"],
+        features=frozenset(keys.get("features", ())),
+        clock_hz=keys.get("clock_hz"),
+        memories=tuple(_memory(path, m) for m in keys.get("memory", ())),
+        gcc_flags=tuple(keys.get("gcc_flags", ())),
+        zig_flags=tuple(keys.get("zig_flags", ())),
+        qemu_machine=keys.get("qemu_machine"),
+        unicorn_cpu=keys.get("unicorn_cpu"),
+    )
+
+
+def _memory(path: Path, keys: dict[str, Any]) -> Memory:
+    wanted = {"name", "kind", "size"}
+    odd = sorted(set(keys) - wanted - {"origin"})
+    missing = sorted(wanted - set(keys))
+    if odd or missing:
+        what = f"unknown key '{odd[0]}'" if odd else f"'{missing[0]}' is missing"
+        raise _bad(
+            path, f"in [[memory]]: {what}", "a memory has a name, a kind, a size and perhaps an origin"
+        )
+    name, kind, origin = keys["name"], keys["kind"], keys.get("origin")
+    if not isinstance(name, str):
+        raise _bad(path, f"in [[memory]]: 'name' must be a string, not {name!r}")
+    if kind not in KINDS:
+        raise _bad(path, f"memory '{name}': 'kind' must be flash or ram, not {kind!r}")
+    if origin is not None and (not isinstance(origin, int) or isinstance(origin, bool)):
+        raise _bad(path, f"memory '{name}': 'origin' must be an address, not {origin!r}")
+    try:
+        size = parse_size(keys["size"])
+    except MoteError as error:
+        raise _bad(path, f"memory '{name}': {error.reason}", error.remedy) from None
+    return Memory(name, kind, size, origin)
+
+
+def _bad(path: Path, reason: str, remedy: str = "") -> MoteError:
+    return MoteError(reason, where=str(path), remedy=remedy)

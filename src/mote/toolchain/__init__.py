@@ -1,0 +1,26 @@
+"""Compilers, emulators and ELF files: from a generated C project to outputs and exact numbers.
+
+`build` compiles a model with the harness, `execute` runs it, `sizes` says what it takes; `doctor` lists the tools.
+"""
+
+from mote.toolchain.builder import Mode, build
+from mote.toolchain.checkup import Finding, doctor
+from mote.toolchain.compilers import Compiler, find_compiler
+from mote.toolchain.elf import Sizes, sizes
+from mote.toolchain.emulators import Emulator, execute, find_emulator
+from mote.toolchain.results import Execution
+
+__all__ = [
+    "Compiler",
+    "Emulator",
+    "Execution",
+    "Finding",
+    "Mode",
+    "Sizes",
+    "build",
+    "doctor",
+    "execute",
+    "find_compiler",
+    "find_emulator",
+    "sizes",
+]

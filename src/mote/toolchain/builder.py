@@ -1,0 +1,136 @@
+"""Compiling a generated model together with the harness to an ELF file for a board, or a program for the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from string import Template
+
+from mote.errors import MoteError
+from mote.targets import Target
+
+from .boards import Board, board_of
+from .compilers import Compiler, compile_or_raise
+
+HARNESS = Path(__file__).parent / "harness"
+
+_OPTIMIZE = {"speed": "-O3", "balanced": "-O2", "size": "-Os"}
+_COMMON = ("-std=gnu99", "-Wall", "-Wextra", "-g")
+_DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
+# zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
+_ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-fno-unwind-tables")
+_SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+# The harness must pull in no library: what is in the ELF of a library is the model's.
+_HARNESS_FLAGS = ("-Os", "-ffreestanding", "-fno-builtin")
+
+
+class Mode(StrEnum):
+    """What the hook between steps does: nothing, write instruction counts, or write every step's output."""
+
+    MEASURE = "measure"
+    PROFILE = "profile"
+    DUMP = "dump"
+
+
+def build(
+    project: Path,
+    sources: Sequence[Path],
+    glue: Path,
+    target: Target,
+    compiler: Compiler,
+    *,
+    mode: Mode,
+    optimize: str,
+    workdir: Path,
+    sanitize: bool = False,
+    extra_flags: Sequence[str] = (),
+) -> Path:
+    """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files alone."""
+    if optimize not in _OPTIMIZE:
+        raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(_OPTIMIZE)}")
+    if sanitize and target.arch != "host":
+        raise MoteError("sanitizers work on the host only", remedy="use --target host")
+    workdir.mkdir(parents=True, exist_ok=True)
+    base = [*compiler.command, *_target_flags(target, compiler), *_COMMON, *(_SANITIZE if sanitize else ())]
+    include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
+    trace = {Mode.MEASURE: [], Mode.PROFILE: ["-DMOTE_PROFILE"], Mode.DUMP: []}[mode]
+    if mode != Mode.MEASURE:
+        trace += ["-include", str(HARNESS / "trace.h")]
+
+    objects = []
+    for index, source in enumerate(sources):
+        flags = [*base, _OPTIMIZE[optimize], *include, *trace, *extra_flags]
+        objects.append(_compile(flags, source, workdir / f"model_{index}_{source.stem}.o"))
+    objects.append(_compile([*base, _OPTIMIZE[optimize], *include], glue, workdir / "mote_harness_glue.o"))
+    for source in _harness_sources(target):
+        flags = [*base, *include, *_harness_flags(target)]
+        objects.append(_compile(flags, source, workdir / f"mote_harness_{source.stem}.o"))
+
+    elf = workdir / "model.elf"
+    link = [*base, _OPTIMIZE[optimize], *_link_flags(target, compiler, workdir), *(str(o) for o in objects)]
+    compile_or_raise([*link, "-o", str(elf), *_libraries(target, compiler)], workdir, f"linking {elf.name}")
+    return elf
+
+
+def _compile(flags: Sequence[str], source: Path, output: Path) -> str:
+    compile_or_raise(
+        [*flags, "-c", str(source.resolve()), "-o", str(output.resolve())], output.parent, source.name
+    )
+    return str(output.resolve())
+
+
+def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
+    if compiler.kind == "gcc":
+        specs = ("--specs=picolibc.specs",) if target.arch == "riscv" else ()
+        return (*target.gcc_flags, *specs, *_DEVICE)
+    if compiler.kind == "zig":
+        headers = ("-isystem", str(HARNESS / "freestanding" / "include"))
+        return (*target.zig_flags, *headers, *_DEVICE, *_ZIG)
+    return ()
+
+
+def _harness_sources(target: Target) -> list[Path]:
+    ports = {
+        "host": ["port_host.c"],
+        "arm": ["port_device.c", "start_arm.S"],
+        "riscv": ["port_device.c", "start_riscv.S"],
+    }
+    return [HARNESS / name for name in ("main.c", *ports[target.arch])]
+
+
+def _harness_flags(target: Target) -> tuple[str, ...]:
+    if target.arch == "host":
+        return ("-O1",)
+    board = board_of(target)
+    return (
+        *_HARNESS_FLAGS,
+        f"-DMOTE_COUNTER={board.counter:#x}",
+        f"-DMOTE_COUNTER_HIGH={board.counter_high:#x}",
+        f"-DMOTE_TIMER_{board.timer.upper()}",
+    )
+
+
+def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str, ...]:
+    if target.arch == "host":
+        return ()
+    script = workdir / "device.ld"
+    script.write_text(_linker_script(board_of(target)), encoding="utf-8")
+    return ("-nostartfiles", "-static", f"-T{script.resolve()}", "-Wl,--gc-sections")
+
+
+def _libraries(target: Target, compiler: Compiler) -> tuple[str, ...]:
+    """The math library; zig has its functions in compiler-rt, which it links by itself."""
+    return () if compiler.kind == "zig" else ("-lm",)
+
+
+def _linker_script(board: Board) -> str:
+    template = Template((HARNESS / "device.ld").read_text(encoding="utf-8"))
+    (rom, rom_size), (ram, ram_size) = board.rom, board.ram
+    return template.substitute(
+        vectors=hex(board.vectors),
+        rom_origin=hex(rom),
+        rom_size=hex(rom_size),
+        ram_origin=hex(ram),
+        ram_size=hex(ram_size),
+    )

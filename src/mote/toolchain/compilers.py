@@ -1,0 +1,97 @@
+"""Finding a C compiler for a target: the system's cross gcc, or clang from the ziglang wheel, which needs no root."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mote.errors import MoteError
+from mote.targets import Target
+
+GCC = {"arm": "arm-none-eabi-gcc", "riscv": "riscv64-unknown-elf-gcc"}
+PACKAGES = {
+    "arm": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    "riscv": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+}
+ZIG_REMEDY = "pip install ziglang"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A way to compile C: `kind` says whose options it takes."""
+
+    kind: str
+    command: tuple[str, ...]
+    version: str
+
+
+def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
+    """The system's compiler when it is there, else zig; `prefer` ("gcc", "zig", on the host also "clang") forces one."""
+    if target.arch == "host":
+        return _host_compiler(prefer)
+    if prefer not in (None, "gcc", "zig"):
+        raise MoteError(f"unknown compiler '{prefer}'", remedy="use gcc or zig")
+    if prefer != "zig" and shutil.which(GCC[target.arch]):
+        return Compiler("gcc", (GCC[target.arch],), first_line((GCC[target.arch], "--version")))
+    if prefer != "gcc" and (zig := zig_command()):
+        return Compiler("zig", zig, f"zig {first_line((*zig[:-1], 'version'))}")
+    gcc = f"apt install {PACKAGES[target.arch]}"
+    remedy = {"gcc": gcc, "zig": ZIG_REMEDY, None: f"{gcc}, or {ZIG_REMEDY}"}[prefer]
+    raise MoteError(f"no C compiler for target '{target.name}' was found", remedy=remedy)
+
+
+def _host_compiler(prefer: str | None) -> Compiler:
+    for name in (prefer,) if prefer else ("cc", "gcc", "clang", "zig"):
+        zig = zig_command() if name == "zig" else None
+        if zig or (name != "zig" and shutil.which(name)):
+            command = zig or (name,)
+            return Compiler("host", command, first_line((*command, "--version")))
+    raise MoteError(
+        f"no C compiler for this computer was found{f': {prefer}' if prefer else ''}",
+        remedy=f"apt install {prefer or 'gcc'}, or {ZIG_REMEDY}",
+    )
+
+
+def zig_command() -> tuple[str, ...] | None:
+    """`zig cc` of the ziglang wheel in this Python, if it is installed."""
+    if importlib.util.find_spec("ziglang") is None:
+        return None
+    return (sys.executable, "-m", "ziglang", "cc")
+
+
+@cache
+def first_line(command: tuple[str, ...]) -> str:
+    """What a tool says of its version; a tool that cannot even do that is not there."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"does not run: {error}"
+    return (done.stdout or done.stderr).strip().partition("\n")[0]
+
+
+def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> None:
+    """Run a compiler; on failure the error is its own output, shortened to what can be read."""
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600, check=False)
+    except OSError as error:
+        raise MoteError(
+            f"cannot run {command[0]}: {error.strerror}", where=what, remedy="mote doctor"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise MoteError(f"{command[0]} did not finish within 10 minutes", where=what) from None
+    if done.returncode != 0:
+        output = (done.stderr + done.stdout).strip().splitlines()
+        shown = "\n".join(output[:40]) + (
+            f"\n... and {len(output) - 40} lines more" if len(output) > 40 else ""
+        )
+        raise MoteError(
+            f"the C compiler failed:\n{shown}",
+            where=what,
+            remedy=f"the command was: {' '.join(command)}",
+        )

@@ -1,0 +1,162 @@
+"""Running a linked model: QEMU when it is installed, else Unicorn in this process; the host's own programs natively."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from mote.errors import MoteError
+from mote.targets import Target
+
+from .boards import board_of
+from .builder import Mode
+from .compilers import first_line
+from .elf import place
+from .results import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
+
+QEMU = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
+PACKAGES = {"arm": "qemu-system-arm", "riscv": "qemu-system-misc"}
+UNICORN_REMEDY = "pip install unicorn"
+
+_ARM_EXCEPTIONS = {
+    2: "NMI",
+    3: "HardFault",
+    4: "MemManage fault",
+    5: "BusFault",
+    6: "UsageFault",
+    7: "SecureFault",
+}
+_RISCV_CAUSES = {
+    0: "instruction address misaligned",
+    1: "instruction access fault",
+    2: "illegal instruction",
+    3: "breakpoint",
+    4: "load address misaligned",
+    5: "load access fault",
+    6: "store address misaligned",
+    7: "store access fault",
+}
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """A way to run a linked model."""
+
+    kind: str
+    command: tuple[str, ...]
+    version: str
+
+
+def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
+    """QEMU when it is there, else Unicorn; `prefer` ("qemu" or "unicorn") forces one. The host runs its own."""
+    if target.arch == "host":
+        return Emulator("native", (), "this computer")
+    if prefer not in (None, "qemu", "unicorn"):
+        raise MoteError(f"unknown emulator '{prefer}'", remedy="use qemu or unicorn")
+    qemu = QEMU[target.arch]
+    if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
+        return Emulator("qemu", (qemu,), first_line((qemu, "--version")))
+    if prefer != "qemu" and target.unicorn_cpu and importlib.util.find_spec("unicorn"):
+        return Emulator("unicorn", (), f"unicorn {_version('unicorn')}")
+    remedies = []
+    if prefer != "unicorn":
+        remedies.append(f"apt install {PACKAGES[target.arch]}")
+    if prefer != "qemu" and target.unicorn_cpu:
+        remedies.append(UNICORN_REMEDY)
+    why = "" if target.unicorn_cpu or prefer == "qemu" else f" (unicorn does not know the {target.cpu})"
+    raise MoteError(f"no emulator for target '{target.name}' was found{why}", remedy=", or ".join(remedies))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def execute(
+    elf: Path,
+    target: Target,
+    emulator: Emulator,
+    inputs: Sequence[Sequence[bytes]],
+    *,
+    workdir: Path,
+    mode: Mode,
+    timeout_s: float = 600.0,
+) -> Execution:
+    """Run all inferences in one go. `mode` must be the one the ELF was built with."""
+    write_inputs(workdir, inputs)
+    if emulator.kind == "unicorn":
+        from .unicorn_board import run_unicorn
+
+        said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
+    else:
+        said = _run_process(_command(elf, target, emulator), elf, emulator, workdir, timeout_s)
+    found = records(workdir)
+    if not finished(found):
+        raise _crash(elf, target, emulator, found, said)
+    return interpret(found, mode, None if target.arch == "host" else board_of(target))
+
+
+def _command(elf: Path, target: Target, emulator: Emulator) -> list[str]:
+    if emulator.kind == "native":
+        return [str(elf.resolve())]
+    board = board_of(target)
+    bios = ["-bios", "none"] if target.arch == "riscv" else []
+    quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
+    semihosting = ["-semihosting-config", "enable=on,target=native"]
+    machine = ["-M", str(target.qemu_machine), "-icount", f"shift={board.icount_shift}"]
+    return [*emulator.command, *machine, *bios, *quiet, *semihosting, "-kernel", str(elf.resolve())]
+
+
+def _run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:
+    """What the process said; its exit status when that was not 0, for the message should it have crashed."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=workdir,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout_s,
+            check=False,
+            env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"},
+        )
+    except subprocess.TimeoutExpired:
+        raise timed_out(emulator.kind, elf, timeout_s) from None
+    except OSError as error:
+        raise MoteError(f"cannot run {command[0]}: {error.strerror}", remedy="mote doctor") from None
+    said = done.stdout.decode(errors="replace").strip()
+    return said or (f"exit status {done.returncode}" if done.returncode else "")
+
+
+def timed_out(kind: str, elf: Path, timeout_s: float) -> MoteError:
+    return MoteError(
+        f"{kind}: the model did not finish within {timeout_s:g} s",
+        where=str(elf),
+        remedy="give fewer inferences or more time",
+    )
+
+
+def _crash(
+    elf: Path, target: Target, emulator: Emulator, found: list[tuple[int, int, bytes]], said: str
+) -> MoteError:
+    """Why there are no results: the model's own complaint, a trap of the core, or what the emulator printed."""
+    failure, fault = failure_in(found), fault_in(found)
+    if failure:
+        return MoteError(f"{emulator.kind}: {failure}", where=str(elf))
+    if fault:
+        causes = _ARM_EXCEPTIONS if target.arch == "arm" else _RISCV_CAUSES
+        what = causes.get(fault.cause, f"exception {fault.cause}")
+        said = f"{what} at {place(elf, fault.pc)}"
+    return MoteError(
+        f"{emulator.kind}: the model crashed: {said or 'it ended without results'}",
+        where=str(elf),
+        remedy="run it on the host with sanitizers (--target host) to find out why",
+    )

@@ -1,0 +1,164 @@
+"""The boards in Unicorn, in this process: semihosting files, the board's counter, and exact counting by basic blocks.
+
+Unicorn has no clock, so the counter is made from the instructions executed: a hook at the start of each basic block
+adds the number of instructions in the block, which is found once and kept. The harness reads the counter at one
+fixed place of a function that is always called, so a block's instructions after the reading cancel out.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mote.errors import MoteError
+from mote.targets import Target
+
+from .boards import WORD, Board, board_of
+from .elf import entry, place, segments
+
+_PAGE = 0x1000
+_ARM_SYSTEM = 0xE000E000
+_BREAKPOINT = {"arm": 7, "riscv": 3}
+_SYS_OPEN, _SYS_WRITE, _SYS_READ, _SYS_EXIT = 0x01, 0x05, 0x06, 0x20
+
+
+def run_unicorn(elf: Path, target: Target, workdir: Path, *, count: bool, timeout_s: float) -> str:
+    """Run to the end; what went wrong, or nothing. The results are in the files, as they are with QEMU."""
+    import unicorn
+
+    machine = _Machine(elf, target, workdir)
+    try:
+        return machine.run(count, timeout_s)
+    except unicorn.UcError as error:
+        return f"{error} at {place(elf, machine.pc)}"
+    finally:
+        machine.close()
+
+
+class _Machine:
+    """One emulated board. A class because Unicorn calls back into its state."""
+
+    def __init__(self, elf: Path, target: Target, workdir: Path) -> None:
+        import unicorn
+        from unicorn import arm_const, riscv_const
+
+        self.elf, self.workdir, self.arm = elf, workdir, target.arch == "arm"
+        self.board: Board = board_of(target)
+        self.files: list[BinaryIO] = []
+        self.executed = self.started = 0
+        self.blocks: dict[tuple[int, int], int] = {}
+        self.said = ""
+        self.exited = False
+        if self.arm:
+            # Without UC_MODE_MCLASS, which would make every core a Cortex-M33.
+            cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}")
+            self.uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB, cpu)
+            self.registers = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1)
+            self.pc_register, self.sp_register = arm_const.UC_ARM_REG_PC, arm_const.UC_ARM_REG_SP
+        else:
+            self.uc = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
+            self.registers = (riscv_const.UC_RISCV_REG_A0, riscv_const.UC_RISCV_REG_A1)
+            self.pc_register, self.sp_register = riscv_const.UC_RISCV_REG_PC, riscv_const.UC_RISCV_REG_SP
+        self._map()
+
+    @property
+    def pc(self) -> int:
+        return int(self.uc.reg_read(self.pc_register))
+
+    def _map(self) -> None:
+        """The board's memories and its counter; for Arm also the page with the FPU's switch, as plain memory."""
+        (rom, rom_size), (ram, ram_size) = self.board.rom, self.board.ram
+        pages = {self.board.vectors // _PAGE * _PAGE: _PAGE, ram: ram_size}
+        rom_start = rom // _PAGE * _PAGE
+        pages[rom_start] = rom + rom_size - rom_start
+        if self.arm:
+            pages[_ARM_SYSTEM] = _PAGE
+        for start, size in pages.items():
+            self.uc.mem_map(start, size)
+        timer = self.board.counter // _PAGE * _PAGE
+        self.uc.mmio_map(timer, _PAGE, self._read_timer, None, self._write_timer, None)
+        for segment in segments(self.elf):
+            self.uc.mem_write(segment.address, segment.data)
+
+    def run(self, count: bool, timeout_s: float) -> str:
+        import unicorn
+
+        self.uc.hook_add(unicorn.UC_HOOK_INTR, self._trap)
+        if count:
+            self.uc.hook_add(unicorn.UC_HOOK_BLOCK, self._block)
+        start = entry(self.elf)
+        if self.arm:
+            (stack,) = struct.unpack("<I", self.uc.mem_read(self.board.vectors, 4))
+            self.uc.reg_write(self.sp_register, stack)
+            start |= 1
+        self.uc.emu_start(start, 0xFFFFFFFE, timeout=int(timeout_s * 1e6))
+        if not self.exited and not self.said:
+            raise MoteError(
+                f"unicorn: the model did not finish within {timeout_s:g} s",
+                where=str(self.elf),
+                remedy="give fewer inferences or more time; QEMU is ten times as fast",
+            )
+        return self.said
+
+    def close(self) -> None:
+        for file in self.files:
+            file.close()
+
+    def _block(self, uc: Any, address: int, size: int, _: Any) -> None:
+        known = self.blocks.get((address, size))
+        if known is None:
+            known = self.blocks[address, size] = self._instructions(bytes(uc.mem_read(address, size)))
+        self.executed += known
+
+    def _instructions(self, code: bytes) -> int:
+        """Thumb and RISC-V both tell the length of an instruction in its first halfword."""
+        halves = struct.unpack(f"<{len(code) // 2}H", code)
+        at = count = 0
+        while at < len(halves):
+            wide = halves[at] >> 11 >= 0x1D if self.arm else halves[at] & 3 == 3
+            at += 2 if wide else 1
+            count += 1
+        return count
+
+    def _ticks(self) -> int:
+        return int((self.executed - self.started) * self.board.ticks_per_instruction)
+
+    def _read_timer(self, uc: Any, offset: int, size: int, _: Any) -> int:
+        """The two words that the harness reads: the counter, and what tells of its wrapping."""
+        high = offset == self.board.counter_high % _PAGE
+        if self.board.timer == "cmsdk":
+            return int(self._ticks() >= WORD - 1) if high else (WORD - 1 - self._ticks()) % WORD
+        return self._ticks() // WORD if high else self._ticks() % WORD
+
+    def _write_timer(self, uc: Any, offset: int, size: int, value: int, _: Any) -> None:
+        if self.board.timer == "cmsdk":
+            self.started = self.executed
+
+    def _trap(self, uc: Any, number: int, _: Any) -> None:
+        if number != _BREAKPOINT["arm" if self.arm else "riscv"]:
+            self.said = f"exception {number} at {place(self.elf, self.pc)}"
+            uc.emu_stop()
+            return
+        operation, block = (int(uc.reg_read(r)) for r in self.registers)
+        uc.reg_write(self.registers[0], self._semihost(operation, block) & (WORD - 1))
+        uc.reg_write(self.pc_register, self.pc + 2 | 1 if self.arm else self.pc + 4)
+
+    def _semihost(self, operation: int, block: int) -> int:
+        """The four calls that the harness makes. Reading and writing return the bytes left over."""
+        first, second, third = struct.unpack("<3I", self.uc.mem_read(block, 12))
+        if operation == _SYS_OPEN:
+            name = bytes(self.uc.mem_read(first, third)).decode()
+            self.files.append((self.workdir / name).open("wb" if second >= 4 else "rb"))
+            return len(self.files) - 1
+        if operation == _SYS_WRITE:
+            self.files[first].write(self.uc.mem_read(second, third))
+            return 0
+        if operation == _SYS_READ:
+            data = self.files[first].read(third)
+            self.uc.mem_write(second, data)
+            return third - len(data)
+        self.exited = operation == _SYS_EXIT
+        self.said = f"exit status {second}" if second or not self.exited else ""
+        self.uc.emu_stop()
+        return 0

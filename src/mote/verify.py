@@ -1,0 +1,131 @@
+"""`mote verify`: every tensor that the generated code computes, against the reference.
+
+int8 (and every other integer) must be equal bit for bit. float32 may differ by the order of additions:
+a tensor counts as a mismatch where any element is off by more than FLOAT_TOLERANCE of the tensor's largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from mote import reference
+from mote.compiler import Compiled
+from mote.graph import Graph
+from mote.graph.tensor import DTYPES, Array
+from mote.measure import bench
+from mote.stimuli import stimuli
+from mote.toolchain import Mode
+
+FLOAT_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    tensor: int
+    name: str
+    op: str
+    input: int
+    differing: int
+    max_abs_diff: float
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """`tensors`: how many tensors were compared, on each of `inputs` inputs."""
+
+    model: str
+    target: str
+    exact: bool
+    tensors: int
+    mismatches: list[Mismatch]
+    max_abs_diff: float
+    reference: str
+    inputs: int
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def verify(
+    compiled: Compiled,
+    inputs: int = 8,
+    *,
+    seed: int = 0,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
+    model: bytes | None = None,
+) -> VerifyResult:
+    """Run the generated code on `inputs` inputs and compare each step's output. `model`: the file's bytes,
+    for LiteRT; without them, or without LiteRT, the reference is Mote's own in NumPy."""
+    plan = compiled.plan
+    graph = plan.graph
+    cases = stimuli(graph, inputs, seed)
+    oracle, name = _oracle(compiled, model)
+    with TemporaryDirectory(prefix="mote-") as folder:
+        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
+        raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
+        dumps = on.execute(Mode.DUMP, raw).dumps
+    mismatches: list[Mismatch] = []
+    worst = 0.0
+    for i, (case, dump) in enumerate(zip(cases, dumps, strict=True)):
+        expected = oracle(source_inputs(compiled.source, graph, case))
+        for number, step in enumerate(plan.steps):
+            tensor = step.op.output(graph)
+            flat = np.frombuffer(dump[number], DTYPES[tensor.dtype])
+            got = plan.place[tensor.id].layout.load(flat, tensor.shape)
+            diff, bad = compare(got, expected[tensor.id].reshape(tensor.shape))
+            worst = max(worst, diff)
+            if bad:
+                mismatches.append(Mismatch(tensor.id, tensor.name, step.op.kind, i, bad, diff))
+    return VerifyResult(
+        model=compiled.path,
+        target=compiled.settings.target.name,
+        exact=not mismatches,
+        tensors=len(plan.steps),
+        mismatches=mismatches,
+        max_abs_diff=worst,
+        reference=name,
+        inputs=inputs,
+    )
+
+
+def compare(got: Array, want: Array) -> tuple[float, int]:
+    """(largest absolute difference, number of elements that count as wrong)."""
+    delta = np.abs(got.astype(np.float64) - want.astype(np.float64))
+    delta = np.where(got == want, 0.0, delta)
+    limit = 0.0 if got.dtype != np.float32 else FLOAT_TOLERANCE * max(float(np.abs(want).max(initial=0)), 1e-6)
+    return float(delta.max(initial=0)), int(np.count_nonzero(~(delta <= limit)))
+
+
+def _oracle(compiled: Compiled, model: bytes | None) -> tuple[reference.Reference, str]:
+    if compiled.settings.numerics == "tflm":
+        return reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
+    if model is not None and reference.litert_installed():
+        return reference.litert(model), "LiteRT BUILTIN_REF"
+    return reference.numpy(compiled.source), "numpy"
+
+
+def _with_numerics(compiled: Compiled) -> Graph:
+    from mote.passes import tflm_numerics
+
+    return tflm_numerics.run(compiled.source)
+
+
+def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
+    """Inputs of the compiled graph as inputs of the source model: with `--io int8` the file wants floats,
+    and its QUANTIZE gives back the very int8 values."""
+    found = {}
+    for before, after in zip(source.inputs, graph.inputs, strict=True):
+        value = case[after]
+        if before != after:
+            t = graph.tensors[after]
+            value = ((value.astype(np.float32) - np.float32(t.zero_point)) * np.float32(t.scale)).astype(np.float32)
+        found[before] = value
+    return found

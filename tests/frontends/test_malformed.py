@@ -1,0 +1,68 @@
+"""Damaged files: a clear error, never a crash, a hang or a traceback."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mote.errors import MoteError
+from mote.frontends import tflite
+
+MODELS = Path(__file__).parents[2] / "models"
+DIGITS = (MODELS / "digits.tflite").read_bytes()
+
+
+def survives(data: bytes) -> None:
+    """A model or a MoteError, nothing else; and a message that names the file."""
+    try:
+        tflite.read(data, "fuzzed.tflite")
+        tflite.parse(data, "fuzzed.tflite")
+    except MoteError as error:
+        assert "fuzzed.tflite" in str(error)
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 7, 8, 9, 20, 64, 200, 1000, len(DIGITS) // 2, len(DIGITS) - 1])
+def test_truncated(length: int) -> None:
+    with pytest.raises(MoteError, match=r"fuzzed\.tflite"):
+        tflite.parse(DIGITS[:length], "fuzzed.tflite")
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_flipped_bytes(data: st.DataObject) -> None:
+    damaged = bytearray(DIGITS)
+    for _ in range(data.draw(st.integers(1, 8))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    survives(bytes(damaged))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_structure(seed: int) -> None:
+    """Random damage where the structure is: the tables at the file's end and start, in 32-bit words."""
+    rng = random.Random(seed)
+    words = [0, 1, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFC, len(DIGITS), len(DIGITS) - 4]
+    for _ in range(400):
+        damaged = bytearray(DIGITS)
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(0, len(damaged) - 4)
+            damaged[at : at + 4] = rng.choice(words).to_bytes(4, "little")
+        survives(bytes(damaged))
+
+
+@given(st.binary(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_random_bytes(noise: bytes) -> None:
+    survives(noise)
+    survives(noise[:4] + b"TFL3" + noise[4:])
+
+
+def test_not_a_model(tmp_path: Path) -> None:
+    with pytest.raises(MoteError, match="cannot read the file"):
+        tflite.load(tmp_path / "absent.tflite")
+    (tmp_path / "text.tflite").write_text("hello, this is no model")
+    with pytest.raises(MoteError, match="no TFL3 identifier"):
+        tflite.load(tmp_path / "text.tflite")

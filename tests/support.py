@@ -1,0 +1,40 @@
+"""What the tests share: check a model end to end against LiteRT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mote import reference
+from mote.compiler import Compiled, compile
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.stimuli import stimuli
+from mote.verify import compare, verify
+
+needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
+
+PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
+"""Published models to measure against, where someone put them beside the checkout."""
+
+
+def check(model: bytes, inputs: int = 3, seed: int = 0, **options: object) -> Compiled:
+    """Every tensor of `model`: NumPy against LiteRT, then the generated C (sanitizers on) against LiteRT."""
+    graph = tflite.parse(model, "model")
+    check_numpy(graph, model, inputs, seed)
+    compiled = compile(graph, **options)
+    result = verify(compiled, inputs, seed=seed, sanitize=True, model=model)
+    assert result.exact, (result.mismatches, graph.text())
+    return compiled
+
+
+def check_numpy(graph: Graph, model: bytes, inputs: int = 3, seed: int = 0) -> None:
+    oracle = reference.litert(model)
+    for case in stimuli(graph, inputs, seed):
+        want = oracle(case)
+        for tensor, got in graph.evaluate(case).items():
+            if tensor in graph.inputs:
+                continue
+            diff, bad = compare(got, want[tensor].reshape(got.shape))
+            assert not bad, f"{graph.producers[tensor]}: NumPy differs from LiteRT by {diff} in {bad} elements"
