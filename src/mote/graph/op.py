@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mote.graph.tensor import Array, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -58,6 +61,10 @@ class Op:
     def is_identity(self, g: Graph) -> bool:
         """Whether the output always equals input 0, shape and quantization included."""
         return False
+
+    def table(self, g: Graph) -> NDArray[np.int8] | None:
+        """For a function of one int8 value to an int8 value: its results for -128..127."""
+        return None
 
     def macs(self, g: Graph) -> int:
         return 0

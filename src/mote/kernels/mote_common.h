@@ -91,8 +91,7 @@ static inline int32_t mote_span_hi(const mote_span_t *s, int32_t first) {
     return k;
 }
 
-/* How one output channel turns its int32 sum into int8. `shift` is the right shift less one (see
- * mote_rescale); below zero it means a left shift by -1 - shift. */
+/* How one output channel turns its int32 sum into int8: see mote_rescale. */
 typedef struct {
     int32_t bias, mult, shift;
 } mote_channel_t;
@@ -104,21 +103,36 @@ typedef struct {
 /* floor((x * mult + 2^30) / 2^31): the doubled product's high half, rounded. 0 <= mult. */
 static inline int32_t mote_high_mul(int32_t x, int32_t mult) {
 #if MOTE_DSP
-    int32_t high; /* (x << 32) + x * (2 * mult - 2^32) is 2 * x * mult */
-    __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(x), "r"((int32_t)((uint32_t)mult << 1)));
+    /* SMMLAR adds x * twice in 64 bits to a third operand's high half and rounds. `twice` is 2 * mult modulo
+     * 2^32: where that wrapped, the third operand is x and makes up for it. */
+    const int32_t twice = (int32_t)((uint32_t)mult << 1);
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(x), "r"(twice), "r"(x & (twice >> 31)));
     return high;
 #else
     return (int32_t)(((int64_t)x * mult + (1 << 30)) >> 31);
 #endif
 }
 
-/* x * mult / 2^31 / 2^(shift + 1), rounded after the multiply and, halves away from zero, after the shift. */
+/* The same for a normalized multiplier, 2^30 <= mult: `twice` always wraps. */
+static inline int32_t mote_high_mul_normal(int32_t x, int32_t mult) {
+#if MOTE_DSP
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(x), "r"((int32_t)((uint32_t)mult << 1)));
+    return high;
+#else
+    return mote_high_mul(x, mult);
+#endif
+}
+
+/* x * mult / 2^31 / 2^(shift + 1), rounded after the multiply and, halves away from zero, after the shift.
+ * mult is normalized; a shift below zero is a left shift by -1 - shift. */
 static inline int32_t mote_rescale(int32_t x, int32_t mult, int32_t shift) {
     int32_t h;
     if (shift < 0) {
-        return mote_high_mul((int32_t)((uint32_t)x << (-1 - shift)), mult);
+        return mote_high_mul_normal((int32_t)((uint32_t)x << (-1 - shift)), mult);
     }
-    h = mote_high_mul(x, mult);
+    h = mote_high_mul_normal(x, mult);
     return (((h + (h >> 31)) >> shift) + 1) >> 1;
 }
 
@@ -126,8 +140,15 @@ static inline int8_t mote_clamp(int32_t x, int32_t lo, int32_t hi) {
     return (int8_t)(x < lo ? lo : x > hi ? hi : x);
 }
 
-static inline int8_t mote_requantize(int32_t sum, const mote_channel_t *c, const mote_output_t *o) {
-    return mote_clamp(mote_rescale(sum, c->mult, c->shift) + o->zero, o->lo, o->hi);
+static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, mote_output_t o) {
+    int32_t y = mote_rescale(sum, mult, shift) + o.zero;
+#if MOTE_DSP
+    if (o.hi - o.lo == 255) { /* no activation: one instruction clamps */
+        __asm__("ssat %0, #8, %1" : "=r"(y) : "r"(y));
+        return (int8_t)y;
+    }
+#endif
+    return mote_clamp(y, o.lo, o.hi);
 }
 
 static inline float mote_clamp_f32(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }

@@ -7,7 +7,7 @@
 typedef struct {
     mote_window_t rows;
     mote_span_t cols;
-    int32_t channels, multiplier;
+    int32_t in_channels, channels, multiplier;
     float low, high;
     const float *weights; /* [kernel rows][kernel columns][channels] */
     const float *bias;
@@ -15,7 +15,7 @@ typedef struct {
 
 static inline void mote_depthwise_f32_row(const mote_depthwise_f32_t *p, const float *const *rows, float *out) {
     const mote_span_t *s = &p->cols;
-    const int32_t in_channels = p->rows.in_stride / s->in_size;
+    const int32_t in_channels = p->in_channels;
     for (int32_t x = 0; x < s->out_size; x++) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);

@@ -108,38 +108,42 @@ typedef struct {
     const mote_channel_t *channel;
 } mote_gemm_s8_t;
 
+/* What a loop needs of mote_gemm_s8_t is copied to locals first: the compiler must assume that a store through
+ * an int8_t pointer changes the struct, and would read it again after each. */
 static inline void mote_gemm_2(const mote_gemm_s8_t *g, const int8_t *x0, const int8_t *x1, int8_t *out) {
-    const int8_t *w = g->weights;
-    const int32_t stride = (g->depth + 3) / 4 * 8;
+    const int32_t depth = g->depth, channels = g->channels, stride = (depth + 3) / 4 * 8;
+    const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
-    for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride, out += 2) {
-        int32_t odd = c > 1 ? 1 : 0; /* an odd last channel has no partner: compute it twice, store it once */
-        int32_t sum[4];
-        sum[0] = sum[2] = q[0].bias;
-        sum[1] = sum[3] = q[odd].bias;
-        mote_dot_2x2(x0, x1, w, g->depth, sum);
-        out[0] = mote_requantize(sum[0], q, &g->output);
-        out[g->channels] = mote_requantize(sum[2], q, &g->output);
-        if (odd) {
-            out[1] = mote_requantize(sum[1], q + 1, &g->output);
-            out[g->channels + 1] = mote_requantize(sum[3], q + 1, &g->output);
-        }
+    const int8_t *w = g->weights;
+    int32_t c = channels;
+    for (; c > 1; c -= 2, q += 2, w += stride, out += 2) {
+        int32_t sum[4] = {q[0].bias, q[1].bias, q[0].bias, q[1].bias};
+        mote_dot_2x2(x0, x1, w, depth, sum);
+        out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
+        out[channels] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
+        out[1] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
+        out[channels + 1] = mote_requantize(sum[3], q[1].mult, q[1].shift, o);
+    }
+    if (c > 0) { /* an odd last channel: its partner's weights are zero */
+        int32_t sum[4] = {q[0].bias, 0, q[0].bias, 0};
+        mote_dot_2x2(x0, x1, w, depth, sum);
+        out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
+        out[channels] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
     }
 }
 
 static inline void mote_gemm_1(const mote_gemm_s8_t *g, const int8_t *x0, int8_t *out) {
-    const int8_t *w = g->weights;
-    const int32_t stride = (g->depth + 3) / 4 * 8;
+    const int32_t depth = g->depth, stride = (depth + 3) / 4 * 8;
+    const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
-    for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride, out += 2) {
-        int32_t odd = c > 1 ? 1 : 0;
-        int32_t sum[2];
-        sum[0] = q[0].bias;
-        sum[1] = q[odd].bias;
-        mote_dot_1x2(x0, w, g->depth, sum);
-        out[0] = mote_requantize(sum[0], q, &g->output);
-        if (odd) {
-            out[1] = mote_requantize(sum[1], q + 1, &g->output);
+    const int8_t *w = g->weights;
+    int32_t c = g->channels;
+    for (; c > 0; c -= 2, q += 2, w += stride, out += 2) {
+        int32_t sum[2] = {q[0].bias, c > 1 ? q[1].bias : 0};
+        mote_dot_1x2(x0, w, depth, sum);
+        out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
+        if (c > 1) {
+            out[1] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
         }
     }
 }

@@ -29,7 +29,7 @@ static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
             }
         }
         for (int32_t i = 0; i < 4; i++) {
-            out[c + i] = mote_requantize(sum[i], &p->channel, &p->output);
+            out[c + i] = mote_requantize(sum[i], p->channel.mult, p->channel.shift, p->output);
         }
     }
     for (; c < p->inner; c++) {
@@ -39,7 +39,7 @@ static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
                 sum = mote_sum_1(in + c + i * a[0].step + j * a[1].step, a[2].step, a[2].size, sum);
             }
         }
-        out[c] = mote_requantize(sum, &p->channel, &p->output);
+        out[c] = mote_requantize(sum, p->channel.mult, p->channel.shift, p->output);
     }
 }
 

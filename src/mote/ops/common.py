@@ -165,7 +165,10 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
 
 
 def channel_structs(bias: NDArray[np.int64], mult: NDArray[np.int64], shift: NDArray[np.int64]) -> Structs:
-    """`mote_channel_t` for each channel: the shift is stored as the right shift less one."""
+    """`mote_channel_t` for each channel: the shift is stored as the right shift less one. Kernels want a normalized
+    multiplier, so zero (a scale too small to matter) becomes 2^-32, which rounds every sum to zero as well."""
+    shift = np.where(mult == 0, -31, shift)
+    mult = np.where(mult == 0, 1 << 30, mult)
     return Structs("mote_channel_t", np.stack([wrap32(bias), mult, -shift - 1], axis=1))
 
 

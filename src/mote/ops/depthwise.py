@@ -56,7 +56,12 @@ class DepthwiseConv2D(WindowOp):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
         assert w.data is not None
-        params = {**self.window_params(g), "channels": y.shape[3], "multiplier": self.multiplier}
+        params = {
+            **self.window_params(g),
+            "in_channels": x.shape[3],
+            "channels": y.shape[3],
+            "multiplier": self.multiplier,
+        }
         bias = self.tensor(g, 2)
         if x.dtype == "float32":
             low, high = float_range(self.activation)

@@ -1,7 +1,7 @@
 """Targets: a core or a part, described by a TOML file, so that a new board is data and no code.
 
 A file may `extends` another target and then states only what differs. Generic cores name no memories and
-have no limit; parts name theirs. `docs/targets.md` is this file's user-facing twin: the keys are those of `Target`.
+have no limit; parts name theirs. The keys are the fields of `Target`, `extends`, and `[[memory]]` tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Compilers, emulators and ELF files: from a generated C project to outputs and exact numbers.
 
-`build` compiles a model with the harness, `execute` runs it, `sizes` says what it takes; `doctor` lists the tools.
+`build` compiles a model with the harness, `execute` runs it, `sizes` says what flash and RAM it takes.
+`doctor` lists the tools that all of this can use.
 """
 
 from mote.toolchain.builder import Mode, build

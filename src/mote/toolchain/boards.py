@@ -1,8 +1,8 @@
 """The emulated boards: where their memory is and how their counter turns into instructions.
 
-QEMU's `-icount shift=N` makes every instruction take exactly 2^N ns of virtual time, and a timer of the board shows
-that time in ticks. With at least two ticks an instruction (more than two, strictly), rounding gives the exact number:
-a difference of two readings is off by less than one tick, hence by less than half an instruction.
+QEMU's `-icount shift=N` makes every instruction take exactly 2^N ns of virtual time, and a timer of the board
+shows that time in ticks. With more than two ticks an instruction, rounding gives the exact number: the
+difference of two readings is off by less than one tick, hence by less than half an instruction.
 The board is larger than any part on purpose: it measures a model, it does not decide whether the model fits.
 """
 
@@ -19,7 +19,10 @@ WORD = 1 << 32
 
 @dataclass(frozen=True)
 class Board:
-    """An emulated board. `counter` is the address of the low word, `counter_high` of what changes when it wraps."""
+    """An emulated board; memories are (address, size).
+
+    `counter` is the address of the counter's low word, `counter_high` of a word that changes when it wraps.
+    """
 
     vectors: int
     rom: tuple[int, int]
@@ -74,7 +77,7 @@ BOARDS = {
         counter=0x58000000,
         counter_high=0x58000004,
         counter_hz=32_000_000,
-        icount_shift=7,
+        icount_shift=6,
     ),
     "virt": Board(
         vectors=0x80000000,

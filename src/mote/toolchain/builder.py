@@ -1,4 +1,4 @@
-"""Compiling a generated model together with the harness to an ELF file for a board, or a program for the host."""
+"""Compiling a generated model and the harness to an ELF file for a board, or to a program for the host."""
 
 from __future__ import annotations
 
@@ -46,38 +46,38 @@ def build(
     sanitize: bool = False,
     extra_flags: Sequence[str] = (),
 ) -> Path:
-    """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files alone."""
+    """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files."""
     if optimize not in _OPTIMIZE:
         raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(_OPTIMIZE)}")
     if sanitize and target.arch != "host":
         raise MoteError("sanitizers work on the host only", remedy="use --target host")
+    workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
     base = [*compiler.command, *_target_flags(target, compiler), *_COMMON, *(_SANITIZE if sanitize else ())]
     include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
-    trace = {Mode.MEASURE: [], Mode.PROFILE: ["-DMOTE_PROFILE"], Mode.DUMP: []}[mode]
-    if mode != Mode.MEASURE:
-        trace += ["-include", str(HARNESS / "trace.h")]
+    trace = [] if mode == Mode.MEASURE else ["-include", str(HARNESS / "trace.h")]
+    if mode == Mode.PROFILE:
+        trace.append("-DMOTE_PROFILE")
 
     objects = []
     for index, source in enumerate(sources):
         flags = [*base, _OPTIMIZE[optimize], *include, *trace, *extra_flags]
         objects.append(_compile(flags, source, workdir / f"model_{index}_{source.stem}.o"))
-    objects.append(_compile([*base, _OPTIMIZE[optimize], *include], glue, workdir / "mote_harness_glue.o"))
+    objects.append(_compile([*base, _OPTIMIZE[optimize], *include], glue, workdir / "glue.harness.o"))
     for source in _harness_sources(target):
         flags = [*base, *include, *_harness_flags(target)]
-        objects.append(_compile(flags, source, workdir / f"mote_harness_{source.stem}.o"))
+        objects.append(_compile(flags, source, workdir / f"{source.stem}.harness.o"))
 
     elf = workdir / "model.elf"
-    link = [*base, _OPTIMIZE[optimize], *_link_flags(target, compiler, workdir), *(str(o) for o in objects)]
-    compile_or_raise([*link, "-o", str(elf), *_libraries(target, compiler)], workdir, f"linking {elf.name}")
+    link = [*base, _OPTIMIZE[optimize], *_link_flags(target, compiler, workdir), *objects]
+    compile_or_raise([*link, "-o", str(elf), *_libraries(compiler)], workdir, f"linking {elf.name}")
     return elf
 
 
 def _compile(flags: Sequence[str], source: Path, output: Path) -> str:
-    compile_or_raise(
-        [*flags, "-c", str(source.resolve()), "-o", str(output.resolve())], output.parent, source.name
-    )
-    return str(output.resolve())
+    command = [*flags, "-c", str(source.resolve()), "-o", str(output)]
+    compile_or_raise(command, output.parent, source.name)
+    return str(output)
 
 
 def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
@@ -116,10 +116,11 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
         return ()
     script = workdir / "device.ld"
     script.write_text(_linker_script(board_of(target)), encoding="utf-8")
-    return ("-nostartfiles", "-static", f"-T{script.resolve()}", "-Wl,--gc-sections")
+    start = ("-nostartfiles",) if compiler.kind == "gcc" else ()  # zig has none for a board
+    return (*start, "-static", f"-T{script}", "-Wl,--gc-sections")
 
 
-def _libraries(target: Target, compiler: Compiler) -> tuple[str, ...]:
+def _libraries(compiler: Compiler) -> tuple[str, ...]:
     """The math library; zig has its functions in compiler-rt, which it links by itself."""
     return () if compiler.kind == "zig" else ("-lm",)
 

@@ -1,4 +1,4 @@
-"""Finding a C compiler for a target: the system's cross gcc, or clang from the ziglang wheel, which needs no root."""
+"""Finding a C compiler for a target: the system's gcc, or clang in the ziglang wheel, which needs no root."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ PACKAGES = {
     "arm": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
     "riscv": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
 }
+LIBRARY = {"arm": "libc.a", "riscv": "picolibc.specs"}
 ZIG_REMEDY = "pip install ziglang"
 
 
@@ -32,18 +33,24 @@ class Compiler:
 
 
 def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
-    """The system's compiler when it is there, else zig; `prefer` ("gcc", "zig", on the host also "clang") forces one."""
+    """The system's compiler if it is there, else zig; `prefer` ("gcc", "zig"; host: "clang") forces one."""
     if target.arch == "host":
         return _host_compiler(prefer)
     if prefer not in (None, "gcc", "zig"):
         raise MoteError(f"unknown compiler '{prefer}'", remedy="use gcc or zig")
-    if prefer != "zig" and shutil.which(GCC[target.arch]):
+    if prefer != "zig" and _gcc_is_complete(target.arch):
         return Compiler("gcc", (GCC[target.arch],), first_line((GCC[target.arch], "--version")))
     if prefer != "gcc" and (zig := zig_command()):
         return Compiler("zig", zig, f"zig {first_line((*zig[:-1], 'version'))}")
     gcc = f"apt install {PACKAGES[target.arch]}"
     remedy = {"gcc": gcc, "zig": ZIG_REMEDY, None: f"{gcc}, or {ZIG_REMEDY}"}[prefer]
     raise MoteError(f"no C compiler for target '{target.name}' was found", remedy=remedy)
+
+
+def _gcc_is_complete(arch: str) -> bool:
+    """The C library is a package of its own; without it gcc finds neither <string.h> nor memcpy."""
+    gcc = GCC[arch]
+    return shutil.which(gcc) is not None and "/" in first_line((gcc, f"-print-file-name={LIBRARY[arch]}"))
 
 
 def _host_compiler(prefer: str | None) -> Compiler:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mote.errors import MoteError
 from mote.targets import Target
+
+_ALLOCATED = 2  # SHF_ALLOC
+# All of harness/device.ld: a section that the linker placed by itself would be missing from the sizes.
+_MODEL = (".text", ".rodata", ".data", ".bss")
+_HARNESS = (".vectors", ".stack", ".tbss", ".harness_rom", ".harness_data", ".harness_bss")
 
 
 @dataclass(frozen=True)
 class Sizes:
     """The model and the library functions it uses, without the harness, in bytes.
 
-    Flash is `code + constants`; `constants` has the initial values of `.data`. `static` is RAM: `.data` and `.bss`,
-    so the arena is in it.
+    Flash is `code + constants`; the constants include the initial values of `.data`. `static` is RAM: `.data`
+    and `.bss`, so the arena is in it.
     """
 
     code: int
@@ -31,25 +37,19 @@ class Segment:
 
 
 def sizes(elf: Path, target: Target) -> Sizes | None:
-    """From the sections that harness/device.ld keeps for the model; None on the host, where they say nothing."""
+    """From the sections that harness/device.ld keeps for the model; None on the host."""
     if target.arch == "host":
         return None
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
-        found = {s.name: int(s["sh_size"]) for s in ELFFile(file).iter_sections()}
-    stray = [n for n, size in found.items() if size and _allocated_elsewhere(n)]
+        sections = [s for s in ELFFile(file).iter_sections() if s["sh_flags"] & _ALLOCATED]
+    found = {s.name: int(s["sh_size"]) for s in sections}
+    stray = [name for name, size in found.items() if size and name not in _MODEL + _HARNESS]
     if ".text" not in found or stray:
         raise MoteError(f"not linked by Mote's script: {', '.join(stray) or 'no .text'}", where=str(elf))
     data = found.get(".data", 0)
     return Sizes(found[".text"], found.get(".rodata", 0) + data, data + found.get(".bss", 0))
-
-
-def _allocated_elsewhere(name: str) -> bool:
-    """A section that the linker placed by itself would be missing from the sizes."""
-    return name.startswith(
-        (".data.", ".rodata.", ".text.", ".bss.", ".sdata", ".sbss", ".srodata", ".got", ".init")
-    )
 
 
 def segments(elf: Path) -> list[Segment]:
@@ -61,21 +61,24 @@ def segments(elf: Path) -> list[Segment]:
         return [Segment(int(s["p_paddr"]), bytes(s.data())) for s in loads]
 
 
-def entry(elf: Path) -> int:
-    from elftools.elf.elffile import ELFFile
-
-    with elf.open("rb") as file:
-        return int(ELFFile(file)["e_entry"])
+def symbol(elf: Path, name: str) -> int:
+    """The address of a function of the harness."""
+    return next(start for start, found in _functions(elf) if found == name)
 
 
 def place(elf: Path, address: int) -> str:
-    """An address as a person reads it: the function it is in, if it is in one."""
+    """An address as a person reads it: with the function that it is in, or comes after."""
+    before = [(start, name) for start, name in _functions(elf) if start <= address]
+    if not before:
+        return f"{address:#010x}"
+    start, name = max(before)
+    return f"{address:#010x} ({name}+{address - start:#x})"
+
+
+def _functions(elf: Path) -> list[tuple[int, str]]:
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
-        table = ELFFile(file).get_section_by_name(".symtab")
-        for symbol in table.iter_symbols() if table else ():
-            start = symbol["st_value"] & ~1
-            if symbol["st_info"]["type"] == "STT_FUNC" and start <= address < start + symbol["st_size"]:
-                return f"{address:#010x} (in {symbol.name})"
-    return f"{address:#010x}"
+        table: Any = ELFFile(file).get_section_by_name(".symtab")
+        symbols = list(table.iter_symbols()) if table else []
+    return [(int(s["st_value"]) & ~1, s.name) for s in symbols if s["st_info"]["type"] == "STT_FUNC"]

@@ -1,4 +1,4 @@
-"""Running a linked model: QEMU when it is installed, else Unicorn in this process; the host's own programs natively."""
+"""Running a linked model: in QEMU when it is installed, else in Unicorn; on the host natively."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Emulator:
 
 
 def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
-    """QEMU when it is there, else Unicorn; `prefer` ("qemu" or "unicorn") forces one. The host runs its own."""
+    """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn") forces one. The host runs its own."""
     if target.arch == "host":
         return Emulator("native", (), "this computer")
     if prefer not in (None, "qemu", "unicorn"):
@@ -91,6 +91,7 @@ def execute(
     timeout_s: float = 600.0,
 ) -> Execution:
     """Run all inferences in one go. `mode` must be the one the ELF was built with."""
+    workdir.mkdir(parents=True, exist_ok=True)
     write_inputs(workdir, inputs)
     if emulator.kind == "unicorn":
         from .unicorn_board import run_unicorn
@@ -99,7 +100,7 @@ def execute(
     else:
         said = _run_process(_command(elf, target, emulator), elf, emulator, workdir, timeout_s)
     found = records(workdir)
-    if not finished(found):
+    if failure_in(found) or not finished(found):
         raise _crash(elf, target, emulator, found, said)
     return interpret(found, mode, None if target.arch == "host" else board_of(target))
 
@@ -126,7 +127,7 @@ def _run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Pat
             stderr=subprocess.STDOUT,
             timeout=timeout_s,
             check=False,
-            env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"},
+            env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1", "ASAN_OPTIONS": "detect_leaks=0"},
         )
     except subprocess.TimeoutExpired:
         raise timed_out(emulator.kind, elf, timeout_s) from None
@@ -147,7 +148,7 @@ def timed_out(kind: str, elf: Path, timeout_s: float) -> MoteError:
 def _crash(
     elf: Path, target: Target, emulator: Emulator, found: list[tuple[int, int, bytes]], said: str
 ) -> MoteError:
-    """Why there are no results: the model's own complaint, a trap of the core, or what the emulator printed."""
+    """Why there are no results: the harness's complaint, a trap of the core, or what the emulator said."""
     failure, fault = failure_in(found), fault_in(found)
     if failure:
         return MoteError(f"{emulator.kind}: {failure}", where=str(elf))

@@ -1,4 +1,4 @@
-"""The files through which the host and the harness talk: inputs in, a stream of records out (harness/main.c)."""
+"""The files through which Mote and the harness talk: inputs in, a stream of records out (harness/main.c)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _Inference:
 
 @dataclass(frozen=True)
 class _Overhead:
-    """Instructions that measuring adds: to a call, up to the first mark, between two marks, after the last."""
+    """Instructions that measuring adds: to a call, up to the first mark, between marks, after the last."""
 
     call: int
     first: int
@@ -118,6 +118,8 @@ def fault_in(found: list[tuple[int, int, bytes]]) -> Fault | None:
 def failure_in(found: list[tuple[int, int, bytes]]) -> str | None:
     """What the harness itself complained about, in words."""
     for tag, argument, data in found:
+        if tag == Tag.RUN and _Run(*struct.unpack("<7I", data)).overflowed:
+            return "the model used more than 64 KB of stack"
         if tag == Tag.FAILURE:
             (detail,) = struct.unpack("<i", data)
             return {
@@ -173,17 +175,15 @@ def _group(found: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[
 def _check(board: Board, inference: _Inference) -> None:
     run = inference.run
     assert run is not None
-    if run.overflowed:
-        raise MoteError("the model used more than 64 KB of stack", remedy="move large arrays off the stack")
     if board.wrapped(run.before, run.after, run.high_before, run.high_after):
         raise MoteError(
-            f"one inference took more than {board.limit / 1e9:.1f} G instructions: more than the board's counter holds",
+            f"one inference took more than the {board.limit / 1e9:.1f} G instructions that can be counted",
             remedy="the outputs can still be had with dumping or on the host; the count cannot",
         )
 
 
 def _overhead(board: Board, calibration: list[_Inference]) -> _Overhead:
-    """From port_nothing (1 instruction) and port_two_marks, whose own instructions around the marks are known."""
+    """From port_nothing (1 instruction) and port_two_marks, whose instructions around the marks are known."""
     nothing, marks = (c.run for c in calibration)
     assert nothing and marks
     (_, _, first), (_, leave, enter) = calibration[1].marks

@@ -1,13 +1,14 @@
-"""The boards in Unicorn, in this process: semihosting files, the board's counter, and exact counting by basic blocks.
+"""The boards in Unicorn, in this process: semihosting, the board's counter, and counting by basic blocks.
 
-Unicorn has no clock, so the counter is made from the instructions executed: a hook at the start of each basic block
-adds the number of instructions in the block, which is found once and kept. The harness reads the counter at one
-fixed place of a function that is always called, so a block's instructions after the reading cancel out.
+Unicorn has no clock, so the counter is made from the instructions executed: a hook at the start of each
+basic block adds the number of instructions in it, which is found once and kept. The harness reads the
+counter at one fixed place of a function that is always called, so what follows in that block cancels out.
 """
 
 from __future__ import annotations
 
 import struct
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,22 +16,20 @@ from mote.errors import MoteError
 from mote.targets import Target
 
 from .boards import WORD, Board, board_of
-from .elf import entry, place, segments
+from .elf import place, segments, symbol
 
 _PAGE = 0x1000
 _ARM_SYSTEM = 0xE000E000
-_BREAKPOINT = {"arm": 7, "riscv": 3}
+_NOWHERE = 0xFFFFFFFE
 _SYS_OPEN, _SYS_WRITE, _SYS_READ, _SYS_EXIT = 0x01, 0x05, 0x06, 0x20
 
 
 def run_unicorn(elf: Path, target: Target, workdir: Path, *, count: bool, timeout_s: float) -> str:
     """Run to the end; what went wrong, or nothing. The results are in the files, as they are with QEMU."""
-    import unicorn
-
     machine = _Machine(elf, target, workdir)
     try:
         return machine.run(count, timeout_s)
-    except unicorn.UcError as error:
+    except import_module("unicorn").UcError as error:
         return f"{error} at {place(elf, machine.pc)}"
     finally:
         machine.close()
@@ -40,8 +39,10 @@ class _Machine:
     """One emulated board. A class because Unicorn calls back into its state."""
 
     def __init__(self, elf: Path, target: Target, workdir: Path) -> None:
-        import unicorn
-        from unicorn import arm_const, riscv_const
+        # Untyped, and an optional dependency.
+        unicorn: Any = import_module("unicorn")
+        arm_const: Any = import_module("unicorn.arm_const")
+        riscv_const: Any = import_module("unicorn.riscv_const")
 
         self.elf, self.workdir, self.arm = elf, workdir, target.arch == "arm"
         self.board: Board = board_of(target)
@@ -55,11 +56,12 @@ class _Machine:
             cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}")
             self.uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB, cpu)
             self.registers = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1)
-            self.pc_register, self.sp_register = arm_const.UC_ARM_REG_PC, arm_const.UC_ARM_REG_SP
+            self.sp_register = arm_const.UC_ARM_REG_SP
+            self.pc_register, self.link_register = arm_const.UC_ARM_REG_PC, arm_const.UC_ARM_REG_LR
         else:
             self.uc = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
             self.registers = (riscv_const.UC_RISCV_REG_A0, riscv_const.UC_RISCV_REG_A1)
-            self.pc_register, self.sp_register = riscv_const.UC_RISCV_REG_PC, riscv_const.UC_RISCV_REG_SP
+            self.pc_register, self.link_register = riscv_const.UC_RISCV_REG_PC, riscv_const.UC_RISCV_REG_RA
         self._map()
 
     @property
@@ -67,7 +69,7 @@ class _Machine:
         return int(self.uc.reg_read(self.pc_register))
 
     def _map(self) -> None:
-        """The board's memories and its counter; for Arm also the page with the FPU's switch, as plain memory."""
+        """The board's memories and its counter; on Arm the page with the FPU's switch, as plain memory."""
         (rom, rom_size), (ram, ram_size) = self.board.rom, self.board.ram
         pages = {self.board.vectors // _PAGE * _PAGE: _PAGE, ram: ram_size}
         rom_start = rom // _PAGE * _PAGE
@@ -82,17 +84,17 @@ class _Machine:
             self.uc.mem_write(segment.address, segment.data)
 
     def run(self, count: bool, timeout_s: float) -> str:
-        import unicorn
-
+        unicorn: Any = import_module("unicorn")
+        call = symbol(self.elf, "mote_semihost")
+        self.uc.hook_add(unicorn.UC_HOOK_CODE, self._semihost_called, begin=call, end=call)
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._trap)
         if count:
             self.uc.hook_add(unicorn.UC_HOOK_BLOCK, self._block)
-        start = entry(self.elf)
+        start = self.board.vectors
         if self.arm:
-            (stack,) = struct.unpack("<I", self.uc.mem_read(self.board.vectors, 4))
+            stack, start = struct.unpack("<2I", self.uc.mem_read(self.board.vectors, 8))
             self.uc.reg_write(self.sp_register, stack)
-            start |= 1
-        self.uc.emu_start(start, 0xFFFFFFFE, timeout=int(timeout_s * 1e6))
+        self.uc.emu_start(start, _NOWHERE, timeout=int(timeout_s * 1e6))
         if not self.exited and not self.said:
             raise MoteError(
                 f"unicorn: the model did not finish within {timeout_s:g} s",
@@ -136,13 +138,14 @@ class _Machine:
             self.started = self.executed
 
     def _trap(self, uc: Any, number: int, _: Any) -> None:
-        if number != _BREAKPOINT["arm" if self.arm else "riscv"]:
-            self.said = f"exception {number} at {place(self.elf, self.pc)}"
-            uc.emu_stop()
-            return
+        self.said = f"exception {number} at {place(self.elf, self.pc)}"
+        uc.emu_stop()
+
+    def _semihost_called(self, uc: Any, address: int, size: int, _: Any) -> None:
+        """In place of the function's breakpoint, which Unicorn does not survive on RISC-V."""
         operation, block = (int(uc.reg_read(r)) for r in self.registers)
         uc.reg_write(self.registers[0], self._semihost(operation, block) & (WORD - 1))
-        uc.reg_write(self.pc_register, self.pc + 2 | 1 if self.arm else self.pc + 4)
+        uc.reg_write(self.pc_register, uc.reg_read(self.link_register))
 
     def _semihost(self, operation: int, block: int) -> int:
         """The four calls that the harness makes. Reading and writing return the bytes left over."""
@@ -157,7 +160,7 @@ class _Machine:
         if operation == _SYS_READ:
             data = self.files[first].read(third)
             self.uc.mem_write(second, data)
-            return third - len(data)
+            return int(third) - len(data)
         self.exited = operation == _SYS_EXIT
         self.said = f"exit status {second}" if second or not self.exited else ""
         self.uc.emu_stop()

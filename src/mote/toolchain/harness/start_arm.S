@@ -18,26 +18,26 @@
 \name:
     .endm
 
+    .macro set_bits address, value, shift
+    ldr r0, =\address
+    ldr r1, [r0]
+    movs r2, #\value
+    lsls r2, r2, #\shift
+    orrs r1, r2
+    str r1, [r0]
+    dsb
+    isb
+    .endm
+
     function mote_start
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
-    ldr r0, =0xE000ED88         /* CPACR: full access to the FPU, which Helium is part of */
-    ldr r1, [r0]
-    movs r2, #0xF
-    lsls r2, r2, #20
-    orrs r1, r2
-    str r1, [r0]
-    dsb
-    isb
+    set_bits 0xE000ED88, 0xF, 20    /* CPACR: full access to the FPU, which Helium is part of */
 #endif
 #if defined(__ARM_FEATURE_MVE)
-    ldr r0, =0xE000ED14         /* CCR.LOB: low-overhead loops */
-    ldr r1, [r0]
-    movs r2, #1
-    lsls r2, r2, #19
-    orrs r1, r2
-    str r1, [r0]
-    dsb
-    isb
+    set_bits 0xE000ED14, 1, 19      /* CCR.LOB: low-overhead loops */
+#endif
+#if defined(__ARM_ARCH_6M__)
+    set_bits 0xE000ED14, 1, 3       /* CCR.UNALIGN_TRP: Armv6-M always traps, the M3 that plays it only on demand */
 #endif
     bl mote_boot
     .ltorg

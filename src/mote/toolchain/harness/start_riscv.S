@@ -51,14 +51,14 @@ mote_semihost:
     lw a0, 0(a0)
     ret
 
-/* Two marks, 2 instructions before, 3 after. */
+/* Two marks, 2 instructions before, 3 after; called as a compiler calls them. */
     function port_two_marks
     addi sp, sp, -16
     sw ra, 12(sp)
     li a0, 0
-    jal mote_mark
+    call mote_mark
     li a0, 0
-    jal mote_mark
+    call mote_mark
     lw ra, 12(sp)
     addi sp, sp, 16
     ret
@@ -78,11 +78,11 @@ mote_semihost:
 1:  sw t1, 0(t0)
     addi t0, t0, 4
     bltu t0, sp, 1b
-    jal port_ticks
+    call port_ticks
     sw a0, 0(s1)                /* run->before */
     jalr s0
     mv s0, a0
-    jal port_ticks
+    call port_ticks
     sw a0, 4(s1)                /* run->after */
     mv a0, s0
     lw ra, 12(sp)

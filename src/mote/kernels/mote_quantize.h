@@ -1,0 +1,35 @@
+/* mote_quantize.h: between float32 and int8. */
+#ifndef MOTE_QUANTIZE_H
+#define MOTE_QUANTIZE_H
+
+#include "mote_common.h"
+
+typedef struct {
+    float scale;
+    int32_t zero;
+} mote_quantize_f32_s8_t;
+typedef mote_quantize_f32_s8_t mote_dequantize_s8_f32_t;
+
+/* round(x / scale), halves away from zero. It must be a division: multiplying by the inverse rounds
+ * differently. Adding 0.5 before truncating would too, just below a half. */
+static inline void mote_quantize_f32_s8(const mote_quantize_f32_s8_t *p, const float *in, int8_t *out, int32_t n) {
+    const float scale = p->scale;
+    const int32_t zero = p->zero;
+    for (; n > 0; n--) {
+        const float steps = *in++ / scale;
+        const float x = !(steps > -256.0f) ? -256.0f : steps > 256.0f ? 256.0f : steps; /* NaN too */
+        const int32_t whole = (int32_t)x;
+        const float rest = x - (float)whole;
+        *out++ = mote_clamp(zero + whole + (rest >= 0.5f) - (rest <= -0.5f), -128, 127);
+    }
+}
+
+static inline void mote_dequantize_s8_f32(const mote_dequantize_s8_f32_t *p, const int8_t *in, float *out, int32_t n) {
+    const float scale = p->scale;
+    const int32_t zero = p->zero;
+    for (; n > 0; n--) {
+        *out++ = scale * (float)(*in++ - zero);
+    }
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* mote_softmax_f32.h: float32 softmax. */
+#ifndef MOTE_SOFTMAX_F32_H
+#define MOTE_SOFTMAX_F32_H
+
+#include <math.h>
+
+#include "mote_common.h"
+
+typedef struct {
+    int32_t depth; /* classes */
+    float beta;
+} mote_softmax_f32_t;
+
+static inline void mote_softmax_f32(const mote_softmax_f32_t *p, const float *in, float *out, int32_t vectors) {
+    for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
+        float max = in[0], sum = 0.0f;
+        for (int32_t i = 1; i < p->depth; i++) {
+            max = in[i] > max ? in[i] : max;
+        }
+        for (int32_t i = 0; i < p->depth; i++) {
+            out[i] = expf((in[i] - max) * p->beta);
+            sum += out[i];
+        }
+        for (int32_t i = 0; i < p->depth; i++) {
+            out[i] /= sum;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,307 @@
+"""ADD, SUB and MUL, with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from mote.frontends.tflite import Node, parses
+from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
+from mote.graph.op import row_count
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import activation_type, clamp_float, float_range, int8_range, output_params
+from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
+
+MAX_AXES = 6
+"""LiteRT broadcasts up to this many axes; so does `mote_broadcast.h`."""
+
+HEADROOM = 20
+"""LiteRT adds int8 numbers with this many more bits."""
+
+SUM_SHIFT = 21
+"""`MOTE_ADD_SHIFT` of `mote_add_s8.h`."""
+
+MAX_LEFT_SHIFT = 14
+"""A product of two int8 numbers shifted further would overflow."""
+
+INT8 = np.arange(-128, 128, dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary(Op):
+    """A function of two tensors, element by element; the smaller one is repeated as NumPy does."""
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [np.broadcast_shapes(self.input(g).shape, self.input(g, 1).shape)]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        shape = self.output(g).shape
+        return tuple(rows if t.shape == shape else Rows(0, row_count(t.shape)) for t in self.activations(g))
+
+    def unsupported(self, g: Graph) -> str | None:
+        swapped = self.with_(inputs=self.inputs[::-1])
+        if problem := activation_type(g, self) or activation_type(g, swapped):
+            return problem
+        a, b = self.input(g), self.input(g, 1)
+        if a.shape != b.shape and max(len(a.shape), len(b.shape)) > MAX_AXES:
+            return f"broadcasting {a.shape} with {b.shape}: more than {MAX_AXES} axes are not supported"
+        return None
+
+    def flat(self, g: Graph) -> bool:
+        """Both inputs have the output's shape: element i needs elements i."""
+        return self.input(g).shape == self.input(g, 1).shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arithmetic(Binary):
+    """ADD, SUB or MUL with a fused activation."""
+
+    activation: str = "NONE"
+
+    def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
+        """The int8 result of int8 inputs, as LiteRT's reference kernel computes it."""
+        raise NotImplementedError
+
+    def real(self, a: Array, b: Array) -> Array:
+        raise NotImplementedError
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        a, b = values
+        assert a is not None and b is not None
+        if self.output(g).dtype == "float32":
+            return [clamp_float(self.real(a, b).astype(np.float64), self.activation)]
+        return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(np.int8)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        """The FLAT kernel where no operand is repeated, else the same one run by run."""
+        order, walk = (0, 1), None
+        if not self.flat(g):
+            order, walk = broadcast(self.output(g).shape, self.input(g).shape, self.input(g, 1).shape)
+        name, params = self.kernel(g, order)
+        header = "arithmetic_f32" if name.endswith("_f32") else name
+        if walk is None:
+            units = self.output(g).size
+            return Kernel(name, params, Call.FLAT, units, (0, 1), in_place=True, header=header)
+        stem, suffix = name.rsplit("_", 1)
+        both: dict[str, Value] = {"walk": walk, stem: params}
+        return Kernel(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=True, header=header)
+
+    def kernel(self, g: Graph, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
+        """Name and parameters of the kernel that takes the inputs in this order."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Add(Arithmetic):
+    """int8: both inputs are brought to the scale 2 * max / 2^20, added, and brought to the output's scale."""
+
+    sign: ClassVar[int] = 1
+    kind = "ADD"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        if self.output(g).dtype == "int8" and self.multipliers(g)[2][1] > 0:
+            return f"the output's scale {self.output(g).scale:g} is too small for the inputs'"
+        return None
+
+    def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        """Multiplier and shift of each input and of the sum."""
+        a, b, y = self.input(g), self.input(g, 1), self.output(g)
+        common = 2 * max(a.scale, b.scale)
+        real = (a.scale / common, b.scale / common, common / (y.scale * (1 << HEADROOM)))
+        first, second, result = map(quantize_multiplier, real)
+        return first, second, result
+
+    def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
+        first, second, result = self.multipliers(g)
+        x = rescale((a - self.input(g).zero_point) << HEADROOM, *first)
+        y = rescale((b - self.input(g, 1).zero_point) << HEADROOM, *second)
+        return finish(rescale(x + self.sign * y, *result), self.activation, self.output(g))
+
+    def real(self, a: Array, b: Array) -> Array:
+        return np.add(a, b)
+
+    def kernel(self, g: Graph, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
+        signs = (1, self.sign)
+        if self.output(g).dtype == "float32":
+            low, high = float_range(self.activation)
+            first, second = (float(signs[i]) for i in order)
+            return "add_f32", {"a_sign": first, "b_sign": second, "low": low, "high": high}
+        inputs = [self.input(g, i) for i in order]
+        if found := self.affine(g):
+            factors, constant = found
+            return "add_s8", {"a": factors[order[0]], "b": factors[order[1]], "c": constant}
+        scales = self.multipliers(g)
+        params: dict[str, Value] = {
+            name: {"zero": t.zero_point, "mult": scales[i][0], "shift": -scales[i][1] - 1, "sign": signs[i]}
+            for name, i, t in zip("ab", order, inputs, strict=True)
+        }
+        params |= {"mult": scales[2][0], "shift": -scales[2][1] - 1}
+        return "add_exact_s8", {**params, "output": output_params(self.activation, self.output(g))}
+
+    def affine(self, g: Graph) -> tuple[tuple[int, int], int] | None:
+        """Constants for `mote_add_s8`, if there are any."""
+        if int8_range(self.activation, self.output(g)) != (-128, 127):
+            return None
+        scale = self.output(g).scale
+        ratios = self.input(g).scale / scale, self.sign * self.input(g, 1).scale / scale
+        return affine(self.exact(g, INT8[:, None], INT8[None, :]), *ratios)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sub(Add):
+    """The second input's rescaled value is subtracted; all else is ADD."""
+
+    sign: ClassVar[int] = -1
+    kind = "SUB"
+
+    def real(self, a: Array, b: Array) -> Array:
+        return np.subtract(a, b)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mul(Arithmetic):
+    """int8: the product of the two, less their zero points, is rescaled."""
+
+    kind = "MUL"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        if self.output(g).dtype == "int8" and self.multiplier(g)[1] > MAX_LEFT_SHIFT:
+            return f"the output's scale {self.output(g).scale:g} is too small for the inputs'"
+        return None
+
+    def multiplier(self, g: Graph) -> tuple[int, int]:
+        a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
+        return quantize_multiplier(float(a * b / y))
+
+    def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
+        product = (a - self.input(g).zero_point) * (b - self.input(g, 1).zero_point)
+        return finish(rescale(product, *self.multiplier(g)), self.activation, self.output(g))
+
+    def real(self, a: Array, b: Array) -> Array:
+        return np.multiply(a, b)
+
+    def kernel(self, g: Graph, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
+        if self.output(g).dtype == "float32":
+            low, high = float_range(self.activation)
+            return "mul_f32", {"low": low, "high": high}
+        a, b = (self.input(g, i) for i in order)
+        mult, shift = self.multiplier(g)
+        right = min(max(-shift, 0), 20)  # by 20 nothing is left of a product
+        lo, hi = int8_range(self.activation, self.output(g))
+        return "mul_s8", {
+            "a_zero": a.zero_point,
+            "b_zero": b.zero_point,
+            "left": max(shift, 0),
+            "mult": mult,
+            "right": right,
+            "ties": -1 if right else 0,
+            "add": (self.output(g).zero_point << right) + (1 << right >> 1),
+            "lo": lo,
+            "hi": hi,
+        }
+
+
+def finish(scaled: Ints, activation: str, output: Tensor) -> Ints:
+    return np.clip(scaled + output.zero_point, *int8_range(activation, output))
+
+
+def affine(want: Ints, ratio_a: float, ratio_b: float) -> tuple[tuple[int, int], int] | None:
+    """(p, q), r with clamp((p * a + q * b + r) >> SUM_SHIFT) == want[a + 128, b + 128] for all int8 a, b.
+
+    Rounding twice is not affine, but `want` has 256 steps only: p and q need not be the exact ratios, they
+    must keep each of the 65,536 pairs on its step. Each pair bounds r from both sides, so p and q will do if
+    the largest lower bound does not exceed the smallest upper one. That slack is concave in (p, q); it is
+    climbed from the exact ratios. Stretching both a little sends ties away from zero, as LiteRT does.
+    """
+    low = np.where(want > -128, want << SUM_SHIFT, -(1 << 40))
+    high = np.where(want < 127, ((want + 1) << SUM_SHIFT) - 1, 1 << 40)
+
+    def bounds(p: int, q: int) -> tuple[int, int]:
+        total = p * INT8[:, None] + q * INT8[None, :]
+        return int((low - total).max()), int((high - total).min())
+
+    def slack(pair: tuple[int, int]) -> int:
+        lower, upper = bounds(*pair)
+        return upper - lower
+
+    best = round(ratio_a * (1 << SUM_SHIFT)), round(ratio_b * (1 << SUM_SHIFT))
+    found = slack(best)
+    steepest = max(abs(ratio_a), abs(ratio_b))
+    step = 32
+    while found < 0 and step:
+        stretch = round(step * ratio_a / steepest), round(step * ratio_b / steepest)
+        around = [(step * i, step * j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j] + [stretch]
+        nearby = max(((best[0] + i, best[1] + j) for i, j in around), key=slack)
+        gained = slack(nearby)
+        if gained > found:
+            best, found = nearby, gained
+        else:
+            step //= 2
+    lower, upper = bounds(*best)
+    r = (max(lower, -(1 << 31)) + min(upper, 1 << 31)) // 2
+    fits = abs(r) + 128 * (abs(best[0]) + abs(best[1])) < 1 << 31
+    return (best, r) if found >= 0 and fits else None
+
+
+def broadcast(shape: Shape, a: Shape, b: Shape) -> tuple[tuple[int, int], dict[str, Value]]:
+    """The order of the operands (the first one steps through a run) and `mote_broadcast_t`."""
+    split = max(len(shape) - 2, 1) if len(shape) > 1 else 0
+    axes = list(zip(shape, _steps(shape, a), _steps(shape, b), strict=True))
+    outer, inner = _merge(axes[:split]), _merge(axes[split:])
+    run, a_step, b_step = inner[-1] if inner else (1, 1, 1)
+    loops = np.array((outer + inner[:-1])[::-1] or [(1, 0, 0)], np.int64)
+    order = (0, 1) if a_step else (1, 0)
+    walk: dict[str, Value] = {
+        "run": run,
+        "b_step": min(a_step, b_step),
+        "runs": prod(n for n, *_ in inner[:-1]),
+        "axes": len(outer + inner[:-1]),
+        "axis": Structs("mote_axis_t", loops[:, [0, 1 + order[0], 1 + order[1]]]),
+    }
+    return order, walk
+
+
+def _steps(shape: Shape, operand: Shape) -> list[int]:
+    """Elements from one index to the next on each axis of `shape`; 0 where the operand is repeated."""
+    padded = (1,) * (len(shape) - len(operand)) + operand
+    return [0 if padded[i] == 1 else prod(padded[i + 1 :]) for i in range(len(shape))]
+
+
+def _merge(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Neighbouring axes that are walked as one become one; axes of size 1 go."""
+    merged: list[tuple[int, int, int]] = []
+    for n, a, b in axes:
+        if n == 1:
+            continue
+        if merged and merged[-1][1:] == (n * a, n * b):
+            merged[-1] = (merged[-1][0] * n, a, b)
+        else:
+            merged.append((n, a, b))
+    return merged
+
+
+@parses("ADD")
+def parse_add(node: Node) -> Op:
+    node.arity(range(2, 3))
+    return Add(**node.same(), activation=node.activation(0))
+
+
+@parses("SUB")
+def parse_sub(node: Node) -> Op:
+    node.arity(range(2, 3))
+    return Sub(**node.same(), activation=node.activation(0))
+
+
+@parses("MUL")
+def parse_mul(node: Node) -> Op:
+    node.arity(range(2, 3))
+    return Mul(**node.same(), activation=node.activation(0))

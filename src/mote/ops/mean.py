@@ -1,0 +1,121 @@
+"""MEAN over any axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import quantize_multiplier, rescale
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import activation_type, output_params
+from mote.plan.kernel import Kernel, Lowering, Structs, Value
+
+LOOPS = 3
+"""How many separate groups of kept and of averaged axes the C kernel can walk."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(Op):
+    """The mean over `axes` (sorted, none negative). LiteRT rescales the sum with 1/count in the multiplier."""
+
+    axes: tuple[int, ...]
+    keep_dims: bool = False
+    kind = "MEAN"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        x = self.input(g).shape
+        if self.keep_dims:
+            return [tuple(1 if i in self.axes else n for i, n in enumerate(x))]
+        return [tuple(n for i, n in enumerate(x) if i not in self.axes)]
+
+    def count(self, g: Graph) -> int:
+        """How many elements each mean is of."""
+        return prod(self.input(g).shape[i] for i in self.axes)
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := activation_type(g, self):
+            return problem
+        kept, averaged, _ = self.loops(g)
+        if max(len(kept), len(averaged)) > LOOPS:
+            return f"more than {LOOPS} separate groups of axes are not supported"
+        return None if self.count(g) < 1 << 23 else f"a mean of {self.count(g)} elements is not supported"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        shape = self.output(g).shape
+        if x.dtype == np.float32:
+            return [x.mean(axis=self.axes, dtype=np.float64).astype(np.float32).reshape(shape)]
+        y = self.output(g)
+        total = x.astype(np.int64).sum(axis=self.axes) - self.input(g).zero_point * self.count(g)
+        scaled = rescale(total, *self.scale(g)) + y.zero_point
+        return [np.clip(scaled, -128, 127).astype(np.int8).reshape(shape)]
+
+    def scale(self, g: Graph) -> tuple[int, int]:
+        """Multiplier and shift from the sum to the output: LiteRT divides the multiplier by the count, after a
+        left shift that keeps its precision, and truncates."""
+        mult, shift = quantize_multiplier(self.input(g).scale / self.output(g).scale)
+        count = self.count(g)
+        left = min(count.bit_length() - 1, 32, 31 + shift)
+        return (mult << left) // count, shift - left
+
+    def loops(self, g: Graph) -> tuple[list[tuple[int, int]], list[tuple[int, int]], int]:
+        """The input as loops of (size, step): over kept axes, over averaged axes, and the number of kept
+        elements that lie side by side at the end. Neighbouring axes of a kind become one loop."""
+        groups: list[tuple[bool, int, int]] = []
+        step = 1
+        for i, size in reversed(list(enumerate(self.input(g).shape))):
+            if size > 1:
+                averaged = i in self.axes
+                if groups and groups[-1][0] == averaged:
+                    groups[-1] = (averaged, groups[-1][1] * size, groups[-1][2])
+                else:
+                    groups.append((averaged, size, step))
+            step *= size
+        inner = groups.pop(0)[1] if groups and not groups[0][0] else 1
+        kept, averaged_loops = (
+            [(size, step) for is_averaged, size, step in reversed(groups) if is_averaged == wanted]
+            for wanted in (False, True)
+        )
+        return kept, averaged_loops, inner
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        kept, averaged, inner = self.loops(g)
+        params: dict[str, Value] = {
+            "inner": inner,
+            "kept": _structs(kept),
+            "averaged": _structs(averaged),
+        }
+        if self.output(g).dtype == "float32":
+            return Kernel("mean_f32", params | {"count": self.count(g)})
+        mult, shift = self.scale(g)
+        bias = -self.input(g).zero_point * self.count(g)
+        params |= {
+            "channel": {"bias": bias, "mult": mult, "shift": -shift - 1},
+            "output": output_params("NONE", self.output(g)),
+        }
+        return Kernel("mean_s8", params, dsp=True)
+
+
+def _structs(loops: list[tuple[int, int]]) -> Structs:
+    """`mote_loop_t[3]`, idle loops first."""
+    return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
+
+
+@parses("MEAN")
+def parse(node: Node) -> Op:
+    node.arity(range(2, 3))
+    rank = len(node.tensors[node.inputs[0]].shape)
+    axes = [int(a) for a in node.constant(1, "the axes of a mean").reshape(-1)]
+    if any(not -rank <= a < rank for a in axes):
+        raise UnsupportedNodeError(f"axes {axes} do not fit an input of {rank} axes")
+    return Mean(
+        **{**node.same(), "inputs": node.inputs[:1]},
+        axes=tuple(sorted({a % rank for a in axes})),
+        keep_dims=node.flag(0),
+    )

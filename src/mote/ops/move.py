@@ -1,0 +1,496 @@
+"""Operators that only move elements: PAD, PADV2, TRANSPOSE, CONCATENATION, SLICE, STRIDED_SLICE, SPLIT, SPLIT_V.
+
+None of them rescales: LiteRT copies quantized values as they are, and for int8 concatenation insists that
+all quantizations are equal. Elements are moved as bytes, so every type is supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph.tensor import DTYPES, Array, Shape
+from mote.ops.reshape import reshape
+from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
+
+AXES = 6
+"""What `mote_move` can walk: axes left after those in each other's order are merged."""
+INPUTS = 8
+"""The most inputs that a `mote_join` kernel takes."""
+
+Loop = tuple[int, int, int]
+"""How often, and the bytes to step each time in the input and in the output."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """One axis of a copy: `count` elements, from `begin` on in steps of `step` of the input's `size`, go side
+    by side to `at` of the output's `total`."""
+
+    size: int
+    begin: int
+    step: int
+    count: int
+    at: int
+    total: int
+
+    @property
+    def whole(self) -> bool:
+        return self.size == self.count == self.total and self.step == 1
+
+    def times(self, n: int) -> Span:
+        """This axis merged with an untouched one of `n` elements inside it."""
+        return Span(self.size * n, self.begin * n, self.step, self.count * n, self.at * n, self.total * n)
+
+
+WHOLE_ONE = Span(1, 0, 1, 1, 0, 1)
+
+
+def steps(shape: Sequence[int], width: int) -> list[int]:
+    """The bytes from one element to the next along each axis."""
+    return [width * prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def merge(loops: Sequence[Loop], width: int) -> tuple[list[Loop], int]:
+    """The same copy with as few loops as possible (one at least), and the bytes that lie side by side."""
+    merged: list[Loop] = []
+    run = width
+    for size, source, target in reversed(loops):
+        if size == 1:
+            continue
+        if not merged and source == target == run:
+            run *= size
+        elif merged and (source, target) == (merged[0][0] * merged[0][1], merged[0][0] * merged[0][2]):
+            merged[0] = (size * merged[0][0], *merged[0][1:])
+        else:
+            merged.insert(0, (size, source, target))
+    return merged or [(1, 0, 0)], run
+
+
+def move_params(loops: Sequence[Loop], width: int, in_start: int = 0, out_start: int = 0) -> dict[str, Value]:
+    """`mote_move_t`."""
+    merged, run = merge(loops, width)
+    return {
+        "axes": len(merged),
+        "run": run,
+        "in_start": in_start,
+        "out_start": out_start,
+        "axis": Structs("mote_move_axis_t", np.array(merged, np.int64)),
+    }
+
+
+def span_params(spans: Sequence[Span], width: int) -> dict[str, Value]:
+    """`mote_move_t` of a copy between boxes."""
+    source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
+    in_start = sum(s.begin * i for s, i in zip(spans, source, strict=True))
+    out_start = sum(s.at * o for s, o in zip(spans, target, strict=True))
+    return move_params(span_loops(spans, width), width, in_start, out_start)
+
+
+def span_loops(spans: Sequence[Span], width: int) -> list[Loop]:
+    source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
+    return [(s.count, s.step * i, o) for s, i, o in zip(spans, source, target, strict=True)]
+
+
+@dataclass(frozen=True)
+class RowCopy:
+    """A copy between boxes seen as rows: output row y of an image is input row first + y * step."""
+
+    images: int
+    rows: Span
+    columns: Span
+    channels: Span
+
+    @property
+    def first(self) -> int:
+        return self.rows.begin - self.rows.at * self.rows.step
+
+    def needs(self, out: Rows) -> Rows:
+        """The input rows that output rows `out` take (one image)."""
+        ends = [self.first + y * self.rows.step for y in (out.lo, out.hi - 1)]
+        size = self.rows.size
+        return Rows(min(max(min(ends), 0), size), min(max(max(ends) + 1, 0), size))
+
+    def params(self, width: int) -> list[int]:
+        """`mote_part_t`."""
+        w, c = self.columns, self.channels
+        loops, run = merge(span_loops([w, c], width), width)
+        (lines, line_in, line_out), (items, item_in, item_out) = [(1, 0, 0)] * (2 - len(loops)) + loops
+        starts = [(w.begin * c.size + c.begin) * width, (w.at * c.total + c.at) * width]
+        image = [self.first, self.rows.step, self.rows.size, w.size * c.size * width]
+        return [*image, *starts, lines, line_in, line_out, items, item_in, item_out, run]
+
+
+def row_copy(spans: Sequence[Span]) -> RowCopy | None:
+    """The copy by rows (all axes but the last two), or None where more than one row axis is touched."""
+    padded = {0: [WHOLE_ONE] * 3, 1: [WHOLE_ONE, *spans, WHOLE_ONE], 2: [*spans, WHOLE_ONE]}
+    *leading, columns, channels = padded.get(len(spans), spans)
+    touched = [i for i, s in enumerate(leading) if not s.whole] or [0]
+    k = touched[0]
+    inside = prod(s.size for s in leading[k + 1 :])
+    if len(touched) > 1 or (inside > 1 and leading[k].step != 1):
+        return None
+    return RowCopy(prod(s.size for s in leading[:k]), leading[k].times(inside), columns, channels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Join(Op):
+    """An output put together from boxes of the inputs. A subclass says which box goes where."""
+
+    def spans(self, g: Graph) -> list[list[Span]]:
+        """Each input's copy, axis by axis."""
+        raise NotImplementedError
+
+    def row_copies(self, g: Graph) -> list[RowCopy] | None:
+        """The copies by rows, if all can be done so and give the output's own rows."""
+        found = [row_copy(spans) for spans in self.spans(g)]
+        if any(r is None for r in found) or any(
+            tuple(s.total for s in spans) != self.output(g).shape for spans in self.spans(g)
+        ):
+            return None
+        return [r for r in found if r is not None]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        copies = self.row_copies(g)
+        if copies is None or any(c.images > 1 for c in copies):
+            return super().input_rows(g, rows)
+        computed = [g.tensors[i].data is None for i in self.inputs]
+        return tuple(c.needs(rows) for c, wanted in zip(copies, computed, strict=True) if wanted)
+
+    def unsupported(self, g: Graph) -> str | None:
+        y = self.output(g)
+        for i in self.inputs:
+            if g.tensors[i].dtype != y.dtype:
+                return f"{g.tensors[i].dtype} input with {y.dtype} output is not supported"
+        if self.row_copies(g) is None and any(_too_long(span_loops(s, 1)) for s in self.spans(g)):
+            return f"more than {AXES} axes that move separately are not supported"
+        return None
+
+    def join(self, g: Graph, copies: list[RowCopy], fill: dict[str, Value]) -> Kernel:
+        y = self.output(g)
+        width = DTYPES[y.dtype].itemsize
+        rows = copies[0]
+        params: dict[str, Value] = {
+            "out_rows": rows.rows.total,
+            "out_stride": rows.columns.total * rows.channels.total * width,
+            "parts": len(copies),
+            "part": Structs("mote_part_t", np.array([c.params(width) for c in copies], np.int64)),
+            "fill": fill,
+        }
+        operands = tuple(range(len(copies)))
+        return Kernel(f"join_{len(copies)}", params, Call.ROWS, operands=operands, header="join")
+
+
+def fill_params(nbytes: int, value: Array) -> dict[str, Value]:
+    """`mote_fill_t`; a value whose bytes are all the same is one byte wide."""
+    pattern = np.frombuffer(value.tobytes(), np.int8)
+    if np.all(pattern == pattern[0]):
+        pattern = pattern[:1]
+    return {"bytes": nbytes, "width": pattern.size, "value": pattern}
+
+
+NO_FILL = fill_params(0, np.zeros(1, np.int8))
+
+
+def _too_long(loops: Sequence[Loop]) -> bool:
+    return len(merge(loops, 1)[0]) > AXES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pad(Join):
+    """The input with `value` around it, `paddings` elements before and after on each axis."""
+
+    paddings: tuple[tuple[int, int], ...]
+    value: int | float
+    kind = "PAD"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        sizes = zip(self.input(g).shape, self.paddings, strict=True)
+        return [tuple(before + n + after for n, (before, after) in sizes)]
+
+    def spans(self, g: Graph) -> list[list[Span]]:
+        sizes = zip(self.input(g).shape, self.paddings, strict=True)
+        return [[Span(n, 0, 1, n, before, before + n + after) for n, (before, after) in sizes]]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        return [np.pad(x, self.paddings, constant_values=self.value)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        y = self.output(g)
+        kind = DTYPES[y.dtype]
+        value = np.array(self.value).astype(kind)
+        copies = self.row_copies(g)
+        if copies is None:
+            params: dict[str, Value] = {
+                "fill": fill_params(y.nbytes, value),
+                "move": span_params(self.spans(g)[0], kind.itemsize),
+            }
+            return Kernel("pad", params, header="move")
+        row = copies[0].columns.total * copies[0].channels.total
+        return self.join(g, copies, fill_params(row * kind.itemsize, value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice(Join):
+    """Elements begin, begin + stride, ... of each axis, `size` of them, seen under the shape `shape` (which
+    may lack axes of one element or have more of them)."""
+
+    begin: tuple[int, ...]
+    size: tuple[int, ...]
+    strides: tuple[int, ...]
+    shape: Shape
+    kind = "SLICE"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.shape]
+
+    def spans(self, g: Graph) -> list[list[Span]]:
+        axes = zip(self.input(g).shape, self.begin, self.strides, self.size, strict=True)
+        return [[Span(n, begin, step, size, 0, size) for n, begin, step, size in axes]]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        axes = zip(self.begin, self.size, self.strides, strict=True)
+        picked = x[np.ix_(*(begin + step * np.arange(size) for begin, size, step in axes))]
+        return [picked.reshape(self.shape)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        copies = self.row_copies(g)
+        if copies is None:
+            return Kernel("move", span_params(self.spans(g)[0], DTYPES[self.output(g).dtype].itemsize))
+        return self.join(g, copies, NO_FILL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concatenation(Join):
+    """The inputs one after another along `axis`."""
+
+    axis: int
+    kind = "CONCATENATION"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        shape = list(self.input(g).shape)
+        shape[self.axis] = sum(g.tensors[i].shape[self.axis] for i in self.inputs)
+        return [tuple(shape)]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        if len(self.inputs) > INPUTS:
+            return f"{len(self.inputs)} inputs are not supported ({INPUTS} at most): join them in groups"
+        y = self.output(g)
+        if y.dtype in ("int8", "uint8") and not all(_same_steps(g.tensors[i], y) for i in self.inputs):
+            return "inputs and output must have the same quantization (LiteRT's int8 kernel does not rescale)"
+        return None
+
+    def spans(self, g: Graph) -> list[list[Span]]:
+        found, at = [], 0
+        total = self.output(g).shape[self.axis]
+        for i in self.inputs:
+            shape = g.tensors[i].shape
+            spans = [Span(n, 0, 1, n, 0, n) for n in shape]
+            spans[self.axis] = Span(shape[self.axis], 0, 1, shape[self.axis], at, total)
+            at += shape[self.axis]
+            found.append(spans)
+        return found
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return [np.concatenate([x for x in values if x is not None], axis=self.axis)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        copies = self.row_copies(g)
+        assert copies is not None, "one touched axis can always be copied by rows"
+        return self.join(g, copies, NO_FILL)
+
+
+def _same_steps(a: Tensor, b: Tensor) -> bool:
+    return a.quant.same_as(b.quant) if a.quant is not None else b.quant is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transpose(Op):
+    """Axis i of the output is axis permutation[i] of the input."""
+
+    permutation: tuple[int, ...]
+    kind = "TRANSPOSE"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [tuple(self.input(g).shape[i] for i in self.permutation)]
+
+    def loops(self, g: Graph) -> list[Loop]:
+        x, y = self.input(g), self.output(g)
+        width = DTYPES[y.dtype].itemsize
+        source, target = steps(x.shape, width), steps(y.shape, width)
+        return [(y.shape[i], source[p], target[i]) for i, p in enumerate(self.permutation)]
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, y = self.input(g), self.output(g)
+        if x.dtype != y.dtype:
+            return f"{x.dtype} input with {y.dtype} output is not supported"
+        return f"more than {AXES} axes that move separately are not supported" if _too_long(self.loops(g)) else None
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        return [x.transpose(self.permutation)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        return Kernel("move", move_params(self.loops(g), DTYPES[self.output(g).dtype].itemsize))
+
+
+@parses("PAD", "PADV2")
+def parse_pad(node: Node) -> Op:
+    node.arity(range(2, 4))
+    x, y = node.tensors[node.inputs[0]], node.tensors[node.outputs[0]]
+    table = node.constant(1, "the paddings")
+    if table.shape != (len(x.shape), 2) or np.any(table < 0):
+        raise UnsupportedNodeError(f"paddings {table.tolist()} do not fit an input of shape {x.shape}")
+    paddings = tuple((int(before), int(after)) for before, after in table)
+    value: int | float = 0.0 if y.dtype == "float32" else y.zero_point
+    if len(node.inputs) == 3 and node.inputs[2] >= 0:
+        given = node.tensors[node.inputs[2]]
+        value = node.constant(2, "the value to pad with").reshape(-1)[0].item()
+        if given.dtype != y.dtype or (y.dtype in ("int8", "uint8") and not _same_steps(given, y)):
+            raise UnsupportedNodeError("the value to pad with must have the output's type and quantization")
+    if not np.any(table):
+        return reshape(node, node.inputs[0])
+    return Pad(**{**node.same(), "inputs": node.inputs[:1]}, paddings=paddings, value=value)
+
+
+@parses("CONCATENATION")
+def parse_concatenation(node: Node) -> Op:
+    node.arity(range(1, 1 << 16))
+    shapes = [node.tensors[i].shape for i in node.inputs]
+    rank = len(shapes[0])
+    axis = node.integer(0)
+    if not -rank <= axis < rank:
+        raise UnsupportedNodeError(f"axis {axis} does not fit inputs of {rank} axes")
+    axis %= rank
+    if any(s[:axis] + s[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :] for s in shapes):
+        raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
+    if (activation := node.activation(1)) != "NONE":
+        raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
+    return reshape(node, node.inputs[0]) if len(shapes) == 1 else Concatenation(**node.same(), axis=axis)
+
+
+@parses("TRANSPOSE")
+def parse_transpose(node: Node) -> Op:
+    node.arity(range(2, 3))
+    shape = node.tensors[node.inputs[0]].shape
+    given = [int(p) for p in node.constant(1, "the permutation").reshape(-1)]
+    permutation = [p + len(shape) if p < 0 else p for p in given]
+    if sorted(permutation) != list(range(len(shape))):
+        raise UnsupportedNodeError(f"{given} is no permutation of {len(shape)} axes")
+    moved = [p for p in permutation if shape[p] > 1]
+    if moved == sorted(moved):
+        return reshape(node, node.inputs[0])
+    return Transpose(**{**node.same(), "inputs": node.inputs[:1]}, permutation=tuple(permutation))
+
+
+@parses("SLICE")
+def parse_slice(node: Node) -> Op:
+    node.arity(range(3, 4))
+    shape = node.tensors[node.inputs[0]].shape
+    begin, size = (
+        [int(n) for n in node.constant(i, what).reshape(-1)] for i, what in ((1, "the begin"), (2, "the size"))
+    )
+    if not len(begin) == len(size) == len(shape):
+        raise UnsupportedNodeError(f"begin {begin} and size {size} do not fit an input of shape {shape}")
+    size = [n - b if s == -1 else s for n, b, s in zip(shape, begin, size, strict=True)]
+    if any(b < 0 or s < 1 or b + s > n for n, b, s in zip(shape, begin, size, strict=True)):
+        raise UnsupportedNodeError(f"begin {begin} and size {size} reach outside an input of shape {shape}")
+    return _slice(node, node.inputs[0], 0, begin, size, [1] * len(shape))
+
+
+@parses("SPLIT", "SPLIT_V")
+def parse_split(node: Node) -> list[Op]:
+    """One slice for each output."""
+    source, where = (1, 0) if node.code == "SPLIT" else (0, 2)
+    shape = node.tensors[node.inputs[source]].shape
+    axis = int(node.constant(where, "the axis of a split").reshape(-1)[0])
+    if not -len(shape) <= axis < len(shape):
+        raise UnsupportedNodeError(f"axis {axis} does not fit an input of shape {shape}")
+    axis %= len(shape)
+    sizes = [node.tensors[i].shape[axis] for i in node.outputs]
+    if sum(sizes) != shape[axis]:
+        raise UnsupportedNodeError(f"outputs of {sizes} elements do not share {shape[axis]} among them")
+    ops: list[Op] = []
+    for i, n in enumerate(sizes):
+        begin = [sum(sizes[:i]) if a == axis else 0 for a in range(len(shape))]
+        size = [n if a == axis else m for a, m in enumerate(shape)]
+        ops.append(_slice(node, node.inputs[source], i, begin, size, [1] * len(shape)))
+    return ops
+
+
+@parses("STRIDED_SLICE")
+def parse_strided_slice(node: Node) -> Op:
+    node.arity(range(4, 5))
+    if node.flag(5):
+        raise UnsupportedNodeError("ends relative to the begin (offset) are not supported")
+    masks = {name: node.integer(i) for i, name in enumerate(("begin", "end", "ellipsis", "new_axis", "shrink"))}
+    given = [node.constant(i, f"the {what}").reshape(-1) for i, what in ((1, "begin"), (2, "end"), (3, "strides"))]
+    shape = node.tensors[node.inputs[0]].shape
+    begin, size, strides = [], [], []
+    for n, spec in zip(shape, _axis_specs(len(shape), len(given[0]), masks), strict=True):
+        if spec is None:
+            first, count, step = 0, n, 1
+        else:
+            flags = {name: bool(mask >> spec & 1) for name, mask in masks.items()}
+            first, count, step = _indices(n, *(int(values[spec]) for values in given), flags)
+        if count < 1:
+            raise UnsupportedNodeError("an empty slice is not supported")
+        begin.append(first)
+        size.append(count)
+        strides.append(step)
+    return _slice(node, node.inputs[0], 0, begin, size, strides)
+
+
+def _axis_specs(rank: int, count: int, masks: dict[str, int]) -> list[int | None]:
+    """Which of the `count` (begin, end, stride) triples each input axis has, None for those taken whole."""
+    ellipses = [i for i in range(count) if masks["ellipsis"] >> i & 1]
+    if len(ellipses) > 1:
+        raise UnsupportedNodeError("more than one ellipsis is not supported")
+    specs = [i for i in range(count) if not masks["new_axis"] >> i & 1 or i in ellipses]
+    whole = rank - len(specs) + len(ellipses)
+    if whole < 0:
+        raise UnsupportedNodeError(f"{len(specs)} indices are too many for an input of {rank} axes")
+    at = specs.index(ellipses[0]) if ellipses else len(specs)
+    return [*specs[:at], *[None] * whole, *specs[at + 1 :]]
+
+
+def _indices(n: int, begin: int, end: int, step: int, flags: dict[str, bool]) -> tuple[int, int, int]:
+    """The first index, the number of indices and the step along an axis of n elements, as LiteRT counts."""
+    if step == 0:
+        raise UnsupportedNodeError("a stride of 0 is not supported")
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    first = min(max(begin + n if begin < 0 else begin, low), high)
+    last = min(max(end + n if end < 0 else end, low), high)
+    if flags["begin"]:
+        first = low if step > 0 else high
+    if flags["end"]:
+        last = high if step > 0 else low
+    if flags["shrink"]:
+        if step < 0 or first >= n:
+            raise UnsupportedNodeError(f"index {begin} with stride {step} is outside an axis of {n} elements")
+        return first, 1, 1
+    return first, -((first - last) // step) if step > 0 else (first - last - step - 1) // -step, step
+
+
+def _slice(node: Node, source: int, i: int, begin: list[int], size: list[int], strides: list[int]) -> Op:
+    """Output i of the node as a slice of tensor `source`; all of it is a reshape."""
+    y = node.tensors[node.outputs[i]]
+    if prod(size) != y.size:
+        raise UnsupportedNodeError(f"a slice of {size} elements does not fill the output's shape {y.shape}")
+    strides = [1 if n == 1 else s for n, s in zip(size, strides, strict=True)]
+    if tuple(size) == node.tensors[source].shape and all(s == 1 for s in strides):
+        return reshape(node, source)
+    fields = {**node.same(), "inputs": (source,), "outputs": (y.id,), "name": y.name}
+    return Slice(**fields, begin=tuple(begin), size=tuple(size), strides=tuple(strides), shape=y.shape)

@@ -1,0 +1,101 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D. Padding takes no part: averages divide by the pixels inside the image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends.tflite import Node, parses
+from mote.graph import Graph, Op
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import (
+    WindowOp,
+    activation_type,
+    clamp_float,
+    float_range,
+    image_shape,
+    int8_range,
+    window_axis,
+)
+from mote.plan.kernel import Call, Kernel, Lowering, Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool(WindowOp):
+    """One number for each window and channel. LiteRT never rescales: int8 stays in the input's steps."""
+
+    activation: str = "NONE"
+    kernel: ClassVar[str]
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        x = self.input(g).shape
+        return [(x[0], *self.spatial(g), x[3])]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        y = self.output(g)
+        pooled = self.pool(x)
+        if y.dtype == "float32":
+            return [clamp_float(pooled.astype(np.float64), self.activation)]
+        return [np.clip(pooled, *int8_range(self.activation, y)).astype(np.int8)]
+
+    def pool(self, x: Array) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        params: dict[str, Value] = {**self.window_params(g), "channels": self.output(g).shape[3]}
+        taps = self.vertical.kernel
+        if self.output(g).dtype == "float32":
+            low, high = float_range(self.activation)
+            params |= {"low": low, "high": high}
+            return Kernel(f"{self.kernel}_f32", params, Call.ROWS, header="pool_f32", taps=taps)
+        lo, hi = int8_range(self.activation, self.output(g))
+        params |= {"lo": lo, "hi": hi}
+        return Kernel(f"{self.kernel}_s8", params, Call.ROWS, header="pool_s8", taps=taps, dsp=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragePool(Pool):
+    """int8 averages are rounded, halves away from zero."""
+
+    kind = "AVERAGE_POOL_2D"
+    kernel = "avg_pool"
+
+    def pool(self, x: Array) -> NDArray[Any]:
+        count = self.windows(np.ones_like(x), 0).astype(np.int64).sum(axis=(4, 5))
+        if x.dtype == np.float32:
+            return np.asarray(self.windows(x, 0).astype(np.float64).sum(axis=(4, 5)) / count)
+        total = self.windows(x, 0).astype(np.int64).sum(axis=(4, 5))
+        return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxPool(Pool):
+    kind = "MAX_POOL_2D"
+    kernel = "max_pool"
+
+    def pool(self, x: Array) -> NDArray[Any]:
+        lowest = -np.inf if x.dtype == np.float32 else -128
+        return np.asarray(self.windows(x, lowest).max(axis=(4, 5)))
+
+
+@parses("AVERAGE_POOL_2D", "MAX_POOL_2D")
+def parse(node: Node) -> Op:
+    node.arity(range(1, 2))
+    _, height, width, _ = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    padding = node.padding(0)
+    pool = AveragePool if node.code == "AVERAGE_POOL_2D" else MaxPool
+    return pool(
+        **node.same(),
+        vertical=window_axis(height, node.integer(4), node.integer(2), 1, padding),
+        horizontal=window_axis(width, node.integer(3), node.integer(1), 1, padding),
+        activation=node.activation(5),
+    )

@@ -1,0 +1,89 @@
+"""QUANTIZE and DEQUANTIZE: between float32 and int8. (int8 to int8 is a table, see `unary`.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.frontends.tflite import Node, parses
+from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph.tensor import Array, Shape
+from mote.ops.unary import Requantize
+from mote.plan.kernel import Call, Kernel, Lowering
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversion(Op):
+    """The same numbers in another type."""
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        return (rows,) * len(self.activations(g))
+
+    def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
+        if real.dtype != "float32" or quantized.dtype != "int8":
+            return f"{self.input(g).dtype} to {self.output(g).dtype} is not supported (only float32 and int8)"
+        quant = quantized.quant
+        if quant is None or quant.per_channel or quantized.scale <= 0:
+            return f"int8 tensor '{quantized.name}' has no per-tensor quantization"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantize(Conversion):
+    """round(x / scale) + zero point, halves away from zero, clamped. NaN may become anything."""
+
+    kind = "QUANTIZE"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return self.problem(g, self.input(g), self.output(g))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, y = values[0], self.output(g)
+        assert x is not None
+        with np.errstate(over="ignore"):
+            steps = (x.astype(np.float32) / np.float32(y.scale)).astype(np.float64)
+        rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + y.zero_point
+        return [np.clip(rounded, -128, 127).astype(np.int8)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        y = self.output(g)
+        params = {"scale": y.scale, "zero": y.zero_point}
+        return Kernel("quantize_f32_s8", params, Call.FLAT, y.size, header="quantize")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dequantize(Conversion):
+    """scale * (q - zero point)."""
+
+    kind = "DEQUANTIZE"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return self.problem(g, self.output(g), self.input(g))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        q, x = values[0], self.input(g)
+        assert q is not None
+        return [np.float32(x.scale) * (q.astype(np.int64) - x.zero_point).astype(np.float32)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x = self.input(g)
+        params = {"scale": x.scale, "zero": x.zero_point}
+        return Kernel("dequantize_s8_f32", params, Call.FLAT, x.size, header="quantize")
+
+
+@parses("QUANTIZE")
+def parse_quantize(node: Node) -> Op:
+    node.arity(range(1, 2))
+    from_int8 = node.tensors[node.inputs[0]].dtype == "int8"
+    return Requantize(**node.same()) if from_int8 else Quantize(**node.same())
+
+
+@parses("DEQUANTIZE")
+def parse_dequantize(node: Node) -> Op:
+    node.arity(range(1, 2))
+    return Dequantize(**node.same())

@@ -1,0 +1,53 @@
+"""RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes under another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op
+from mote.graph.tensor import Array, Shape
+from mote.plan.kernel import Kernel, Lowering
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reshape(Op):
+    """Moves nothing: the planner gives the output the input's buffer."""
+
+    shape: Shape
+    kind = "RESHAPE"
+    is_view = True
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, y = self.input(g), self.output(g)
+        return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
+
+    def is_identity(self, g: Graph) -> bool:
+        return self.input(g).shape == self.shape
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        return [x.reshape(self.shape)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        return Kernel("copy", {"bytes": self.output(g).nbytes})
+
+
+@parses("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+def parse(node: Node) -> Op:
+    """The new shape is the output tensor's: the file states it, wherever the operator takes it from."""
+    node.arity(range(1, 3))
+    return reshape(node, node.inputs[0])
+
+
+def reshape(node: Node, source: int) -> Op:
+    """A reshape of tensor `source`, also for other operators that turn out to move nothing."""
+    x, y = node.tensors[source], node.tensors[node.outputs[0]]
+    if x.size != y.size:
+        raise UnsupportedNodeError(f"an input of shape {x.shape} does not fill the output's shape {y.shape}")
+    return Reshape(**{**node.same(), "inputs": (source,)}, shape=y.shape)

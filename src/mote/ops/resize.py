@@ -1,0 +1,185 @@
+"""RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR. Where each output row and column reads is worked out here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op, Rows
+from mote.graph.tensor import DTYPES, Array, Shape
+from mote.ops.common import activation_type, image_shape
+from mote.plan.kernel import Call, Kernel, Lowering, Value
+
+Ints = NDArray[np.int64]
+ONE = 1 << 10
+"""Weight 1 of int8 interpolation, as LiteRT counts it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resize(Op):
+    """Images of another height and width."""
+
+    size: tuple[int, int]
+    align_corners: bool = False
+    half_pixel_centers: bool = False
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        n, _, _, channels = self.input(g).shape
+        return [(n, *self.size, channels)]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        n, height = self.input(g).shape[:2]
+        if n > 1:
+            return super().input_rows(g, rows)
+        first, last = (ends[rows.lo : rows.hi] for ends in self.rows(g, height, self.size[0]))
+        return (Rows(int(first.min()), int(last.max()) + 1),)
+
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
+        """The first and the last of the `size` input rows that each of `out` output rows reads."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResizeNearest(Resize):
+    """Every output pixel is a copy of an input pixel."""
+
+    kind = "RESIZE_NEAREST_NEIGHBOR"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self, dtypes=("int8", "float32", "uint8", "int16", "int32"))
+
+    def sources(self, size: int, out: int) -> Ints:
+        """The input position of each output position, in float32 as LiteRT works it out."""
+        stretch = self.align_corners and out > 1
+        scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
+        at = (np.arange(out, dtype=np.float32) + np.float32(0.5 if self.half_pixel_centers else 0.0)) * scale
+        nearest = np.floor(at + np.float32(0.5)) if self.align_corners else np.floor(at)
+        return np.minimum(nearest.astype(np.int64), size - 1)
+
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
+        return self.sources(size, out), self.sources(size, out)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        rows, columns = self.sources(x.shape[1], self.size[0]), self.sources(x.shape[2], self.size[1])
+        return [x[:, rows][:, :, columns]]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        _, height, width, channels = self.input(g).shape
+        pixel = channels * DTYPES[self.input(g).dtype].itemsize
+        params: dict[str, Value] = {
+            "in_rows": height,
+            "out_rows": self.size[0],
+            "in_stride": width * pixel,
+            "out_columns": self.size[1],
+            "pixel": pixel,
+            "row": self.sources(height, self.size[0]).astype(np.int16),
+            "column": self.sources(width, self.size[1]).astype(np.int16),
+        }
+        return Kernel("resize_nearest", params, Call.ROWS)
+
+
+@dataclass(frozen=True)
+class Blend:
+    """One axis of a linear interpolation: output i is between inputs lower[i] and lower[i] + 1, `weight[i]`
+    of the way (0: it is the lower one, and the upper is not read)."""
+
+    lower: Ints
+    weight: NDArray[Any]
+
+    @property
+    def upper(self) -> Ints:
+        return self.lower + (self.weight > 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResizeBilinear(Resize):
+    """Every output pixel is a weighted mean of four input pixels: int8 in 10-bit fixed point, rounded once."""
+
+    kind = "RESIZE_BILINEAR"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self)
+
+    def blend(self, g: Graph, size: int, out: int) -> Blend:
+        exact = self.input(g).dtype == "int8"
+        at = self._positions_s8(size, out) if exact else self._positions_f32(size, out)
+        one = ONE if exact else np.float32(1)
+        # At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where rounding
+        # the scale up over many outputs leads there; here that is the last pixel again.
+        lower = np.clip(np.floor(at / one), 0, size - 1).astype(np.int64)
+        weight = at - lower.astype(at.dtype) * one
+        return Blend(lower, np.where((weight > 0) & (lower < size - 1), weight, 0).astype(at.dtype))
+
+    def _positions_s8(self, size: int, out: int) -> Ints:
+        stretch = self.align_corners and out > 1
+        above, below = (size - 1, out - 1) if stretch else (size, out)
+        scale = (ONE * above + below // 2) // below
+        offset = scale // 2 - ONE // 2 if self.half_pixel_centers else 0
+        return np.arange(out, dtype=np.int64) * scale + offset
+
+    def _positions_f32(self, size: int, out: int) -> NDArray[np.float32]:
+        stretch = self.align_corners and out > 1
+        scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
+        at = np.arange(out, dtype=np.float32)
+        half = np.float32(0.5)
+        return (at + half) * scale - half if self.half_pixel_centers else at * scale
+
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
+        blend = self.blend(g, size, out)
+        return blend.lower, blend.upper
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        exact = x.dtype == np.int8
+        wide = x.astype(np.int64 if exact else np.float64)
+        one = ONE if exact else 1
+        for axis, size in ((1, self.size[0]), (2, self.size[1])):
+            blend = self.blend(g, x.shape[axis], size)
+            weight = np.expand_dims(blend.weight, [1, 2] if axis == 1 else [1]).astype(wide.dtype)
+            lower, upper = (np.take(wide, ends, axis=axis) for ends in (blend.lower, blend.upper))
+            wide = lower * (one - weight) + upper * weight
+        if not exact:
+            return [wide.astype(np.float32)]
+        return [(np.sign(wide) * ((np.abs(wide) + ONE * ONE // 2) // (ONE * ONE))).astype(np.int8)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x = self.input(g)
+        _, height, width, channels = x.shape
+        rows, columns = self.blend(g, height, self.size[0]), self.blend(g, width, self.size[1])
+        kind, suffix = (np.int16, "s8") if x.dtype == "int8" else (np.float32, "f32")
+        params: dict[str, Value] = {
+            "in_rows": height,
+            "out_rows": self.size[0],
+            "in_stride": width * channels,
+            "out_columns": self.size[1],
+            "channels": channels,
+            "row": rows.lower.astype(np.int16),
+            "row_weight": rows.weight.astype(kind),
+            "column": columns.lower.astype(np.int16),
+            "column_weight": columns.weight.astype(kind),
+        }
+        return Kernel(f"resize_bilinear_{suffix}", params, Call.ROWS)
+
+
+@parses("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")
+def parse(node: Node) -> Op:
+    node.arity(range(2, 3))
+    shape = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    size = [int(n) for n in node.constant(1, "the new size").reshape(-1)]
+    if len(size) != 2 or min(size) < 1 or max(*size, *shape[1:3]) >= 1 << 15:
+        raise UnsupportedNodeError(f"images of {shape[1:3]} cannot be resized to {size}")
+    nearest = node.code == "RESIZE_NEAREST_NEIGHBOR"
+    align, half = (node.flag(0), node.flag(1)) if nearest else (node.flag(2), node.flag(3))
+    if align and half and not nearest:
+        raise UnsupportedNodeError("aligned corners together with half pixel centers are not supported")
+    fields = {**node.same(), "inputs": node.inputs[:1], "size": (size[0], size[1])}
+    resize = ResizeNearest if nearest else ResizeBilinear
+    return resize(**fields, align_corners=align, half_pixel_centers=half)

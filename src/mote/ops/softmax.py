@@ -1,0 +1,139 @@
+"""SOFTMAX over the last axis.
+
+LiteRT's int8 reference computes it in fixed point (gemmlowp's exp and reciprocal). All arithmetic below is
+on integers that stand for real numbers: "Q5.26" has 5 bits before the point and 26 after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op, Rows
+from mote.graph.fixedpoint import (
+    Ints,
+    quantize_multiplier,
+    rescale,
+    rounding_shift_right,
+    saturating_rounding_doubling_high_mul,
+)
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import activation_type
+from mote.plan.kernel import Call, Kernel, Lowering, units_of
+
+high_mul = saturating_rounding_doubling_high_mul
+
+INT32_MAX = (1 << 31) - 1
+INPUT_BITS = 5
+"""Bits before the point in the argument of exp."""
+
+SUM_BITS = 12
+"""Bits before the point in the sum."""
+
+MAX_DEPTH = (1 << SUM_BITS) - 1
+
+EXP_BITS = ((-2, 1672461947), (-1, 1302514674), (0, 790015084), (1, 290630308), (2, 39332535), (3, 720401),
+            (4, 242))  # fmt: skip
+"""(k, exp(-2^k)) in Q0.31."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Softmax(Op):
+    """exp(beta * x) over its sum."""
+
+    beta: float = 1.0
+    kind = "SOFTMAX"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        return (rows,) * len(self.activations(g))
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := activation_type(g, self):
+            return problem
+        x, y = self.input(g), self.output(g)
+        if x.dtype == "float32":
+            return None
+        if y.zero_point != -128 or abs(y.scale * 256 - 1) > 0.001:
+            return f"the output is {y.quant}, LiteRT wants 0.00390625 * (q - -128)"
+        if self.beta * x.scale * (1 << 31 - INPUT_BITS) <= 1:
+            return f"beta {self.beta:g} is too small for the input's scale {x.scale:g}"
+        if x.shape[-1] > MAX_DEPTH:
+            return f"more than {MAX_DEPTH} classes are not supported"
+        return None
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x = values[0]
+        assert x is not None
+        if x.dtype == np.float32:
+            z = x.astype(np.float64)
+            e = np.exp((z - z.max(axis=-1, keepdims=True)) * np.float32(self.beta))
+            return [(e / e.sum(axis=-1, keepdims=True)).astype(np.float32)]
+        mult, shift, radius = self.scaling(g)
+        q = x.astype(np.int64)
+        below = q.max(axis=-1, keepdims=True) - q
+        e = np.where(below <= radius, exp_on_negative(rescale(-below, mult, shift)), 0)
+        total = rounding_shift_right(e, SUM_BITS).sum(axis=-1, keepdims=True)
+        bits = np.frexp(total.astype(np.float64))[1]
+        scaled = high_mul(reciprocal(total << (32 - bits)), e)
+        share = rounding_shift_right(scaled, bits + SUM_BITS - 32 + 31 - 8)
+        return [np.clip(share - 128, -128, 127).astype(np.int8)]
+
+    def scaling(self, g: Graph) -> tuple[int, int, int]:
+        """Multiplier and left shift from steps of the input to Q5.26, and how many steps that can hold."""
+        real = min(self.beta * self.input(g).scale * (1 << 31 - INPUT_BITS), INT32_MAX)
+        mult, shift = quantize_multiplier(real)
+        return mult, shift, min(((1 << INPUT_BITS) - 1 << 31 - INPUT_BITS) >> shift, 255)
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        depth = self.input(g).shape[-1]
+        vectors = units_of(self.input(g).shape, depth)
+        if self.input(g).dtype == "float32":
+            params = {"depth": depth, "beta": self.beta}
+            return Kernel("softmax_f32", params, Call.FLAT, vectors, in_place=True)
+        mult, shift, radius = self.scaling(g)
+        params = {"depth": depth, "mult": mult, "shift": min(shift, 30), "radius": radius}
+        return Kernel("softmax_s8", params, Call.FLAT, vectors, in_place=True)
+
+
+def exp_on_negative(x: Ints) -> Ints:
+    """exp of Q5.26 numbers <= 0, in Q0.31: by Taylor's series around -1/8 for what is left over whole
+    quarters, times exp(-2^k) for each bit of those."""
+    quarter = 1 << 31 - INPUT_BITS - 2
+    rest = (x & (quarter - 1)) - quarter
+    a = (rest << INPUT_BITS) + (1 << 28)
+    a2 = high_mul(a, a)
+    a3, a4 = high_mul(a2, a), high_mul(a2, a2)
+    third = 715827883
+    tail = rounding_shift_right(high_mul(rounding_shift_right(a4, 2) + a3, third) + a2, 1)
+    centre = 1895147668
+    result = centre + high_mul(a + tail, centre)
+    quarters = rest - x
+    for k, factor in EXP_BITS:
+        bit = 1 << 31 - INPUT_BITS + k
+        result = np.where(quarters & bit, high_mul(result, factor), result)
+    return np.where(x == 0, INT32_MAX, result)
+
+
+def reciprocal(normalized: Ints) -> Ints:
+    """2^62 / x for x in [2^31, 2^32), saturating: three steps of Newton's method."""
+    half = normalized >> 1
+    one = 1 << 29
+    x = 1515870810 + high_mul(half, -1010580540)
+    for _ in range(3):
+        x = x + (high_mul(x, one - high_mul(half, x)) << 2)
+    doubled: Ints = np.minimum(x << 1, INT32_MAX)
+    return doubled
+
+
+@parses("SOFTMAX")
+def parse(node: Node) -> Op:
+    node.arity(range(1, 2))
+    if not node.tensors[node.inputs[0]].shape:
+        raise UnsupportedNodeError("a scalar has no axis to take the softmax over")
+    return Softmax(**node.same(), beta=node.real(0))

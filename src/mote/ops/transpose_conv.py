@@ -1,0 +1,159 @@
+"""TRANSPOSE_CONV: the gradient of a convolution, for upsampling.
+
+Input pixel i is spread over outputs i * stride - before .. + kernel - 1. Seen from an output o, the inputs
+that reach it are o' // stride and those before it (o' = o + before), and the taps that they reach it by are
+o' % stride, + stride, + 2 stride ... So all outputs with the same remainder, the same phase, are an ordinary
+convolution of stride 1 with every stride-th tap of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op, Rows
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import (
+    Axis,
+    bias_values,
+    channel_scales,
+    channel_structs,
+    float_range,
+    image_shape,
+    interleave,
+    output_params,
+    weight_problem,
+    window_axis,
+)
+from mote.ops.conv import finish
+from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransposeConv(Op):
+    """Inputs are (images, [out, kh, kw, in] weights, bias), in this order unlike in the file. `vertical` and
+    `horizontal` are the axes of the convolution from the output's `size` back to the input's."""
+
+    size: tuple[int, int]
+    vertical: Axis
+    horizontal: Axis
+    activation: str = "NONE"
+    kind = "TRANSPOSE_CONV"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.input(g).shape[0], *self.size, self.input(g, 1).shape[0])]
+
+    def macs(self, g: Graph) -> int:
+        n, height, width, _ = self.input(g).shape
+        return n * height * width * self.input(g, 1).size
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        n, height = self.input(g).shape[:2]
+        if n > 1:
+            return super().input_rows(g, rows)
+        v = self.vertical
+        lo = -((v.kernel - 1 - rows.lo - v.before) // v.stride)
+        hi = (rows.hi - 1 + v.before) // v.stride + 1
+        return (Rows(min(max(lo, 0), height), min(max(hi, 0), height)),)
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := weight_problem(g, self):
+            return problem
+        sizes = (self.vertical.size(self.size[0]), self.horizontal.size(self.size[1]))
+        if sizes != self.input(g).shape[1:3]:
+            return f"an output of {self.size} comes from images of {sizes}, not {self.input(g).shape[1:3]}"
+        return None
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, w = values[0], values[1]
+        assert x is not None and w is not None
+        v, h = self.vertical, self.horizontal
+        n, height, width, _ = x.shape
+        images = x.astype(np.float64) - self.input(g).zero_point
+        rows, columns = (height - 1) * v.stride + v.kernel, (width - 1) * h.stride + h.kernel
+        sums = np.zeros((n, max(rows, v.before + self.size[0]), max(columns, h.before + self.size[1]), w.shape[0]))
+        for ky in range(v.kernel):
+            for kx in range(h.kernel):
+                reached = sums[:, ky : ky + height * v.stride : v.stride, kx : kx + width * h.stride : h.stride]
+                reached[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
+        kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
+        return [finish(g, self, kept, self.activation)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        v, h = self.vertical, self.horizontal
+        assert w.data is not None
+        params: dict[str, Value] = {
+            "in_rows": x.shape[1],
+            "in_columns": x.shape[2],
+            "in_channels": x.shape[3],
+            "out_rows": y.shape[1],
+            "out_columns": y.shape[2],
+            "out_channels": y.shape[3],
+            "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
+            "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
+        }
+        taps = -(-v.kernel // v.stride)
+        if x.dtype == "float32":
+            low, high = float_range(self.activation)
+            bias = self.tensor(g, 2)
+            zeros = np.zeros(y.shape[3], np.float32)
+            params |= {"low": low, "high": high, "weights": w.data}
+            params |= {"bias": zeros if bias is None or bias.data is None else bias.data}
+            return Kernel("transpose_conv_f32", params, Call.ROWS, taps=taps)
+        phases, weights, channels = self.phases(g)
+        params |= {
+            "in_zero": x.zero_point,
+            "output": output_params(self.activation, y),
+            "phase": phases,
+            "weights": weights,
+            "channel": channels,
+        }
+        window = taps * -(-h.kernel // h.stride) * x.shape[3]
+        scratch = 2 * (window + y.shape[3])
+        return Kernel("transpose_conv_s8", params, Call.ROWS, scratch=scratch, taps=taps, dsp=True)
+
+    def phases(self, g: Graph) -> tuple[Structs, NDArray[np.int8], Structs]:
+        """`mote_phase_t` of each pair of remainders, and their weights and channels one after another. The
+        taps of a phase are reversed, so that they meet input pixels in ascending order."""
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        assert w.data is not None
+        outputs = y.shape[3]
+        scales = channel_scales(x, w, y, outputs)
+        starts, packed, channels = [], [np.zeros(0, np.int8)], []
+        for py in range(self.vertical.stride):
+            for px in range(self.horizontal.stride):
+                part = w.data[:, py :: self.vertical.stride, px :: self.horizontal.stride][:, ::-1, ::-1]
+                matrix = part.reshape(outputs, -1).astype(np.int64)
+                bias = bias_values(self.tensor(g, 2), outputs) - x.zero_point * matrix.sum(axis=1)
+                starts.append((part.shape[1], part.shape[2], sum(a.size for a in packed)))
+                packed.append(interleave(matrix, 2))
+                channels.append(channel_structs(bias, *scales).rows)
+        return (
+            Structs("mote_phase_t", np.array(starts, np.int64)),
+            np.concatenate(packed),
+            Structs("mote_channel_t", np.concatenate(channels)),
+        )
+
+
+@parses("TRANSPOSE_CONV")
+def parse(node: Node) -> Op:
+    node.arity(range(3, 5))
+    size = [int(n) for n in node.constant(0, "the output's shape").reshape(-1)]
+    _, kernel_h, kernel_w, depth = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
+    *_, channels = image_shape(node.tensors[node.inputs[2]].shape, "the input")
+    if channels != depth or len(size) != 4:
+        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
+    padding = node.padding(0)
+    _, weights, images, *bias = node.inputs
+    return TransposeConv(
+        **{**node.same(), "inputs": (images, weights, *bias)},
+        size=(size[1], size[2]),
+        vertical=window_axis(size[1], kernel_h, node.integer(2), 1, padding),
+        horizontal=window_axis(size[2], kernel_w, node.integer(1), 1, padding),
+        activation=node.activation(3),
+    )

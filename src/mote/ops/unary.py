@@ -1,0 +1,339 @@
+"""Functions of one tensor, element by element: for int8 a table of 256 results, made at compile time.
+
+Also PRELU, which has one slope for each channel and so cannot be a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends.tflite import Node, parses
+from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
+from mote.graph.tensor import Array, Shape
+from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
+from mote.ops.common import FLOAT_MAX, REAL_RANGE, activation_type, int8_range, round_half_away
+from mote.plan.kernel import Call, Kernel, Lowering, Value
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unary(Op):
+    """y[i] = f(x[i]). A subclass says what f is for float32 (`real`) and for int8 (`quantized`)."""
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+        return (rows,) * len(self.activations(g))
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self)
+
+    def is_identity(self, g: Graph) -> bool:
+        x, y = self.input(g), self.output(g)
+        if x.dtype != "int8" or x.quant is None or not x.quant.same_as(y.quant):
+            return False
+        return np.array_equal(self.table(g), INT8)
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        """The results of all int8 inputs, from -128 up, before they are clamped to int8."""
+        raise NotImplementedError
+
+    def real(self, x: Floats) -> Floats:
+        raise NotImplementedError
+
+    def real_kernel(self) -> tuple[str, dict[str, Value]]:
+        """Name and parameters of the float32 kernel (in `mote_unary_f32.h`)."""
+        raise NotImplementedError
+
+    def table(self, g: Graph) -> NDArray[np.int8]:
+        """The int8 result of every int8 input q, at q + 128."""
+        return np.clip(self.quantized(self.input(g), self.output(g)), -128, 127).astype(np.int8)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x = values[0]
+        assert x is not None
+        if x.dtype == np.float32:
+            return [self.real(x.astype(np.float32))]
+        return [self.table(g)[x.astype(np.int64) + 128]]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        units = self.output(g).size
+        if self.input(g).dtype == "int8":
+            return Kernel("lut_s8", {"table": self.table(g)}, Call.FLAT, units, in_place=True)
+        name, params = self.real_kernel()
+        return Kernel(name, params, Call.FLAT, units, in_place=True, header="unary_f32")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table(Unary):
+    """Any function of one int8 tensor, as the values it takes from -128 up: what passes make of chains."""
+
+    values: NDArray[np.int8]
+    kind = "TABLE"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self, dtypes=("int8",))
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        return self.values.astype(np.int64)
+
+
+class FloatTable(Unary):
+    """LiteRT has tables too: of the float32 function between the two scales."""
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        inputs = np.float32(x.scale) * (INT8 - x.zero_point).astype(np.float32)
+        scaled = self.real(inputs) * (np.float32(1) / np.float32(y.scale))
+        return np.array([round_half_away(float(v)) for v in scaled], np.int64) + y.zero_point
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logistic(FloatTable):
+    kind = "LOGISTIC"
+
+    def unsupported(self, g: Graph) -> str | None:
+        y = self.output(g)
+        if problem := super().unsupported(g):
+            return problem
+        if y.dtype == "int8" and y.scale != 1 / 256:
+            return f"the output's scale is {y.scale:g}, LiteRT wants 1/256"
+        return None
+
+    def real(self, x: Floats) -> Floats:
+        one = np.float32(1)
+        with np.errstate(over="ignore"):
+            return (one / (one + np.exp(-x.astype(np.float64)).astype(np.float32))).astype(np.float32)
+
+    def real_kernel(self) -> tuple[str, dict[str, Value]]:
+        return "logistic_f32", {"unused": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tanh(FloatTable):
+    kind = "TANH"
+
+    def real(self, x: Floats) -> Floats:
+        return np.tanh(x.astype(np.float64)).astype(np.float32)
+
+    def real_kernel(self) -> tuple[str, dict[str, Value]]:
+        return "tanh_f32", {"unused": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clamp(Unary):
+    """RELU and its kin. int8: rescaled to the output's quantization, then clamped."""
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        multiplier = quantize_multiplier(float(np.float32(x.scale) / np.float32(y.scale)))
+        scaled = rescale(INT8 - x.zero_point, *multiplier) + y.zero_point
+        return np.clip(scaled, *int8_range(self.kind, y))
+
+    def real(self, x: Floats) -> Floats:
+        return np.clip(x, *REAL_RANGE[self.kind]).astype(np.float32)
+
+    def real_kernel(self) -> tuple[str, dict[str, Value]]:
+        low, high = REAL_RANGE[self.kind]
+        return "relu_f32", {"low": low, "high": min(high, FLOAT_MAX)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu(Clamp):
+    kind = "RELU"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu6(Clamp):
+    kind = "RELU6"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReluN1To1(Clamp):
+    kind = "RELU_N1_TO_1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakyRelu(Unary):
+    """x, or alpha * x below zero. alpha may be negative."""
+
+    alpha: float
+    kind = "LEAKY_RELU"
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        ratio = np.float32(x.scale) / np.float32(y.scale)
+        slope = np.float32(x.scale) * np.float32(self.alpha) / np.float32(y.scale)
+        q = INT8 - x.zero_point
+        mult, shift = quantize_multiplier(abs(float(slope)))
+        below = rescale(q, mult, shift) * (1 if slope >= 0 else -1)
+        above = rescale(q, *quantize_multiplier(float(ratio)))
+        return np.where(q >= 0, above, below) + y.zero_point
+
+    def real(self, x: Floats) -> Floats:
+        return np.where(x > 0, x, x * np.float32(self.alpha)).astype(np.float32)
+
+    def real_kernel(self) -> tuple[str, dict[str, Value]]:
+        return "leaky_relu_f32", {"alpha": self.alpha}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardSwish(Unary):
+    """x * clamp(x + 3, 0, 6) / 6. int8: in 16-bit fixed point, with LiteRT's roundings and saturations."""
+
+    kind = "HARD_SWISH"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        if self.input(g).dtype == "float32":
+            return None
+        (_, out_shift), (_, unit_shift) = self.multipliers(self.input(g), self.output(g))
+        if out_shift > 0 or min(out_shift, unit_shift) < -15:
+            return f"scales {self.input(g).scale:g} and {self.output(g).scale:g} overflow LiteRT's 16 bits"
+        return None
+
+    @staticmethod
+    def multipliers(x: Tensor, y: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
+        """int16 multiplier and shift from the input's scale / 128 to the output's, and to 3 / 32768."""
+        fine = np.float32(x.scale) * np.float32(1 / 128)
+        out = _int16_multiplier(float(fine / np.float32(y.scale)))
+        unit = _int16_multiplier(float(fine / (np.float32(3) / np.float32(32768))))
+        return out, unit
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        (out_mult, out_shift), (unit_mult, unit_shift) = self.multipliers(x, y)
+        fine = (INT8 - x.zero_point) << 7
+        value = _high_mul16(fine, out_mult)
+        gate = fine
+        if unit_shift > 0:
+            gate = _clamp16(gate << (unit_shift - 1))
+        gate = _high_mul16(gate, unit_mult)
+        gate = _clamp16(gate << 1) if unit_shift > 0 else rounding_shift_right(gate, -unit_shift)
+        product = ((gate + (1 << 15)) >> 1) * value
+        truncated = np.where(product < 0, -(-product >> 15), product >> 15)
+        return rounding_shift_right(truncated, -out_shift) + y.zero_point
+
+    def real(self, x: Floats) -> Floats:
+        gate: Floats = np.clip(x + np.float32(3), np.float32(0), np.float32(6))
+        return (x * gate / np.float32(6)).astype(np.float32)
+
+    def real_kernel(self) -> tuple[str, dict[str, Value]]:
+        return "hard_swish_f32", {"unused": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requantize(Unary):
+    """QUANTIZE from int8 to int8: the same numbers on another scale."""
+
+    kind = "QUANTIZE"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self, dtypes=("int8",))
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        return rescale(INT8 - x.zero_point, *quantize_multiplier(x.scale / y.scale)) + y.zero_point
+
+
+@dataclass(frozen=True, kw_only=True)
+class PRelu(Binary):
+    """x, or alpha * x below zero; alpha is a tensor that is repeated to x's shape."""
+
+    kind = "PRELU"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        if self.output(g).shape != self.input(g).shape:
+            return f"alpha {self.input(g, 1).shape} does not fit an input of shape {self.input(g).shape}"
+        if self.input(g).dtype == "int8" and max(m[1] for m in self.multipliers(g)) > MAX_LEFT_SHIFT:
+            return f"the output's scale {self.output(g).scale:g} is too small for the input's"
+        return None
+
+    def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Multiplier and shift above and below zero."""
+        x, alpha, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
+        return quantize_multiplier(float(x / y)), quantize_multiplier(float(x * alpha / y))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, alpha = values
+        assert x is not None and alpha is not None
+        if x.dtype == np.float32:
+            return [np.where(np.greater_equal(x, 0), x, np.multiply(x, alpha))]
+        above, below = self.multipliers(g)
+        q = x.astype(np.int64) - self.input(g).zero_point
+        slope = alpha.astype(np.int64) - self.input(g, 1).zero_point
+        scaled = np.where(q >= 0, rescale(q, *above), rescale(q * slope, *below))
+        return [np.clip(scaled + self.output(g).zero_point, -128, 127).astype(np.int8)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x, alpha, y = self.input(g), self.input(g, 1), self.output(g)
+        _, walk = broadcast(y.shape, x.shape, alpha.shape)
+        params: dict[str, Value] = {"walk": walk}
+        if y.dtype == "float32":
+            return Kernel("prelu_f32", params, Call.ROWS, operands=(0, 1), in_place=True)
+        above, below = self.multipliers(g)
+        params |= {
+            "x_zero": x.zero_point,
+            "alpha_zero": alpha.zero_point,
+            "y_zero": y.zero_point,
+            "above": {"mult": above[0], "shift": -above[1] - 1},
+            "below": {"mult": below[0], "shift": -below[1] - 1},
+        }
+        return Kernel("prelu_s8", params, Call.ROWS, operands=(0, 1), in_place=True)
+
+
+def _int16_multiplier(real: float) -> tuple[int, int]:
+    mult, shift = quantize_multiplier(real)
+    return min((mult + (1 << 15)) >> 16, (1 << 15) - 1), shift
+
+
+def _high_mul16(a: Ints, b: int) -> Ints:
+    return (a * b + (1 << 14)) >> 15
+
+
+def _clamp16(x: Ints) -> Ints:
+    return np.clip(x, -(1 << 15), (1 << 15) - 1)
+
+
+CLAMPS: dict[str, type[Clamp]] = {c.kind: c for c in (Relu, Relu6, ReluN1To1)}
+
+
+@parses(*CLAMPS)
+def parse_clamp(node: Node) -> Op:
+    node.arity(range(1, 2))
+    return CLAMPS[node.code](**node.same())
+
+
+@parses("LOGISTIC")
+def parse_logistic(node: Node) -> Op:
+    node.arity(range(1, 2))
+    return Logistic(**node.same())
+
+
+@parses("TANH")
+def parse_tanh(node: Node) -> Op:
+    node.arity(range(1, 2))
+    return Tanh(**node.same())
+
+
+@parses("LEAKY_RELU")
+def parse_leaky_relu(node: Node) -> Op:
+    node.arity(range(1, 2))
+    return LeakyRelu(**node.same(), alpha=node.real(0))
+
+
+@parses("HARD_SWISH")
+def parse_hard_swish(node: Node) -> Op:
+    node.arity(range(1, 2))
+    return HardSwish(**node.same())
+
+
+@parses("PRELU")
+def parse_prelu(node: Node) -> Op:
+    node.arity(range(2, 3))
+    return PRelu(**node.same())

@@ -1,0 +1,124 @@
+"""The generated folder: builds alone, everywhere, without a warning, and is the same every time."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mote.compiler import Compiled, compile
+
+MODELS = Path(__file__).parents[2] / "models"
+DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"
+FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+FORMS = {
+    "folder": {},
+    "single file": {"single_file": True},
+    "caller arena": {"caller_arena": True},
+    "single file, caller arena": {"single_file": True, "caller_arena": True},
+}
+
+
+def run(command: list[str], cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def compiler_or_skip(name: str) -> str:
+    return shutil.which(name) or pytest.skip(f"{name} is not installed")
+
+
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("model", [DIGITS, KEYWORDS], ids=lambda p: p.stem)
+def test_builds_without_warnings_and_passes_its_selftest(model: Path, form: str, cc: str, tmp_path: Path) -> None:
+    compiler_or_skip(cc)
+    compiled = compile(model, target="cortex-m4", **FORMS[form])
+    compiled.write(tmp_path)
+    name = compiled.name
+    for main in ("main.c", "selftest.c"):
+        run([cc, *FLAGS, main, f"{name}.c", "-o", "program", "-lm"], tmp_path)
+        printed = run(["./program"], tmp_path)
+    assert printed == f"{name}: ok\n"
+
+
+def test_selftest_can_fail(tmp_path: Path) -> None:
+    compiler_or_skip("gcc")
+    compile(DIGITS).write(tmp_path)
+    constants = tmp_path / "digits_constants.h"
+    text = constants.read_text()
+    start = text.index("{", text.index("gemm_weights"))
+    constants.write_text(text[:start] + "{ 99," + text[text.index(",", start) + 1 :])
+    run(["gcc", *FLAGS, "selftest.c", "digits.c", "-o", "program", "-lm"], tmp_path)
+    assert subprocess.run(["./program"], cwd=tmp_path, capture_output=True).returncode == 3
+
+
+def test_single_file_is_a_pair(tmp_path: Path) -> None:
+    compile(DIGITS, single_file=True).write(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "CMakeLists.txt", "Makefile", "digits.c", "digits.h", "main.c", "selftest.c",
+    ]  # fmt: skip
+    assert '#include "mote_' not in (tmp_path / "digits.c").read_text()
+
+
+def test_only_the_kernels_used_are_there(tmp_path: Path) -> None:
+    compiled = compile(DIGITS)
+    used = {step.kernel.file for step in compiled.plan.steps} | {"mote_common.h", "mote_dot_s8.h"}
+    assert {f for f in compiled.project.files if f.startswith("mote_")} == used
+
+
+def test_same_input_same_bytes() -> None:
+    first, second = (compile(KEYWORDS, target="cortex-m4").project.files for _ in range(2))
+    assert first == second
+
+
+def test_make_and_cmake_build_it(tmp_path: Path) -> None:
+    compiler_or_skip("cc")
+    compile(DIGITS).write(tmp_path / "a")
+    assert "digits: ok" in run([compiler_or_skip("make"), "test"], tmp_path / "a")
+    cmake = compiler_or_skip("cmake")
+    run([cmake, "-S", "a", "-B", "b"], tmp_path)
+    run([cmake, "--build", "b"], tmp_path)
+    assert "digits: ok" in run(["b/selftest"], tmp_path)
+
+
+def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
+    compiler_or_skip("g++")
+    for model, form in ((DIGITS, {}), (KEYWORDS, {"caller_arena": True})):
+        compile(model, **form).write(tmp_path)
+    (tmp_path / "firmware.cpp").write_text(
+        '#include "digits.h"\n#include "keywords.h"\n'
+        "static uint64_t arena[(KEYWORDS_ARENA_BYTES + 7) / 8];\n"
+        "int main() {\n"
+        "  if (keywords_run() != MOTE_NOT_READY) return 1;\n"
+        "  if (keywords_init(arena, 8) != MOTE_BAD_ARENA) return 2;\n"
+        "  if (keywords_init(reinterpret_cast<char *>(arena) + 4, sizeof arena) != MOTE_BAD_ARENA) return 3;\n"
+        "  if (keywords_init(arena, sizeof arena) != MOTE_OK || digits_init() != MOTE_OK) return 4;\n"
+        "  for (int i = 0; i < DIGITS_INPUT_SIZE; i++) digits_input()[i] = 0;\n"
+        "  return keywords_run() || digits_run();\n}\n"
+    )
+    for name in ("digits", "keywords"):
+        run(["gcc", *FLAGS, "-c", f"{name}.c"], tmp_path)
+    run(["g++", "-Wall", "-Wextra", "-Werror", "firmware.cpp", "digits.o", "keywords.o", "-o", "firmware"], tmp_path)
+    run(["./firmware"], tmp_path)
+
+
+def header(compiled: Compiled) -> str:
+    return compiled.project.files[f"{compiled.name}.h"]
+
+
+def test_header_is_a_manual() -> None:
+    text = header(compile(DIGITS, target="cortex-m4"))
+    for wanted in ("DIGITS_ARENA_BYTES", "DIGITS_INPUT_SCALE", "DIGITS_INPUT_ZERO_POINT", "DIGITS_OUTPUT_SIZE 10",
+                   "memcpy(digits_input(), my_data, DIGITS_INPUT_BYTES);", "digits_run() == MOTE_OK"):  # fmt: skip
+        assert wanted in text
+
+
+def test_no_heap_and_no_libc_beyond_string_and_math() -> None:
+    for model in (DIGITS, KEYWORDS):
+        for name, text in compile(model).project.files.items():
+            if name.startswith(("mote_", model.stem)):
+                assert "malloc" not in text and "<stdio.h>" not in text

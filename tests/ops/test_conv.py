@@ -1,0 +1,143 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED against LiteRT, on random configurations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import check, needs_litert
+from tflite_writer import NO_TENSOR, Writer
+
+pytestmark = needs_litert
+ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+
+
+@dataclass(frozen=True)
+class Config:
+    kind: str
+    dtype: str
+    batch: int
+    size: tuple[int, int]
+    channels: int
+    outputs: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: str
+    activation: str
+    per_channel: bool
+    bias: bool
+    gain: float
+    zeros: tuple[int, int]
+    seed: int
+
+
+@st.composite
+def configs(draw: st.DrawFn, kind: str) -> Config:
+    kernel = (draw(st.integers(1, 5)), draw(st.integers(1, 5)))
+    dilation = (draw(st.sampled_from([1, 1, 1, 2, 3])), draw(st.sampled_from([1, 1, 1, 2, 3])))
+    padding = draw(st.sampled_from(["SAME", "VALID"]))
+    least = [(k - 1) * d + 1 if padding == "VALID" else 1 for k, d in zip(kernel, dilation, strict=True)]
+    return Config(
+        kind=kind,
+        dtype=draw(st.sampled_from(["int8", "int8", "int8", "float32"])),
+        batch=draw(st.sampled_from([1, 1, 1, 2])),
+        size=(draw(st.integers(least[0], least[0] + 6)), draw(st.integers(least[1], least[1] + 6))),
+        channels=draw(st.integers(1, 9)),
+        outputs=draw(st.integers(1, 9) if kind != "DEPTHWISE_CONV_2D" else st.sampled_from([1, 1, 2, 3])),
+        kernel=kernel,
+        stride=(1, 1) if max(dilation) > 1 else (draw(st.integers(1, 3)), draw(st.integers(1, 3))),
+        dilation=dilation,
+        padding=padding,
+        activation=draw(st.sampled_from(ACTIVATIONS)),
+        per_channel=draw(st.booleans()),
+        bias=draw(st.booleans()),
+        gain=draw(st.sampled_from([0.02, 0.3, 1.0, 4.0])),
+        zeros=(draw(st.integers(-128, 127)), draw(st.integers(-128, 127))),
+        seed=draw(st.integers(0, 1 << 30)),
+    )
+
+
+def positions(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    return -(-size // stride) if padding == "SAME" else (size - (kernel - 1) * dilation - 1) // stride + 1
+
+
+def add_layer(w: Writer, i: int, c: Config) -> None:
+    """One layer with its own input and output; `gain` moves the output scale, and so the requantization shift."""
+    rng = np.random.default_rng(c.seed)
+    outputs = c.channels * c.outputs if c.kind == "DEPTHWISE_CONV_2D" else c.outputs
+    axis = 3 if c.kind == "DEPTHWISE_CONV_2D" else 0
+    if c.kind == "FULLY_CONNECTED":
+        shape, weights = (c.batch * c.size[0], c.channels * c.size[1]), (outputs, c.channels * c.size[1])
+        result = (shape[0], outputs)
+    else:
+        shape = (c.batch, *c.size, c.channels)
+        weights = (1, *c.kernel, outputs) if axis == 3 else (outputs, *c.kernel, c.channels)
+        result = (
+            c.batch,
+            *(positions(*a, c.padding) for a in zip(c.size, c.kernel, c.stride, c.dilation, strict=True)),
+            outputs,
+        )
+    depth = int(np.prod(weights)) // outputs
+    quantized = c.dtype == "int8"
+    scale = rng.uniform(0.001, 0.02, outputs if c.per_channel else 1).astype(np.float32)
+    scale_in, scale_out = 0.05, float(0.05 * scale.max() * 127 * 80 * depth**0.5 / 127 * c.gain)
+    x = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, c.zeros[0]))
+    data = rng.integers(-127, 128, weights).astype(np.int8) if quantized else rng.normal(size=weights).astype(np.float32)
+    k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
+    reads = [x, k]
+    # LiteRT refuses a CONV_2D without a bias.
+    if c.bias or c.kind == "CONV_2D":
+        b = rng.integers(-2000, 2000, outputs).astype(np.int32) if quantized else rng.normal(size=outputs).astype(np.float32)
+        reads.append(w.const(f"b{i}", b, **({"scale": scale * np.float32(scale_in)} if quantized else {})))
+    elif c.kind == "FULLY_CONNECTED":
+        reads.append(NO_TENSOR)
+    y = w.tensor(f"y{i}", result, c.dtype, **_quant(quantized, scale_out, c.zeros[1]))
+    options = {"fused_activation_function": c.activation}
+    if c.kind != "FULLY_CONNECTED":
+        options |= {
+            "padding": c.padding,
+            "stride_h": c.stride[0],
+            "stride_w": c.stride[1],
+            "dilation_h_factor": c.dilation[0],
+            "dilation_w_factor": c.dilation[1],
+        }
+    if c.kind == "DEPTHWISE_CONV_2D":
+        options["depth_multiplier"] = c.outputs
+    w.op(c.kind, reads, [y], **options)
+    w.output(y)
+
+
+def _quant(quantized: bool, scale: float, zero: int) -> dict[str, object]:
+    return {"scale": scale, "zero_point": zero} if quantized else {}
+
+
+def model(layers: list[Config]) -> bytes:
+    w = Writer("layers")
+    for i, c in enumerate(layers):
+        add_layer(w, i, c)
+    return w.finish()
+
+
+def batches(kind: str) -> st.SearchStrategy[list[Config]]:
+    return st.lists(configs(kind), min_size=6, max_size=6)
+
+
+@given(batches("CONV_2D"))
+@settings(max_examples=50, deadline=None)
+def test_conv(layers: list[Config]) -> None:
+    check(model(layers))
+
+
+@given(batches("DEPTHWISE_CONV_2D"))
+@settings(max_examples=50, deadline=None)
+def test_depthwise(layers: list[Config]) -> None:
+    check(model(layers))
+
+
+@given(batches("FULLY_CONNECTED"))
+@settings(max_examples=40, deadline=None)
+def test_fully_connected(layers: list[Config]) -> None:
+    check(model(layers))

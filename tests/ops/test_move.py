@@ -1,0 +1,304 @@
+"""PAD, TRANSPOSE, CONCATENATION, SLICE, STRIDED_SLICE and SPLIT against LiteRT, on random configurations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import check, needs_litert
+from tflite_writer import Writer
+
+from mote.errors import UnsupportedError
+from mote.frontends import tflite
+from mote.graph import Graph, Rows
+
+pytestmark = needs_litert
+Config = dict[str, Any]
+DTYPES = ["int8", "int8", "float32", "int32", "int16", "uint8", "int64", "bool"]
+QUANT: Config = {"scale": 0.05, "zero_point": -5}
+
+
+def shapes(least: int = 1, most: int = 5) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(1, 5), min_size=least, max_size=most)
+
+
+def quant(dtype: str) -> Config:
+    return QUANT if dtype == "int8" else {}
+
+
+def scalar(dtype: str, seed: int) -> np.ndarray:
+    """A value to pad with."""
+    return np.array(seed % 100 - 50 if dtype != "float32" else seed / 7).astype(dtype)
+
+
+@st.composite
+def pads(draw: st.DrawFn) -> Config:
+    dtype, shape = draw(st.sampled_from(DTYPES)), draw(shapes())
+    image = draw(st.booleans())  # as before a convolution: rows and columns only
+    some = st.sampled_from([0, 0, 1, 2])
+    paddings = [(draw(some), draw(some)) if not image or i in (1, 2) else (0, 0) for i in range(len(shape))]
+    return {"kind": "PAD", "dtype": dtype, "shape": shape, "paddings": paddings, "value": draw(st.integers(0, 99))}
+
+
+def add_pad(w: Writer, i: int, c: Config) -> None:
+    x = w.input(f"x{i}", c["shape"], c["dtype"], **quant(c["dtype"]))
+    shape = [before + n + after for n, (before, after) in zip(c["shape"], c["paddings"], strict=True)]
+    y = w.tensor(f"y{i}", shape, c["dtype"], **quant(c["dtype"]))
+    reads = [x, w.const(f"paddings{i}", np.int32(c["paddings"]))]
+    if c["value"] % 2:
+        reads.append(w.const(f"value{i}", scalar(c["dtype"], c["value"]), **quant(c["dtype"])))
+    w.op("PADV2" if c["value"] % 2 else "PAD", reads, [y])
+    w.output(y)
+
+
+@st.composite
+def transposes(draw: st.DrawFn) -> Config:
+    shape = draw(shapes(2, 6))
+    permutation = draw(st.permutations(range(len(shape))))
+    return {"kind": "TRANSPOSE", "dtype": draw(st.sampled_from(DTYPES)), "shape": shape, "permutation": permutation}
+
+
+def add_transpose(w: Writer, i: int, c: Config) -> None:
+    x = w.input(f"x{i}", c["shape"], c["dtype"], **quant(c["dtype"]))
+    y = w.tensor(f"y{i}", [c["shape"][p] for p in c["permutation"]], c["dtype"], **quant(c["dtype"]))
+    w.op("TRANSPOSE", [x, w.const(f"permutation{i}", np.int32(c["permutation"]))], [y])
+    w.output(y)
+
+
+@st.composite
+def concatenations(draw: st.DrawFn) -> Config:
+    shape = draw(shapes())
+    return {
+        "kind": "CONCATENATION",
+        "dtype": draw(st.sampled_from(DTYPES)),
+        "shape": shape,
+        "axis": draw(st.integers(-len(shape), len(shape) - 1)),
+        "sizes": draw(st.lists(st.integers(1, 4), min_size=2, max_size=8)),
+        "constant": draw(st.booleans()),
+    }
+
+
+def add_concatenation(w: Writer, i: int, c: Config) -> None:
+    reads, shape = [], list(c["shape"])
+    for k, n in enumerate(c["sizes"]):
+        shape[c["axis"]] = n
+        if k == 1 and c["constant"]:
+            reads.append(w.const(f"x{i}_{k}", np.ones(shape, c["dtype"]), **quant(c["dtype"])))
+        else:
+            reads.append(w.input(f"x{i}_{k}", shape, c["dtype"], **quant(c["dtype"])))
+    shape[c["axis"]] = sum(c["sizes"])
+    y = w.tensor(f"y{i}", shape, c["dtype"], **quant(c["dtype"]))
+    w.op("CONCATENATION", reads, [y], axis=c["axis"])
+    w.output(y)
+
+
+@st.composite
+def slices(draw: st.DrawFn) -> Config:
+    shape = draw(shapes())
+    begin = [draw(st.integers(0, n - 1)) for n in shape]
+    size = [draw(st.sampled_from([-1, *range(1, n - b + 1)])) for n, b in zip(shape, begin, strict=True)]
+    return {"kind": "SLICE", "dtype": draw(st.sampled_from(DTYPES)), "shape": shape, "begin": begin, "size": size}
+
+
+def add_slice(w: Writer, i: int, c: Config) -> None:
+    x = w.input(f"x{i}", c["shape"], c["dtype"], **quant(c["dtype"]))
+    axes = zip(c["shape"], c["begin"], c["size"], strict=True)
+    y = w.tensor(f"y{i}", [n - b if s == -1 else s for n, b, s in axes], c["dtype"], **quant(c["dtype"]))
+    w.op("SLICE", [x, *(w.const(f"{k}{i}", np.int32(c[k])) for k in ("begin", "size"))], [y])
+    w.output(y)
+
+
+@st.composite
+def strided_slices(draw: st.DrawFn) -> Config:
+    """Indices as in NumPy: (begin, end, stride), an index (shrinks the axis), an ellipsis or a new axis."""
+    shape = draw(shapes())
+    spec: list[Any] = []
+    for n in shape[: draw(st.integers(1, len(shape)))]:
+        stride = draw(st.sampled_from([1, 1, 1, 2, 3, -1, -2]))
+        ends = st.one_of(st.none(), st.integers(-n - 1, n + 1))
+        spec.append(draw(st.one_of(st.integers(-n, n - 1), st.builds(slice, ends, ends, st.just(stride)))))
+    for extra in (Ellipsis, None):
+        if draw(st.integers(0, 3)) == 0:
+            spec.insert(draw(st.integers(0, len(spec))), extra)
+    return {"kind": "STRIDED_SLICE", "dtype": draw(st.sampled_from(DTYPES)), "shape": shape, "spec": spec}
+
+
+def add_strided_slice(w: Writer, i: int, c: Config) -> None:
+    result = np.zeros(c["shape"])[tuple(c["spec"])]
+    if result.size == 0:
+        return
+    begin, end, strides, masks = [], [], [], dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
+    for bit, s in enumerate(c["spec"]):
+        plain = isinstance(s, slice)
+        begin.append(s.start or 0 if plain else s if isinstance(s, int) else 0)
+        end.append(s.stop or 0 if plain else begin[-1] + 1)
+        strides.append(s.step if plain else 1)
+        masks["begin"] |= (plain and s.start is None) << bit
+        masks["end"] |= (plain and s.stop is None) << bit
+        masks["ellipsis"] |= (s is Ellipsis) << bit
+        masks["new_axis"] |= (s is None) << bit
+        masks["shrink_axis"] |= isinstance(s, int) << bit
+    x = w.input(f"x{i}", c["shape"], c["dtype"], **quant(c["dtype"]))
+    y = w.tensor(f"y{i}", result.shape, c["dtype"], **quant(c["dtype"]))
+    indices = {"begin": begin, "end": end, "strides": strides}
+    constants = [w.const(f"{k}{i}", np.int32(v)) for k, v in indices.items()]
+    w.op("STRIDED_SLICE", [x, *constants], [y], **{f"{k}_mask": v for k, v in masks.items()})
+    w.output(y)
+
+
+@st.composite
+def splits(draw: st.DrawFn) -> Config:
+    shape = draw(shapes())
+    equal = draw(st.booleans())
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    return {
+        "kind": "SPLIT",
+        "dtype": draw(st.sampled_from([d for d in DTYPES if d != "bool"])),
+        "shape": shape,
+        "axis": draw(st.integers(-len(shape), len(shape) - 1)),
+        "equal": equal,
+        "sizes": [sizes[0]] * len(sizes) if equal else sizes,
+    }
+
+
+def add_split(w: Writer, i: int, c: Config) -> None:
+    shape, outputs = list(c["shape"]), []
+    shape[c["axis"]] = sum(c["sizes"])
+    x = w.input(f"x{i}", shape, c["dtype"], **quant(c["dtype"]))
+    for k, n in enumerate(c["sizes"]):
+        shape[c["axis"]] = n
+        outputs.append(w.tensor(f"y{i}_{k}", shape, c["dtype"], **quant(c["dtype"])))
+    axis = w.const(f"axis{i}", np.int32(c["axis"]))
+    if c["equal"]:
+        w.op("SPLIT", [axis, x], outputs, num_splits=len(outputs))
+    else:
+        sizes = w.const(f"sizes{i}", np.int32(c["sizes"]))
+        w.op("SPLIT_V", [x, sizes, axis], outputs, num_splits=len(outputs))
+    w.output(*outputs)
+
+
+ADD = {
+    "PAD": add_pad,
+    "TRANSPOSE": add_transpose,
+    "CONCATENATION": add_concatenation,
+    "SLICE": add_slice,
+    "STRIDED_SLICE": add_strided_slice,
+    "SPLIT": add_split,
+}
+
+
+def model(layers: list[Config]) -> bytes:
+    w = Writer("moves")
+    for i, c in enumerate(layers):
+        ADD[c["kind"]](w, i, c)
+    add_slice(w, len(layers), {"shape": [2], "begin": [0], "size": [1], "dtype": "int8"})  # never an empty model
+    return w.finish()
+
+
+@pytest.mark.parametrize("configs", [pads, transposes, concatenations, slices, strided_slices, splits])
+def test_moves(configs: Any) -> None:
+    @given(st.lists(configs(), min_size=10, max_size=10))
+    @settings(max_examples=20, deadline=None)
+    def compare(layers: list[Config]) -> None:
+        check(model(layers), inputs=2)
+
+    compare()
+
+
+def parse_one(layer: Config) -> Graph:
+    return tflite.parse(model([layer]), "model")
+
+
+@given(st.one_of(pads(), concatenations(), slices()), st.data())
+@settings(max_examples=300, deadline=None)
+def test_input_rows(layer: Config, data: st.DataObject) -> None:
+    """No other rows of the inputs change the output rows."""
+    layer = layer | {"dtype": "float32", "shape": [1, *(layer["shape"] + [1, 1, 1])[1:4]]}
+    if layer["kind"] == "PAD":
+        layer["paddings"] = [(0, 0), *(layer["paddings"] + [(1, 0)] * 3)[1:4]]
+    elif layer["kind"] == "SLICE":
+        layer["begin"], layer["size"] = [0] * 4, [1, *(max(1, n - 1) for n in layer["shape"][1:])]
+    else:
+        layer["axis"] = layer["axis"] % 3 + 1
+    graph = parse_one(layer)
+    op = graph.ops[0]
+    y = op.output(graph)
+    if y.id not in graph.producers or op.kind == "RESHAPE":
+        return
+    lo = data.draw(st.integers(0, y.shape[1] - 1))
+    rows = Rows(lo, data.draw(st.integers(lo + 1, y.shape[1])))
+    rng = np.random.default_rng(0)
+    values = {i: rng.random(graph.tensors[i].shape).astype(graph.tensors[i].dtype) for i in graph.inputs}
+    spoiled = dict(values)
+    activations = op.activations(graph)
+    for t, needed in zip(activations, op.input_rows(graph, rows), strict=True):
+        spoiled[t.id] = np.full_like(values[t.id], np.nan)
+        spoiled[t.id][:, needed.lo : needed.hi] = values[t.id][:, needed.lo : needed.hi]
+    got, want = (graph.evaluate(v)[y.id][:, rows.lo : rows.hi] for v in (spoiled, values))
+    assert np.array_equal(got, want)
+
+
+def test_rows_of_a_pad_a_slice_and_a_concatenation() -> None:
+    image: Config = {"dtype": "int8", "shape": [1, 6, 5, 2], "value": 0}
+    pad = parse_one(image | {"kind": "PAD", "paddings": [(0, 0), (2, 1), (1, 1), (0, 0)]})
+    assert [pad.ops[0].input_rows(pad, Rows(y, y + 3))[0] for y in (0, 4, 6)] == [Rows(0, 1), Rows(2, 5), Rows(4, 6)]
+    cut = parse_one(image | {"kind": "SLICE", "begin": [0, 2, 0, 0], "size": [1, 3, 5, 2]})
+    assert cut.ops[0].input_rows(cut, Rows(1, 3)) == (Rows(3, 5),)
+    joined = parse_one(image | {"kind": "CONCATENATION", "axis": 1, "sizes": [2, 3], "constant": False})
+    assert joined.ops[0].input_rows(joined, Rows(1, 4)) == (Rows(1, 2), Rows(0, 2))
+
+
+def test_what_moves_nothing_is_a_reshape() -> None:
+    image: Config = {"dtype": "int8", "shape": [1, 6, 1, 4]}
+    layers = [
+        image | {"kind": "TRANSPOSE", "permutation": [2, 1, 0, 3]},
+        image | {"kind": "SLICE", "begin": [0] * 4, "size": [-1] * 4},
+        image | {"kind": "STRIDED_SLICE", "spec": [0, slice(None, None, 1), 0]},
+        image | {"kind": "PAD", "paddings": [(0, 0)] * 4, "value": 0},
+    ]
+    assert [op.kind for op in tflite.parse(model(layers), "model").ops[:-1]] == ["RESHAPE"] * 4
+
+
+def test_few_loops_and_long_runs() -> None:
+    """NHWC to NCHW is a matrix transposed; a slice of whole rows is one run of bytes."""
+    graph = parse_one({"kind": "TRANSPOSE", "dtype": "int8", "shape": [1, 6, 5, 4], "permutation": [0, 3, 1, 2]})
+    params = graph.ops[0].lower(graph, None).params  # type: ignore[arg-type]
+    assert params["axis"].rows.tolist() == [[4, 1, 30], [30, 4, 1]]
+    graph = parse_one({"kind": "SLICE", "dtype": "int32", "shape": [1, 6, 5, 4], "begin": [0, 1, 0, 0], "size": [-1] * 4})
+    (part,) = graph.ops[0].lower(graph, None).params["part"].rows.tolist()  # type: ignore[arg-type]
+    assert part[-4:] == [1, 0, 0, 5 * 4 * 4]
+
+
+def unsupported(w: Writer) -> str:
+    with pytest.raises(UnsupportedError) as error:
+        tflite.parse(w.finish(), "model")
+    return str(error.value)
+
+
+def test_concatenation_of_different_scales() -> None:
+    w = Writer("join")
+    a, b = (w.input(n, (1, 2), "int8", scale=s, zero_point=0) for n, s in (("a", 0.1), ("b", 0.2)))
+    y = w.tensor("y", (1, 4), "int8", scale=0.2, zero_point=0)
+    w.op("CONCATENATION", [a, b], [y], axis=1)
+    w.output(y)
+    assert "same quantization" in unsupported(w)
+
+
+def test_concatenation_of_many() -> None:
+    w = Writer("join")
+    inputs = [w.input(f"x{i}", (1, 2), "float32") for i in range(9)]
+    y = w.tensor("y", (1, 18), "float32")
+    w.op("CONCATENATION", inputs, [y], axis=1)
+    w.output(y)
+    assert "9 inputs are not supported (8 at most)" in unsupported(w)
+
+
+def test_slice_outside() -> None:
+    w = Writer("cut")
+    x, y = w.input("x", (4,), "int8", **QUANT), w.tensor("y", (3,), "int8", **QUANT)
+    w.op("SLICE", [x, w.const("begin", np.int32([2])), w.const("size", np.int32([3]))], [y])
+    w.output(y)
+    assert "reach outside" in unsupported(w)

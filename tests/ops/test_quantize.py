@@ -1,0 +1,119 @@
+"""QUANTIZE and DEQUANTIZE against LiteRT: ties, neighbours of ties, values far outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import check, check_numpy, needs_litert
+from tflite_writer import Writer
+
+from mote import reference
+from mote.errors import UnsupportedError
+from mote.frontends import tflite
+
+SIZE = 2048
+
+
+@st.composite
+def quants(draw: st.DrawFn) -> tuple[float, int]:
+    """Scales around what float inputs from -1 to 1 need, and powers of two, which give ties."""
+    exponent = draw(st.floats(-9, 2))
+    scale = draw(st.sampled_from([2.0**exponent, 2.0 ** round(exponent)]))
+    return float(np.float32(scale)), draw(st.sampled_from([-128, 0, 127]) | st.integers(-128, 127))
+
+
+def model(layers: list[tuple[float, int]], size: int = SIZE) -> bytes:
+    """float32 -> int8 -> float32 for each quantization."""
+    w = Writer("quantize")
+    for i, (scale, zero) in enumerate(layers):
+        x = w.input(f"x{i}", (size,), "float32")
+        q = w.tensor(f"q{i}", (size,), "int8", scale, zero)
+        y = w.tensor(f"y{i}", (size,), "float32")
+        w.op("QUANTIZE", [x], [q])
+        w.op("DEQUANTIZE", [q], [y])
+        w.output(q, y)
+    return w.finish()
+
+
+@needs_litert
+@given(st.lists(quants(), min_size=15, max_size=15))
+@settings(max_examples=10, deadline=None)
+def test_random_quantizations(layers: list[tuple[float, int]]) -> None:
+    """The generated C on random floats, and on a ramp that meets ties where the scale is a power of two."""
+    check(model(layers, 2049), inputs=6)
+
+
+def edges(scale: float) -> np.ndarray:
+    """Ties, their neighbours, values far outside (but inside int32, where LiteRT still clamps)."""
+    ties = ((np.arange(-300, 300) + 0.5) * np.float64(scale)).astype(np.float32)
+    up, down = (np.nextafter(ties, np.float32(to)) for to in (np.inf, -np.inf))
+    far = np.array([1e6, -1e6, 2e9, -2e9, 0.0, -0.0, 1e-40], np.float64) * scale
+    found = np.concatenate([ties, up, down, far]).astype(np.float32)
+    return np.pad(found, (0, SIZE - len(found)))
+
+
+@needs_litert
+@given(quants())
+@settings(max_examples=100, deadline=None)
+def test_ties(quant: tuple[float, int]) -> None:
+    """NumPy against LiteRT. A division, not a multiplication by the inverse: at ties that shows."""
+    data = model([quant])
+    graph = tflite.parse(data, "model")
+    case = {graph.inputs[0]: edges(quant[0])}
+    want = reference.litert(data)(case)
+    for tensor, got in graph.evaluate(case).items():
+        assert np.array_equal(got, want[tensor])
+
+
+@needs_litert
+@pytest.mark.parametrize("scale", [0.05, 0.0078125, 0.3])
+def test_ties_in_c(scale: float) -> None:
+    """The same edges through the generated code: they are a constant, to which nothing is added."""
+    w = Writer("ties")
+    x = w.input("x", (SIZE,), "float32")
+    nothing = w.tensor("nothing", (SIZE,), "float32")
+    values = w.tensor("values", (SIZE,), "float32")
+    q = w.tensor("q", (SIZE,), "int8", scale, 3)
+    w.op("MUL", [x, w.const("zero", np.float32(0))], [nothing])
+    w.op("ADD", [nothing, w.const("edges", edges(scale))], [values])
+    w.op("QUANTIZE", [values], [q])
+    w.output(q)
+    check(w.finish(), inputs=2)
+
+
+@needs_litert
+def test_every_int8() -> None:
+    w = Writer("dequantize")
+    x = w.input("x", (256,), "int8", 0.0371, -9)
+    y = w.tensor("y", (256,), "float32")
+    w.op("DEQUANTIZE", [x], [y])
+    w.output(y)
+    check_numpy(tflite.parse(w.finish(), "model"), w.finish(), inputs=6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtypes", "scale", "reason"),
+    [
+        ("QUANTIZE", ("float32", "uint8"), 0.1, "float32 to uint8 is not supported"),
+        ("QUANTIZE", ("float32", "int16"), 0.1, "float32 to int16 is not supported"),
+        ("QUANTIZE", ("uint8", "int8"), 0.1, "uint8 to int8 is not supported"),
+        ("QUANTIZE", ("int8", "uint8"), 0.1, "int8 input with uint8 output is not supported"),
+        ("QUANTIZE", ("float32", "int8"), [0.1, 0.2], "no per-tensor quantization"),
+        ("DEQUANTIZE", ("uint8", "float32"), 0.1, "uint8 to float32 is not supported"),
+        ("DEQUANTIZE", ("int16", "float32"), 0.1, "int16 to float32 is not supported"),
+        ("DEQUANTIZE", ("int8", "float32"), [0.1, 0.2], "no per-tensor quantization"),
+    ],
+)
+def test_unsupported(kind: str, dtypes: tuple[str, str], scale: float | list[float], reason: str) -> None:
+    w = Writer("unsupported")
+    x, y = (
+        w.tensor(name, (2,), dtype, None if dtype == "float32" else scale)
+        for name, dtype in zip("xy", dtypes, strict=True)
+    )
+    w._inputs.append(x)
+    w.op(kind, [x], [y])
+    w.output(y)
+    with pytest.raises(UnsupportedError, match=reason):
+        tflite.parse(w.finish(), "model")

@@ -1,0 +1,142 @@
+"""TRANSPOSE_CONV against LiteRT, on random configurations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import check, needs_litert
+from tflite_writer import Writer
+
+from mote.errors import UnsupportedError
+from mote.frontends import tflite
+from mote.graph import Rows
+
+pytestmark = needs_litert
+Config = dict[str, Any]
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> Config:
+    """The output's size decides: the input's is what a convolution of it would give."""
+    padding = draw(st.sampled_from(["SAME", "VALID"]))
+    kernel = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
+    least = kernel if padding == "VALID" else (1, 1)
+    return {
+        "dtype": draw(st.sampled_from(["int8", "int8", "int8", "float32"])),
+        "batch": draw(st.sampled_from([1, 1, 2])),
+        "size": [draw(st.integers(n, n + 8)) for n in least],
+        "channels": (draw(st.integers(1, 9)), draw(st.integers(1, 9))),
+        "kernel": kernel,
+        "stride": draw(st.tuples(st.integers(1, 4), st.integers(1, 4))),
+        "padding": padding,
+        "activation": draw(st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"])),
+        "per_channel": draw(st.booleans()),
+        "bias": draw(st.booleans()),
+        "gain": draw(st.sampled_from([0.02, 0.3, 1.0, 4.0])),
+        "zeros": draw(st.tuples(st.integers(-128, 127), st.integers(-128, 127))),
+        "seed": draw(st.integers(0, 1 << 30)),
+    }
+
+
+def positions(size: int, kernel: int, stride: int, padding: str) -> int:
+    return -(-size // stride) if padding == "SAME" else (size - kernel) // stride + 1
+
+
+def model(layers: list[Config]) -> bytes:
+    w = Writer("transposed")
+    for i, c in enumerate(layers):
+        add_layer(w, i, c)
+    return w.finish()
+
+
+def add_layer(w: Writer, i: int, c: Config) -> None:
+    rng = np.random.default_rng(c["seed"])
+    inputs, outputs = c["channels"]
+    axes = zip(c["size"], c["kernel"], c["stride"], strict=True)
+    small = [positions(*axis, c["padding"]) for axis in axes]
+    weights = (outputs, *c["kernel"], inputs)
+    scale = rng.uniform(0.001, 0.02, outputs if c["per_channel"] else 1).astype(np.float32)
+    scale_out = float(0.05 * scale.max() * 80 * (inputs * np.prod(c["kernel"])) ** 0.5 * c["gain"])
+    if c["dtype"] == "int8":
+        quant = [{"scale": s, "zero_point": z} for s, z in zip((0.05, scale_out), c["zeros"], strict=True)]
+        k = w.const(f"k{i}", rng.integers(-127, 128, weights).astype(np.int8), scale=scale, axis=0)
+        bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
+        b = w.const(f"b{i}", bias, scale=scale * np.float32(0.05))
+    else:
+        quant = [{}, {}]
+        k = w.const(f"k{i}", rng.normal(size=weights).astype(np.float32))
+        b = w.const(f"b{i}", rng.normal(size=outputs).astype(np.float32))
+    shape = w.const(f"shape{i}", np.int32([c["batch"], *c["size"], outputs]))
+    x = w.input(f"x{i}", (c["batch"], *small, inputs), c["dtype"], **quant[0])
+    y = w.tensor(f"y{i}", (c["batch"], *c["size"], outputs), c["dtype"], **quant[1])
+    w.op(
+        "TRANSPOSE_CONV",
+        [shape, k, x, *([b] if c["bias"] else [])],
+        [y],
+        padding=c["padding"],
+        stride_h=c["stride"][0],
+        stride_w=c["stride"][1],
+        fused_activation_function=c["activation"],
+        version=4,
+    )
+    w.output(y)
+
+
+@given(st.lists(configs(), min_size=6, max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_transpose_conv(layers: list[Config]) -> None:
+    check(model(layers))
+
+
+PLAIN: Config = {
+    "dtype": "int8",
+    "batch": 1,
+    "size": [8, 8],
+    "channels": (5, 4),
+    "kernel": (3, 3),
+    "stride": (2, 2),
+    "padding": "SAME",
+    "activation": "NONE",
+    "per_channel": True,
+    "bias": True,
+    "gain": 1.0,
+    "zeros": (3, -4),
+    "seed": 0,
+}
+
+
+@given(configs(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_input_rows(config: Config, data: st.DataObject) -> None:
+    """Exactly the rows that change the output rows."""
+    graph = tflite.parse(model([config | {"dtype": "float32", "batch": 1, "activation": "NONE"}]), "model")
+    (op,) = graph.ops
+    x, y = op.input(graph), op.output(graph)
+    lo = data.draw(st.integers(0, y.shape[1] - 1))
+    rows = Rows(lo, data.draw(st.integers(lo + 1, y.shape[1])))
+    (needed,) = op.input_rows(graph, rows)
+    plain = graph.evaluate({x.id: np.zeros(x.shape, np.float32)})[y.id]
+    reached = []
+    for row in range(x.shape[1]):
+        image = np.zeros(x.shape, np.float32)
+        image[:, row] = 1
+        if np.any(graph.evaluate({x.id: image})[y.id][:, rows.lo : rows.hi] != plain[:, rows.lo : rows.hi]):
+            reached.append(row)
+    assert set(reached) <= set(range(needed.lo, needed.hi))
+    if config["stride"][0] == 1 and reached:
+        assert needed == Rows(min(reached), max(reached) + 1)
+
+
+def test_wrong_size() -> None:
+    w = Writer("transposed")
+    shape = w.const("shape", np.int32([1, 9, 8, 1]))
+    k = w.const("k", np.zeros((1, 3, 3, 1), np.float32))
+    x, y = w.input("x", (1, 4, 4, 1), "float32"), w.tensor("y", (1, 9, 8, 1), "float32")
+    w.op("TRANSPOSE_CONV", [shape, k, x], [y], stride_h=2, stride_w=2)
+    w.output(y)
+    with pytest.raises(UnsupportedError, match=r"comes from images of \(5, 4\)"):
+        tflite.parse(w.finish(), "model")

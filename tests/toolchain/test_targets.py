@@ -1,0 +1,137 @@
+"""Target files: the bundled ones, a user's own, and every way in which one can be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mote import targets
+from mote.errors import MoteError
+
+CORES = [
+    "cortex-m0plus",
+    "cortex-m3",
+    "cortex-m33",
+    "cortex-m4",
+    "cortex-m55",
+    "cortex-m7",
+    "host",
+    "rv32imc",
+]
+
+
+def test_names_are_the_cores_and_then_the_parts() -> None:
+    assert targets.names()[: len(CORES)] == CORES
+    assert set(targets.names()[len(CORES) :]) == {
+        "esp32c3",
+        "nrf52840",
+        "rp2040",
+        "stm32f746",
+        "stm32g0b1",
+        "stm32l4r5",
+        "stm32u575",
+    }
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_cores_have_no_limit(name: str) -> None:
+    core = targets.load(name)
+    assert core.name == name and core.description
+    assert core.memories == () and core.flash is None and core.ram is None
+
+
+@pytest.mark.parametrize(
+    ("name", "cpu", "flash", "ram", "mhz"),
+    [
+        ("stm32l4r5", "cortex-m4", 2048, 640, 120),
+        ("stm32f746", "cortex-m7", 1024, 320, 216),
+        ("nrf52840", "cortex-m4", 1024, 256, 64),
+        ("rp2040", "cortex-m0plus", 2048, 264, 133),
+        ("esp32c3", "rv32imc", 4096, 400, 160),
+        ("stm32g0b1", "cortex-m0plus", 512, 144, 64),
+        ("stm32u575", "cortex-m33", 2048, 784, 160),
+    ],
+)
+def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
+    part = targets.load(name)
+    assert (part.name, part.cpu, part.clock_hz) == (name, cpu, mhz * 1_000_000)
+    assert (part.flash, part.ram) == (flash * 1024, ram * 1024)
+    core = targets.load(cpu)
+    assert (part.features, part.gcc_flags, part.zig_flags) == (core.features, core.gcc_flags, core.zig_flags)
+
+
+def test_gcc_never_vectorises_for_helium() -> None:
+    for target in map(targets.load, targets.names()):
+        assert ("-fno-tree-vectorize" in target.gcc_flags) == ("mve" in target.features)
+
+
+def test_a_users_own_part(tmp_path: Path) -> None:
+    path = tmp_path / "board.toml"
+    path.write_text(
+        'extends = "cortex-m4"\nclock_hz = 48_000_000\n'
+        '[[memory]]\nname = "f"\nkind = "flash"\nsize = 65536\norigin = 0\n'
+        '[[memory]]\nname = "r"\nkind = "ram"\nsize = "20K"\n'
+    )
+    board = targets.load(str(path))
+    assert (board.name, board.cpu, board.flash, board.ram) == ("board", "cortex-m4", 65536, 20480)
+    assert board.memories[0].origin == 0 and board.memories[1].origin is None
+    (tmp_path / "variant.toml").write_text('extends = "board.toml"\nname = "my-variant"\n')
+    variant = targets.load(str(tmp_path / "variant.toml"))
+    assert (variant.name, variant.ram) == ("my-variant", 20480)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("arch = ", "not valid TOML"),
+        ('extends = "cortex-m4"\nram = 3', "unknown key 'ram'"),
+        ('extends = "cortex-m4"\ncpu = 3', "'cpu' must be a string"),
+        ('extends = "cortex-m4"\ngcc_flags = "-O2"', "'gcc_flags' must be a list of strings"),
+        ('extends = "cortex-m4"\nclock_hz = "1 MHz"', "'clock_hz' must be a positive whole number"),
+        ('extends = "cortex-m4"\nfeatures = ["sse"]', "unknown feature 'sse'"),
+        ('arch = "avr"\ncpu = "x"', "unknown arch 'avr'"),
+        ('arch = "arm"', "'cpu' is missing"),
+        ('extends = "cortex-m4"\nmemory = 3', "'memory' must be a list of tables"),
+        ('extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"', "'size' is missing"),
+        (
+            'extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "rom"\nsize = 1',
+            "'kind' must be flash or ram",
+        ),
+        ('extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"\nsize = "big"', "not a size: 'big'"),
+        (
+            'extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"\nsize = 1\nspeed = 2',
+            "unknown key 'speed'",
+        ),
+        ('extends = "cortex-m99"', "unknown target 'cortex-m99'"),
+        ('extends = "bad.toml"', "in a circle"),
+    ],
+)
+def test_a_bad_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(MoteError) as error:
+        targets.load(str(path))
+    assert says in str(error.value)
+    assert "bad.toml" in str(error.value) or "cortex-m99" in says
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(MoteError) as error:
+        targets.load("cortex-m5")
+    assert "cortex-m55" in error.value.remedy
+    with pytest.raises(MoteError, match="no such target file"):
+        targets.load("missing.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("24K", 24576), ("1M", 1 << 20), ("512", 512), (7, 7), ("640 KB", 655360)]
+)
+def test_sizes(text: str | int, size: int) -> None:
+    assert targets.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", -1, True, "12Q"])
+def test_not_sizes(text: str | int) -> None:
+    with pytest.raises(MoteError, match="not a size"):
+        targets.parse_size(text)
