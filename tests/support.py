@@ -11,7 +11,7 @@ from mote.compiler import Compiled, compile
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.stimuli import stimuli
-from mote.verify import compare, verify
+from mote.verifier import compare, verify
 
 needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
 
@@ -23,8 +23,8 @@ def check(model: bytes, inputs: int = 3, seed: int = 0, **options: object) -> Co
     """Every tensor of `model`: NumPy against LiteRT, then the generated C (sanitizers on) against LiteRT."""
     graph = tflite.parse(model, "model")
     check_numpy(graph, model, inputs, seed)
-    compiled = compile(graph, **options)
-    result = verify(compiled, inputs, seed=seed, sanitize=True, model=model)
+    compiled = compile(model, **options)
+    result = verify(compiled, inputs, seed=seed, sanitize=True)
     assert result.exact, (result.mismatches, graph.text())
     return compiled
 

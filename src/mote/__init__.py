@@ -1,5 +1,42 @@
-"""Mote: a micro-compiler that turns trained networks into small, fast, bit-exact C for microcontrollers."""
+"""Mote: a micro-compiler that turns trained networks into small, fast, bit-exact C for microcontrollers.
+
+    import mote
+
+    compiled = mote.compile("kws.tflite", target="cortex-m4")
+    compiled.write("build/kws")               # the C project
+    print(mote.run(compiled).instructions)    # exact, on an emulated core
+    assert mote.verify(compiled).exact        # every tensor against the reference
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mote.compiler import Compiled, Settings, compile, load
+    from mote.errors import MoteError
+    from mote.measure import RunResult, run
+    from mote.verifier import VerifyResult, verify
+
 __version__ = "0.1.0"
+__all__ = ["Compiled", "MoteError", "RunResult", "Settings", "VerifyResult", "compile", "load", "run", "verify"]
+
+_HOMES = {
+    "Compiled": "compiler",
+    "MoteError": "errors",
+    "RunResult": "measure",
+    "Settings": "compiler",
+    "VerifyResult": "verifier",
+    "compile": "compiler",
+    "load": "compiler",
+    "run": "measure",
+    "verify": "verifier",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for, when it is asked for: `import mote` stays fast."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mote' has no attribute '{name}'")
+    return getattr(import_module(f"mote.{_HOMES[name]}"), name)

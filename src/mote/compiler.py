@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mote import targets
 from mote.codegen.project import Options, Project, generate
@@ -14,6 +14,7 @@ from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.passes import Saving, optimize
 from mote.plan.kernel import Lowering
 from mote.plan.plan import Plan
@@ -67,6 +68,8 @@ class Compiled:
     project: Project
     settings: Settings
     path: str
+    data: bytes
+    """The model file: what LiteRT is asked about."""
 
     @property
     def name(self) -> str:
@@ -88,19 +91,24 @@ class Compiled:
 
 def load(path: str | Path) -> Graph:
     """Read a model file."""
+    return tflite.parse(read(path), str(path))
+
+
+def read(path: str | Path) -> bytes:
+    """The bytes of a model file of a kind that Mote knows."""
     path = Path(path)
     if path.suffix != ".tflite":
         raise MoteError(
             f"'{path.suffix or path.name}' files are not supported", where=str(path), remedy="convert it to .tflite"
         )
-    return tflite.load(path)
+    return tflite.read_file(path)
 
 
-def compile(model: str | Path | Graph, settings: Settings | None = None, **options: object) -> Compiled:  # noqa: A001
-    """Compile a model file or graph. Options are the fields of Settings; `target` may be a name or a file."""
+def compile(model: str | Path | bytes, settings: Settings | None = None, **options: Any) -> Compiled:
+    """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file."""
     settings = settings or make_settings(**options)
-    graph = model if isinstance(model, Graph) else load(model)
-    where = graph.name if isinstance(model, Graph) else str(model)
+    where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), read(model))
+    graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
     planned = plan(optimized, Lowering(settings.target.features, settings.optimize, settings.numerics))
     name = _c_name(settings.name or identifier(graph.name), explicit=bool(settings.name))
@@ -113,20 +121,20 @@ def compile(model: str | Path | Graph, settings: Settings | None = None, **optio
         caller_arena=settings.caller_arena,
     )
     project = generate(planned, options_, golden=golden_outputs(optimized))
-    compiled = Compiled(graph, planned, tuple(savings), project, replace(settings, name=name), where)
+    compiled = Compiled(graph, planned, tuple(savings), project, replace(settings, name=name), where, data)
     check_budgets(compiled, code=0)
     return compiled
 
 
-def make_settings(target: str | Target = "host", **options: object) -> Settings:
+def make_settings(target: str | Target = "host", **options: Any) -> Settings:
     chosen = target if isinstance(target, Target) else targets.load(target)
-    return Settings(chosen, **options)  # type: ignore[arg-type]
+    return Settings(chosen, **options)
 
 
-def golden_outputs(graph: Graph) -> list[Sequence[object]]:
+def golden_outputs(graph: Graph) -> list[Array]:
     """What the reference computes for the self-test's input."""
     values = graph.evaluate({t: pattern(graph.tensors[t]) for t in graph.inputs})
-    return [values[t] for t in graph.outputs]  # type: ignore[misc]
+    return [values[t] for t in graph.outputs]
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:

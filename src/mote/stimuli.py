@@ -18,7 +18,7 @@ def _limits(t: Tensor) -> tuple[float, float]:
         return -1.0, 1.0
     if t.dtype == "bool":
         return 0, 1
-    info = np.iinfo(DTYPES[t.dtype])
+    info = np.iinfo(t.dtype)
     return info.min, info.max
 
 

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, needs_litert
-from tflite_writer import Writer
 
 from mote.codegen.values import Constants
 from mote.errors import UnsupportedError
@@ -20,6 +18,8 @@ from mote.frontends import tflite
 from mote.graph import Graph, Rows
 from mote.ops.arithmetic import broadcast
 from mote.plan.kernel import Call, Lowering
+from support import check, needs_litert
+from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 KERNELS = Path(tflite.__file__).parents[1] / "kernels"
@@ -98,7 +98,7 @@ def graph(*layers: Config) -> Graph:
 
 @needs_litert
 @given(st.lists(configs(), min_size=18, max_size=18))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=36, deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers))
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, check_numpy, needs_litert
-from tflite_writer import Writer
 
 from mote import reference
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from support import check, check_numpy, needs_litert
+from tflite_writer import Writer
 
 SIZE = 2048
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, needs_litert
-from tflite_writer import Writer
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Rows
 from mote.ops.softmax import EXP_BITS
+from support import check, needs_litert
+from tflite_writer import Writer
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, check_numpy, needs_litert
-from tflite_writer import Writer
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph, Rows
 from mote.ops.unary import Table, Unary
 from mote.plan.kernel import Lowering
+from support import check, check_numpy, needs_litert
+from tflite_writer import Writer
 
 KINDS = ("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "HARD_SWISH", "QUANTIZE")
 FUNCTIONS = KINDS[:-1]

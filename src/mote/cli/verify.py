@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from mote import compiler, verify
+from mote import compiler, verifier
 from mote.cli.common import Subparsers, add_compile_options, add_tools, green, print_json, progress, red, settings
-from mote.frontends.tflite import read_file
-from mote.verify import FLOAT_TOLERANCE, VerifyResult
+from mote.verifier import FLOAT_TOLERANCE, VerifyResult
 
 SHOWN = 10
 
@@ -32,13 +30,12 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     compiled = compiler.compile(arguments.model, settings(arguments))
     with progress(f"running {arguments.inputs} inputs"):
-        result = verify.verify(
+        result = verifier.verify(
             compiled,
             arguments.inputs,
             seed=arguments.seed,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
-            model=read_file(Path(arguments.model)),
         )
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.exact else 1

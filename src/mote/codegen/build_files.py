@@ -72,11 +72,10 @@ endif()
 
 def _main(plan: Plan, options: Options) -> str:
     name, upper = options.name, options.name.upper()
-    inputs, outputs = [], []
-    for ctype, function, t in ports(plan, options):
-        (inputs if not ctype.startswith("const ") else outputs).append((ctype, function, plan.graph.tensors[t]))
-    fill = "\n".join(f"    memset({f}(), 0, {f.upper()}_BYTES); /* put your data here */" for _, f, _ in inputs)
-    show = "\n".join(_print(f, t.dtype) for _, f, t in outputs)
+    inputs = [f for ctype, f, _ in ports(plan, options) if not ctype.startswith("const ")]
+    outputs = [(f, plan.graph.tensors[t].dtype) for ctype, f, t in ports(plan, options) if f not in inputs]
+    fill = "\n".join(f"    memset({f}(), 0, {f.upper()}_BYTES); /* put your data here */" for f in inputs)
+    show = "\n".join(_print(f, dtype) for f, dtype in outputs)
     arena = f"static uint64_t arena[({upper}_ARENA_BYTES + 7) / 8];\n\n" if options.caller_arena else ""
     init = f"{name}_init(arena, sizeof arena)" if options.caller_arena else f"{name}_init()"
     return f"""\

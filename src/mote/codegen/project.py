@@ -6,7 +6,7 @@ The text depends on the model and the options only, so the same input gives byte
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +17,16 @@ from mote.graph.tensor import Array
 from mote.plan.plan import Plan
 
 KERNELS = files("mote.kernels")
+
+UNUSED = """\
+/* The kernel library in one piece: a model does not call all of it. */
+#if defined(__GNUC__)
+#define MOTE_INLINE static inline __attribute__((unused))
+#else
+#define MOTE_INLINE static inline
+#endif
+
+"""
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,7 @@ def kernel_text(file: str) -> str:
     return (KERNELS / file).read_text(encoding="utf-8")
 
 
-def kernel_headers(used: Sequence[str] | object) -> list[str]:
+def kernel_headers(used: Iterable[str]) -> list[str]:
     """The kernel files that are used, each after those it includes."""
     ordered: list[str] = []
 
@@ -87,7 +97,7 @@ def kernel_headers(used: Sequence[str] | object) -> list[str]:
         ordered.append(file)
 
     visit("mote_common.h")
-    for file in used:  # type: ignore[attr-defined]
+    for file in used:
         visit(file)
     return ordered
 
@@ -102,11 +112,12 @@ def _amalgamate(body: str, kernels: list[str], constants: Constants) -> str:
         if file == f"{constants.prefix}_constants.h":
             return "\n\n".join(constants.definitions)
         if file == "mote_common.h":
-            return "\n".join(_without_includes(kernel_text(k)) for k in kernels)
+            return UNUSED + "\n".join(_inlined(kernel_text(k)) for k in kernels)
         return ""
 
     return re.sub(r'#include "([^"]+)"\n?', lambda m: f"{inline(m)}\n".lstrip("\n"), body)
 
 
-def _without_includes(text: str) -> str:
-    return re.sub(r'#include "mote_\w+\.h"\n', "", text)
+def _inlined(kernel: str) -> str:
+    text = re.sub(r'#include "mote_\w+\.h"\n', "", kernel)
+    return re.sub(r"^static inline ", "MOTE_INLINE ", text, flags=re.MULTILINE)

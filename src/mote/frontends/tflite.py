@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class Node:
             raise UnsupportedNodeError(f"{what} must be a constant")
         return data
 
-    def same(self) -> dict[str, object]:
+    def same(self) -> dict[str, Any]:
         """The fields that every Op takes over from the node."""
         name = self.tensors[self.outputs[0]].name if self.outputs else ""
         return {"inputs": self.inputs, "outputs": self.outputs, "name": name, "index": self.index}

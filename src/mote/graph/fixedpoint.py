@@ -42,7 +42,8 @@ def rounding_shift_right(x: Ints, bits: Ints | int) -> Ints:
     x = np.asarray(x, np.int64)
     bits = np.asarray(bits, np.int64)
     nudge = np.where(bits > 0, (1 << bits) >> 1, 0) - np.where((bits > 0) & (x < 0), 1, 0)
-    return (x + nudge) >> bits
+    rounded: Ints = (x + nudge) >> bits
+    return rounded
 
 
 def wrap32(x: Ints) -> Ints:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 DTYPES: dict[str, np.dtype[np.generic]] = {

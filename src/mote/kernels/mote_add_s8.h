@@ -20,7 +20,7 @@ typedef struct {
 } mote_add_rows_s8_t;
 
 static inline int8_t mote_add_narrow(int32_t sum) {
-#if MOTE_DSP
+#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
     int32_t y;
     __asm__("ssat %0, #8, %1, asr %2" : "=r"(y) : "r"(sum), "I"(MOTE_ADD_SHIFT));
     return (int8_t)y;
@@ -31,6 +31,7 @@ static inline int8_t mote_add_narrow(int32_t sum) {
 
 static inline void mote_add_s8(const mote_add_s8_t *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n) {
     const int32_t a = p->a, b = p->b, c = p->c;
+#ifndef __ARM_ARCH_6M__ /* which has too few registers for it */
     for (; n >= 4; n -= 4, x += 4, y += 4, out += 4) {
         const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
         const int32_t y0 = y[0], y1 = y[1], y2 = y[2], y3 = y[3];
@@ -39,6 +40,7 @@ static inline void mote_add_s8(const mote_add_s8_t *p, const int8_t *x, const in
         out[2] = mote_add_narrow(c + a * x2 + b * y2);
         out[3] = mote_add_narrow(c + a * x3 + b * y3);
     }
+#endif
     for (; n > 0; n--) {
         *out++ = mote_add_narrow(c + a * *x++ + b * *y++);
     }

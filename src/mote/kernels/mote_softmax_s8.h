@@ -50,22 +50,27 @@ static inline int32_t mote_softmax_reciprocal(uint32_t x) {
 
 static inline void mote_softmax_s8(const mote_softmax_s8_t *p, const int8_t *in, int8_t *out, int32_t vectors) {
     for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
-        int32_t max = -128, shift = 34, scale;
+        int32_t max = -128, shift = 34, scale = 0;
         uint32_t sum = 0; /* 19 bits after the point */
         for (int32_t i = 0; i < p->depth; i++) {
             max = in[i] > max ? in[i] : max;
         }
-        for (int32_t i = 0; i < p->depth; i++) {
-            sum += ((uint32_t)mote_softmax_exp(p, max - in[i]) + (1u << 11)) >> 12;
-        }
-        for (; sum < 1u << 31; sum <<= 1) {
-            shift--;
-        }
-        scale = mote_softmax_reciprocal(sum);
-        shift = mote_min(shift, 31);
-        for (int32_t i = 0; i < p->depth; i++) {
-            const int32_t share = mote_high_mul(scale, mote_softmax_exp(p, max - in[i]));
-            out[i] = mote_clamp((((share >> shift) + 1) >> 1) - 128, -128, 127);
+        for (int32_t pass = 0; pass < 2; pass++) { /* one loop for both, so that exp is there only once */
+            for (int32_t i = 0; i < p->depth; i++) {
+                const int32_t e = mote_softmax_exp(p, max - in[i]);
+                if (pass == 0) {
+                    sum += ((uint32_t)e + (1u << 11)) >> 12;
+                } else {
+                    out[i] = mote_clamp((((mote_high_mul(scale, e) >> shift) + 1) >> 1) - 128, -128, 127);
+                }
+            }
+            if (pass == 0) {
+                for (; sum < 1u << 31; sum <<= 1) {
+                    shift--;
+                }
+                shift = mote_min(shift, 31);
+                scale = mote_softmax_reciprocal(sum);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Rows, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
-from mote.graph.tensor import Shape
+from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Structs, Value
 
 REAL_RANGE = {
@@ -115,7 +115,7 @@ class WindowOp(Op):
         _, height, width, _ = self.input(g).shape
         return self.vertical.size(height), self.horizontal.size(width)
 
-    def windows(self, x: NDArray[np.generic], fill: float) -> NDArray[np.generic]:
+    def windows(self, x: Array, fill: float) -> Array:
         """Every window of x, padded with `fill`: [n, out_h, out_w, channels, kernel_h, kernel_w]."""
         v, h = self.vertical, self.horizontal
         padded = np.pad(x, ((0, 0), (v.before, v.after), (h.before, h.after), (0, 0)), constant_values=fill)
@@ -178,13 +178,13 @@ def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
     return bias.data.reshape(-1).astype(np.int64)
 
 
-def pad_to(x: NDArray[np.generic], axis: int, multiple: int) -> NDArray[np.generic]:
+def pad_to(x: Array, axis: int, multiple: int) -> Array:
     """x with zeros appended on `axis` up to a multiple."""
     missing = -x.shape[axis] % multiple
     return np.pad(x, [(0, missing if i == axis else 0) for i in range(x.ndim)])
 
 
-def interleave(weights: NDArray[np.generic], channels: int) -> NDArray[np.int8]:
+def interleave(weights: Array, channels: int) -> NDArray[np.int8]:
     """[outputs, depth] weights in blocks of `channels` outputs, four inputs of each in turn, zero-padded."""
     padded = pad_to(pad_to(weights, 0, channels), 1, 4)
     blocks = padded.reshape(padded.shape[0] // channels, channels, padded.shape[1] // 4, 4)

@@ -22,7 +22,7 @@ from mote.ops.common import (
     output_params,
     weight_problem,
 )
-from mote.plan.kernel import Call, Kernel, Lowering, units_of
+from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class FullyConnected(Op):
         bias = self.tensor(g, 2)
         if x.dtype == "float32":
             low, high = float_range(self.activation)
-            params = {
+            params: dict[str, Value] = {
                 "depth": depth,
                 "channels": channels,
                 "low": low,

@@ -462,6 +462,8 @@ def _axis_specs(rank: int, count: int, masks: dict[str, int]) -> list[int | None
     whole = rank - len(specs) + len(ellipses)
     if whole < 0:
         raise UnsupportedNodeError(f"{len(specs)} indices are too many for an input of {rank} axes")
+    if ellipses and whole == 0:
+        raise UnsupportedNodeError("an ellipsis that stands for no axis is not supported (LiteRT takes it for one)")
     at = specs.index(ellipses[0]) if ellipses else len(specs)
     return [*specs[:at], *[None] * whole, *specs[at + 1 :]]
 

@@ -32,7 +32,7 @@ def place(buffers: Sequence[Buffer]) -> list[Buffer]:
     best: list[int] = []
     best_peak = -1
     for key in ORDERS.values():
-        order = sorted(range(len(buffers)), key=lambda i, key=key: (*key(buffers[i]), i))
+        order = _sorted(buffers, key)
         for _ in range(PROMOTIONS):
             offsets = _first_fit(buffers, order)
             peak = max((o + aligned(b.nbytes) for o, b in zip(offsets, buffers, strict=True)), default=0)
@@ -50,9 +50,12 @@ def place(buffers: Sequence[Buffer]) -> list[Buffer]:
 
 def greedy_by_size(buffers: Sequence[Buffer]) -> int:
     """The peak of the plain greedy-by-size placement, to compare with."""
-    order = sorted(range(len(buffers)), key=lambda i: (*ORDERS["size"](buffers[i]), i))
-    offsets = _first_fit(buffers, order)
+    offsets = _first_fit(buffers, _sorted(buffers, ORDERS["size"]))
     return max((o + aligned(b.nbytes) for o, b in zip(offsets, buffers, strict=True)), default=0)
+
+
+def _sorted(buffers: Sequence[Buffer], key: Callable[[Buffer], tuple[int, ...]]) -> list[int]:
+    return sorted(range(len(buffers)), key=lambda i: (*key(buffers[i]), i))
 
 
 def _first_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:

@@ -65,10 +65,10 @@ def _share(graph: Graph, steps: list[Op], kernels: dict[int, Kernel], in_place: 
         kernel = kernels[id(op)]
         out = op.output(graph)
         for position in kernel.operands if kernel.in_place else ():
-            source = op.input(graph, position)
-            base = root.get(source.id, source.id)
+            x = op.input(graph, position)
+            base = root.get(x.id, x.id)
             dies = all(last.get(t, -1) <= i for t in members[base])
-            if source.data is None and source.nbytes == out.nbytes and dies:
+            if x.data is None and x.nbytes == out.nbytes and dies:
                 joined = members.pop(root.get(out.id, out.id))
                 for t in joined:
                     root[t] = base
@@ -99,5 +99,5 @@ def _buffers(graph: Graph, steps: list[Op], root: dict[int, int]) -> list[Buffer
         begin = min(first[t] for t in tensors if t in first)
         end = max(max(last.get(t, begin) for t in tensors), begin)
         nbytes = max(graph.tensors[t].nbytes for t in tensors)
-        buffers.append(Buffer(tuple(sorted(tensors, key=lambda t, b=base: (t != b, t))), nbytes, begin, end))
+        buffers.append(Buffer((base, *(t for t in tensors if t != base)), nbytes, begin, end))
     return buffers

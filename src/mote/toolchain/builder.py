@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryDirectory, mkdtemp
 
 from mote.errors import MoteError
 from mote.targets import Target
@@ -16,6 +18,8 @@ from .compilers import Compiler, compile_or_raise
 HARNESS = Path(__file__).parent / "harness"
 
 _OPTIMIZE = {"speed": "-O3", "balanced": "-O2", "size": "-Os"}
+# gcc -O3 clones kernels for the constants of one call, and then spills in their inner loops.
+_GCC_SPEED = ("-fno-ipa-cp-clone",)
 _COMMON = ("-std=gnu99", "-Wall", "-Wextra", "-g")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
@@ -59,14 +63,12 @@ def build(
     if mode == Mode.PROFILE:
         trace.append("-DMOTE_PROFILE")
 
-    objects = []
-    for index, source in enumerate(sources):
-        flags = [*base, _OPTIMIZE[optimize], *include, *trace, *extra_flags]
-        objects.append(_compile(flags, source, workdir / f"model_{index}_{source.stem}.o"))
+    tuning = _GCC_SPEED if compiler.kind == "gcc" and optimize == "speed" else ()
+    flags = [*base, _OPTIMIZE[optimize], *tuning, *include, *trace, *extra_flags]
+    objects = [_compile(flags, source, workdir / f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
     objects.append(_compile([*base, _OPTIMIZE[optimize], *include], glue, workdir / "glue.harness.o"))
-    for source in _harness_sources(target):
-        flags = [*base, *include, *_harness_flags(target)]
-        objects.append(_compile(flags, source, workdir / f"{source.stem}.harness.o"))
+    harness = (*base, f"-I{HARNESS}", *_harness_flags(target))
+    objects += [_harness_object(harness, source) for source in _harness_sources(target)]
 
     elf = workdir / "model.elf"
     link = [*base, _OPTIMIZE[optimize], *_link_flags(target, compiler, workdir), *objects]
@@ -78,6 +80,16 @@ def _compile(flags: Sequence[str], source: Path, output: Path) -> str:
     command = [*flags, "-c", str(source.resolve()), "-o", str(output)]
     compile_or_raise(command, output.parent, source.name)
     return str(output)
+
+
+_CACHE = TemporaryDirectory(prefix="mote-harness-")
+
+
+@cache
+def _harness_object(flags: tuple[str, ...], source: Path) -> str:
+    """The harness is the same for every model: compiled once for each set of flags in the life of the process."""
+    folder = Path(mkdtemp(dir=_CACHE.name))
+    return _compile(flags, source, folder / f"{source.stem}.harness.o")
 
 
 def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:

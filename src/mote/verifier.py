@@ -60,14 +60,13 @@ def verify(
     compiler: str | None = None,
     emulator: str | None = None,
     sanitize: bool = False,
-    model: bytes | None = None,
 ) -> VerifyResult:
-    """Run the generated code on `inputs` inputs and compare each step's output. `model`: the file's bytes,
-    for LiteRT; without them, or without LiteRT, the reference is Mote's own in NumPy."""
+    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels;
+    where LiteRT is not installed, with Mote's own reference in NumPy (the result says which)."""
     plan = compiled.plan
     graph = plan.graph
     cases = stimuli(graph, inputs, seed)
-    oracle, name = _oracle(compiled, model)
+    oracle, name = _oracle(compiled)
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
@@ -104,11 +103,11 @@ def compare(got: Array, want: Array) -> tuple[float, int]:
     return float(delta.max(initial=0)), int(np.count_nonzero(~(delta <= limit)))
 
 
-def _oracle(compiled: Compiled, model: bytes | None) -> tuple[reference.Reference, str]:
+def _oracle(compiled: Compiled) -> tuple[reference.Reference, str]:
     if compiled.settings.numerics == "tflm":
         return reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
-    if model is not None and reference.litert_installed():
-        return reference.litert(model), "LiteRT BUILTIN_REF"
+    if reference.litert_installed():
+        return reference.litert(compiled.data), "LiteRT BUILTIN_REF"
     return reference.numpy(compiled.source), "numpy"
 
 
