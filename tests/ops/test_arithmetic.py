@@ -121,6 +121,13 @@ def test_every_pair_of_int8(kind: str) -> None:
     check(model(*(Config(kind=kind, shapes=ALL_PAIRS, quants=q) for q in scales)), inputs=6)
 
 
+@needs_litert
+def test_products_too_small_for_the_output() -> None:
+    scales = [(0.01, 0.01, 100.0), (1e-4, 1e-4, 300.0), (1e-6, 1e-6, 1e3), (1e-6, 1e-6, 1e-7)]
+    layers = [Config(kind="MUL", shapes=ALL_PAIRS, quants=((a, 3), (b, -7), (y, 5))) for a, b, y in scales]
+    check(model(*layers), inputs=6)
+
+
 @pytest.mark.parametrize(("activation", "kernel"), [("NONE", "add_s8"), ("RELU6", "add_exact_s8")])
 def test_add_takes_one_step_where_it_can(activation: str, kernel: str) -> None:
     g = graph(Config(activation=activation, quants=((0.0512, 3), (0.0337, -7), (0.0623, -100))))
@@ -138,6 +145,18 @@ def test_add_in_one_step_is_found_for_usual_scales() -> None:
         g = graph(Config(quants=quants))
         found += g.ops[0].lower(g, Lowering()).name == "add_s8"
     assert found >= 90
+
+
+def test_a_constant_scalar_makes_a_table() -> None:
+    every = np.arange(-128, 128).astype(np.int8)
+    for kind in ("ADD", "SUB", "MUL"):
+        g = graph(Config(kind=kind, shapes=((256,), ()), constant=1))
+        table = g.ops[0].table(g)
+        assert table is not None
+        assert np.array_equal(table, g.evaluate({g.inputs[0]: every})[g.outputs[0]])
+    for config in (Config(), Config(shapes=((4,), (4,)), constant=1), Config(shapes=((), (4,)), constant=0)):
+        g = graph(config)
+        assert g.ops[0].table(g) is None
 
 
 def test_axes_are_merged() -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, check_numpy, needs_litert
-from tflite_writer import Writer
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph, Rows
+from mote.plan.kernel import Lowering
+from support import check, check_numpy, needs_litert
+from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -40,7 +41,8 @@ def pads(draw: st.DrawFn) -> Config:
     image = draw(st.booleans())  # as before a convolution: rows and columns only
     some = st.sampled_from([0, 0, 1, 2])
     paddings = [(draw(some), draw(some)) if not image or i in (1, 2) else (0, 0) for i in range(len(shape))]
-    return {"kind": "PAD", "dtype": dtype, "shape": shape, "paddings": paddings, "value": draw(st.integers(0, 99))}
+    value = draw(st.integers(0, 99))
+    return {"kind": "PAD", "dtype": dtype, "shape": shape, "paddings": paddings, "value": value}
 
 
 def add_pad(w: Writer, i: int, c: Config) -> None:
@@ -56,9 +58,9 @@ def add_pad(w: Writer, i: int, c: Config) -> None:
 
 @st.composite
 def transposes(draw: st.DrawFn) -> Config:
-    shape = draw(shapes(2, 6))
+    dtype, shape = draw(st.sampled_from(DTYPES)), draw(shapes(2, 6))
     permutation = draw(st.permutations(range(len(shape))))
-    return {"kind": "TRANSPOSE", "dtype": draw(st.sampled_from(DTYPES)), "shape": shape, "permutation": permutation}
+    return {"kind": "TRANSPOSE", "dtype": dtype, "shape": shape, "permutation": permutation}
 
 
 def add_transpose(w: Writer, i: int, c: Config) -> None:
@@ -97,10 +99,10 @@ def add_concatenation(w: Writer, i: int, c: Config) -> None:
 
 @st.composite
 def slices(draw: st.DrawFn) -> Config:
-    shape = draw(shapes())
+    dtype, shape = draw(st.sampled_from(DTYPES)), draw(shapes())
     begin = [draw(st.integers(0, n - 1)) for n in shape]
     size = [draw(st.sampled_from([-1, *range(1, n - b + 1)])) for n, b in zip(shape, begin, strict=True)]
-    return {"kind": "SLICE", "dtype": draw(st.sampled_from(DTYPES)), "shape": shape, "begin": begin, "size": size}
+    return {"kind": "SLICE", "dtype": dtype, "shape": shape, "begin": begin, "size": size}
 
 
 def add_slice(w: Writer, i: int, c: Config) -> None:
@@ -134,7 +136,8 @@ def add_strided_slice(w: Writer, i: int, c: Config) -> None:
     result = np.zeros(c["shape"])[tuple(c["spec"])]
     if result.size == 0:
         return
-    begin, end, strides, masks = [], [], [], dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
+    begin, end, strides = [], [], []
+    masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
     for bit, s in enumerate(c["spec"]):
         plain = isinstance(s, slice)
         begin.append(s.start or 0 if plain else s if isinstance(s, int) else 0)
@@ -198,7 +201,8 @@ def model(layers: list[Config]) -> bytes:
     w = Writer("moves")
     for i, c in enumerate(layers):
         ADD[c["kind"]](w, i, c)
-    add_slice(w, len(layers), {"shape": [2], "begin": [0], "size": [1], "dtype": "int8"})  # never an empty model
+    # A model needs one layer at least, and a slice of nothing is left out.
+    add_slice(w, len(layers), {"shape": [2], "begin": [0], "size": [1], "dtype": "int8"})
     return w.finish()
 
 
@@ -264,7 +268,8 @@ def test_input_rows(layer: Config, data: st.DataObject) -> None:
 def test_rows_of_a_pad_a_slice_and_a_concatenation() -> None:
     image: Config = {"dtype": "int8", "shape": [1, 6, 5, 2], "value": 0}
     pad = parse_one(image | {"kind": "PAD", "paddings": [(0, 0), (2, 1), (1, 1), (0, 0)]})
-    assert [pad.ops[0].input_rows(pad, Rows(y, y + 3))[0] for y in (0, 4, 6)] == [Rows(0, 1), Rows(2, 5), Rows(4, 6)]
+    found = [pad.ops[0].input_rows(pad, Rows(y, y + 3))[0] for y in (0, 4, 6)]
+    assert found == [Rows(0, 1), Rows(2, 5), Rows(4, 6)]
     cut = parse_one(image | {"kind": "SLICE", "begin": [0, 2, 0, 0], "size": [1, 3, 5, 2]})
     assert cut.ops[0].input_rows(cut, Rows(1, 3)) == (Rows(3, 5),)
     joined = parse_one(image | {"kind": "CONCATENATION", "axis": 1, "sizes": [2, 3], "constant": False})
@@ -284,12 +289,13 @@ def test_what_moves_nothing_is_a_reshape() -> None:
 
 def test_few_loops_and_long_runs() -> None:
     """NHWC to NCHW is a matrix transposed; a slice of whole rows is one run of bytes."""
-    graph = parse_one({"kind": "TRANSPOSE", "dtype": "int8", "shape": [1, 6, 5, 4], "permutation": [0, 3, 1, 2]})
-    params = graph.ops[0].lower(graph, None).params  # type: ignore[arg-type]
-    assert params["axis"].rows.tolist() == [[4, 1, 30], [30, 4, 1]]
-    graph = parse_one({"kind": "SLICE", "dtype": "int32", "shape": [1, 6, 5, 4], "begin": [0, 1, 0, 0], "size": [-1] * 4})
-    (part,) = graph.ops[0].lower(graph, None).params["part"].rows.tolist()  # type: ignore[arg-type]
-    assert part[-4:] == [1, 0, 0, 5 * 4 * 4]
+    image: Config = {"dtype": "int32", "shape": [1, 6, 5, 4]}
+    graph = parse_one(image | {"kind": "TRANSPOSE", "permutation": [0, 3, 1, 2]})
+    axes: Any = graph.ops[0].lower(graph, Lowering()).params["axis"]
+    assert axes.rows.tolist() == [[4, 4, 120], [30, 16, 4]]
+    graph = parse_one(image | {"kind": "SLICE", "begin": [0, 1, 0, 0], "size": [-1] * 4})
+    parts: Any = graph.ops[0].lower(graph, Lowering()).params["part"]
+    assert parts.rows[0, -4:].tolist() == [1, 0, 0, 5 * 4 * 4]
 
 
 def unsupported(w: Writer) -> str:

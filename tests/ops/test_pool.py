@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, needs_litert
-from tflite_writer import Writer
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Rows
+from support import check, needs_litert
+from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -66,7 +66,7 @@ def model(layers: list[Config]) -> bytes:
 
 
 @given(st.lists(configs(), min_size=8, max_size=8))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_pool(layers: list[Config]) -> None:
     check(model(layers))
 

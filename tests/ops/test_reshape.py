@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, needs_litert
-from tflite_writer import Writer
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from support import check, needs_litert
+from tflite_writer import Writer
 
 pytestmark = needs_litert
 QUANT = {"scale": 0.1, "zero_point": 3}

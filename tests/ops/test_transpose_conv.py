@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import check, needs_litert
-from tflite_writer import Writer
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Rows
+from support import check, needs_litert
+from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -87,7 +87,7 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
 
 
 @given(st.lists(configs(), min_size=6, max_size=6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=35, deadline=None)
 def test_transpose_conv(layers: list[Config]) -> None:
     check(model(layers))
 

@@ -91,7 +91,7 @@ static inline int32_t mote_span_hi(const mote_span_t *s, int32_t first) {
     return k;
 }
 
-/* How one output channel turns its int32 sum into int8: see mote_rescale. */
+/* How one output channel turns its int32 sum into int8: see mote_rescale. The compiler normalizes the multiplier. */
 typedef struct {
     int32_t bias, mult, shift;
 } mote_channel_t;
@@ -125,23 +125,30 @@ static inline int32_t mote_high_mul_normal(int32_t x, int32_t mult) {
 #endif
 }
 
+/* x / 2^(shift + 1), halves away from zero. */
+static inline int32_t mote_shift_right(int32_t x, int32_t shift) { return (((x + (x >> 31)) >> shift) + 1) >> 1; }
+
 /* x * mult / 2^31 / 2^(shift + 1), rounded after the multiply and, halves away from zero, after the shift.
- * mult is normalized; a shift below zero is a left shift by -1 - shift. */
+ * A shift below zero is a left shift by -1 - shift. */
 static inline int32_t mote_rescale(int32_t x, int32_t mult, int32_t shift) {
-    int32_t h;
     if (shift < 0) {
-        return mote_high_mul_normal((int32_t)((uint32_t)x << (-1 - shift)), mult);
+        return mote_high_mul((int32_t)((uint32_t)x << (-1 - shift)), mult);
     }
-    h = mote_high_mul_normal(x, mult);
-    return (((h + (h >> 31)) >> shift) + 1) >> 1;
+    return mote_shift_right(mote_high_mul(x, mult), shift);
 }
 
 static inline int8_t mote_clamp(int32_t x, int32_t lo, int32_t hi) {
     return (int8_t)(x < lo ? lo : x > hi ? hi : x);
 }
 
+/* A channel's sum as int8. The multiplier is normalized. */
 static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, mote_output_t o) {
-    int32_t y = mote_rescale(sum, mult, shift) + o.zero;
+    int32_t y = o.zero;
+    if (shift < 0) {
+        y += mote_high_mul_normal((int32_t)((uint32_t)sum << (-1 - shift)), mult);
+    } else {
+        y += mote_shift_right(mote_high_mul_normal(sum, mult), shift);
+    }
 #if MOTE_DSP
     if (o.hi - o.lo == 255) { /* no activation: one instruction clamps */
         __asm__("ssat %0, #8, %1" : "=r"(y) : "r"(y));

@@ -16,6 +16,10 @@ typedef struct {
     mote_output_t output;
 } mote_mean_s8_t;
 
+static inline int8_t mote_mean_s8_finish(const mote_mean_s8_t *p, int32_t sum) {
+    return mote_clamp(mote_rescale(sum, p->channel.mult, p->channel.shift) + p->output.zero, p->output.lo, p->output.hi);
+}
+
 /* The means of `inner` neighbours. */
 static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, int8_t *out) {
     const mote_loop_t *a = p->averaged;
@@ -29,7 +33,7 @@ static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
             }
         }
         for (int32_t i = 0; i < 4; i++) {
-            out[c + i] = mote_requantize(sum[i], p->channel.mult, p->channel.shift, p->output);
+            out[c + i] = mote_mean_s8_finish(p, sum[i]);
         }
     }
     for (; c < p->inner; c++) {
@@ -39,7 +43,7 @@ static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
                 sum = mote_sum_1(in + c + i * a[0].step + j * a[1].step, a[2].step, a[2].size, sum);
             }
         }
-        out[c] = mote_requantize(sum, p->channel.mult, p->channel.shift, p->output);
+        out[c] = mote_mean_s8_finish(p, sum);
     }
 }
 

@@ -22,7 +22,7 @@ static inline void mote_mul_run(const mote_mul_s8_t *p, const int8_t *a, const i
     const mote_mul_s8_t q = *p; /* a copy cannot change under the stores to out */
     for (; n > 0; n--, b += b_step) {
         const int32_t product = (*a++ - q.a_zero) * (*b - q.b_zero);
-        const int32_t high = mote_high_mul((int32_t)((uint32_t)product << q.left), q.mult);
+        const int32_t high = mote_high_mul_normal((int32_t)((uint32_t)product << q.left), q.mult);
         *out++ = mote_clamp((high + ((high >> 31) & q.ties) + q.add) >> q.right, q.lo, q.hi);
     }
 }

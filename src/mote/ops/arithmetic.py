@@ -8,6 +8,7 @@ from math import prod
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Rows, Tensor
@@ -76,6 +77,13 @@ class Arithmetic(Binary):
         if self.output(g).dtype == "float32":
             return [clamp_float(self.real(a, b).astype(np.float64), self.activation)]
         return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(np.int8)]
+
+    def table(self, g: Graph) -> NDArray[np.int8] | None:
+        """With a constant scalar it is a function of one value, which passes can fuse with others."""
+        b, y = self.input(g, 1), self.output(g)
+        if y.dtype != "int8" or b.data is None or b.size != 1 or self.input(g).shape != y.shape:
+            return None
+        return self.exact(g, INT8, b.data.reshape(1).astype(np.int64)).astype(np.int8)
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         """The FLAT kernel where no operand is repeated, else the same one run by run."""
@@ -195,7 +203,9 @@ class Mul(Arithmetic):
             return "mul_f32", {"low": low, "high": high}
         a, b = (self.input(g, i) for i in order)
         mult, shift = self.multiplier(g)
-        right = min(max(-shift, 0), 20)  # by 20 nothing is left of a product
+        if mult == 0 or shift < -20:
+            mult, shift = 1 << 30, -20  # of a product of int8 numbers nothing is left then
+        right = max(-shift, 0)
         lo, hi = int8_range(self.activation, self.output(g))
         return "mul_s8", {
             "a_zero": a.zero_point,

@@ -21,7 +21,7 @@ LOOPS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(Op):
-    """The mean over `axes` (sorted, none negative). LiteRT rescales the sum with 1/count in the multiplier."""
+    """The mean over `axes` (sorted, none negative). For int8 LiteRT rescales the sum, all in one step."""
 
     axes: tuple[int, ...]
     keep_dims: bool = False
@@ -57,8 +57,8 @@ class Mean(Op):
         return [np.clip(scaled, -128, 127).astype(np.int8).reshape(shape)]
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """Multiplier and shift from the sum to the output: LiteRT divides the multiplier by the count, after a
-        left shift that keeps its precision, and truncates."""
+        """Multiplier and shift from the sum to the output: LiteRT divides the multiplier by the count, after
+        a left shift that keeps its precision, and truncates."""
         mult, shift = quantize_multiplier(self.input(g).scale / self.output(g).scale)
         count = self.count(g)
         left = min(count.bit_length() - 1, 32, 31 + shift)

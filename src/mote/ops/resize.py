@@ -59,7 +59,7 @@ class ResizeNearest(Resize):
         scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
         at = (np.arange(out, dtype=np.float32) + np.float32(0.5 if self.half_pixel_centers else 0.0)) * scale
         nearest = np.floor(at + np.float32(0.5)) if self.align_corners else np.floor(at)
-        return np.minimum(nearest.astype(np.int64), size - 1)
+        return np.asarray(np.minimum(nearest, size - 1), np.int64)
 
     def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
         return self.sources(size, out), self.sources(size, out)
@@ -100,7 +100,7 @@ class Blend:
 
 @dataclass(frozen=True, kw_only=True)
 class ResizeBilinear(Resize):
-    """Every output pixel is a weighted mean of four input pixels: int8 in 10-bit fixed point, rounded once."""
+    """Every output pixel is a mean of four input pixels: int8 with 10-bit weights, rounded once."""
 
     kind = "RESIZE_BILINEAR"
 
@@ -108,14 +108,17 @@ class ResizeBilinear(Resize):
         return activation_type(g, self)
 
     def blend(self, g: Graph, size: int, out: int) -> Blend:
-        exact = self.input(g).dtype == "int8"
-        at = self._positions_s8(size, out) if exact else self._positions_f32(size, out)
-        one = ONE if exact else np.float32(1)
-        # At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where rounding
-        # the scale up over many outputs leads there; here that is the last pixel again.
-        lower = np.clip(np.floor(at / one), 0, size - 1).astype(np.int64)
-        weight = at - lower.astype(at.dtype) * one
-        return Blend(lower, np.where((weight > 0) & (lower < size - 1), weight, 0).astype(at.dtype))
+        """At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where a scale that
+        is rounded up leads there over many outputs; here that is the last pixel again."""
+        if self.input(g).dtype == "int8":
+            at = self._positions_s8(size, out)
+            lower = np.clip(at // ONE, 0, size - 1)
+            weight: NDArray[Any] = at - lower * ONE
+        else:
+            real = self._positions_f32(size, out)
+            lower = np.clip(np.floor(real), 0, size - 1).astype(np.int64)
+            weight = real - lower.astype(np.float32)
+        return Blend(lower, np.where((weight > 0) & (lower < size - 1), weight, 0).astype(weight.dtype))
 
     def _positions_s8(self, size: int, out: int) -> Ints:
         stretch = self.align_corners and out > 1
@@ -129,7 +132,7 @@ class ResizeBilinear(Resize):
         scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
         at = np.arange(out, dtype=np.float32)
         half = np.float32(0.5)
-        return (at + half) * scale - half if self.half_pixel_centers else at * scale
+        return np.asarray((at + half) * scale - half if self.half_pixel_centers else at * scale, np.float32)
 
     def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
         blend = self.blend(g, size, out)
@@ -139,7 +142,7 @@ class ResizeBilinear(Resize):
         (x,) = values
         assert x is not None
         exact = x.dtype == np.int8
-        wide = x.astype(np.int64 if exact else np.float64)
+        wide: NDArray[Any] = x.astype(np.int64 if exact else np.float64)
         one = ONE if exact else 1
         for axis, size in ((1, self.size[0]), (2, self.size[1])):
             blend = self.blend(g, x.shape[axis], size)

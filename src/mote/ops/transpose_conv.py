@@ -74,11 +74,12 @@ class TransposeConv(Op):
         v, h = self.vertical, self.horizontal
         n, height, width, _ = x.shape
         images = x.astype(np.float64) - self.input(g).zero_point
-        rows, columns = (height - 1) * v.stride + v.kernel, (width - 1) * h.stride + h.kernel
-        sums = np.zeros((n, max(rows, v.before + self.size[0]), max(columns, h.before + self.size[1]), w.shape[0]))
+        rows = max((height - 1) * v.stride + v.kernel, v.before + self.size[0])
+        columns = max((width - 1) * h.stride + h.kernel, h.before + self.size[1])
+        sums = np.zeros((n, rows, columns, w.shape[0]))
         for ky in range(v.kernel):
             for kx in range(h.kernel):
-                reached = sums[:, ky : ky + height * v.stride : v.stride, kx : kx + width * h.stride : h.stride]
+                reached = sums[:, ky :: v.stride, kx :: h.stride]
                 reached[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
         kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
         return [finish(g, self, kept, self.activation)]
