@@ -86,7 +86,7 @@ PLAIN: Config = {
 }
 
 
-@pytest.mark.parametrize("size", [(63, 64), (64, 64), (8, 511), (8, 512), (1, 1)])
+@pytest.mark.parametrize("size", [(13, 223), (50, 58), (64, 64), (8, 512), (1, 1)])
 def test_average_of_a_large_image(size: tuple[int, int]) -> None:
     """On both sides of the largest window whose division is a multiplication."""
     check(model([PLAIN | {"size": list(size), "kernel": size, "padding": "VALID"}]), inputs=6)

@@ -17,17 +17,31 @@ typedef struct {
 typedef mote_pool_s8_t mote_avg_pool_s8_t;
 typedef mote_pool_s8_t mote_max_pool_s8_t;
 
-/* Divides the sum of n pixels by n, halves away from zero. `inverse` makes the division a multiplication:
- * floor(2^31 / n) + 1 exceeds 2^31 / n by at most 1, so v * inverse / 2^31 exceeds v / n by at most
- * v / 2^31, and rounds down to the same integer as long as that is below 1 / n; v is at most 128.5 * n. */
-#define MOTE_INVERSE_MAX 4088 /* the largest n with 128.5 * n * n < 2^31; above it, a real division */
+/* How to divide sums of n pixels by n, rounding halves away from zero, without a division each.
+ *
+ * v = sum + 128 n + n / 2 (one less for negative sums where n is even) is never negative, and v / n - 128,
+ * rounded down, is the result. `inverse` is 2^31 / n rounded up by less than 1, so v * inverse / 2^31 exceeds
+ * v / n by less than v / 2^31; it rounds down to the same as long as that is below 1 / n, and v <= 255.5 n. */
+typedef struct {
+    int32_t n, offset, even;
+    uint32_t inverse; /* 0: n is too large, divide */
+} mote_average_t;
 
-static inline uint32_t mote_inverse(int32_t n) { return n > MOTE_INVERSE_MAX ? 0u : 0x80000000u / (uint32_t)n + 1u; }
+#define MOTE_AVERAGE_MAX 2899 /* the largest n with 255.5 * n * n < 2^31 */
 
-static inline int32_t mote_average(int32_t sum, int32_t n, uint32_t inverse) {
-    const uint32_t v = (uint32_t)((sum < 0 ? -sum : sum) + n / 2);
-    const int32_t q = (int32_t)(inverse != 0 ? (uint32_t)(((uint64_t)v * inverse) >> 31) : v / (uint32_t)n);
-    return sum < 0 ? -q : q;
+static inline mote_average_t mote_average_of(int32_t n) {
+    mote_average_t a;
+    a.n = n;
+    a.offset = 128 * n + n / 2;
+    a.even = (n & 1) - 1;
+    a.inverse = n > MOTE_AVERAGE_MAX ? 0u : (0x7fffffffu + (uint32_t)n) / (uint32_t)n;
+    return a;
+}
+
+static inline int32_t mote_average(int32_t sum, const mote_average_t *a) {
+    const uint32_t v = (uint32_t)(sum + a->offset + ((sum >> 31) & a->even));
+    const uint32_t q = a->inverse != 0 ? (uint32_t)(((uint64_t)(2 * v) * a->inverse) >> 32) : v / (uint32_t)a->n;
+    return (int32_t)q - 128;
 }
 
 static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
@@ -40,18 +54,14 @@ static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_
     for (int32_t x = 0; x < s->out_size; x++) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
-        const int32_t start = (first + lo) * channels, count = n * inside;
-        const uint32_t inverse = mote_inverse(count);
+        const int32_t start = (first + lo) * channels;
+        const mote_average_t average = mote_average_of(n * inside);
         int32_t c = 0;
         for (; c + 4 <= channels; c += 4) {
             int32_t sum[4] = {0, 0, 0, 0};
-            for (int32_t k = 0; k < p->rows.taps; k++) {
-                if (rows[k] != NULL) {
-                    mote_sum_4(rows[k] + start + c, channels, n, sum);
-                }
-            }
+            mote_sum_4_rows(rows, p->rows.taps, start + c, channels, n, sum);
             for (int32_t i = 0; i < 4; i++) {
-                *out++ = mote_clamp(mote_average(sum[i], count, inverse), p->lo, p->hi);
+                *out++ = mote_clamp(mote_average(sum[i], &average), p->lo, p->hi);
             }
         }
         for (; c < channels; c++) {
@@ -61,7 +71,7 @@ static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_
                     sum = mote_sum_1(rows[k] + start + c, channels, n, sum);
                 }
             }
-            *out++ = mote_clamp(mote_average(sum, count, inverse), p->lo, p->hi);
+            *out++ = mote_clamp(mote_average(sum, &average), p->lo, p->hi);
         }
     }
 }
@@ -76,57 +86,69 @@ static inline void mote_avg_pool_s8(const mote_avg_pool_s8_t *p, const int8_t *i
 }
 
 /* The maximum of `most` and n pixels, `step` elements apart, of one channel. */
-static inline int8_t mote_max_1(const int8_t *x, int32_t step, int32_t n, int8_t most) {
-    for (int32_t i = 0; i < n; i++) {
-        most = x[i * step] > most ? x[i * step] : most;
+static inline int32_t mote_max_1(const int8_t *x, int32_t step, int32_t n, int32_t most) {
+    for (; n > 0; n--, x += step) {
+        most = *x > most ? *x : most;
     }
     return most;
 }
 
-/* The same for four neighbouring channels. */
-static inline void mote_max_4(const int8_t *x, int32_t step, int32_t n, int8_t *most) {
 #if MOTE_DSP
-    uint32_t all, word, difference;
-    memcpy(&all, most, 4);
-    for (; n > 0; n--, x += step) {
-        memcpy(&word, x, 4);
-        __asm__("ssub8 %1, %2, %0\n\tsel %0, %2, %0" : "+&r"(all), "=&r"(difference) : "r"(word));
-    }
-    memcpy(most, &all, 4);
-#else
-    for (int32_t i = 0; i < 4; i++) {
-        most[i] = mote_max_1(x + i, step, n, most[i]);
-    }
-#endif
+/* The larger (or smaller) of each of four bytes. */
+static inline uint32_t mote_max_bytes(uint32_t a, uint32_t b) {
+    uint32_t r;
+    __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(r) : "r"(a), "r"(b));
+    return r;
 }
+
+static inline uint32_t mote_min_bytes(uint32_t a, uint32_t b) {
+    uint32_t r;
+    __asm__("ssub8 %0, %1, %2\n\tsel %0, %2, %1" : "=&r"(r) : "r"(a), "r"(b));
+    return r;
+}
+
+/* mote_max_1 for four neighbouring channels. */
+static inline uint32_t mote_max_4(const int8_t *x, int32_t step, int32_t n, uint32_t most) {
+    for (; n > 0; n--, x += step) {
+        uint32_t word;
+        memcpy(&word, x, 4);
+        most = mote_max_bytes(most, word);
+    }
+    return most;
+}
+#endif
 
 static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
     const int32_t channels = p->channels;
+#if MOTE_DSP
+    const uint32_t least = (uint32_t)(p->lo & 0xff) * 0x01010101u, greatest = (uint32_t)(p->hi & 0xff) * 0x01010101u;
+#endif
     for (int32_t x = 0; x < s->out_size; x++) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
         const int32_t start = (first + lo) * channels;
         int32_t c = 0;
-        for (; c + 4 <= channels; c += 4) {
-            int8_t most[4] = {-128, -128, -128, -128};
+#if MOTE_DSP
+        for (; c + 4 <= channels; c += 4, out += 4) {
+            uint32_t most = least;
             for (int32_t k = 0; k < p->rows.taps; k++) {
                 if (rows[k] != NULL) {
-                    mote_max_4(rows[k] + start + c, channels, n, most);
+                    most = mote_max_4(rows[k] + start + c, channels, n, most);
                 }
             }
-            for (int32_t i = 0; i < 4; i++) {
-                *out++ = mote_clamp(most[i], p->lo, p->hi);
-            }
+            most = mote_min_bytes(most, greatest);
+            memcpy(out, &most, 4);
         }
+#endif
         for (; c < channels; c++) {
-            int8_t most = -128;
+            int32_t most = p->lo;
             for (int32_t k = 0; k < p->rows.taps; k++) {
                 if (rows[k] != NULL) {
                     most = mote_max_1(rows[k] + start + c, channels, n, most);
                 }
             }
-            *out++ = mote_clamp(most, p->lo, p->hi);
+            *out++ = (int8_t)mote_min(most, p->hi);
         }
     }
 }

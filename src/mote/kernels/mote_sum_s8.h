@@ -6,40 +6,84 @@
 
 /* Add n pixels, `step` elements apart, to the sum of one channel. */
 static inline int32_t mote_sum_1(const int8_t *x, int32_t step, int32_t n, int32_t sum) {
-    for (int32_t i = 0; i < n; i++) {
-        sum += x[i * step];
+    for (; n > 0; n--, x += step) {
+        sum += *x;
     }
     return sum;
 }
 
-/* The same for four neighbouring channels. */
+#if MOTE_DSP
+#define MOTE_HALF_SUMS 256 /* 256 * -128 still fits a half word */
+
+/* Add at most MOTE_HALF_SUMS pixels of four neighbouring channels in half words: 0 and 2, 1 and 3. */
+static inline void mote_sum_halves(const int8_t *x, int32_t step, int32_t n, uint32_t *even, uint32_t *odd) {
+    uint32_t e = *even, o = *odd;
+    for (; n > 0; n--, x += step) {
+        uint32_t word;
+        memcpy(&word, x, 4);
+        __asm__("sxtab16 %0, %0, %1" : "+r"(e) : "r"(word));
+        __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(o) : "r"(word));
+    }
+    *even = e, *odd = o;
+}
+
+static inline void mote_sum_flush(uint32_t *even, uint32_t *odd, int32_t *sum) {
+    sum[0] += (int16_t)*even;
+    sum[1] += (int16_t)*odd;
+    sum[2] += (int32_t)*even >> 16;
+    sum[3] += (int32_t)*odd >> 16;
+    *even = *odd = 0;
+}
+#endif
+
+/* Add n pixels, `step` elements apart, to the sums of four neighbouring channels. */
 static inline void mote_sum_4(const int8_t *x, int32_t step, int32_t n, int32_t *sum) {
 #if MOTE_DSP
-    while (n > 0) {
-        int32_t chunk = mote_min(n, 256); /* 256 * -128 still fits a half word */
-        uint32_t even = 0, odd = 0;
-        for (n -= chunk; chunk > 0; chunk--, x += step) {
-            uint32_t word;
-            memcpy(&word, x, 4);
-            __asm__("sxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
-            __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
-        }
-        sum[0] += (int16_t)even;
-        sum[1] += (int16_t)odd;
-        sum[2] += (int32_t)even >> 16;
-        sum[3] += (int32_t)odd >> 16;
+    uint32_t even = 0, odd = 0;
+    for (; n > MOTE_HALF_SUMS; n -= MOTE_HALF_SUMS, x += MOTE_HALF_SUMS * step) {
+        mote_sum_halves(x, step, MOTE_HALF_SUMS, &even, &odd);
+        mote_sum_flush(&even, &odd, sum);
     }
+    mote_sum_halves(x, step, n, &even, &odd);
+    mote_sum_flush(&even, &odd, sum);
 #else
     int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
-    for (int32_t i = 0; i < n; i++) {
-        const int8_t *pixel = x + i * step;
-        a += pixel[0];
-        b += pixel[1];
-        c += pixel[2];
-        d += pixel[3];
+    for (; n > 0; n--, x += step) {
+        a += x[0];
+        b += x[1];
+        c += x[2];
+        d += x[3];
     }
     sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
 #endif
+}
+
+/* The same over n pixels of each row, from element `start` on. Rows that are NULL are left out. */
+static inline void mote_sum_4_rows(const int8_t *const *rows, int32_t count, int32_t start, int32_t step, int32_t n,
+                                   int32_t *sum) {
+    int32_t k = 0;
+#if MOTE_DSP
+    if (n <= MOTE_HALF_SUMS) { /* several rows fit the half words */
+        uint32_t even = 0, odd = 0;
+        int32_t room = MOTE_HALF_SUMS;
+        for (; k < count; k++) {
+            if (rows[k] != NULL) {
+                if (room < n) {
+                    mote_sum_flush(&even, &odd, sum);
+                    room = MOTE_HALF_SUMS;
+                }
+                mote_sum_halves(rows[k] + start, step, n, &even, &odd);
+                room -= n;
+            }
+        }
+        mote_sum_flush(&even, &odd, sum);
+    }
+#endif
+    for (; k < count; k++) {
+        if (rows[k] != NULL) {
+            mote_sum_4(rows[k] + start, step, n, sum);
+        }
+    }
 }
 
 #endif

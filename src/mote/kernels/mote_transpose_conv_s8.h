@@ -32,7 +32,9 @@ static inline void mote_transpose_conv_s8_gather(const mote_transpose_conv_s8_t 
     const int32_t c = p->in_channels, first = last - phase->columns + 1;
     const int32_t lo = first < 0 ? 0 : first, hi = mote_min(last + 1, p->in_columns);
     for (int32_t k = 0; k < phase->rows; k++, to += phase->columns * c) {
-        memset(to, (int)p->in_zero, (size_t)(phase->columns * c));
+        if (rows[k] == NULL || hi - lo < phase->columns) {
+            memset(to, (int)p->in_zero, (size_t)(phase->columns * c));
+        }
         if (rows[k] != NULL && lo < hi) {
             memcpy(to + (lo - first) * c, rows[k] + lo * c, (size_t)((hi - lo) * c));
         }

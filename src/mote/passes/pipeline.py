@@ -62,8 +62,8 @@ def optimize(graph: Graph, *, io: str = "model", numerics: str = "litert") -> tu
 
 
 def _gone(before: Graph, after: Graph) -> str:
-    """The operators of `before` whose result `after` no longer computes, by kind."""
-    kept = {t for op in after.ops for t in op.outputs}
-    kinds = [op.kind for op in before.ops if op.outputs[0] not in kept]
+    """The layers of the file that `before` has and `after` has no more, by kind."""
+    kept = {op.index for op in after.ops}
+    kinds = [op.kind for op in before.ops if op.index not in kept]
     counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
     return ", ".join(f"{n} {kind}" for kind, n in counts.items())

@@ -1,0 +1,202 @@
+"""The commands as text: what a user reads is compared with files in `snapshots/`.
+
+`MOTE_UPDATE_SNAPSHOTS=1 pytest tests/cli` writes them anew; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tflite_writer import Writer
+
+from mote import targets, toolchain
+from mote.cli import COMMANDS, main
+from mote.errors import MoteError
+
+ROOT = Path(__file__).parents[2]
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+DIGITS = "models/digits.tflite"
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def mote(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def snapshot(name: str, text: str) -> None:
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("MOTE_UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def needs_m4() -> None:
+    try:
+        toolchain.find_compiler(targets.load("cortex-m4"))
+        toolchain.find_emulator(targets.load("cortex-m4"))
+    except MoteError as error:
+        pytest.skip(str(error))
+
+
+def unsupported_model(path: Path) -> str:
+    w = Writer("unsupported")
+    x = w.input("x", (1, 4), "int8", scale=0.1)
+    a, b = (w.tensor(n, (1, 4), "int8", scale=0.1) for n in ("absolute", "custom"))
+    w.op("ABS", [x], [a])
+    w.op("CUSTOM", [a], [b], custom_code="MyOp")
+    w.output(b)
+    path.write_bytes(w.finish())
+    return str(path)
+
+
+def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = mote(capsys, "inspect", DIGITS)
+    assert status == 0
+    snapshot("inspect", out)
+
+
+def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(mote(capsys, "inspect", DIGITS, "--json")[1])
+    assert found["macs"] > 0 and found["weights"] > 0 and found["unsupported"] == []
+    assert {"index", "op", "name", "inputs", "outputs", "macs", "weights", "unsupported"} == set(found["layers"][0])
+
+
+def test_compile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, _ = mote(capsys, "compile", DIGITS, "--target", "cortex-m4", "-o", str(tmp_path / "out"))
+    assert status == 0 and (tmp_path / "out" / "digits.c").exists()
+    snapshot("compile", out.replace(str(tmp_path), "DIR"))
+
+
+def test_compile_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = ("--name", "my_model", "--single-file", "--json")
+    found = json.loads(mote(capsys, "compile", DIGITS, "-o", str(tmp_path), *options)[1])
+    assert found["name"] == "my_model" and "my_model.c" in found["files"]
+
+
+def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    snapshot("targets", mote(capsys, "targets")[1])
+    assert {t["name"] for t in json.loads(mote(capsys, "targets", "--json")[1])} >= {"host", "cortex-m4", "rp2040"}
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = mote(capsys, "doctor")
+    assert status == 0 and "arm-none-eabi-gcc" in out and "ai-edge-litert" in out
+    for finding in json.loads(mote(capsys, "doctor", "--json")[1]):
+        assert finding["found"] or finding["remedy"]
+
+
+def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    needs_m4()
+    np.save(tmp_path / "x.npy", np.load("models/digits_samples.npz")["inputs"][0])
+    outputs = tmp_path / "y.npz"
+    arguments = ("run", DIGITS, "-t", "cortex-m4", "--input", str(tmp_path / "x.npy"), "--output", str(outputs), "--json")
+    found = json.loads(mote(capsys, *arguments)[1])
+    assert set(found) == {
+        "model", "target", "emulator", "compiler", "instructions", "layers", "ram", "flash", "outputs",
+    }  # fmt: skip
+    assert set(found["layers"][0]) == {"name", "op", "kernel", "macs", "instructions"}
+    assert set(found["ram"]) == {"arena", "static", "stack", "total"}
+    assert found["ram"]["total"] == sum(found["ram"][k] for k in ("arena", "static", "stack"))
+    assert found["flash"]["total"] == found["flash"]["code"] + found["flash"]["constants"]
+    assert set(found["outputs"][0]) == {"name", "shape", "dtype", "sha256"}
+    (value,) = np.load(outputs).values()
+    assert np.array_equal(value.reshape(-1), np.load("models/digits_samples.npz")["outputs"][0].reshape(-1))
+
+
+def test_run_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    needs_m4()
+    status, out, _ = mote(capsys, "run", DIGITS, "--target", "cortex-m4")
+    assert status == 0
+    for wanted in ("CONV_2D", "conv2d_s8/dsp", "instructions:", "RAM:", "flash:", "output"):
+        assert wanted in out
+
+
+def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = mote(capsys, "verify", DIGITS, "--inputs", "3")
+    assert status == 0 and "equal bit for bit" in out
+    found = json.loads(mote(capsys, "verify", DIGITS, "--inputs", "2", "--json")[1])
+    assert {"exact", "tensors", "mismatches", "max_abs_diff", "reference", "inputs"} <= set(found)
+    assert found["exact"] is True and found["mismatches"] == [] and found["inputs"] == 2
+
+
+def test_verify_fails_on_a_difference(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from mote import stimuli, verifier
+
+    def other(graph, case, *rest):  # type: ignore[no-untyped-def]
+        return {t: v[..., ::-1] * 0 for t, v in rest[0].items()}
+
+    monkeypatch.setattr(verifier, "source_inputs", other)
+    assert stimuli.STIMULI
+    status, out, _ = mote(capsys, "verify", DIGITS, "--inputs", "1")
+    assert status == 1 and "mismatches" in out
+
+
+def test_unsupported_layers_are_all_listed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = unsupported_model(tmp_path / "m.tflite")
+    status, out, err = mote(capsys, "compile", path, "-o", str(tmp_path / "out"))
+    assert status == 1 and out == "" and not (tmp_path / "out").exists()
+    snapshot("unsupported", err.replace(str(tmp_path), "DIR"))
+    status, out, _ = mote(capsys, "inspect", path)
+    assert status == 1 and "CUSTOM(MyOp)" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("error-absent", ("inspect", "absent.tflite")),
+        ("error-suffix", ("compile", "model.onnx", "-o", "x")),
+        ("error-target", ("compile", DIGITS, "--target", "cortex-m99", "-o", "x")),
+        ("error-size", ("compile", DIGITS, "--ram", "lots", "-o", "x")),
+        ("error-ram", ("compile", DIGITS, "--ram", "1K", "-o", "x")),
+        ("error-flash", ("compile", DIGITS, "--flash", "2K", "-o", "x")),
+        ("error-name", ("compile", DIGITS, "--name", "no-good", "-o", "x")),
+    ],
+)
+def test_errors(name: str, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """One message, status 1, nothing written."""
+    status, out, err = mote(capsys, *arguments)
+    assert status == 1 and out == "" and not Path("x").exists()
+    assert "Traceback" not in err
+    snapshot(name, err)
+
+
+def test_errors_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = mote(capsys, "inspect", "absent.tflite", "--json")
+    assert status == 1 and json.loads(out)["error"]["where"] == "absent.tflite"
+
+
+def test_bad_input_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_text("no array")
+    assert mote(capsys, "run", DIGITS, "--input", str(tmp_path / "x.npy"))[0] == 1
+    np.save(tmp_path / "x.npy", np.zeros(3, np.int8))
+    status, _, err = mote(capsys, "run", DIGITS, "--input", str(tmp_path / "x.npy"))
+    assert status == 1 and "the model takes int8" in err
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = mote(capsys, *([command] if command else []), "--help")
+    assert status == 0 and "usage: mote" in out
+
+
+def test_no_colour_and_no_progress_in_a_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mote.cli", "verify", DIGITS, "--inputs", "1"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "\033" not in done.stdout and done.stderr == ""
