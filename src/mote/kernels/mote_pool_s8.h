@@ -46,9 +46,9 @@ static inline int32_t mote_average(int32_t sum, const mote_average_t *a) {
 
 static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
-    const int32_t channels = p->channels;
+    const int32_t channels = p->channels, taps = p->rows.taps, least = p->lo, greatest = p->hi;
     int32_t inside = 0;
-    for (int32_t k = 0; k < p->rows.taps; k++) {
+    for (int32_t k = 0; k < taps; k++) {
         inside += rows[k] != NULL;
     }
     for (int32_t x = 0; x < s->out_size; x++) {
@@ -59,19 +59,19 @@ static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_
         int32_t c = 0;
         for (; c + 4 <= channels; c += 4) {
             int32_t sum[4] = {0, 0, 0, 0};
-            mote_sum_4_rows(rows, p->rows.taps, start + c, channels, n, sum);
+            mote_sum_4_rows(rows, taps, start + c, channels, n, sum);
             for (int32_t i = 0; i < 4; i++) {
-                *out++ = mote_clamp(mote_average(sum[i], &average), p->lo, p->hi);
+                *out++ = mote_clamp(mote_average(sum[i], &average), least, greatest);
             }
         }
         for (; c < channels; c++) {
             int32_t sum = 0;
-            for (int32_t k = 0; k < p->rows.taps; k++) {
+            for (int32_t k = 0; k < taps; k++) {
                 if (rows[k] != NULL) {
                     sum = mote_sum_1(rows[k] + start + c, channels, n, sum);
                 }
             }
-            *out++ = mote_clamp(mote_average(sum, &average), p->lo, p->hi);
+            *out++ = mote_clamp(mote_average(sum, &average), least, greatest);
         }
     }
 }
@@ -120,10 +120,7 @@ static inline uint32_t mote_max_4(const int8_t *x, int32_t step, int32_t n, uint
 
 static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
-    const int32_t channels = p->channels;
-#if MOTE_DSP
-    const uint32_t least = (uint32_t)(p->lo & 0xff) * 0x01010101u, greatest = (uint32_t)(p->hi & 0xff) * 0x01010101u;
-#endif
+    const int32_t channels = p->channels, taps = p->rows.taps, least = p->lo, greatest = p->hi;
     for (int32_t x = 0; x < s->out_size; x++) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
@@ -131,24 +128,24 @@ static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_
         int32_t c = 0;
 #if MOTE_DSP
         for (; c + 4 <= channels; c += 4, out += 4) {
-            uint32_t most = least;
-            for (int32_t k = 0; k < p->rows.taps; k++) {
+            uint32_t most = (uint32_t)(least & 0xff) * 0x01010101u;
+            for (int32_t k = 0; k < taps; k++) {
                 if (rows[k] != NULL) {
                     most = mote_max_4(rows[k] + start + c, channels, n, most);
                 }
             }
-            most = mote_min_bytes(most, greatest);
+            most = mote_min_bytes(most, (uint32_t)(greatest & 0xff) * 0x01010101u);
             memcpy(out, &most, 4);
         }
 #endif
         for (; c < channels; c++) {
-            int32_t most = p->lo;
-            for (int32_t k = 0; k < p->rows.taps; k++) {
+            int32_t most = least;
+            for (int32_t k = 0; k < taps; k++) {
                 if (rows[k] != NULL) {
                     most = mote_max_1(rows[k] + start + c, channels, n, most);
                 }
             }
-            *out++ = (int8_t)mote_min(most, p->hi);
+            *out++ = (int8_t)mote_min(most, greatest);
         }
     }
 }

@@ -27,25 +27,25 @@ static inline void mote_sum_halves(const int8_t *x, int32_t step, int32_t n, uin
     *even = e, *odd = o;
 }
 
-static inline void mote_sum_flush(uint32_t *even, uint32_t *odd, int32_t *sum) {
-    sum[0] += (int16_t)*even;
-    sum[1] += (int16_t)*odd;
-    sum[2] += (int32_t)*even >> 16;
-    sum[3] += (int32_t)*odd >> 16;
-    *even = *odd = 0;
+static inline void mote_sum_flush(uint32_t even, uint32_t odd, int32_t *sum) {
+    sum[0] += (int16_t)even;
+    sum[1] += (int16_t)odd;
+    sum[2] += (int32_t)even >> 16;
+    sum[3] += (int32_t)odd >> 16;
 }
 #endif
 
 /* Add n pixels, `step` elements apart, to the sums of four neighbouring channels. */
 static inline void mote_sum_4(const int8_t *x, int32_t step, int32_t n, int32_t *sum) {
 #if MOTE_DSP
-    uint32_t even = 0, odd = 0;
-    for (; n > MOTE_HALF_SUMS; n -= MOTE_HALF_SUMS, x += MOTE_HALF_SUMS * step) {
-        mote_sum_halves(x, step, MOTE_HALF_SUMS, &even, &odd);
-        mote_sum_flush(&even, &odd, sum);
+    while (n > 0) {
+        const int32_t some = mote_min(n, MOTE_HALF_SUMS);
+        uint32_t even = 0, odd = 0;
+        mote_sum_halves(x, step, some, &even, &odd);
+        mote_sum_flush(even, odd, sum);
+        n -= some;
+        x += some * step;
     }
-    mote_sum_halves(x, step, n, &even, &odd);
-    mote_sum_flush(&even, &odd, sum);
 #else
     int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
     for (; n > 0; n--, x += step) {
@@ -61,25 +61,19 @@ static inline void mote_sum_4(const int8_t *x, int32_t step, int32_t n, int32_t 
 /* The same over n pixels of each row, from element `start` on. Rows that are NULL are left out. */
 static inline void mote_sum_4_rows(const int8_t *const *rows, int32_t count, int32_t start, int32_t step, int32_t n,
                                    int32_t *sum) {
-    int32_t k = 0;
 #if MOTE_DSP
-    if (n <= MOTE_HALF_SUMS) { /* several rows fit the half words */
+    if (n * count <= MOTE_HALF_SUMS) { /* all rows fit the half words */
         uint32_t even = 0, odd = 0;
-        int32_t room = MOTE_HALF_SUMS;
-        for (; k < count; k++) {
+        for (int32_t k = 0; k < count; k++) {
             if (rows[k] != NULL) {
-                if (room < n) {
-                    mote_sum_flush(&even, &odd, sum);
-                    room = MOTE_HALF_SUMS;
-                }
                 mote_sum_halves(rows[k] + start, step, n, &even, &odd);
-                room -= n;
             }
         }
-        mote_sum_flush(&even, &odd, sum);
+        mote_sum_flush(even, odd, sum);
+        return;
     }
 #endif
-    for (; k < count; k++) {
+    for (int32_t k = 0; k < count; k++) {
         if (rows[k] != NULL) {
             mote_sum_4(rows[k] + start, step, n, sum);
         }
