@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Rows
-from mote.ops.softmax import EXP_BITS
+from mote.graph.fixedpoint import EXP_BITS
 from support import check, needs_litert
 from tflite_writer import Writer
 

@@ -32,7 +32,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     return mantissa, shift
 
 
-def saturating_rounding_doubling_high_mul(a: Ints, b: Ints | int) -> Ints:
+def high_mul(a: Ints, b: Ints | int) -> Ints:
     """floor((a * b + 2^30) / 2^31): the high half of the doubled product, rounded."""
     return (np.asarray(a, np.int64) * np.asarray(b, np.int64) + (1 << 30)) >> 31
 
@@ -55,7 +55,7 @@ def rescale(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
     """x * mantissa / 2^31 * 2^shift, rounded twice."""
     shift = np.asarray(shift, np.int64)
     left = np.maximum(shift, 0)
-    high = saturating_rounding_doubling_high_mul(wrap32(np.asarray(x, np.int64) << left), mantissa)
+    high = high_mul(wrap32(np.asarray(x, np.int64) << left), mantissa)
     return rounding_shift_right(high, np.maximum(-shift, 0))
 
 
@@ -64,3 +64,45 @@ def rescale_once(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
     total = 31 - np.asarray(shift, np.int64)
     product = np.asarray(x, np.int64) * np.asarray(mantissa, np.int64)
     return (product + (np.int64(1) << (total - 1))) >> total
+
+
+INT32_MAX = (1 << 31) - 1
+
+EXP_BITS = ((-2, 1672461947), (-1, 1302514674), (0, 790015084), (1, 290630308), (2, 39332535), (3, 720401),
+            (4, 242))  # fmt: skip
+"""(k, exp(-2^k)) in Q0.31."""
+
+
+def exp_on_negative(x: Ints, bits: int) -> Ints:
+    """exp of numbers <= 0 with `bits` bits before the point, in Q0.31: by Taylor's series around -1/8 for what is
+    left over whole quarters, times exp(-2^k) for each bit of those."""
+    quarter = 1 << 31 - bits - 2
+    rest = (x & (quarter - 1)) - quarter
+    a = (rest << bits) + (1 << 28)
+    a2 = high_mul(a, a)
+    a3, a4 = high_mul(a2, a), high_mul(a2, a2)
+    third = 715827883
+    tail = rounding_shift_right(high_mul(rounding_shift_right(a4, 2) + a3, third) + a2, 1)
+    centre = 1895147668
+    result = centre + high_mul(a + tail, centre)
+    quarters = rest - x
+    for k, factor in EXP_BITS:
+        if k < bits:
+            result = np.where(quarters & (1 << 31 - bits + k), high_mul(result, factor), result)
+    return np.where(x == 0, INT32_MAX, result)
+
+
+def half_reciprocal(normalized: Ints) -> Ints:
+    """2^61 / x for x in [2^31, 2^32): three steps of Newton's method."""
+    half = normalized >> 1
+    one = 1 << 29
+    x = 1515870810 + high_mul(half, -1010580540)
+    for _ in range(3):
+        x = x + (high_mul(x, one - high_mul(half, x)) << 2)
+    return x
+
+
+def reciprocal(normalized: Ints) -> Ints:
+    """2^62 / x for x in [2^31, 2^32), saturating."""
+    doubled: Ints = np.minimum(half_reciprocal(normalized) << 1, INT32_MAX)
+    return doubled

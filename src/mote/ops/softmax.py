@@ -14,19 +14,18 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Rows
 from mote.graph.fixedpoint import (
-    Ints,
+    INT32_MAX,
+    exp_on_negative,
+    high_mul,
     quantize_multiplier,
+    reciprocal,
     rescale,
     rounding_shift_right,
-    saturating_rounding_doubling_high_mul,
 )
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import activation_type
 from mote.plan.kernel import Call, Kernel, Lowering, units_of
 
-high_mul = saturating_rounding_doubling_high_mul
-
-INT32_MAX = (1 << 31) - 1
 INPUT_BITS = 5
 """Bits before the point in the argument of exp."""
 
@@ -34,10 +33,6 @@ SUM_BITS = 12
 """Bits before the point in the sum."""
 
 MAX_DEPTH = (1 << SUM_BITS) - 1
-
-EXP_BITS = ((-2, 1672461947), (-1, 1302514674), (0, 790015084), (1, 290630308), (2, 39332535), (3, 720401),
-            (4, 242))  # fmt: skip
-"""(k, exp(-2^k)) in Q0.31."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +72,7 @@ class Softmax(Op):
         mult, shift, radius = self.scaling(g)
         q = x.astype(np.int64)
         below = q.max(axis=-1, keepdims=True) - q
-        e = np.where(below <= radius, exp_on_negative(rescale(-below, mult, shift)), 0)
+        e = np.where(below <= radius, exp_on_negative(rescale(-below, mult, shift), INPUT_BITS), 0)
         total = rounding_shift_right(e, SUM_BITS).sum(axis=-1, keepdims=True)
         bits = np.frexp(total.astype(np.float64))[1]
         scaled = high_mul(reciprocal(total << (32 - bits)), e)
@@ -99,36 +94,6 @@ class Softmax(Op):
         mult, shift, radius = self.scaling(g)
         params = {"depth": depth, "mult": mult, "shift": min(shift, 30), "radius": radius}
         return Kernel("softmax_s8", params, Call.FLAT, vectors, in_place=True)
-
-
-def exp_on_negative(x: Ints) -> Ints:
-    """exp of Q5.26 numbers <= 0, in Q0.31: by Taylor's series around -1/8 for what is left over whole
-    quarters, times exp(-2^k) for each bit of those."""
-    quarter = 1 << 31 - INPUT_BITS - 2
-    rest = (x & (quarter - 1)) - quarter
-    a = (rest << INPUT_BITS) + (1 << 28)
-    a2 = high_mul(a, a)
-    a3, a4 = high_mul(a2, a), high_mul(a2, a2)
-    third = 715827883
-    tail = rounding_shift_right(high_mul(rounding_shift_right(a4, 2) + a3, third) + a2, 1)
-    centre = 1895147668
-    result = centre + high_mul(a + tail, centre)
-    quarters = rest - x
-    for k, factor in EXP_BITS:
-        bit = 1 << 31 - INPUT_BITS + k
-        result = np.where(quarters & bit, high_mul(result, factor), result)
-    return np.where(x == 0, INT32_MAX, result)
-
-
-def reciprocal(normalized: Ints) -> Ints:
-    """2^62 / x for x in [2^31, 2^32), saturating: three steps of Newton's method."""
-    half = normalized >> 1
-    one = 1 << 29
-    x = 1515870810 + high_mul(half, -1010580540)
-    for _ in range(3):
-        x = x + (high_mul(x, one - high_mul(half, x)) << 2)
-    doubled: Ints = np.minimum(x << 1, INT32_MAX)
-    return doubled
 
 
 @parses("SOFTMAX")

@@ -51,7 +51,7 @@ def optimize(graph: Graph, *, io: str = "model", numerics: str = "litert") -> tu
     if io == "int8":
         pipeline = (("strip float edges", strip_io.run), *pipeline)
     if numerics == "tflm":
-        pipeline = (*pipeline, ("TFLite Micro numerics", tflm_numerics.run))
+        pipeline = (("TFLite Micro numerics", tflm_numerics.run), *pipeline)
     savings = []
     for name, run in pipeline:
         before, graph = graph, run(graph).verify()
