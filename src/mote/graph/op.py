@@ -13,7 +13,7 @@ from mote.graph.tensor import Array, Shape, Tensor
 
 if TYPE_CHECKING:
     from mote.graph.graph import Graph
-    from mote.plan.kernel import Kernel, Lowering
+    from mote.plan.kernel import Kernel, Layout, Lowering
 
 ABSENT = -1
 """The id in `inputs` of an optional tensor that is not there (a bias, say)."""
@@ -53,6 +53,14 @@ class Op:
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         raise NotImplementedError
+
+    def writable(self, g: Graph, how: Lowering) -> frozenset[Layout]:
+        """The layouts besides NHWC in which the kernel can write its output."""
+        return frozenset()
+
+    def preferred(self, g: Graph, how: Lowering) -> Layout | None:
+        """The layout other than NHWC in which the kernel would rather have its first input, if there is one."""
+        return None
 
     def unsupported(self, g: Graph) -> str | None:
         """Why this operator cannot be compiled in this graph, or None."""

@@ -38,9 +38,9 @@ static inline void mote_conv2d_s8_gather(const mote_conv2d_s8_t *p, const int8_t
 /* One output row. `scratch` holds two windows. */
 static inline void mote_conv2d_s8_row(const mote_conv2d_s8_t *p, const int8_t *const *rows, int8_t *out,
                                       int8_t *scratch) {
-    const int32_t channels = p->gemm.channels, depth = p->gemm.depth;
+    const int32_t pixel = p->gemm.pixel, depth = p->gemm.depth;
     int32_t x = 0;
-    for (; x + 1 < p->cols.out_size; x += 2, out += 2 * channels) {
+    for (; x + 1 < p->cols.out_size; x += 2, out += 2 * pixel) {
         mote_conv2d_s8_gather(p, rows, x, scratch);
         mote_conv2d_s8_gather(p, rows, x + 1, scratch + depth);
         mote_gemm_2(&p->gemm, scratch, scratch + depth, out);

@@ -102,7 +102,8 @@ static inline void mote_dot_1x2(const int8_t *x0, const int8_t *w, int32_t depth
 
 /* One or two pixels against every channel: the body of convolution and pointwise rows. */
 typedef struct {
-    int32_t depth, channels; /* products in a sum, sums in a pixel */
+    int32_t depth, channels;     /* products in a sum, sums in a pixel */
+    int32_t pixel, channel_step; /* from one output pixel to the next, and from one channel to the next */
     mote_output_t output;
     const int8_t *weights;
     const mote_channel_t *channel;
@@ -111,39 +112,41 @@ typedef struct {
 /* What a loop needs of mote_gemm_s8_t is copied to locals first: the compiler must assume that a store through
  * an int8_t pointer changes the struct, and would read it again after each. */
 static inline void mote_gemm_2(const mote_gemm_s8_t *g, const int8_t *x0, const int8_t *x1, int8_t *out) {
-    const int32_t depth = g->depth, channels = g->channels, stride = (depth + 3) / 4 * 8;
+    const int32_t depth = g->depth, pixel = g->pixel, step = g->channel_step, stride = (depth + 3) / 4 * 8;
     const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
     const int8_t *w = g->weights;
-    int32_t c = channels;
-    for (; c > 1; c -= 2, q += 2, w += stride, out += 2) {
+    int32_t c = g->channels;
+    for (; c > 1; c -= 2, q += 2, w += stride) {
         int32_t sum[4] = {q[0].bias, q[1].bias, q[0].bias, q[1].bias};
         mote_dot_2x2(x0, x1, w, depth, sum);
         out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
-        out[channels] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
-        out[1] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
-        out[channels + 1] = mote_requantize(sum[3], q[1].mult, q[1].shift, o);
+        out[pixel] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
+        out += step;
+        out[0] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
+        out[pixel] = mote_requantize(sum[3], q[1].mult, q[1].shift, o);
+        out += step;
     }
     if (c > 0) { /* an odd last channel: its partner's weights are zero */
         int32_t sum[4] = {q[0].bias, 0, q[0].bias, 0};
         mote_dot_2x2(x0, x1, w, depth, sum);
         out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
-        out[channels] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
+        out[pixel] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
     }
 }
 
 static inline void mote_gemm_1(const mote_gemm_s8_t *g, const int8_t *x0, int8_t *out) {
-    const int32_t depth = g->depth, stride = (depth + 3) / 4 * 8;
+    const int32_t depth = g->depth, step = g->channel_step, stride = (depth + 3) / 4 * 8;
     const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
     const int8_t *w = g->weights;
     int32_t c = g->channels;
-    for (; c > 0; c -= 2, q += 2, w += stride, out += 2) {
+    for (; c > 0; c -= 2, q += 2, w += stride, out += 2 * step) {
         int32_t sum[2] = {q[0].bias, c > 1 ? q[1].bias : 0};
         mote_dot_1x2(x0, w, depth, sum);
         out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
         if (c > 1) {
-            out[1] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
+            out[step] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
         }
     }
 }

@@ -14,6 +14,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import rescale, wrap32
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
+    Axis,
     WindowOp,
     bias_values,
     channel_scales,
@@ -27,7 +28,7 @@ from mote.ops.common import (
     weight_problem,
     window_axis,
 )
-from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
+from mote.plan.kernel import Call, Kernel, Layout, Lowering, Value, units_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,27 +66,54 @@ class Conv2D(WindowOp):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         if self.input(g).dtype == "float32":
             return self._lower_float(g)
-        v, h = self.vertical, self.horizontal
-        if (v.kernel, h.kernel, v.stride, h.stride) == (1, 1, 1, 1) and not any((v.before, v.after, h.before, h.after)):
-            pixels = units_of(self.output(g).shape, self.output(g).shape[3])
-            return Kernel("pointwise_s8", {"gemm": self.gemm(g)}, Call.FLAT, pixels, dsp=True)
+        if self.pointwise:
+            return self._lower_pointwise(g, how)
         params = {
             **self.window_params(g),
             "in_channels": self.input(g).shape[3],
             "in_zero": self.input(g).zero_point,
-            "gemm": self.gemm(g),
+            "gemm": self.gemm(g, how.writes),
         }
-        return Kernel("conv2d_s8", params, Call.ROWS, scratch=2 * self.depth(g), taps=v.kernel, dsp=True)
+        taps = self.vertical.kernel
+        return Kernel(
+            "conv2d_s8", params, Call.ROWS, scratch=2 * self.depth(g), taps=taps, writes=how.writes, dsp=True
+        )
 
-    def gemm(self, g: Graph) -> dict[str, Value]:
+    @property
+    def pointwise(self) -> bool:
+        return self.vertical == self.horizontal == Axis(1)
+
+    def writable(self, g: Graph, how: Lowering) -> frozenset[Layout]:
+        return frozenset({Layout.PLANAR} if self.output(g).dtype == "int8" else ())
+
+    def _lower_pointwise(self, g: Graph, how: Lowering) -> Kernel:
+        """In NHWC the whole tensor is one run of pixels; in another layout each row is."""
+        x, y = self.input(g).shape, self.output(g).shape
+        pixels: dict[str, Value] = {"gemm": self.gemm(g, how.writes)}
+        if how.writes is Layout.NHWC:
+            return Kernel("pointwise_s8", pixels, Call.FLAT, units_of(y, y[3]), dsp=True)
+        params: dict[str, Value] = {
+            "pixels": pixels,
+            "width": y[2],
+            "in_stride": x[2] * x[3],
+            "out_stride": y[2] * y[3],
+        }
+        return Kernel(
+            "pointwise_rows_s8", params, Call.ROWS, header="pointwise_s8", writes=how.writes, dsp=True
+        )
+
+    def gemm(self, g: Graph, writes: Layout) -> dict[str, Value]:
         """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        pixel, channel = writes.steps(y.shape)
         assert w.data is not None
         matrix = w.data.reshape(w.shape[0], -1).astype(np.int64)
         bias = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * matrix.sum(axis=1)
         return {
             "depth": self.depth(g),
             "channels": w.shape[0],
+            "pixel": pixel,
+            "channel_step": channel,
             "output": output_params(self.activation, y),
             "weights": interleave(matrix, 2),
             "channel": channel_structs(bias, *channel_scales(x, w, y, w.shape[0])),

@@ -23,7 +23,10 @@ from mote.ops.common import (
     window_axis,
 )
 from mote.ops.conv import finish
-from mote.plan.kernel import Call, Kernel, Lowering
+from mote.plan.kernel import Call, Kernel, Layout, Lowering
+
+PLANAR_WIDTH = 23
+"""With DSP instructions planar rows pay off (measured) from this many outputs on whose window lies inside the image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,8 @@ class DepthwiseConv2D(WindowOp):
             params |= {"bias": zeros if bias is None or bias.data is None else bias.data}
             return Kernel("depthwise_f32", params, Call.ROWS, taps=self.vertical.kernel)
         channels = y.shape[3]
+        if how.reads is Layout.PLANAR:
+            return self._lower_planar(g, how)
         taps = w.data.reshape(-1, channels)
         blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
         params |= {
@@ -79,6 +84,33 @@ class DepthwiseConv2D(WindowOp):
             "channel": channel_structs(bias_values(bias, channels), *channel_scales(x, w, y, channels)),
         }
         return Kernel("depthwise_s8", params, Call.ROWS, taps=self.vertical.kernel, dsp=True)
+
+    def preferred(self, g: Graph, how: Lowering) -> Layout | None:
+        """Planar rows where windows are three wide and rows long enough for blocks of four outputs."""
+        h = self.horizontal
+        fits = (h.kernel, h.dilation, self.multiplier) == (3, 1, 1) and h.stride in (1, 2) and h.before < 3
+        inside = (self.input(g).shape[2] - 3) // h.stride + 1
+        worth = "dsp" in how.features and inside >= PLANAR_WIDTH and how.optimize != "size"
+        return Layout.PLANAR if fits and worth and self.input(g).dtype == "int8" else None
+
+    def _lower_planar(self, g: Graph, how: Lowering) -> Kernel:
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        assert w.data is not None
+        channels = y.shape[3]
+        pixel, channel = how.writes.steps(y.shape)
+        by_channel = pad_to(w.data[0].transpose(2, 0, 1), 2, 4)
+        params = {
+            **self.window_params(g),
+            "channels": channels,
+            "in_zero": x.zero_point,
+            "pixel": pixel,
+            "channel_step": channel,
+            "output": output_params(self.activation, y),
+            "weights": np.ascontiguousarray(by_channel).reshape(-1),
+            "channel": channel_structs(bias_values(self.tensor(g, 2), channels), *channel_scales(x, w, y, channels)),
+        }
+        taps = self.vertical.kernel
+        return Kernel("depthwise_planar_s8", params, Call.ROWS, taps=taps, reads=how.reads, writes=how.writes, dsp=True)
 
 
 @parses("DEPTHWISE_CONV_2D")

@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.op import ABSENT
+from mote.plan.kernel import Layout
 from mote.plan.plan import ALIGNMENT, Buffer, Plan
 
 FREE, SCRATCH = -1, -2
@@ -30,6 +31,7 @@ def check(plan: Plan) -> None:
     for t in graph.inputs:
         _write(owner, plan.place[t], graph.tensors[t].nbytes, meaning[t])
     for i, step in enumerate(plan.steps):
+        _check_layouts(plan, i)
         _check_overlap(plan, i)
         if step.scratch is not None:
             work = plan.buffers[step.scratch]
@@ -53,6 +55,18 @@ def _meanings(graph: Graph) -> dict[int, int]:
 
 def _activations(graph: Graph, op: Op) -> list[int]:
     return [t for t in op.inputs if t != ABSENT and graph.tensors[t].data is None]
+
+
+def _check_layouts(plan: Plan, i: int) -> None:
+    """A kernel finds its inputs and leaves its output in the layout of their buffers."""
+    step = plan.steps[i]
+    wrong = plan.place[step.op.outputs[0]].layout is not step.kernel.writes
+    for position, t in enumerate(step.op.inputs):
+        if t in plan.place:
+            expected = step.kernel.reads if position == 0 else Layout.NHWC
+            wrong = wrong or plan.place[t].layout is not expected
+    if wrong:
+        raise PlanError(f"step {i} {step.op.kind}: the kernel wants another layout than its buffers have")
 
 
 def _check_overlap(plan: Plan, i: int) -> None:

@@ -35,9 +35,9 @@ class Layout(StrEnum):
     PLANAR = "planar"
     """Row by row, inside a row one line for each channel."""
 
-    def store(self, value: Array) -> Array:
-        """NHWC values as they lie in the buffer."""
-        return value if self is Layout.NHWC else np.swapaxes(value, -1, -2)
+    def steps(self, shape: Shape) -> tuple[int, int]:
+        """How far apart neighbouring pixels and neighbouring channels of a row lie."""
+        return (shape[-1], 1) if self is Layout.NHWC else (1, shape[-2])
 
     def load(self, flat: Array, shape: Shape) -> Array:
         """A buffer's elements as NHWC values."""
@@ -61,11 +61,13 @@ class Call(StrEnum):
 
 @dataclass(frozen=True)
 class Lowering:
-    """What kernels may count on: the core's features, what to optimize for, whose rounding to follow."""
+    """What kernels may count on: the core's features, what to optimize for, and the layouts that the planner chose
+    for the operator's first input and its output."""
 
     features: frozenset[str] = frozenset()
     optimize: str = "balanced"
-    numerics: str = "litert"
+    reads: Layout = Layout.NHWC
+    writes: Layout = Layout.NHWC
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mote.graph import Graph, Op, Rows
 from mote.graph.op import row_count
 from mote.plan.arena import lower_bound, place
 from mote.plan.check import check
-from mote.plan.kernel import Kernel, Lowering
+from mote.plan.kernel import Kernel, Layout, Lowering
 from mote.plan.order import order
 from mote.plan.plan import Buffer, Plan, Step
 
@@ -14,18 +16,39 @@ from mote.plan.plan import Buffer, Plan, Step
 def plan(graph: Graph, how: Lowering) -> Plan:
     """The plan with the smaller arena of two: with outputs written over dying inputs where the kernel
     allows it, and without (sharing is nearly always better; a long-lived shared buffer can be worse)."""
-    kernels = {id(op): op.lower(graph, how) for op in graph.ops}
+    layouts = choose_layouts(graph, how)
+    kernels = {id(op): op.lower(graph, _for(op, how, layouts)) for op in graph.ops}
     graph = graph.with_ops(order(graph))
-    candidates = [_place(graph, kernels, in_place) for in_place in (True, False)]
+    candidates = [_place(graph, kernels, layouts, in_place) for in_place in (True, False)]
     best = min(candidates, key=lambda p: p.arena)
     check(best)
     return best
 
 
-def _place(graph: Graph, kernels: dict[int, Kernel], in_place: bool) -> Plan:
+def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
+    """The tensors that are not kept in NHWC: every reader would rather have another layout, and the writer can
+    write it. The model's inputs and outputs stay as they are."""
+    layouts = {}
+    for op in graph.ops:
+        out = op.outputs[0]
+        readers = graph.consumers.get(out, [])
+        wanted = {r.preferred(graph, how) if r.inputs[0] == out else None for r in readers}
+        if len(wanted) == 1 and out not in graph.outputs:
+            (layout,) = wanted
+            if layout is not None and layout in op.writable(graph, how):
+                layouts[out] = layout
+    return layouts
+
+
+def _for(op: Op, how: Lowering, layouts: dict[int, Layout]) -> Lowering:
+    reads = layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
+    return replace(how, reads=reads, writes=layouts.get(op.outputs[0], Layout.NHWC))
+
+
+def _place(graph: Graph, kernels: dict[int, Kernel], layouts: dict[int, Layout], in_place: bool) -> Plan:
     steps = [op for op in graph.ops if not _is_alias(graph, op)]
     sharing = _share(graph, steps, kernels, in_place)
-    buffers = _buffers(graph, steps, sharing)
+    buffers = _buffers(graph, steps, sharing, layouts)
     scratch: dict[int, int] = {}
     for i, op in enumerate(steps):
         if nbytes := kernels[id(op)].scratch:
@@ -85,7 +108,7 @@ def _last_uses(graph: Graph, steps: list[Op]) -> dict[int, int]:
     return last
 
 
-def _buffers(graph: Graph, steps: list[Op], root: dict[int, int]) -> list[Buffer]:
+def _buffers(graph: Graph, steps: list[Op], root: dict[int, int], layouts: dict[int, Layout]) -> list[Buffer]:
     first = dict.fromkeys(graph.inputs, -1)
     for i, op in enumerate(steps):
         first.update((t, i) for t in op.outputs)
@@ -99,5 +122,6 @@ def _buffers(graph: Graph, steps: list[Op], root: dict[int, int]) -> list[Buffer
         begin = min(first[t] for t in tensors if t in first)
         end = max(max(last.get(t, begin) for t in tensors), begin)
         nbytes = max(graph.tensors[t].nbytes for t in tensors)
-        buffers.append(Buffer((base, *(t for t in tensors if t != base)), nbytes, begin, end))
+        members = (base, *(t for t in tensors if t != base))
+        buffers.append(Buffer(members, nbytes, begin, end, layouts.get(base, Layout.NHWC)))
     return buffers
