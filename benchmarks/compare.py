@@ -19,7 +19,6 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "models"))
 
 import mlperf_tiny  # noqa: E402
-
 from mote import compile, run, verify  # noqa: E402
 
 

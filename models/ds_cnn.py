@@ -47,9 +47,7 @@ class Data:
 class _Conv(nn.Module):
     """Convolution with TensorFlow's SAME padding, batch normalization, ReLU."""
 
-    def __init__(
-        self, inputs: int, outputs: int, kernel: tuple[int, int], stride: tuple[int, int], groups: int = 1
-    ):
+    def __init__(self, inputs: int, outputs: int, kernel: tuple[int, int], stride: tuple[int, int], groups: int = 1):
         super().__init__()
         self.kernel, self.stride = kernel, stride
         self.conv = nn.Conv2d(inputs, outputs, kernel, stride, groups=groups, bias=False)
@@ -133,11 +131,11 @@ def to_net(name: str, model: DsCnn, calibration: NDArray[np.float32], pool_with_
         x = add(x, *conv.folded(), conv.stride, "SAME", "RELU")
     _, height, width, channels = net.values[x].shape
     if pool_with_mean:
-        x = net.mean(x, [1, 2])
+        pooled = net.mean(x, [1, 2])
     else:
-        x = net.reshape(net.average_pool(x, (height, width)), (-1, channels))
+        pooled = net.reshape(net.average_pool(x, (height, width)), (-1, channels))
     weights = model.classify.weight.detach().double().numpy()
-    net.softmax(net.fully_connected(x, weights, model.classify.bias.detach().double().numpy()))
+    net.softmax(net.fully_connected(pooled, weights, model.classify.bias.detach().double().numpy()))
     return net
 
 

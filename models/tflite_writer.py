@@ -299,9 +299,7 @@ class Writer:
         if opcode not in self._opcodes:
             self._opcodes.append(opcode)
         self._operators.append(
-            _Operator(
-                self._opcodes.index(opcode), tuple(inputs), tuple(outputs), table, options, custom_options
-            )
+            _Operator(self._opcodes.index(opcode), tuple(inputs), tuple(outputs), table, options, custom_options)
         )
 
     def output(self, *indices: int) -> None:

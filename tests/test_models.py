@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import mlperf_tiny
 import pytest
-from support import PUBLIC_MODELS, needs_litert
 
+import mlperf_tiny
 from mote import targets, toolchain
 from mote.compiler import compile
 from mote.errors import MoteError
 from mote.measure import run
 from mote.verifier import verify
+from support import PUBLIC_MODELS, needs_litert
 
 pytestmark = needs_litert
 MODELS = Path(__file__).parents[1] / "models"

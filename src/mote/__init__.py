@@ -1,11 +1,11 @@
 """Mote: a micro-compiler that turns trained networks into small, fast, bit-exact C for microcontrollers.
 
-    import mote
+import mote
 
-    compiled = mote.compile("kws.tflite", target="cortex-m4")
-    compiled.write("build/kws")               # the C project
-    print(mote.run(compiled).instructions)    # exact, on an emulated core
-    assert mote.verify(compiled).exact        # every tensor against the reference
+compiled = mote.compile("kws.tflite", target="cortex-m4")
+compiled.write("build/kws")               # the C project
+print(mote.run(compiled).instructions)    # exact, on an emulated core
+assert mote.verify(compiled).exact        # every tensor against the reference
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from mote.verifier import VerifyResult, verify
 
 __version__ = "0.1.0"
-__all__ = ["Compiled", "MoteError", "RunResult", "Settings", "VerifyResult", "compile", "load", "run", "verify"]
+__all__ = [
+    "Compiled",
+    "MoteError",
+    "RunResult",
+    "Settings",
+    "VerifyResult",
+    "compile",
+    "load",
+    "run",
+    "verify",
+]
 
 _HOMES = {
     "Compiled": "compiler",

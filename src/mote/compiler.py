@@ -99,7 +99,9 @@ def read(path: str | Path) -> bytes:
     path = Path(path)
     if path.suffix != ".tflite":
         raise MoteError(
-            f"'{path.suffix or path.name}' files are not supported", where=str(path), remedy="convert it to .tflite"
+            f"'{path.suffix or path.name}' files are not supported",
+            where=str(path),
+            remedy="convert it to .tflite",
         )
     return tflite.read_file(path)
 
@@ -144,7 +146,12 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:
     flash = compiled.project.constants + code
     for what, need, limit, parts in (
         ("RAM", ram, s.ram_limit, f"arena {compiled.plan.arena}" + (f" + stack {stack}" if stack else "")),
-        ("flash", flash, s.flash_limit, f"constants {compiled.project.constants}" + (f" + code {code}" if code else "")),
+        (
+            "flash",
+            flash,
+            s.flash_limit,
+            f"constants {compiled.project.constants}" + (f" + code {code}" if code else ""),
+        ),
     ):
         if limit is not None and need > limit:
             raise BudgetError(

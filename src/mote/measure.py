@@ -112,7 +112,12 @@ class Bench:
 
 
 def bench(
-    compiled: Compiled, folder: Path, *, compiler: str | None = None, emulator: str | None = None, sanitize: bool = False
+    compiled: Compiled,
+    folder: Path,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
 ) -> Bench:
     """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a compiled model."""
     target = compiled.settings.target
@@ -202,7 +207,7 @@ def read_inputs(compiled: Compiled, path: Path) -> dict[int, Array]:
             raise MoteError(
                 f"has no array '{tensor.name}' (it has {', '.join(arrays) or 'none'})",
                 where=str(path),
-                remedy=f"save the inputs by name, or in order as {', '.join(f'arr_{n}' for n in range(len(graph.inputs)))}",
+                remedy="save the inputs by name, or in order as arr_0, arr_1, ...",
             )
         if value.size != tensor.size or value.dtype != DTYPES[tensor.dtype]:
             raise MoteError(

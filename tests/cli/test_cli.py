@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite_writer import Writer
 
 from mote import targets, toolchain
 from mote.cli import COMMANDS, main
 from mote.errors import MoteError
+from tflite_writer import Writer
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -91,7 +91,11 @@ def test_compile_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 
 def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
     snapshot("targets", mote(capsys, "targets")[1])
-    assert {t["name"] for t in json.loads(mote(capsys, "targets", "--json")[1])} >= {"host", "cortex-m4", "rp2040"}
+    assert {t["name"] for t in json.loads(mote(capsys, "targets", "--json")[1])} >= {
+        "host",
+        "cortex-m4",
+        "rp2040",
+    }
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +109,17 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     needs_m4()
     np.save(tmp_path / "x.npy", np.load("models/digits_samples.npz")["inputs"][0])
     outputs = tmp_path / "y.npz"
-    arguments = ("run", DIGITS, "-t", "cortex-m4", "--input", str(tmp_path / "x.npy"), "--output", str(outputs), "--json")
+    arguments = (
+        "run",
+        DIGITS,
+        "-t",
+        "cortex-m4",
+        "--input",
+        str(tmp_path / "x.npy"),
+        "--output",
+        str(outputs),
+        "--json",
+    )
     found = json.loads(mote(capsys, *arguments)[1])
     assert set(found) == {
         "model", "target", "emulator", "compiler", "instructions", "layers", "ram", "flash", "outputs",

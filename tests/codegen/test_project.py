@@ -105,7 +105,10 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
     )
     for name in ("digits", "keywords"):
         run(["gcc", *FLAGS, "-c", f"{name}.c"], tmp_path)
-    run(["g++", "-Wall", "-Wextra", "-Werror", "firmware.cpp", "digits.o", "keywords.o", "-o", "firmware"], tmp_path)
+    run(
+        ["g++", "-Wall", "-Wextra", "-Werror", "firmware.cpp", "digits.o", "keywords.o", "-o", "firmware"],
+        tmp_path,
+    )
     run(["./firmware"], tmp_path)
 
 

@@ -95,9 +95,7 @@ OUTPUT_SCALE = {"SOFTMAX": (1 / 256, -128), "LOGISTIC": (1 / 256, -128), "TANH":
 SAME_SCALE = (0.05, -3)
 
 
-def int8_model(
-    kind: str, operands: list[Any], outputs: list[tuple[int, ...]], options: dict[str, Any]
-) -> bytes:
+def int8_model(kind: str, operands: list[Any], outputs: list[tuple[int, ...]], options: dict[str, Any]) -> bytes:
     """A one-operator int8 model: a tuple is an input's shape, an array a constant, None no input."""
     w = Writer(kind)
     inputs = []
@@ -154,9 +152,7 @@ def unusual(kind: str) -> tuple[Any, Any]:
 def test_codes_and_options_are_those_of_the_schema(kind: str) -> None:
     _, table = tflite_writer._OPS[kind]
     fields = tflite_writer._OPTIONS[table][1] if table else {}
-    values = {
-        name: (not f.default,) * 2 if f.kind == "bool" else unusual(f.kind) for name, f in fields.items()
-    }
+    values = {name: (not f.default,) * 2 if f.kind == "bool" else unusual(f.kind) for name, f in fields.items()}
     w = Writer(kind)
     x = w.input("x", (4,), "float32")
     w.op(kind, [x], [x], **{name: given for name, (given, _) in values.items()})

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import PUBLIC_MODELS
-from tflite_writer import Writer
 
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import optimize
 from mote.stimuli import stimuli
+from support import PUBLIC_MODELS
+from tflite_writer import Writer
 
 tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed (x86-64 only)")
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.tflite")) + sorted(PUBLIC_MODELS.glob("*int8*.tflite"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from support import check, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
@@ -64,8 +65,9 @@ def positions(size: int, kernel: int, stride: int, dilation: int, padding: str) 
     return -(-size // stride) if padding == "SAME" else (size - (kernel - 1) * dilation - 1) // stride + 1
 
 
-def add_layer(w: Writer, i: int, c: Config) -> None:
-    """One layer with its own input and output; `gain` moves the output scale, and so the requantization shift."""
+def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output: bool = True) -> int:
+    """One layer, with an input and an output of its own unless told otherwise; `gain` moves the output scale, and so
+    the requantization shift."""
     rng = np.random.default_rng(c.seed)
     outputs = c.channels * c.outputs if c.kind == "DEPTHWISE_CONV_2D" else c.outputs
     axis = 3 if c.kind == "DEPTHWISE_CONV_2D" else 0
@@ -84,13 +86,20 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
     quantized = c.dtype == "int8"
     scale = rng.uniform(0.001, 0.02, outputs if c.per_channel else 1).astype(np.float32)
     scale_in, scale_out = 0.05, float(0.05 * scale.max() * 127 * 80 * depth**0.5 / 127 * c.gain)
-    x = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, c.zeros[0]))
-    data = rng.integers(-127, 128, weights).astype(np.int8) if quantized else rng.normal(size=weights).astype(np.float32)
+    if source is None:
+        source = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, c.zeros[0]))
+    data = (
+        rng.integers(-127, 128, weights).astype(np.int8) if quantized else rng.normal(size=weights).astype(np.float32)
+    )
     k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
-    reads = [x, k]
+    reads = [source, k]
     # LiteRT refuses a CONV_2D without a bias.
     if c.bias or c.kind == "CONV_2D":
-        b = rng.integers(-2000, 2000, outputs).astype(np.int32) if quantized else rng.normal(size=outputs).astype(np.float32)
+        b = (
+            rng.integers(-2000, 2000, outputs).astype(np.int32)
+            if quantized
+            else rng.normal(size=outputs).astype(np.float32)
+        )
         reads.append(w.const(f"b{i}", b, **({"scale": scale * np.float32(scale_in)} if quantized else {})))
     elif c.kind == "FULLY_CONNECTED":
         reads.append(NO_TENSOR)
@@ -107,7 +116,9 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
     if c.kind == "DEPTHWISE_CONV_2D":
         options["depth_multiplier"] = c.outputs
     w.op(c.kind, reads, [y], **options)
-    w.output(y)
+    if output:
+        w.output(y)
+    return y
 
 
 def _quant(quantized: bool, scale: float, zero: int) -> dict[str, object]:

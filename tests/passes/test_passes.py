@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tflite_writer import Writer
 
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -23,6 +22,7 @@ from mote.passes import (
     tflm_numerics,
 )
 from mote.stimuli import stimuli
+from tflite_writer import Writer
 
 Q = {"scale": 0.05, "zero_point": -3}
 
@@ -75,9 +75,7 @@ def test_fold_constants() -> None:
     before = graph(build)
     after = fold_constants.run(before)
     assert after.text() == (
-        "graph(%0: int8[1x4])\n"
-        "  %3: int8[1x4] = ADD(%0, const int8[1x4]) {activation=NONE}\n"
-        "  return %3"
+        "graph(%0: int8[1x4])\n  %3: int8[1x4] = ADD(%0, const int8[1x4]) {activation=NONE}\n  return %3"
     )
     unchanged(before, after)
 

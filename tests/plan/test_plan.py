@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import mlperf_tiny
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tflite_writer import Writer
 
+import mlperf_tiny
 from mote.compiler import compile
 from mote.frontends import tflite
 from mote.graph import Rows
@@ -20,6 +19,7 @@ from mote.plan.kernel import Lowering
 from mote.plan.order import order
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
+from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[2] / "models"
 

@@ -124,9 +124,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         targets.load("missing.toml")
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("24K", 24576), ("1M", 1 << 20), ("512", 512), (7, 7), ("640 KB", 655360)]
-)
+@pytest.mark.parametrize(("text", "size"), [("24K", 24576), ("1M", 1 << 20), ("512", 512), (7, 7), ("640 KB", 655360)])
 def test_sizes(text: str | int, size: int) -> None:
     assert targets.parse_size(text) == size
 

@@ -21,9 +21,7 @@ from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, 
 from mote.toolchain.boards import BOARDS, WORD, Board
 
 CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc"]
-CASES = [(core, "gcc") for core in CORES] + [
-    (core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")
-]
+CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]
 BOTH = [("cortex-m4", "qemu"), ("cortex-m4", "unicorn"), ("rv32imc", "qemu"), ("rv32imc", "unicorn")]
 
 
@@ -70,9 +68,7 @@ def build(folder: Path, target: Target, compiler: Compiler, mode: Mode, **change
 
 
 def run(folder: Path, target: Target, emulator: Emulator, elf: Path, mode: Mode) -> Execution:
-    return toolchain.execute(
-        elf, target, emulator, fake.INPUTS, workdir=folder / mode, mode=mode, timeout_s=60
-    )
+    return toolchain.execute(elf, target, emulator, fake.INPUTS, workdir=folder / mode, mode=mode, timeout_s=60)
 
 
 @pytest.fixture(autouse=True)
@@ -159,9 +155,7 @@ def test_host_sanitizers_find_a_bad_write(tmp_path: Path) -> None:
         workdir=tmp_path,
         sanitize=True,
     )
-    with pytest.raises(
-        MoteError, match=r"native: the model crashed(.|\n)*(out of bounds|global-buffer-overflow)"
-    ):
+    with pytest.raises(MoteError, match=r"native: the model crashed(.|\n)*(out of bounds|global-buffer-overflow)"):
         toolchain.execute(elf, target, emulator_for(target), fake.INPUTS, workdir=tmp_path, mode=Mode.MEASURE)
 
 
@@ -236,18 +230,14 @@ def test_an_endless_loop_is_stopped(tmp_path: Path, core: str, kind: str) -> Non
     model = with_run("for (volatile int i = 0;;) i++;")
     elf = build(tmp_path, target, compiler_for(target), Mode.MEASURE, model=model)
     with pytest.raises(MoteError, match=f"{kind}: the model did not finish within 1 s"):
-        toolchain.execute(
-            elf, target, emulator, fake.INPUTS, workdir=tmp_path, mode=Mode.MEASURE, timeout_s=1
-        )
+        toolchain.execute(elf, target, emulator, fake.INPUTS, workdir=tmp_path, mode=Mode.MEASURE, timeout_s=1)
 
 
 @pytest.mark.parametrize(("core", "kind"), [*BOTH, ("cortex-m55", "qemu")])
 def test_too_much_stack_is_noticed(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
     emulator = emulator_for(target, kind)
-    model = with_run(
-        "volatile char deep[65000]; for (int i = 0; i < 65000; i++) deep[i] = 1; if (!deep[9]) return 1;"
-    )
+    model = with_run("volatile char deep[65000]; for (int i = 0; i < 65000; i++) deep[i] = 1; if (!deep[9]) return 1;")
     elf = build(tmp_path, target, compiler_for(target), Mode.MEASURE, model=model)
     got = run(tmp_path, target, emulator, elf, Mode.MEASURE)
     assert got.stack is not None and 65000 <= got.stack < 65536
@@ -281,9 +271,7 @@ def test_failing_models_and_wrong_inputs_are_explained(tmp_path: Path) -> None:
 def test_compiler_errors_are_shown(tmp_path: Path) -> None:
     target = targets.load("host")
     with pytest.raises(MoteError) as error:
-        build(
-            tmp_path, target, compiler_for(target), Mode.MEASURE, model="int fake_run(void) { return oops; }"
-        )
+        build(tmp_path, target, compiler_for(target), Mode.MEASURE, model="int fake_run(void) { return oops; }")
     assert "oops" in str(error.value) and "fake.c" in str(error.value)
     with pytest.raises(MoteError, match="sanitizers work on the host only"):
         toolchain.build(
@@ -324,10 +312,7 @@ def test_preferences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     m4 = targets.load("cortex-m4")
     assert toolchain.find_compiler(m4).kind == "gcc" and toolchain.find_compiler(m4, "zig").kind == "zig"
-    assert (
-        toolchain.find_emulator(m4).kind == "qemu"
-        and toolchain.find_emulator(m4, "unicorn").kind == "unicorn"
-    )
+    assert toolchain.find_emulator(m4).kind == "qemu" and toolchain.find_emulator(m4, "unicorn").kind == "unicorn"
     monkeypatch.setattr(compilers, "first_line", lambda command: "libc.a")  # gcc has no library: zig it is
     assert toolchain.find_compiler(m4).kind == "zig"
     with pytest.raises(MoteError, match="unknown compiler"):
@@ -358,9 +343,7 @@ def test_a_wrapped_counter_is_noticed() -> None:
 
 
 def test_import_is_fast() -> None:
-    code = (
-        "import sys, mote.toolchain; print([m for m in ('unicorn', 'elftools', 'numpy') if m in sys.modules])"
-    )
+    code = "import sys, mote.toolchain; print([m for m in ('unicorn', 'elftools', 'numpy') if m in sys.modules])"
     path = str(Path(toolchain.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": path}

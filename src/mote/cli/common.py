@@ -23,13 +23,32 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a .tflite file")
-    parser.add_argument("--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)")
+    parser.add_argument(
+        "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
+    )
     parser.add_argument("--name", default="", help="prefix of the C symbols and files (default: from the file name)")
-    parser.add_argument("--io", choices=IO, default="model", help="int8: leave QUANTIZE/DEQUANTIZE at the model's edges to you")
-    parser.add_argument("--numerics", choices=NUMERICS, default="litert", help="whose rounding to follow bit for bit (default: litert)")
-    parser.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="what the C compiler optimizes for (default: balanced)")
+    parser.add_argument(
+        "--io",
+        choices=IO,
+        default="model",
+        help="int8: leave QUANTIZE/DEQUANTIZE at the model's edges to you",
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=NUMERICS,
+        default="litert",
+        help="whose rounding to follow bit for bit (default: litert)",
+    )
+    parser.add_argument(
+        "--optimize",
+        choices=OPTIMIZE,
+        default="balanced",
+        help="what the C compiler optimizes for (default: balanced)",
+    )
     parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
-    parser.add_argument("--caller-arena", action="store_true", help="the firmware supplies the working memory to init()")
+    parser.add_argument(
+        "--caller-arena", action="store_true", help="the firmware supplies the working memory to init()"
+    )
     parser.add_argument("--ram", type=str, metavar="BYTES", help="refuse more RAM than this (K and M suffixes)")
     parser.add_argument("--flash", type=str, metavar="BYTES", help="refuse more flash than this (K and M suffixes)")
     add_json(parser)
@@ -37,7 +56,9 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
 
 def add_tools(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compiler", choices=("gcc", "zig"), help="which C compiler (default: gcc where installed)")
-    parser.add_argument("--emulator", choices=("qemu", "unicorn"), help="which emulator (default: qemu where installed)")
+    parser.add_argument(
+        "--emulator", choices=("qemu", "unicorn"), help="which emulator (default: qemu where installed)"
+    )
 
 
 def settings(arguments: argparse.Namespace) -> Settings:

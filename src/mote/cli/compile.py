@@ -54,7 +54,9 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         "macs": compiled.macs,
         "ram": {"arena": compiled.plan.arena, "bound": compiled.plan.bound},
         "flash": {"constants": compiled.project.constants, "code": code},
-        "passes": [{"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact} for s in compiled.savings],
+        "passes": [
+            {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact} for s in compiled.savings
+        ],
     }
 
 

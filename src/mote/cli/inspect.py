@@ -62,7 +62,10 @@ def _layer(graph: Graph, layer: tflite.Layer) -> dict[str, Any]:
 def _tensor(t: Tensor) -> dict[str, Any]:
     quant = None
     if t.quant is not None:
-        quant = {"scale": [float(x) for x in t.quant.scale], "zero_point": [int(x) for x in t.quant.zero_point]}
+        quant = {
+            "scale": [float(x) for x in t.quant.scale],
+            "zero_point": [int(x) for x in t.quant.zero_point],
+        }
     return {"name": t.name, "shape": list(t.shape), "dtype": t.dtype, "quantization": quant}
 
 

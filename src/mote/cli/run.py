@@ -22,6 +22,9 @@ from mote.cli.common import (
 from mote.errors import MoteError
 from mote.measure import RunResult
 
+SHOWN = 10
+"""How many values of an output are printed."""
+
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("run", help="run on an emulated target, with exact costs", description=__doc__)
@@ -70,8 +73,9 @@ def print_text(result: RunResult) -> None:
     print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {_n(ram.stack)}")
     print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
     for o in result.outputs:
-        values = np.array2string(result.values[o.name].reshape(-1)[:10], precision=4, separator=" ")
-        print(f"output {o.name}: {o.dtype} {'x'.join(map(str, o.shape))} {values}{' ...' if np.prod(o.shape) > 10 else ''}")
+        values = result.values[o.name].reshape(-1)
+        shown = np.array2string(values[:SHOWN], precision=4, separator=" ") + (" ..." if values.size > SHOWN else "")
+        print(f"output {o.name}: {o.dtype} {'x'.join(map(str, o.shape))} {shown}")
 
 
 def _n(value: int | None) -> str:

@@ -5,17 +5,33 @@ from __future__ import annotations
 import argparse
 
 from mote import compiler, verifier
-from mote.cli.common import Subparsers, add_compile_options, add_tools, green, print_json, progress, red, settings
+from mote.cli.common import (
+    Subparsers,
+    add_compile_options,
+    add_tools,
+    green,
+    print_json,
+    progress,
+    red,
+    settings,
+)
 from mote.verifier import FLOAT_TOLERANCE, VerifyResult
 
 SHOWN = 10
+"""How many mismatches are printed."""
 
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("verify", help="compare every tensor with the reference", description=__doc__)
     add_compile_options(p)
     add_tools(p)
-    p.add_argument("--inputs", type=_count, default=8, metavar="N", help="how many inputs: random, extreme, structured (default: 8)")
+    p.add_argument(
+        "--inputs",
+        type=_count,
+        default=8,
+        metavar="N",
+        help="how many inputs: random, extreme, structured (default: 8)",
+    )
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     p.set_defaults(run=run)
 
@@ -42,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: VerifyResult) -> None:
-    head = f"{result.model} on {result.target}: {result.tensors} tensors, {result.inputs} inputs, against {result.reference}"
+    compared = f"{result.tensors} tensors, {result.inputs} inputs, against {result.reference}"
+    head = f"{result.model} on {result.target}: {compared}"
     if result.exact and result.max_abs_diff == 0:
         print(f"{head}: {green('equal bit for bit')}")
     elif result.exact:

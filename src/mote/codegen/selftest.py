@@ -57,7 +57,10 @@ def text(plan: Plan, options: Options, golden: Sequence[Array]) -> str:
     hashes = _HASH if any("fnv1a(" in c for c in checks) else ""
     return "\n".join(
         [
-            banner(options, f"selftest.c: checks on any machine that {name} computes what the reference computes."),
+            banner(
+                options,
+                f"selftest.c: checks on any machine that {name} computes what the reference computes.",
+            ),
             f'#include <stdio.h>\n\n#include "{name}.h"\n',
             *tables,
             hashes,
@@ -87,7 +90,11 @@ static uint32_t fnv1a(const void *data, size_t bytes) {
 
 def _fill(function: str, t: Tensor) -> str:
     ctype = CTYPES[t.dtype]
-    value = "(float)(int8_t)(uint8_t)(i * 37 + 11) / 128.0f" if t.dtype == "float32" else f"({ctype})(int8_t)(uint8_t)(i * 37 + 11)"
+    value = (
+        "(float)(int8_t)(uint8_t)(i * 37 + 11) / 128.0f"
+        if t.dtype == "float32"
+        else f"({ctype})(int8_t)(uint8_t)(i * 37 + 11)"
+    )
     return f"    for (size_t i = 0; i < {function.upper()}_SIZE; i++) {{\n        {function}()[i] = {value};\n    }}"
 
 
@@ -101,9 +108,8 @@ def _check(function: str, i: int, t: Tensor, digest: int, shown: int) -> str:
         )
     else:
         wrong = f"if ({function}()[i] != expected_{i}[i]) {{"
-    loop = (
-        f"    for (size_t i = 0; i < {shown}; i++) {{\n        {wrong}\n            return MOTE_WRONG;\n        }}\n    }}"
-    )
+    failed = "\n            return MOTE_WRONG;\n        }\n    }"
+    loop = f"    for (size_t i = 0; i < {shown}; i++) {{\n        {wrong}{failed}"
     if t.dtype == "float32" or shown == t.size:
         return loop
     return (

@@ -13,8 +13,11 @@
 
 #if defined(__GNUC__)
 #define MOTE_ALIGNED __attribute__((aligned(4))) /* constants that kernels read as words */
+/* Functions with tight inner loops: inlined into a long caller, their loops would lose registers to it. */
+#define MOTE_NOINLINE __attribute__((noinline, unused)) static
 #else
 #define MOTE_ALIGNED
+#define MOTE_NOINLINE static inline
 #endif
 
 #if defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && !defined(MOTE_PORTABLE)

@@ -111,7 +111,7 @@ typedef struct {
 
 /* What a loop needs of mote_gemm_s8_t is copied to locals first: the compiler must assume that a store through
  * an int8_t pointer changes the struct, and would read it again after each. */
-static inline void mote_gemm_2(const mote_gemm_s8_t *g, const int8_t *x0, const int8_t *x1, int8_t *out) {
+MOTE_NOINLINE void mote_gemm_2(const mote_gemm_s8_t *g, const int8_t *x0, const int8_t *x1, int8_t *out) {
     const int32_t depth = g->depth, pixel = g->pixel, step = g->channel_step, stride = (depth + 3) / 4 * 8;
     const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
@@ -135,7 +135,7 @@ static inline void mote_gemm_2(const mote_gemm_s8_t *g, const int8_t *x0, const 
     }
 }
 
-static inline void mote_gemm_1(const mote_gemm_s8_t *g, const int8_t *x0, int8_t *out) {
+MOTE_NOINLINE void mote_gemm_1(const mote_gemm_s8_t *g, const int8_t *x0, int8_t *out) {
     const int32_t depth = g->depth, step = g->channel_step, stride = (depth + 3) / 4 * 8;
     const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;

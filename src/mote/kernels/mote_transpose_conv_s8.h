@@ -42,7 +42,7 @@ static inline void mote_transpose_conv_s8_gather(const mote_transpose_conv_s8_t 
 }
 
 /* One output row of row phase `phase_y`. `rows` are the input rows that reach it, top to bottom, NULL for those
- * outside the image. `scratch` holds two windows and two output pixels. */
+ * outside the image. `scratch` holds two windows. */
 static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p, int32_t phase_y,
                                               const int8_t *const *rows, int8_t *out, int8_t *scratch) {
     const int32_t step = p->columns.stride, channels = p->out_channels;
@@ -50,11 +50,12 @@ static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p,
         const int32_t number = phase_y * step + f;
         const mote_phase_t *phase = p->phase + number;
         const int32_t depth = phase->rows * phase->columns * p->in_channels;
-        int8_t *const pair = scratch + 2 * depth;
         int32_t last = p->columns.pad / step, x = f - p->columns.pad % step;
         mote_gemm_s8_t gemm;
         gemm.depth = depth;
         gemm.channels = channels;
+        gemm.pixel = step * channels;
+        gemm.channel_step = 1;
         gemm.output = p->output;
         gemm.weights = p->weights + phase->weights;
         gemm.channel = p->channel + number * channels;
@@ -69,9 +70,7 @@ static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p,
                 break;
             }
             mote_transpose_conv_s8_gather(p, phase, rows, last + 1, scratch + depth);
-            mote_gemm_2(&gemm, scratch, scratch + depth, pair);
-            memcpy(out + x * channels, pair, (size_t)channels);
-            memcpy(out + (x + step) * channels, pair + channels, (size_t)channels);
+            mote_gemm_2(&gemm, scratch, scratch + depth, out + x * channels);
         }
     }
 }

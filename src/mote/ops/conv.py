@@ -75,9 +75,7 @@ class Conv2D(WindowOp):
             "gemm": self.gemm(g, how.writes),
         }
         taps = self.vertical.kernel
-        return Kernel(
-            "conv2d_s8", params, Call.ROWS, scratch=2 * self.depth(g), taps=taps, writes=how.writes, dsp=True
-        )
+        return Kernel("conv2d_s8", params, Call.ROWS, scratch=2 * self.depth(g), taps=taps, writes=how.writes, dsp=True)
 
     @property
     def pointwise(self) -> bool:
@@ -98,9 +96,7 @@ class Conv2D(WindowOp):
             "in_stride": x[2] * x[3],
             "out_stride": y[2] * y[3],
         }
-        return Kernel(
-            "pointwise_rows_s8", params, Call.ROWS, header="pointwise_s8", writes=how.writes, dsp=True
-        )
+        return Kernel("pointwise_rows_s8", params, Call.ROWS, header="pointwise_s8", writes=how.writes, dsp=True)
 
     def gemm(self, g: Graph, writes: Layout) -> dict[str, Value]:
         """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""

@@ -114,9 +114,8 @@ class TransposeConv(Op):
             "weights": weights,
             "channel": channels,
         }
-        window = taps * -(-h.kernel // h.stride) * x.shape[3]
-        scratch = 2 * (window + y.shape[3])
-        return Kernel("transpose_conv_s8", params, Call.ROWS, scratch=scratch, taps=taps, dsp=True)
+        windows = 2 * taps * -(-h.kernel // h.stride) * x.shape[3]
+        return Kernel("transpose_conv_s8", params, Call.ROWS, scratch=windows, taps=taps, dsp=True)
 
     def phases(self, g: Graph) -> tuple[Structs, NDArray[np.int8], Structs]:
         """`mote_phase_t` of each pair of remainders, and their weights and channels one after another. The

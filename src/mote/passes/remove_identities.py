@@ -11,9 +11,7 @@ from mote.passes.rewrite import redirect
 
 def run(graph: Graph) -> Graph:
     replaced = {
-        op.outputs[0]: op.inputs[0]
-        for op in graph.ops
-        if op.is_identity(graph) and op.outputs[0] not in graph.outputs
+        op.outputs[0]: op.inputs[0] for op in graph.ops if op.is_identity(graph) and op.outputs[0] not in graph.outputs
     }
     graph = redirect(graph, replaced)
     return _collapse_views(graph.with_ops(op for op in graph.ops if op.outputs[0] not in replaced))

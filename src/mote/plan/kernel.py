@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from mote.graph.tensor import Array, Shape
 
 
-
 @dataclass(frozen=True, eq=False)
 class Structs:
     """A constant array of C structs, one row of integers each (`mote_channel_t`, say)."""

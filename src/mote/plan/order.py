@@ -47,9 +47,7 @@ class _Liveness:
         number = {id(op): i for i, op in enumerate(graph.ops)}
         self.readers = {t: {number[id(op)] for op in ops} for t, ops in graph.consumers.items()}
         self.writer = {t: number[id(op)] for t, op in graph.producers.items()}
-        self.needs = [
-            {self.writer[t] for t in op.inputs if t != ABSENT and t in self.writer} for op in graph.ops
-        ]
+        self.needs = [{self.writer[t] for t in op.inputs if t != ABSENT and t in self.writer} for op in graph.ops]
         self.outputs = set(graph.outputs)
         self.produced = [op.outputs for op in graph.ops]
         self.size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None}

@@ -82,15 +82,9 @@ def parse_size(text: str | int) -> int:
     """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as data sheets mean them."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
-    match = (
-        re.fullmatch(r"\s*(\d+)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
-        if isinstance(text, str)
-        else None
-    )
+    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE) if isinstance(text, str) else None
     if match is None:
-        raise MoteError(
-            f"not a size: {text!r}", remedy="write a number of bytes, or one with K or M: 24K, 1M"
-        )
+        raise MoteError(f"not a size: {text!r}", remedy="write a number of bytes, or one with K or M: 24K, 1M")
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
@@ -99,9 +93,7 @@ def _locate(name: str) -> Path:
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
         if not path.is_file():
-            raise MoteError(
-                "no such target file", where=name, remedy=f"give a file, or one of: {', '.join(names())}"
-            )
+            raise MoteError("no such target file", where=name, remedy=f"give a file, or one of: {', '.join(names())}")
         return path
     path = _HERE / f"{name}.toml"
     if not path.is_file():
@@ -184,9 +176,7 @@ def _memory(path: Path, keys: dict[str, Any]) -> Memory:
     missing = sorted(wanted - set(keys))
     if odd or missing:
         what = f"unknown key '{odd[0]}'" if odd else f"'{missing[0]}' is missing"
-        raise _bad(
-            path, f"in [[memory]]: {what}", "a memory has a name, a kind, a size and perhaps an origin"
-        )
+        raise _bad(path, f"in [[memory]]: {what}", "a memory has a name, a kind, a size and perhaps an origin")
     name, kind, origin = keys["name"], keys["kind"], keys.get("origin")
     if not isinstance(name, str):
         raise _bad(path, f"in [[memory]]: 'name' must be a string, not {name!r}")

@@ -58,9 +58,7 @@ _MEGA = 1 << 20
 
 
 def _mps2(rom: int, ram: int, timer: int, hz: int) -> Board:
-    return Board(
-        rom, (rom + 0x400, 4 * _MEGA - 0x400), (ram, 4 * _MEGA), "cmsdk", timer + 4, timer + 0xC, hz, 7
-    )
+    return Board(rom, (rom + 0x400, 4 * _MEGA - 0x400), (ram, 4 * _MEGA), "cmsdk", timer + 4, timer + 0xC, hz, 7)
 
 
 BOARDS = {

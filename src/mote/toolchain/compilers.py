@@ -87,16 +87,12 @@ def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> None:
     try:
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600, check=False)
     except OSError as error:
-        raise MoteError(
-            f"cannot run {command[0]}: {error.strerror}", where=what, remedy="mote doctor"
-        ) from None
+        raise MoteError(f"cannot run {command[0]}: {error.strerror}", where=what, remedy="mote doctor") from None
     except subprocess.TimeoutExpired:
         raise MoteError(f"{command[0]} did not finish within 10 minutes", where=what) from None
     if done.returncode != 0:
         output = (done.stderr + done.stdout).strip().splitlines()
-        shown = "\n".join(output[:40]) + (
-            f"\n... and {len(output) - 40} lines more" if len(output) > 40 else ""
-        )
+        shown = "\n".join(output[:40]) + (f"\n... and {len(output) - 40} lines more" if len(output) > 40 else "")
         raise MoteError(
             f"the C compiler failed:\n{shown}",
             where=what,

@@ -145,9 +145,7 @@ def timed_out(kind: str, elf: Path, timeout_s: float) -> MoteError:
     )
 
 
-def _crash(
-    elf: Path, target: Target, emulator: Emulator, found: list[tuple[int, int, bytes]], said: str
-) -> MoteError:
+def _crash(elf: Path, target: Target, emulator: Emulator, found: list[tuple[int, int, bytes]], said: str) -> MoteError:
     """Why there are no results: the harness's complaint, a trap of the core, or what the emulator said."""
     failure, fault = failure_in(found), fault_in(found)
     if failure:

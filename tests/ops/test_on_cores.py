@@ -1,0 +1,139 @@
+"""The random layers of the other files on emulated cores: instruction-set variants are code of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import test_arithmetic
+import test_conv
+import test_mean
+import test_move
+import test_pool
+import test_resize
+import test_softmax
+import test_transpose_conv
+import test_unary
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote import targets, toolchain
+from mote.compiler import compile
+from mote.errors import MoteError
+from mote.plan.kernel import Layout
+from mote.verifier import verify
+from support import check, needs_litert
+from tflite_writer import Writer
+
+pytestmark = needs_litert
+
+
+def batch(configs: st.SearchStrategy[object], count: int) -> st.SearchStrategy[list[object]]:
+    return st.lists(configs, min_size=count, max_size=count)
+
+
+LAYERS = {
+    "conv": test_conv.batches("CONV_2D").map(test_conv.model),
+    "depthwise": test_conv.batches("DEPTHWISE_CONV_2D").map(test_conv.model),
+    "fully connected": test_conv.batches("FULLY_CONNECTED").map(test_conv.model),
+    "transpose conv": batch(test_transpose_conv.configs(), 6).map(test_transpose_conv.model),
+    "pool": batch(test_pool.configs(), 8).map(test_pool.model),
+    "mean": batch(test_mean.configs(), 8).map(test_mean.model),
+    "resize": batch(test_resize.configs(), 8).map(test_resize.model),
+    "move": batch(st.one_of(test_move.pads(), test_move.transposes(), test_move.concatenations()), 8).map(
+        test_move.model
+    ),
+    "arithmetic": batch(test_arithmetic.configs(), 12).map(lambda layers: test_arithmetic.model(*layers)),
+    "softmax": batch(test_softmax.configs(), 12).map(lambda layers: test_softmax.model(*layers)),
+    "unary": batch(test_unary.configs(), 12).map(lambda layers: test_unary.model(*layers)),
+}
+WITH_WEIGHTS = ("conv", "depthwise", "fully connected", "transpose conv")
+
+
+def emulated(core: str) -> None:
+    try:
+        toolchain.find_compiler(targets.load(core))
+        toolchain.find_emulator(targets.load(core))
+    except MoteError as error:
+        pytest.skip(str(error))
+
+
+def exact(model: bytes, core: str) -> None:
+    result = verify(compile(model, target=core), 3)
+    assert result.exact, result.mismatches
+
+
+@pytest.mark.parametrize("family", LAYERS)
+@given(st.data())
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
+    emulated("cortex-m4")
+    exact(data.draw(LAYERS[family]), "cortex-m4")
+
+
+@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m7", "cortex-m55", "rv32imc"])
+@pytest.mark.parametrize("family", WITH_WEIGHTS)
+@given(st.data())
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+def test_on_other_cores(family: str, core: str, data: st.DataObject) -> None:
+    emulated(core)
+    exact(data.draw(LAYERS[family]), core)
+
+
+@st.composite
+def planar_pairs(draw: st.DrawFn) -> bytes:
+    """A convolution and a depthwise layer wide enough for planar rows between them."""
+    w = Writer("pair")
+    width, height, channels = draw(st.integers(25, 34)), draw(st.integers(1, 5)), draw(st.integers(1, 9))
+    stride = draw(st.sampled_from([1, 1, 2]))
+    width = width * 2 if stride == 2 else width
+    padding = draw(st.sampled_from(["SAME", "VALID"])) if height >= 3 else "SAME"
+    seed = draw(st.integers(0, 1 << 30))
+    common = {
+        "dtype": "int8",
+        "batch": draw(st.sampled_from([1, 2])),
+        "size": (height, width),
+        "channels": channels,
+        "dilation": (1, 1),
+        "per_channel": True,
+        "bias": True,
+        "gain": 1.0,
+        "zeros": (5, -9),
+        "seed": seed,
+    }
+    first = test_conv.Config(
+        kind="CONV_2D",
+        outputs=draw(st.integers(1, 9)),
+        kernel=draw(st.sampled_from([(1, 1), (3, 3)])),
+        stride=(1, 1),
+        padding="SAME",
+        activation=draw(st.sampled_from(test_conv.ACTIVATIONS)),
+        **common,
+    )
+    second = test_conv.Config(
+        kind="DEPTHWISE_CONV_2D",
+        outputs=1,
+        kernel=(draw(st.sampled_from([1, 3, 3, 5])) if padding == "SAME" else 3, 3),
+        stride=(stride, stride),
+        padding=padding,
+        activation="RELU",
+        **{**common, "channels": first.outputs},
+    )
+    y = test_conv.add_layer(w, 0, first, output=False)
+    test_conv.add_layer(w, 1, second, source=y)
+    return w.finish()
+
+
+@given(planar_pairs())
+@settings(max_examples=60, deadline=None)
+def test_planar_rows(model: bytes) -> None:
+    """The portable twin on the host, which a target of its own makes choose like a core with DSP instructions."""
+    compiled = check(model, target=str(Path(__file__).parent / "host-dsp.toml"))
+    assert {b.layout for b in compiled.plan.buffers} == {Layout.NHWC, Layout.PLANAR}
+
+
+@given(planar_pairs())
+@settings(max_examples=12, deadline=None)
+def test_planar_rows_on_cortex_m4(model: bytes) -> None:
+    emulated("cortex-m4")
+    exact(model, "cortex-m4")
