@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -39,9 +40,9 @@ def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     if prefer not in (None, "gcc", "zig"):
         raise MoteError(f"unknown compiler '{prefer}'", remedy="use gcc or zig")
     if prefer != "zig" and _gcc_is_complete(target.arch):
-        return Compiler("gcc", (GCC[target.arch],), first_line((GCC[target.arch], "--version")))
+        return Compiler("gcc", (GCC[target.arch],), version_of((GCC[target.arch], "--version")))
     if prefer != "gcc" and (zig := zig_command()):
-        return Compiler("zig", zig, f"zig {first_line((*zig[:-1], 'version'))}")
+        return Compiler("zig", zig, version_of((*zig[:-1], "version")))
     gcc = f"apt install {PACKAGES[target.arch]}"
     remedy = {"gcc": gcc, "zig": ZIG_REMEDY, None: f"{gcc}, or {ZIG_REMEDY}"}[prefer]
     raise MoteError(f"no C compiler for target '{target.name}' was found", remedy=remedy)
@@ -58,7 +59,7 @@ def _host_compiler(prefer: str | None) -> Compiler:
         zig = zig_command() if name == "zig" else None
         if zig or (name != "zig" and shutil.which(name)):
             command = zig or (name,)
-            return Compiler("host", command, first_line((*command, "--version")))
+            return Compiler("host", command, version_of((*command, "--version")))
     raise MoteError(
         f"no C compiler for this computer was found{f': {prefer}' if prefer else ''}",
         remedy=f"apt install {prefer or 'gcc'}, or {ZIG_REMEDY}",
@@ -80,6 +81,13 @@ def first_line(command: tuple[str, ...]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not run: {error}"
     return (done.stdout or done.stderr).strip().partition("\n")[0]
+
+
+def version_of(command: tuple[str, ...]) -> str:
+    """The version number in what a tool says of itself; the whole line where there is none."""
+    line = first_line(command)
+    numbers = re.findall(r"\d+\.\d+(?:\.\d+)*", re.sub(r"\([^)]*\)", "", line))
+    return numbers[0] if numbers else line
 
 
 def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> None:

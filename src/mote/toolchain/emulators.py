@@ -16,7 +16,7 @@ from mote.targets import Target
 
 from .boards import board_of
 from .builder import Mode
-from .compilers import first_line
+from .compilers import version_of
 from .elf import place
 from .results import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
 
@@ -61,9 +61,9 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
         raise MoteError(f"unknown emulator '{prefer}'", remedy="use qemu or unicorn")
     qemu = QEMU[target.arch]
     if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
-        return Emulator("qemu", (qemu,), first_line((qemu, "--version")))
+        return Emulator("qemu", (qemu,), version_of((qemu, "--version")))
     if prefer != "qemu" and target.unicorn_cpu and importlib.util.find_spec("unicorn"):
-        return Emulator("unicorn", (), f"unicorn {_version('unicorn')}")
+        return Emulator("unicorn", (), _version("unicorn"))
     remedies = []
     if prefer != "unicorn":
         remedies.append(f"apt install {PACKAGES[target.arch]}")
