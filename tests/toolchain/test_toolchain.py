@@ -308,7 +308,7 @@ def test_missing_tools_come_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> No
 def test_preferences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(compilers, "first_line", lambda command: "/1.0")
-    monkeypatch.setattr("mote.toolchain.emulators.first_line", lambda command: "1.0")
+    monkeypatch.setattr("mote.toolchain.emulators.version_of", lambda command: "1.0")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     m4 = targets.load("cortex-m4")
     assert toolchain.find_compiler(m4).kind == "gcc" and toolchain.find_compiler(m4, "zig").kind == "zig"

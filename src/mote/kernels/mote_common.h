@@ -30,6 +30,21 @@
 #define MOTE_MAX_TAPS 16 /* the tallest window of the model; generated code sets it */
 #endif
 
+#if MOTE_DSP
+/* Four and two bytes as a word, from any address. (The builtin, because a freestanding compiler calls memcpy.) */
+static inline uint32_t mote_load4(const int8_t *p) {
+    uint32_t word;
+    __builtin_memcpy(&word, p, 4);
+    return word;
+}
+
+static inline uint32_t mote_load2(const int8_t *p) {
+    uint16_t half;
+    __builtin_memcpy(&half, p, 2);
+    return half;
+}
+#endif
+
 /* The vertical side of a sliding window. Output row y reads the input rows y*step - pad + k*spread for
  * k = 0..taps-1; those outside the image are padding. Row contract: a kernel's *_row function computes one
  * output row from `taps` row pointers, NULL for padding, wherever the caller keeps those rows. */

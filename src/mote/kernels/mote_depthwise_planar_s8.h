@@ -24,18 +24,16 @@ static inline void mote_planar_4(const int8_t *x, int32_t step, const int8_t *w,
 #if MOTE_DSP
     const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
     int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
-    uint32_t word, w02, w1, e0, o0, e1, o1;
-    uint16_t pair;
-    memcpy(&word, w, 4);
+    uint32_t word = mote_load4(w), w02, w1, e0, o0, e1, o1;
     __asm__("sxtb16 %0, %1" : "=r"(w02) : "r"(word));
     __asm__("sxtb16 %0, %1, ror #8" : "=r"(w1) : "r"(word));
-    memcpy(&word, x, 4);
+    word = mote_load4(x);
     __asm__("sxtab16 %0, %1, %2" : "=r"(e0) : "r"(minus_zero), "r"(word));
     __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(o0) : "r"(minus_zero), "r"(word));
     if (step == 1) { /* windows 0-2, 1-3, 2-4, 3-5 */
-        memcpy(&pair, x + 4, 2);
-        __asm__("sxtab16 %0, %1, %2" : "=r"(e1) : "r"(minus_zero), "r"((uint32_t)pair));
-        __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(o1) : "r"(minus_zero), "r"((uint32_t)pair));
+        word = mote_load2(x + 4);
+        __asm__("sxtab16 %0, %1, %2" : "=r"(e1) : "r"(minus_zero), "r"(word));
+        __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(o1) : "r"(minus_zero), "r"(word));
         __asm__("smlad %0, %1, %2, %0" : "+r"(a) : "r"(e0), "r"(w02));
         __asm__("smlabb %0, %1, %2, %0" : "+r"(a) : "r"(o0), "r"(w1));
         __asm__("smlad %0, %1, %2, %0" : "+r"(b) : "r"(o0), "r"(w02));
@@ -48,7 +46,7 @@ static inline void mote_planar_4(const int8_t *x, int32_t step, const int8_t *w,
         __asm__("smlabt %0, %1, %2, %0" : "+r"(d) : "r"(o1), "r"(w02));
     } else { /* windows 0-2, 2-4, 4-6, 6-8 */
         int32_t last = x[8] - zero;
-        memcpy(&word, x + 4, 4);
+        word = mote_load4(x + 4);
         __asm__("sxtab16 %0, %1, %2" : "=r"(e1) : "r"(minus_zero), "r"(word));
         __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(o1) : "r"(minus_zero), "r"(word));
         __asm__("smlad %0, %1, %2, %0" : "+r"(a) : "r"(e0), "r"(w02));

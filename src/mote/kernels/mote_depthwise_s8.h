@@ -42,9 +42,8 @@ static inline void mote_depthwise_4(const mote_depthwise_view_t *v, int32_t chan
         x += v->first + channel;
         for (int32_t t = cols; t > 0; t--, x += step, w += 4) {
 #if MOTE_DSP
-            uint32_t xs, ws, xe, xo, we, wo;
-            memcpy(&xs, x, 4);
-            memcpy(&ws, w, 4);
+            const uint32_t xs = mote_load4(x), ws = mote_load4(w);
+            uint32_t xe, xo, we, wo;
             __asm__("sxtab16 %0, %1, %2" : "=r"(xe) : "r"(minus_zero), "r"(xs));
             __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(xo) : "r"(minus_zero), "r"(xs));
             __asm__("sxtb16 %0, %1" : "=r"(we) : "r"(ws));

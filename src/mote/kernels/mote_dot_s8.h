@@ -11,12 +11,6 @@
 #include "mote_common.h"
 
 #if MOTE_DSP
-static inline uint32_t mote_load4(const int8_t *p) {
-    uint32_t word;
-    memcpy(&word, p, 4);
-    return word;
-}
-
 static inline uint32_t mote_sxtb16(uint32_t x) {
     uint32_t r;
     __asm__("sxtb16 %0, %1" : "=r"(r) : "r"(x));

@@ -110,9 +110,7 @@ static inline uint32_t mote_min_bytes(uint32_t a, uint32_t b) {
 /* mote_max_1 for four neighbouring channels. */
 static inline uint32_t mote_max_4(const int8_t *x, int32_t step, int32_t n, uint32_t most) {
     for (; n > 0; n--, x += step) {
-        uint32_t word;
-        memcpy(&word, x, 4);
-        most = mote_max_bytes(most, word);
+        most = mote_max_bytes(most, mote_load4(x));
     }
     return most;
 }

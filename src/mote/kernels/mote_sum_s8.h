@@ -19,8 +19,7 @@ static inline int32_t mote_sum_1(const int8_t *x, int32_t step, int32_t n, int32
 static inline void mote_sum_halves(const int8_t *x, int32_t step, int32_t n, uint32_t *even, uint32_t *odd) {
     uint32_t e = *even, o = *odd;
     for (; n > 0; n--, x += step) {
-        uint32_t word;
-        memcpy(&word, x, 4);
+        const uint32_t word = mote_load4(x);
         __asm__("sxtab16 %0, %0, %1" : "+r"(e) : "r"(word));
         __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(o) : "r"(word));
     }

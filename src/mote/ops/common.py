@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.frontends.tflite import Node
 from mote.graph import Graph, Op, Rows, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
 from mote.graph.tensor import Array, Shape
@@ -101,6 +102,18 @@ def window_axis(size: int, kernel: int, stride: int, dilation: int, padding: str
     return Axis(kernel, stride, dilation, total // 2, total - total // 2)
 
 
+def window_axes(node: Node, kernel: tuple[int, int], dilations: tuple[int, int] | None = None) -> tuple[Axis, Axis]:
+    """The vertical and the horizontal axis of a window operator, from the options that all of them share (padding,
+    stride_w, stride_h) and the fields of dilation_w and dilation_h, where the operator has them."""
+    _, height, width, _ = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    padding = node.padding(0)
+    dilation_w, dilation_h = (node.integer(field, 1) for field in dilations) if dilations else (1, 1)
+    return (
+        window_axis(height, kernel[0], node.integer(2), dilation_h, padding),
+        window_axis(width, kernel[1], node.integer(1), dilation_w, padding),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class WindowOp(Op):
     """An operator whose output row needs a window of input rows: convolutions and pooling (NHWC)."""
@@ -176,6 +189,10 @@ def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
     if bias is None or bias.data is None:
         return np.zeros(channels, np.int64)
     return bias.data.reshape(-1).astype(np.int64)
+
+
+def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
+    return np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data.reshape(-1)
 
 
 def pad_to(x: Array, axis: int, multiple: int) -> Array:

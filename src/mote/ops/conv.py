@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import rescale, wrap32
+from mote.graph.fixedpoint import Ints, rescale, wrap32
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     Axis,
@@ -20,15 +20,18 @@ from mote.ops.common import (
     channel_scales,
     channel_structs,
     clamp_float,
+    float_bias,
     float_range,
     image_shape,
     int8_range,
     interleave,
     output_params,
     weight_problem,
-    window_axis,
+    window_axes,
 )
 from mote.plan.kernel import Call, Kernel, Layout, Lowering, Value, units_of
+
+Rescale = Callable[[Ints, Ints, Ints], Ints]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +122,6 @@ class Conv2D(WindowOp):
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         low, high = float_range(self.activation)
-        bias = self.tensor(g, 2)
         params = {
             **self.window_params(g),
             "in_channels": x.shape[3],
@@ -127,35 +129,28 @@ class Conv2D(WindowOp):
             "low": low,
             "high": high,
             "weights": w.data,
-            "bias": np.zeros(w.shape[0], np.float32) if bias is None or bias.data is None else bias.data,
+            "bias": float_bias(self.tensor(g, 2), w.shape[0]),
         }
         return Kernel("conv2d_f32", params, Call.ROWS, taps=self.vertical.kernel)
 
 
-def finish(g: Graph, op: Op, sums: NDArray[np.float64], activation: str) -> NDArray[Any]:
+def finish(g: Graph, op: Op, sums: NDArray[np.float64], activation: str, scale: Rescale = rescale) -> NDArray[Any]:
     """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     channels = sums.shape[-1]
     if y.dtype == "float32":
-        bias = op.tensor(g, 2)
-        added = sums if bias is None or bias.data is None else sums + bias.data.astype(np.float64)
-        return clamp_float(added, activation)
+        return clamp_float(sums + float_bias(op.tensor(g, 2), channels), activation)
     total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
-    scaled = rescale(total, *channel_scales(x, w, y, channels)) + y.zero_point
+    scaled = scale(total, *channel_scales(x, w, y, channels)) + y.zero_point
     return np.clip(scaled, *int8_range(activation, y)).astype(np.int8)
 
 
 @parses("CONV_2D")
 def parse(node: Node) -> Op:
     node.arity(range(2, 4))
-    _, height, width, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    _, kernel_h, kernel_w, depth = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
+    *_, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    _, height, width, depth = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
     if channels % depth:
         raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
-    padding = node.padding(0)
-    return Conv2D(
-        **node.same(),
-        vertical=window_axis(height, kernel_h, node.integer(2), node.integer(5, 1), padding),
-        horizontal=window_axis(width, kernel_w, node.integer(1), node.integer(4, 1), padding),
-        activation=node.activation(3),
-    )
+    vertical, horizontal = window_axes(node, (height, width), dilations=(4, 5))
+    return Conv2D(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation(3))

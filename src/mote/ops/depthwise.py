@@ -15,12 +15,13 @@ from mote.ops.common import (
     bias_values,
     channel_scales,
     channel_structs,
+    float_bias,
     float_range,
     image_shape,
     output_params,
     pad_to,
     weight_problem,
-    window_axis,
+    window_axes,
 )
 from mote.ops.conv import finish
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
@@ -68,9 +69,7 @@ class DepthwiseConv2D(WindowOp):
         bias = self.tensor(g, 2)
         if x.dtype == "float32":
             low, high = float_range(self.activation)
-            zeros = np.zeros(y.shape[3], np.float32)
-            params |= {"low": low, "high": high, "weights": w.data[0]}
-            params |= {"bias": zeros if bias is None or bias.data is None else bias.data}
+            params |= {"low": low, "high": high, "weights": w.data[0], "bias": float_bias(bias, y.shape[3])}
             return Kernel("depthwise_f32", params, Call.ROWS, taps=self.vertical.kernel)
         channels = y.shape[3]
         if how.reads is Layout.PLANAR:
@@ -116,15 +115,15 @@ class DepthwiseConv2D(WindowOp):
 @parses("DEPTHWISE_CONV_2D")
 def parse(node: Node) -> Op:
     node.arity(range(2, 4))
-    _, height, width, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    _, kernel_h, kernel_w, outputs = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
+    *_, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
+    _, height, width, outputs = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
     if outputs % channels:
         raise UnsupportedNodeError(f"{outputs} output channels are no multiple of {channels} input channels")
-    padding = node.padding(0)
+    vertical, horizontal = window_axes(node, (height, width), dilations=(5, 6))
     return DepthwiseConv2D(
         **node.same(),
-        vertical=window_axis(height, kernel_h, node.integer(2), node.integer(6, 1), padding),
-        horizontal=window_axis(width, kernel_w, node.integer(1), node.integer(5, 1), padding),
+        vertical=vertical,
+        horizontal=horizontal,
         multiplier=outputs // channels,
         activation=node.activation(4),
     )

@@ -9,19 +9,19 @@ import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Rows
-from mote.graph.fixedpoint import rescale, rescale_once, wrap32
+from mote.graph.fixedpoint import rescale, rescale_once
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     bias_values,
     channel_scales,
     channel_structs,
-    clamp_float,
+    float_bias,
     float_range,
-    int8_range,
     interleave,
     output_params,
     weight_problem,
 )
+from mote.ops.conv import finish
 from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
 
 
@@ -55,14 +55,8 @@ class FullyConnected(Op):
         assert x is not None and w is not None
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ w.astype(np.float64).T
-        bias, y = self.tensor(g, 2), self.output(g)
-        if y.dtype == "float32":
-            added = sums if bias is None or bias.data is None else sums + bias.data.astype(np.float64)
-            return [clamp_float(added, self.activation)]
-        total = wrap32(sums.astype(np.int64) + bias_values(bias, w.shape[0]))
         scale = rescale_once if self.rounding == "once" else rescale
-        scaled = scale(total, *channel_scales(self.input(g), self.input(g, 1), y, w.shape[0])) + y.zero_point
-        return [np.clip(scaled, *int8_range(self.activation, y)).astype(np.int8)]
+        return [finish(g, self, sums, self.activation, scale)]
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
@@ -78,7 +72,7 @@ class FullyConnected(Op):
                 "low": low,
                 "high": high,
                 "weights": w.data,
-                "bias": np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data,
+                "bias": float_bias(bias, channels),
             }
             return Kernel("fully_connected_f32", params, Call.FLAT, vectors)
         sums = bias_values(bias, channels) - x.zero_point * w.data.astype(np.int64).sum(axis=1)

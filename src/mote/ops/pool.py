@@ -17,9 +17,8 @@ from mote.ops.common import (
     activation_type,
     clamp_float,
     float_range,
-    image_shape,
     int8_range,
-    window_axis,
+    window_axes,
 )
 from mote.plan.kernel import Call, Kernel, Lowering, Value
 
@@ -90,12 +89,6 @@ class MaxPool(Pool):
 @parses("AVERAGE_POOL_2D", "MAX_POOL_2D")
 def parse(node: Node) -> Op:
     node.arity(range(1, 2))
-    _, height, width, _ = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    padding = node.padding(0)
     pool = AveragePool if node.code == "AVERAGE_POOL_2D" else MaxPool
-    return pool(
-        **node.same(),
-        vertical=window_axis(height, node.integer(4), node.integer(2), 1, padding),
-        horizontal=window_axis(width, node.integer(3), node.integer(1), 1, padding),
-        activation=node.activation(5),
-    )
+    vertical, horizontal = window_axes(node, (node.integer(4), node.integer(3)))
+    return pool(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation(5))
