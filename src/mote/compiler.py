@@ -112,7 +112,7 @@ def compile(model: str | Path | bytes, settings: Settings | None = None, **optio
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), read(model))
     graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
-    planned = plan(optimized, Lowering(settings.target.features, settings.optimize))
+    planned = plan(optimized, Lowering(settings.target.features, settings.optimize), settings.ram_limit)
     name = _c_name(settings.name or identifier(graph.name), explicit=bool(settings.name))
     options_ = Options(
         name=name,

@@ -46,6 +46,23 @@ def test_builds_without_warnings_and_passes_its_selftest(model: Path, form: str,
     assert printed == f"{name}: ok\n"
 
 
+@pytest.mark.parametrize(
+    "cc",
+    [
+        "arm-none-eabi-gcc -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16",
+        "arm-none-eabi-gcc -mcpu=cortex-m4 -O0",
+        "arm-none-eabi-gcc -mcpu=cortex-m0plus",
+        "riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 --specs=picolibc.specs",
+    ],
+)
+@pytest.mark.parametrize("model", [DIGITS, KEYWORDS], ids=lambda p: p.stem)
+def test_cross_compiles_without_warnings(model: Path, cc: str, tmp_path: Path) -> None:
+    command = cc.split()
+    compiler_or_skip(command[0])
+    compile(model, target="cortex-m4", optimize="speed").write(tmp_path)
+    run([*command[:1], *FLAGS, *command[1:], "-c", f"{model.stem}.c", "-o", "model.o"], tmp_path)
+
+
 def test_selftest_can_fail(tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     compile(DIGITS).write(tmp_path)

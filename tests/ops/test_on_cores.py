@@ -47,6 +47,7 @@ LAYERS = {
     "softmax": batch(test_softmax.configs(), 12).map(lambda layers: test_softmax.model(*layers)),
     "unary": batch(test_unary.configs(), 12).map(lambda layers: test_unary.model(*layers)),
 }
+HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 WITH_WEIGHTS = ("conv", "depthwise", "fully connected", "transpose conv")
 
 
@@ -58,8 +59,8 @@ def emulated(core: str) -> None:
         pytest.skip(str(error))
 
 
-def exact(model: bytes, core: str) -> None:
-    result = verify(compile(model, target=core), 3)
+def exact(model: bytes, core: str, **options: object) -> None:
+    result = verify(compile(model, target=core, **options), 3)
     assert result.exact, result.mismatches
 
 
@@ -124,11 +125,25 @@ def planar_pairs(draw: st.DrawFn) -> bytes:
     return w.finish()
 
 
+@given(test_conv.batches("CONV_2D").map(test_conv.model))
+@settings(max_examples=25, deadline=None)
+def test_roomy_kernels(model: bytes) -> None:
+    """The portable twins of the kernels that take more working memory, on the host."""
+    check(model, target=HOST_DSP, optimize="speed")
+
+
+@given(test_conv.batches("CONV_2D").map(test_conv.model))
+@settings(max_examples=8, deadline=None)
+def test_roomy_kernels_on_cortex_m4(model: bytes) -> None:
+    emulated("cortex-m4")
+    exact(model, "cortex-m4", optimize="speed")
+
+
 @given(planar_pairs())
 @settings(max_examples=60, deadline=None)
 def test_planar_rows(model: bytes) -> None:
     """The portable twin on the host, which a target of its own makes choose like a core with DSP instructions."""
-    compiled = check(model, target=str(Path(__file__).parent / "host-dsp.toml"))
+    compiled = check(model, target=HOST_DSP)
     assert {b.layout for b in compiled.plan.buffers} == {Layout.NHWC, Layout.PLANAR}
 
 

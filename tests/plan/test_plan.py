@@ -18,7 +18,7 @@ from mote.plan.check import PlanError, check
 from mote.plan.kernel import Lowering
 from mote.plan.order import order
 from mote.plan.plan import Plan
-from mote.plan.planner import plan
+from mote.plan.planner import BALANCED_ROOM, plan
 from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -97,7 +97,9 @@ def test_in_place_shares_memory() -> None:
 )
 def test_arena_of_known_architectures(name: str, bytes_: int) -> None:
     """Layer by layer, scratch included: these numbers only go down."""
-    assert compile(mlperf_tiny.build(name), target="cortex-m4").plan.arena <= bytes_
+    model = mlperf_tiny.build(name)
+    assert compile(model, target="cortex-m4", optimize="size").plan.arena <= bytes_
+    assert compile(model, target="cortex-m4").plan.arena <= bytes_ + BALANCED_ROOM
 
 
 def test_input_rows_cover_the_output() -> None:

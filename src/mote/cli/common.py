@@ -43,7 +43,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "--optimize",
         choices=OPTIMIZE,
         default="balanced",
-        help="what the C compiler optimizes for (default: balanced)",
+        help="speed: faster kernels may take more RAM; size: least RAM and code (default: balanced)",
     )
     parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
     parser.add_argument(

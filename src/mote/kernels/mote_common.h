@@ -116,6 +116,7 @@ typedef struct {
 
 typedef struct {
     int32_t zero, lo, hi; /* output zero point and the range of the fused activation */
+    int32_t plain;        /* the range is all of int8, and no channel has a left shift */
 } mote_output_t;
 
 /* floor((x * mult + 2^30) / 2^31): the doubled product's high half, rounded. 0 <= mult. */
@@ -159,21 +160,24 @@ static inline int8_t mote_clamp(int32_t x, int32_t lo, int32_t hi) {
     return (int8_t)(x < lo ? lo : x > hi ? hi : x);
 }
 
-/* A channel's sum as int8. The multiplier is normalized. */
-static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, mote_output_t o) {
-    int32_t y = o.zero;
-    if (shift < 0) {
-        y += mote_high_mul_normal((int32_t)((uint32_t)sum << (-1 - shift)), mult);
-    } else {
-        y += mote_shift_right(mote_high_mul_normal(sum, mult), shift);
-    }
+/* A channel's sum as int8 where the output is plain. The multiplier is normalized. */
+static inline int8_t mote_requantize_plain(int32_t sum, int32_t mult, int32_t shift, int32_t zero) {
+    const int32_t y = mote_shift_right(mote_high_mul_normal(sum, mult), shift) + zero;
 #if MOTE_DSP
-    if (o.hi - o.lo == 255) { /* no activation: one instruction clamps */
-        __asm__("ssat %0, #8, %1" : "=r"(y) : "r"(y));
-        return (int8_t)y;
-    }
+    int32_t r;
+    __asm__("ssat %0, #8, %1" : "=r"(r) : "r"(y));
+    return (int8_t)r;
+#else
+    return mote_clamp(y, -128, 127);
 #endif
-    return mote_clamp(y, o.lo, o.hi);
+}
+
+/* The same for any output. */
+static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, mote_output_t o) {
+    if (o.plain) {
+        return mote_requantize_plain(sum, mult, shift, o.zero);
+    }
+    return mote_clamp(mote_rescale(sum, mult, shift) + o.zero, o.lo, o.hi);
 }
 
 static inline float mote_clamp_f32(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }

@@ -9,11 +9,15 @@ typedef struct {
     mote_span_t cols;
     int32_t in_channels;
     int32_t in_zero; /* what padding holds */
+} mote_patch_t;
+
+typedef struct {
+    mote_patch_t patch;
     mote_gemm_s8_t gemm;
 } mote_conv2d_s8_t;
 
 /* Copy the window under output column x into `to`, row by row, so that it lies as the weights do. */
-static inline void mote_conv2d_s8_gather(const mote_conv2d_s8_t *p, const int8_t *const *rows, int32_t x, int8_t *to) {
+static inline void mote_gather(const mote_patch_t *p, const int8_t *const *rows, int32_t x, int8_t *to) {
     const mote_span_t *s = &p->cols;
     const int32_t c = p->in_channels, first = x * s->step - s->pad;
     const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
@@ -40,13 +44,13 @@ static inline void mote_conv2d_s8_row(const mote_conv2d_s8_t *p, const int8_t *c
                                       int8_t *scratch) {
     const int32_t pixel = p->gemm.pixel, depth = p->gemm.depth;
     int32_t x = 0;
-    for (; x + 1 < p->cols.out_size; x += 2, out += 2 * pixel) {
-        mote_conv2d_s8_gather(p, rows, x, scratch);
-        mote_conv2d_s8_gather(p, rows, x + 1, scratch + depth);
+    for (; x + 1 < p->patch.cols.out_size; x += 2, out += 2 * pixel) {
+        mote_gather(&p->patch, rows, x, scratch);
+        mote_gather(&p->patch, rows, x + 1, scratch + depth);
         mote_gemm_2(&p->gemm, scratch, scratch + depth, out);
     }
-    if (x < p->cols.out_size) {
-        mote_conv2d_s8_gather(p, rows, x, scratch);
+    if (x < p->patch.cols.out_size) {
+        mote_gather(&p->patch, rows, x, scratch);
         mote_gemm_1(&p->gemm, scratch, out);
     }
 }
@@ -55,8 +59,8 @@ static inline void mote_conv2d_s8(const mote_conv2d_s8_t *p, const int8_t *in, i
                                   int8_t *scratch) {
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->rows, in, y, rows);
-        mote_conv2d_s8_row(p, rows, out + y * p->rows.out_stride, scratch);
+        mote_window_s8(&p->patch.rows, in, y, rows);
+        mote_conv2d_s8_row(p, rows, out + y * p->patch.rows.out_stride, scratch);
     }
 }
 

@@ -40,10 +40,11 @@ def round_half_away(x: float) -> int:
     return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
 
 
-def output_params(activation: str, output: Tensor) -> dict[str, Value]:
-    """`mote_output_t`."""
+def output_params(activation: str, output: Tensor, channels: Structs | None = None) -> dict[str, Value]:
+    """`mote_output_t`. With the `channels` that it finishes, kernels may learn that it is plain."""
     lo, hi = int8_range(activation, output)
-    return {"zero": output.zero_point, "lo": lo, "hi": hi}
+    plain = channels is not None and (lo, hi) == (-128, 127) and bool(np.all(channels.rows[:, 2] >= 0))
+    return {"zero": output.zero_point, "lo": lo, "hi": hi, "plain": int(plain)}
 
 
 def float_range(activation: str) -> tuple[float, float]:
@@ -179,7 +180,9 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
 
 def channel_structs(bias: NDArray[np.int64], mult: NDArray[np.int64], shift: NDArray[np.int64]) -> Structs:
     """`mote_channel_t` for each channel: the shift is stored as the right shift less one. Kernels want a normalized
-    multiplier, so zero (a scale too small to matter) becomes 2^-32, which rounds every sum to zero as well."""
+    multiplier, so zero (a scale too small to matter) becomes 2^-32, which rounds every sum to zero as well; its bias
+    then does not matter and is zero."""
+    bias = np.where(mult == 0, 0, bias)
     shift = np.where(mult == 0, -31, shift)
     mult = np.where(mult == 0, 1 << 30, mult)
     return Structs("mote_channel_t", np.stack([wrap32(bias), mult, -shift - 1], axis=1))

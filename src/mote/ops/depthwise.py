@@ -76,11 +76,12 @@ class DepthwiseConv2D(WindowOp):
             return self._lower_planar(g, how)
         taps = w.data.reshape(-1, channels)
         blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
+        constants = channel_structs(bias_values(bias, channels), *channel_scales(x, w, y, channels))
         params |= {
             "in_zero": x.zero_point,
-            "output": output_params(self.activation, y),
+            "output": output_params(self.activation, y, constants),
             "weights": np.ascontiguousarray(blocks).reshape(-1),
-            "channel": channel_structs(bias_values(bias, channels), *channel_scales(x, w, y, channels)),
+            "channel": constants,
         }
         return Kernel("depthwise_s8", params, Call.ROWS, taps=self.vertical.kernel, dsp=True)
 
@@ -97,6 +98,7 @@ class DepthwiseConv2D(WindowOp):
         assert w.data is not None
         channels = y.shape[3]
         pixel, channel = how.writes.steps(y.shape)
+        constants = channel_structs(bias_values(self.tensor(g, 2), channels), *channel_scales(x, w, y, channels))
         by_channel = pad_to(w.data[0].transpose(2, 0, 1), 2, 4)
         params = {
             **self.window_params(g),
@@ -104,9 +106,9 @@ class DepthwiseConv2D(WindowOp):
             "in_zero": x.zero_point,
             "pixel": pixel,
             "channel_step": channel,
-            "output": output_params(self.activation, y),
+            "output": output_params(self.activation, y, constants),
             "weights": np.ascontiguousarray(by_channel).reshape(-1),
-            "channel": channel_structs(bias_values(self.tensor(g, 2), channels), *channel_scales(x, w, y, channels)),
+            "channel": constants,
         }
         taps = self.vertical.kernel
         return Kernel("depthwise_planar_s8", params, Call.ROWS, taps=taps, reads=how.reads, writes=how.writes, dsp=True)

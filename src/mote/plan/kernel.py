@@ -67,6 +67,8 @@ class Lowering:
     optimize: str = "balanced"
     reads: Layout = Layout.NHWC
     writes: Layout = Layout.NHWC
+    roomy: bool = False
+    """The faster kernel that takes more working memory is wanted, where there is one."""
 
 
 @dataclass(frozen=True, eq=False)

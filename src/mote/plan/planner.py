@@ -6,23 +6,59 @@ from dataclasses import replace
 
 from mote.graph import Graph, Op, Rows
 from mote.graph.op import row_count
-from mote.plan.arena import lower_bound, place
+from mote.plan.arena import aligned, lower_bound, place
 from mote.plan.check import check
 from mote.plan.kernel import Kernel, Layout, Lowering
 from mote.plan.order import order
 from mote.plan.plan import Buffer, Plan, Step
 
+BALANCED_ROOM = 512
+"""Bytes that `balanced` may spend on the working memory of faster kernels, beyond what the tensors need."""
 
-def plan(graph: Graph, how: Lowering) -> Plan:
-    """The plan with the smaller arena of two: with outputs written over dying inputs where the kernel
-    allows it, and without (sharing is nearly always better; a long-lived shared buffer can be worse)."""
+Kernels = dict[int, Kernel]
+"""The kernel of each operator, by its identity."""
+
+
+def plan(graph: Graph, how: Lowering, ram: int | None = None) -> Plan:
+    """The least arena with the kernels that need little working memory; then faster kernels that need more, as far
+    as they fit: into what that arena leaves free and a little more (balanced), or into `ram` (speed; None: any)."""
     layouts = choose_layouts(graph, how)
-    kernels = {id(op): op.lower(graph, _for(op, how, layouts)) for op in graph.ops}
+    lean = {id(op): op.lower(graph, _for(op, how, layouts)) for op in graph.ops}
     graph = graph.with_ops(order(graph))
-    candidates = [_place(graph, kernels, layouts, in_place) for in_place in (True, False)]
-    best = min(candidates, key=lambda p: p.arena)
+    best = _smallest(graph, lean, layouts)
+    if how.optimize != "size":
+        roomy = {id(op): op.lower(graph, _for(op, replace(how, roomy=True), layouts)) for op in graph.ops}
+        tensors = lower_bound([b for b in best.buffers if b.tensors])
+        limit = max(best.arena, tensors + BALANCED_ROOM) if how.optimize == "balanced" else ram
+        best = _with_room(best, lean, roomy, layouts, limit)
     check(best)
     return best
+
+
+def _smallest(graph: Graph, kernels: Kernels, layouts: dict[int, Layout]) -> Plan:
+    """The better of two: with outputs written over dying inputs where the kernel allows it, and without (sharing is
+    nearly always better; a long-lived shared buffer can be worse)."""
+    candidates = [_place(graph, kernels, layouts, in_place) for in_place in (True, False)]
+    return min(candidates, key=lambda p: p.arena)
+
+
+def _with_room(plan: Plan, lean: Kernels, roomy: Kernels, layouts: dict[int, Layout], limit: int | None) -> Plan:
+    """The plan with as many of the roomy kernels as an arena of `limit` bytes holds."""
+    if limit is None:
+        return _smallest(plan.graph, roomy, layouts)
+    chosen = dict(lean)
+    for i, step in enumerate(plan.steps):
+        kernel = roomy[id(step.op)]
+        tensors = sum(aligned(b.nbytes) for b in plan.buffers if b.tensors and b.first <= i <= b.last)
+        if tensors + aligned(kernel.scratch or 0) <= limit:
+            chosen[id(step.op)] = kernel
+    while (candidate := _smallest(plan.graph, chosen, layouts)).arena > limit:
+        worst = max(candidate.buffers, key=lambda b: (not b.tensors, b.end, b.nbytes))
+        op = candidate.steps[worst.first].op
+        if worst.tensors or chosen[id(op)] is lean[id(op)]:
+            return plan
+        chosen[id(op)] = lean[id(op)]
+    return candidate
 
 
 def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
@@ -45,7 +81,7 @@ def _for(op: Op, how: Lowering, layouts: dict[int, Layout]) -> Lowering:
     return replace(how, reads=reads, writes=layouts.get(op.outputs[0], Layout.NHWC))
 
 
-def _place(graph: Graph, kernels: dict[int, Kernel], layouts: dict[int, Layout], in_place: bool) -> Plan:
+def _place(graph: Graph, kernels: Kernels, layouts: dict[int, Layout], in_place: bool) -> Plan:
     steps = [op for op in graph.ops if not _is_alias(graph, op)]
     sharing = _share(graph, steps, kernels, in_place)
     buffers = _buffers(graph, steps, sharing, layouts)
@@ -71,7 +107,7 @@ def _is_alias(graph: Graph, op: Op) -> bool:
     return op.is_view and op.input(graph).data is None
 
 
-def _share(graph: Graph, steps: list[Op], kernels: dict[int, Kernel], in_place: bool) -> dict[int, int]:
+def _share(graph: Graph, steps: list[Op], kernels: Kernels, in_place: bool) -> dict[int, int]:
     """Tensor -> the first tensor of the buffer that it shares."""
     root: dict[int, int] = {}
     for op in graph.ops:
