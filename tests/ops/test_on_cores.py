@@ -125,6 +125,12 @@ def planar_pairs(draw: st.DrawFn) -> bytes:
     return w.finish()
 
 
+@given(test_conv.batches("FULLY_CONNECTED").map(test_conv.model))
+@settings(max_examples=30, deadline=None)
+def test_fully_connected_for_dsp(model: bytes) -> None:
+    check(model, target=HOST_DSP)
+
+
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
 @settings(max_examples=25, deadline=None)
 def test_roomy_kernels(model: bytes) -> None:

@@ -60,8 +60,15 @@ static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) 
     return (int32_t)((product + ((int64_t)1 << (31 + shift))) >> (32 + shift));
 }
 
+static inline int8_t mote_finish_fc(int32_t sum, const mote_channel_t *q, int32_t once, mote_output_t o) {
+    const int32_t y = once ? mote_rescale_once(sum, q->mult, q->shift) : mote_rescale(sum, q->mult, q->shift);
+    return mote_clamp(y + o.zero, o.lo, o.hi);
+}
+
 static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
                                            int32_t vectors) {
+    const int32_t once = p->round_once;
+    const mote_output_t o = p->output;
     for (; vectors > 0; vectors--, in += p->depth) {
         const int8_t *w = p->weights;
         const mote_channel_t *q = p->channel;
@@ -73,9 +80,7 @@ static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, c
             }
             mote_dot_1x4(in, w, p->depth, sum);
             for (int32_t i = 0; i < n; i++, q++) {
-                int32_t y = p->round_once ? mote_rescale_once(sum[i], q->mult, q->shift)
-                                          : mote_rescale(sum[i], q->mult, q->shift);
-                *out++ = mote_clamp(y + p->output.zero, p->output.lo, p->output.hi);
+                *out++ = mote_finish_fc(sum[i], q, once, o);
             }
         }
     }

@@ -26,21 +26,12 @@ from mote.ops.common import (
     int8_range,
     interleave,
     output_params,
-    pad_to,
+    pair_channels,
+    two_channels_fit,
     weight_problem,
     window_axes,
 )
-from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value, units_of
-
-
-def pair_channels(matrix: NDArray[np.int8]) -> NDArray[np.int16]:
-    """[outputs, depth] weights as [pairs of outputs, depth]: w0 + 256 * w1, in the order 0, 2, 1, 3 of each four."""
-    padded = pad_to(pad_to(matrix.astype(np.int64), 0, 2), 1, 8)
-    both = padded[0::2] + 256 * padded[1::2]
-    return (
-        np.ascontiguousarray(both.reshape(len(both), -1, 4)[:, :, [0, 2, 1, 3]]).reshape(len(both), -1).astype(np.int16)
-    )
-
+from mote.plan.kernel import Call, Kernel, Layout, Lowering, Value, units_of
 
 Rescale = Callable[[Ints, Ints, Ints], Ints]
 
@@ -81,7 +72,7 @@ class Conv2D(WindowOp):
         if self.input(g).dtype == "float32":
             return self._lower_float(g)
         gemm = self.gemm(g, how.writes)
-        if how.roomy and "dsp" in how.features and self.two_channels_fit(g, gemm):
+        if how.roomy and "dsp" in how.features and two_channels_fit(self.input(g, 1), gemm["channel"]):
             return self._lower_roomy(g, how, gemm)
         if self.pointwise:
             return self._lower_pointwise(g, how, "pointwise", {"gemm": gemm}, header="pointwise_s8")
@@ -96,22 +87,12 @@ class Conv2D(WindowOp):
     def writable(self, g: Graph, how: Lowering) -> frozenset[Layout]:
         return frozenset({Layout.PLANAR} if self.output(g).dtype == "int8" else ())
 
-    def two_channels_fit(self, g: Graph, gemm: dict[str, Value]) -> bool:
-        """Whether sums of two channels fit one register, d0 + 256 * d1, and weights two to a half word."""
-        w = self.input(g, 1)
-        assert w.data is not None
-        matrix = w.data.reshape(w.shape[0], -1).astype(np.int64)
-        channels = gemm["channel"]
-        assert isinstance(channels, Structs)
-        most = 128 * np.abs(matrix).sum(axis=1).max() + np.abs(channels.rows[:, 0]).max()
-        return bool(matrix.min() > -128 and 257 * most < 1 << 31)
-
     def _lower_roomy(self, g: Graph, how: Lowering, gemm: dict[str, Value]) -> Kernel:
         """Four pixels at a time from widened inputs: faster, for eight bytes of working memory a product, and one more
         where a window has to be gathered or padded first."""
         w = self.input(g, 1)
         assert w.data is not None
-        packed = pair_channels(w.data.reshape(w.shape[0], -1))
+        packed = pair_channels(w.data.reshape(w.shape[0], -1), depth=8)
         depth = packed.shape[1]
         gemm |= {"depth": depth, "weights": packed.reshape(-1)}
         if self.pointwise:

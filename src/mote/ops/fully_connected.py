@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Rows
@@ -19,6 +20,8 @@ from mote.ops.common import (
     float_range,
     interleave,
     output_params,
+    pair_channels,
+    two_channels_fit,
     weight_problem,
 )
 from mote.ops.conv import finish
@@ -76,15 +79,26 @@ class FullyConnected(Op):
             }
             return Kernel("fully_connected_f32", params, Call.FLAT, vectors)
         sums = bias_values(bias, channels) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
+        constants = channel_structs(sums, *channel_scales(x, w, y, channels))
         params = {
             "depth": depth,
             "channels": channels,
             "round_once": int(self.rounding == "once"),
             "output": output_params(self.activation, y),
             "weights": interleave(w.data, 4),
-            "channel": channel_structs(sums, *channel_scales(x, w, y, channels)),
+            "channel": constants,
         }
+        if "dsp" in how.features and channels >= 8 and depth % 4 == 0 and two_channels_fit(w, constants):
+            params["weights"] = eight_outputs(w.data)
+            return Kernel("fully_connected8_s8", params, Call.FLAT, vectors, dsp=True)
         return Kernel("fully_connected_s8", params, Call.FLAT, vectors, dsp=True)
+
+
+def eight_outputs(matrix: NDArray[np.int8]) -> NDArray[np.int16]:
+    """Weights for `mote_fully_connected8_s8`: [eights of outputs][fours of inputs][0 and 2, then 1 and 3][4 pairs]."""
+    pairs = pair_channels(matrix, outputs=8, depth=4)
+    blocks = pairs.reshape(pairs.shape[0] // 4, 4, -1, 2, 2).transpose(0, 2, 3, 1, 4)
+    return np.ascontiguousarray(blocks).reshape(-1)
 
 
 @parses("FULLY_CONNECTED")
