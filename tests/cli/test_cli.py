@@ -137,7 +137,7 @@ def test_run_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     needs_m4()
     status, out, _ = mote(capsys, "run", DIGITS, "--target", "cortex-m4")
     assert status == 0
-    for wanted in ("CONV_2D", "conv2d_s8/dsp", "instructions:", "RAM:", "flash:", "output"):
+    for wanted in ("CONV_2D", "/dsp", "instructions:", "RAM:", "flash:", "output"):
         assert wanted in out
 
 

@@ -100,6 +100,8 @@ def test_arena_of_known_architectures(name: str, bytes_: int) -> None:
     model = mlperf_tiny.build(name)
     assert compile(model, target="cortex-m4", optimize="size").plan.arena <= bytes_
     assert compile(model, target="cortex-m4").plan.arena <= bytes_ + BALANCED_ROOM
+    for optimize in ("balanced", "speed"):
+        assert compile(model, target="cortex-m4", optimize=optimize, ram=bytes_).plan.arena <= bytes_
 
 
 def test_input_rows_cover_the_output() -> None:

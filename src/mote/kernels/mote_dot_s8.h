@@ -30,6 +30,16 @@ static inline int32_t mote_smlad(uint32_t a, uint32_t b, int32_t sum) {
 }
 #endif
 
+/* Four products: input i of two pixels and two channels. */
+#define MOTE_MAC_2X2(i) \
+    do { \
+        const int32_t x_ = x0[i], y_ = x1[i], v_ = w[i], u_ = w[(i) + 4]; \
+        a0 += x_ * v_; \
+        b0 += y_ * v_; \
+        a1 += x_ * u_; \
+        b1 += y_ * u_; \
+    } while (0)
+
 /* Two pixels, two channels: sum[0..1] for pixel x0, sum[2..3] for pixel x1. */
 static inline void mote_dot_2x2(const int8_t *x0, const int8_t *x1, const int8_t *w, int32_t depth, int32_t *sum) {
     int32_t a0 = sum[0], a1 = sum[1], b0 = sum[2], b1 = sum[3];
@@ -50,20 +60,14 @@ static inline void mote_dot_2x2(const int8_t *x0, const int8_t *x1, const int8_t
     }
 #else
     for (; k >= 4; k -= 4, x0 += 4, x1 += 4, w += 8) {
-        for (int32_t i = 0; i < 4; i++) {
-            int32_t x = x0[i], y = x1[i], v0 = w[i], v1 = w[i + 4];
-            a0 += x * v0;
-            a1 += x * v1;
-            b0 += y * v0;
-            b1 += y * v1;
-        }
+        MOTE_MAC_2X2(0);
+        MOTE_MAC_2X2(1);
+        MOTE_MAC_2X2(2);
+        MOTE_MAC_2X2(3);
     }
 #endif
     for (int32_t i = 0; i < k; i++) {
-        a0 += x0[i] * w[i];
-        a1 += x0[i] * w[i + 4];
-        b0 += x1[i] * w[i];
-        b1 += x1[i] * w[i + 4];
+        MOTE_MAC_2X2(i);
     }
     sum[0] = a0, sum[1] = a1, sum[2] = b0, sum[3] = b1;
 }

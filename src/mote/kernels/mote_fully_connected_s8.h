@@ -15,6 +15,9 @@ typedef struct {
     const mote_channel_t *channel;
 } mote_fully_connected_s8_t;
 
+/* Four products: input i of four outputs. */
+#define MOTE_MAC_1X4(i) (a += x[i] * w[i], b += x[i] * w[(i) + 4], c += x[i] * w[(i) + 8], d += x[i] * w[(i) + 12])
+
 static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth, int32_t *sum) {
     int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
     int32_t k = depth;
@@ -33,19 +36,14 @@ static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth,
     }
 #else
     for (; k >= 4; k -= 4, x += 4, w += 16) {
-        for (int32_t i = 0; i < 4; i++) {
-            a += x[i] * w[i];
-            b += x[i] * w[i + 4];
-            c += x[i] * w[i + 8];
-            d += x[i] * w[i + 12];
-        }
+        MOTE_MAC_1X4(0);
+        MOTE_MAC_1X4(1);
+        MOTE_MAC_1X4(2);
+        MOTE_MAC_1X4(3);
     }
 #endif
     for (int32_t i = 0; i < k; i++) {
-        a += x[i] * w[i];
-        b += x[i] * w[i + 4];
-        c += x[i] * w[i + 8];
-        d += x[i] * w[i + 12];
+        MOTE_MAC_1X4(i);
     }
     sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
 }

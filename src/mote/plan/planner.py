@@ -28,11 +28,17 @@ def plan(graph: Graph, how: Lowering, ram: int | None = None) -> Plan:
     best = _smallest(graph, lean, layouts)
     if how.optimize != "size":
         roomy = {id(op): op.lower(graph, _for(op, replace(how, roomy=True), layouts)) for op in graph.ops}
-        tensors = lower_bound([b for b in best.buffers if b.tensors])
-        limit = max(best.arena, tensors + BALANCED_ROOM) if how.optimize == "balanced" else ram
-        best = _with_room(best, lean, roomy, layouts, limit)
+        best = _with_room(best, lean, roomy, layouts, _limit(best, how, ram))
     check(best)
     return best
+
+
+def _limit(plan: Plan, how: Lowering, ram: int | None) -> int | None:
+    """The arena that faster kernels may fill: never less than what the lean plan takes anyway."""
+    limits = [] if ram is None else [ram]
+    if how.optimize == "balanced":
+        limits.append(lower_bound([b for b in plan.buffers if b.tensors]) + BALANCED_ROOM)
+    return max(plan.arena, min(limits)) if limits else None
 
 
 def _smallest(graph: Graph, kernels: Kernels, layouts: dict[int, Layout]) -> Plan:
