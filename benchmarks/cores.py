@@ -16,7 +16,6 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "models"))
 
 import mlperf_tiny  # noqa: E402
-
 from mote import compile, run  # noqa: E402
 
 CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc")
