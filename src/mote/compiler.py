@@ -113,12 +113,11 @@ def compile(model: str | Path | bytes, settings: Settings | None = None, **optio
     graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
     planned = plan(optimized, Lowering(settings.target.features, settings.optimize), settings.ram_limit)
-    name = _c_name(settings.name or identifier(graph.name), explicit=bool(settings.name))
+    name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
     options_ = Options(
         name=name,
         source=Path(where).name,
         target=settings.target.name,
-        optimize=settings.optimize,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
     )
@@ -162,9 +161,13 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:
 
 
 def _c_name(name: str, *, explicit: bool) -> str:
-    if explicit and identifier(name) != name:
-        raise MoteError(f"'{name}' is not a C identifier", where="option name", remedy=f"use '{identifier(name)}'")
-    return name
+    """The prefix of C symbols and files; it must not be that of another file of the project."""
+    usable = identifier(name)
+    if usable in ("main", "selftest") or usable.startswith("mote_"):
+        usable = f"model_{usable}"
+    if explicit and usable != name:
+        raise MoteError(f"'{name}' cannot be a C prefix here", where="option name", remedy=f"use '{usable}'")
+    return usable
 
 
 def _least(*limits: int | None) -> int | None:

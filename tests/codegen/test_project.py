@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mote.compiler import Compiled, compile
+from mote.errors import MoteError
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"
@@ -131,6 +132,28 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
 
 def header(compiled: Compiled) -> str:
     return compiled.project.files[f"{compiled.name}.h"]
+
+
+def test_names_of_other_files_are_avoided(tmp_path: Path) -> None:
+    for name in ("main", "selftest", "mote_common", "3-a b"):
+        shutil.copy(DIGITS, tmp_path / f"{name}.tflite")
+        compiled = compile(tmp_path / f"{name}.tflite")
+        assert {f"{compiled.name}.c", f"{compiled.name}.h", "main.c", "selftest.c"} <= compiled.project.files.keys()
+        assert compiled.name not in ("main", "selftest", "mote_common")
+
+
+def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_text
+
+    def full_disk(self: Path, *args: object, **options: object) -> int:
+        if self.name == "main.c":
+            raise OSError(28, "No space left on device")
+        return write(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    with pytest.raises(MoteError, match="No space left"):
+        compile(DIGITS).write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_header_is_a_manual() -> None:

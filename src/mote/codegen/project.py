@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mote.codegen import build_files, header, selftest, source
 from mote.codegen.values import Constants
@@ -37,7 +38,6 @@ class Options:
     source: str = ""
     """The model file's name, for the comment at the top."""
     target: str = "host"
-    optimize: str = "balanced"
     single_file: bool = False
     caller_arena: bool = False
 
@@ -57,9 +57,14 @@ class Project:
         return [f"{self.options.name}.c"]
 
     def write(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in self.files.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        """Write every file aside first and move them in place last, so that a failure leaves nothing half-written."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as aside:
+            for name, text in self.files.items():
+                (Path(aside) / name).write_text(text, encoding="utf-8", newline="\n")
+            folder.mkdir(exist_ok=True)
+            for name in self.files:
+                (Path(aside) / name).replace(folder / name)
 
 
 def generate(plan: Plan, options: Options, golden: Sequence[Array] | None = None) -> Project:

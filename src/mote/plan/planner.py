@@ -59,11 +59,12 @@ def _with_room(plan: Plan, lean: Kernels, roomy: Kernels, layouts: dict[int, Lay
         if tensors + aligned(kernel.scratch or 0) <= limit:
             chosen[id(step.op)] = kernel
     while (candidate := _smallest(plan.graph, chosen, layouts)).arena > limit:
-        worst = max(candidate.buffers, key=lambda b: (not b.tensors, b.end, b.nbytes))
-        op = candidate.steps[worst.first].op
-        if worst.tensors or chosen[id(op)] is lean[id(op)]:
+        spent = [(b.end, b.first) for b in candidate.buffers if not b.tensors]
+        ops = [candidate.steps[step].op for _, step in sorted(spent, reverse=True)]
+        highest = next((op for op in ops if chosen[id(op)] is not lean[id(op)]), None)
+        if highest is None:
             return plan
-        chosen[id(op)] = lean[id(op)]
+        chosen[id(highest)] = lean[id(highest)]
     return candidate
 
 
