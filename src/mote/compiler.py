@@ -110,6 +110,10 @@ def compile(model: str | Path | bytes, settings: Settings | None = None, **optio
     """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file."""
     settings = settings or make_settings(**options)
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), read(model))
+    return tflite.guarded(lambda: _compile(data, where, settings), where)
+
+
+def _compile(data: bytes, where: str, settings: Settings) -> Compiled:
     graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
     planned = plan(optimized, Lowering(settings.target.features, settings.optimize), settings.ram_limit)

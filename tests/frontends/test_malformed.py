@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.compiler import compile
 from mote.errors import MoteError
 from mote.frontends import tflite
 
@@ -51,6 +52,21 @@ def test_damaged_structure(seed: int) -> None:
             at = rng.randrange(0, len(damaged) - 4)
             damaged[at : at + 4] = rng.choice(words).to_bytes(4, "little")
         survives(bytes(damaged))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_can_be_read_compiles_or_says_why(seed: int) -> None:
+    rng = random.Random(seed)
+    compiled = 0
+    for _ in range(150):
+        damaged = bytearray(DIGITS)
+        for _ in range(rng.randint(1, 4)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        try:
+            compiled += bool(compile(bytes(damaged), target="cortex-m4").project.files)
+        except MoteError as error:
+            assert "model.tflite" in str(error)
+    assert compiled > 10
 
 
 @given(st.binary(max_size=300))

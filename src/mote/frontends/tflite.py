@@ -325,20 +325,23 @@ def read_file(path: Path) -> bytes:
 
 
 def parse(data: bytes, where: str) -> Graph:
-    return _guarded(lambda: _read(data, where).graph(), where)
+    return guarded(lambda: _read(data, where).graph(), where)
 
 
 def read(data: bytes, where: str) -> Model:
     """The file with its unsupported layers marked, for `mote inspect`."""
-    return _guarded(lambda: _read(data, where), where)
+    return guarded(lambda: _read(data, where), where)
 
 
-def _guarded(action: Callable[[], T], where: str) -> T:
+def guarded(action: Callable[[], T], where: str) -> T:
     """What a damaged file makes go wrong deep inside ends as one clear message."""
     try:
         return action()
     except MoteError as error:
-        error.where = f"{where}: {error.where}" if error.where and where not in error.where else where
+        if not error.where:
+            error.where = where
+        elif error.where.startswith(("layer ", "graph ")):
+            error.where = f"{where}: {error.where}"
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
         raise MoteError(
@@ -407,10 +410,10 @@ def _tensor(i: int, table: Table, buffers: list[Vector | None]) -> Tensor:
             raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {prod(shape) * kind.itemsize}")
         data = np.frombuffer(raw, kind).reshape(shape)
     name = table.string(3) or f"tensor_{i}"
-    return Tensor(i, name, shape, dtype, _quantization(i, table.table(4), shape), data)
+    return Tensor(i, name, shape, dtype, _quantization(i, table.table(4), shape, dtype), data)
 
 
-def _quantization(i: int, table: Table | None, shape: tuple[int, ...]) -> Quantization | None:
+def _quantization(i: int, table: Table | None, shape: tuple[int, ...], dtype: str) -> Quantization | None:
     scales = table.vector(2) if table else None
     if table is None or scales is None or scales.length == 0:
         return None
@@ -418,7 +421,11 @@ def _quantization(i: int, table: Table | None, shape: tuple[int, ...]) -> Quanti
     zeros = table.vector(3)
     zero_point = zeros.array("int64").astype(np.int64) if zeros and zeros.length else np.zeros(scale.size, np.int64)
     axis = table.integer(6)
-    if zero_point.size not in (1, scale.size) or not np.all(np.isfinite(scale)) or np.any(scale < 0):
+    valid = zero_point.size in (1, scale.size) and bool(np.all(np.isfinite(scale)) and np.all(scale >= 0))
+    if dtype.startswith(("int", "uint")) and dtype in DTYPES:
+        limits = np.iinfo(dtype)
+        valid = valid and bool(np.all((limits.min <= zero_point) & (zero_point <= limits.max)))
+    if not valid:
         raise MalformedError(f"tensor {i} has invalid quantization parameters")
     if scale.size > 1 and not (0 <= axis < len(shape) and shape[axis] == scale.size):
         raise MalformedError(f"tensor {i} has {scale.size} scales on axis {axis} of shape {shape}")
