@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test lint types setup setup-test tools bench clean
+.PHONY: demo test fuzz lint types tools clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -20,6 +20,10 @@ demo: $(VENV)/demo
 
 test: $(VENV)/test tools
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# The property tests on other random examples than those of `make test`.
+fuzz: $(VENV)/test tools
+	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/ops tests/plan tests/frontends
 
 lint: $(VENV)/test
 	$(BIN)/ruff check src tests models benchmarks
