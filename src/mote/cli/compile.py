@@ -67,7 +67,7 @@ def print_text(compiled: Compiled, folder: str, code: int | None) -> None:
         note = "" if s.exact else " (float results may change in the last bits)"
         print(f"  {s.name}: {s.detail}{note}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
-    print(f"  RAM: arena {plan.arena:,} bytes (no order of these buffers needs less than {plan.bound:,})")
+    print(f"  RAM: arena {plan.arena:,} bytes (no placement of its buffers needs less than {plan.bound:,})")
     shown = "" if code is None else f", code {code:,} bytes"
     print(f"  flash: constants {compiled.project.constants:,} bytes{shown}")
     print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
