@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mote.codegen.source import banner, ports
+from mote.codegen.ports import Port, caller_arena, init_call, inputs, outputs
+from mote.codegen.source import banner
 from mote.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -71,13 +72,13 @@ endif()
 
 
 def _main(plan: Plan, options: Options) -> str:
-    name, upper = options.name, options.name.upper()
-    inputs = [f for ctype, f, _ in ports(plan, options) if not ctype.startswith("const ")]
-    outputs = [(f, plan.graph.tensors[t].dtype) for ctype, f, t in ports(plan, options) if f not in inputs]
-    fill = "\n".join(f"    memset({f}(), 0, {f.upper()}_BYTES); /* put your data here */" for f in inputs)
-    show = "\n".join(_print(f, dtype) for f, dtype in outputs)
-    arena = f"static uint64_t arena[({upper}_ARENA_BYTES + 7) / 8];\n\n" if options.caller_arena else ""
-    init = f"{name}_init(arena, sizeof arena)" if options.caller_arena else f"{name}_init()"
+    name = options.name
+    fill = "\n".join(
+        f"    memset({port.function}(), 0, {port.macro}_BYTES); /* put your data here */"
+        for port in inputs(plan, options)
+    )
+    show = "\n".join(_print(port) for port in outputs(plan, options))
+    arena = f"{caller_arena(options)}\n\n" if options.caller_arena else ""
     return f"""\
 {banner(options, "main.c: an example to start from.")}\
 #include <stdio.h>
@@ -86,7 +87,7 @@ def _main(plan: Plan, options: Options) -> str:
 #include "{name}.h"
 
 {arena}int main(void) {{
-    if ({init} != MOTE_OK) {{
+    if ({init_call(options)} != MOTE_OK) {{
         return 1;
     }}
 {fill}
@@ -99,9 +100,9 @@ def _main(plan: Plan, options: Options) -> str:
 """
 
 
-def _print(function: str, dtype: str) -> str:
-    form, cast = ("%g", "(double)") if dtype == "float32" else ("%ld", "(long)")
+def _print(port: Port) -> str:
+    form, cast = ("%g", "(double)") if port.tensor.dtype == "float32" else ("%ld", "(long)")
     return (
-        f"    for (size_t i = 0; i < {function.upper()}_SIZE; i++) {{\n"
-        f'        printf("{form}\\n", {cast}{function}()[i]);\n    }}'
+        f"    for (size_t i = 0; i < {port.macro}_SIZE; i++) {{\n"
+        f'        printf("{form}\\n", {cast}{port.function}()[i]);\n    }}'
     )

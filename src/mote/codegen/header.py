@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mote.codegen.source import banner, ports, re_comment
-from mote.graph import Tensor
+from mote.codegen.ports import Port, caller_arena, init_call, inputs, outputs
+from mote.codegen.source import banner, re_comment
 from mote.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ typedef enum {
 
 def text(plan: Plan, options: Options) -> str:
     name, upper = options.name, options.name.upper()
-    accessors = ports(plan, options)
+    reads, writes = inputs(plan, options), outputs(plan, options)
     parts = [
         banner(options, f"{name}.h: how to use the model.\n *\n{_usage(plan, options)}"),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
@@ -34,9 +34,10 @@ def text(plan: Plan, options: Options) -> str:
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         STATUS,
         f"/* Working memory in bytes; every tensor lives in it. */\n#define {upper}_ARENA_BYTES {max(plan.arena, 1)}\n",
-        *(_port(plan.graph.tensors[t], function.upper()) for _, function, t in accessors),
+        *(_macros(port) for port in (*reads, *writes)),
         _init(options),
-        *(_accessor(plan, *port) for port in accessors),
+        *(_accessor(port, "Write the input") for port in reads),
+        *(_accessor(port, "Read the output") for port in writes),
         "/* One inference: reads the inputs, writes the outputs. What the inputs held is lost. */\n"
         f"mote_status {name}_run(void);\n",
         "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
@@ -45,22 +46,14 @@ def text(plan: Plan, options: Options) -> str:
 
 
 def _usage(plan: Plan, options: Options) -> str:
-    name, upper = options.name, options.name.upper()
-    names = [function for _, function, _ in ports(plan, options)]
-    inputs = [n for n in names if n.startswith(f"{name}_input")]
-    outputs = [n for n in names if n.startswith(f"{name}_output")]
-    arena = []
-    init = f"{name}_init()"
-    if options.caller_arena:
-        arena = [f"static uint64_t arena[({upper}_ARENA_BYTES + 7) / 8];"]
-        init = f"{name}_init(arena, sizeof arena)"
+    results = ", ".join(f"{port.function}()" for port in outputs(plan, options))
     lines = [
-        *arena,
-        f"if ({init} != MOTE_OK) {{ handle_the_error(); }}",
-        *(f"memcpy({i}(), my_data, {i.upper()}_BYTES);" for i in inputs),
-        f"if ({name}_run() == MOTE_OK) {{ use({', '.join(f'{o}()' for o in outputs)}); }}",
+        caller_arena(options),
+        f"if ({init_call(options)} != MOTE_OK) {{ handle_the_error(); }}",
+        *(f"memcpy({port.function}(), my_data, {port.macro}_BYTES);" for port in inputs(plan, options)),
+        f"if ({options.name}_run() == MOTE_OK) {{ use({results}); }}",
     ]
-    shown = "\n".join(f" *     {line}" for line in lines)
+    shown = "\n".join(f" *     {line}" for line in lines if line)
     return (
         f"{shown}\n *\n"
         " * No heap, no recursion, no other state than the arena. Not reentrant: one inference at a time.\n"
@@ -68,7 +61,8 @@ def _usage(plan: Plan, options: Options) -> str:
     )
 
 
-def _port(t: Tensor, macro: str) -> str:
+def _macros(port: Port) -> str:
+    t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
     lines = [
         f"/* {re_comment(t.name)}: {t.dtype} [{dims}] */",
@@ -96,7 +90,5 @@ def _init(options: Options) -> str:
     return f"/* Before anything else. */\nmote_status {name}_init(void);\n"
 
 
-def _accessor(plan: Plan, ctype: str, function: str, tensor: int) -> str:
-    t = plan.graph.tensors[tensor]
-    what = "Write the input" if tensor in plan.graph.inputs and "_input" in function else "Read the output"
-    return f"/* {what} ({t.size} elements) here. */\n{ctype} *{function}(void);\n"
+def _accessor(port: Port, what: str) -> str:
+    return f"/* {what} ({port.tensor.size} elements) here. */\n{port.ctype} *{port.function}(void);\n"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mote.codegen.source import banner, ports
+from mote.codegen.ports import caller_arena, init_call, inputs, outputs
+from mote.codegen.source import banner
 from mote.codegen.values import CTYPES, number, wrap
 from mote.graph import Tensor
 from mote.graph.tensor import DTYPES, Array
@@ -39,21 +40,15 @@ def fnv1a(data: bytes) -> int:
 
 
 def text(plan: Plan, options: Options, golden: Sequence[Array]) -> str:
-    name, upper = options.name, options.name.upper()
-    fills, checks, tables = [], [], []
-    outputs = iter(enumerate(golden))
-    for ctype, function, tensor in ports(plan, options):
-        t = plan.graph.tensors[tensor]
-        if not ctype.startswith("const "):
-            fills.append(_fill(function, t))
-            continue
-        i, value = next(outputs)
+    name = options.name
+    checks, tables = [], []
+    for i, (port, value) in enumerate(zip(outputs(plan, options), golden, strict=True)):
+        t = port.tensor
         flat = np.asarray(value).reshape(-1)
         shown = [number(x) for x in flat[:SHOWN]]
         tables.append(f"static const {CTYPES[t.dtype]} expected_{i}[{len(shown)}] = {{\n{wrap(shown)}\n}};\n")
-        checks.append(_check(function, i, t, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes()), len(shown)))
-    arena = f"static uint64_t arena[({upper}_ARENA_BYTES + 7) / 8];\n\n" if options.caller_arena else ""
-    init = f"{name}_init(arena, sizeof arena)" if options.caller_arena else f"{name}_init()"
+        checks.append(_check(port.function, i, t, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes()), len(shown)))
+    arena = f"{caller_arena(options)}\n\n" if options.caller_arena else ""
     hashes = _HASH if any("fnv1a(" in c for c in checks) else ""
     return "\n".join(
         [
@@ -65,8 +60,8 @@ def text(plan: Plan, options: Options, golden: Sequence[Array]) -> str:
             *tables,
             hashes,
             f"{arena}static mote_status selftest(void) {{",
-            f"    if ({init} != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
-            *fills,
+            f"    if ({init_call(options)} != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
+            *(_fill(port.function, port.tensor) for port in inputs(plan, options)),
             f"    if ({name}_run() != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
             *checks,
             "    return MOTE_OK;\n}\n",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mote import __version__
-from mote.codegen.values import CTYPES, Constants
+from mote.codegen.ports import inputs, outputs
+from mote.codegen.values import Constants
 from mote.plan.kernel import Call
 from mote.plan.plan import Plan, Step
 
@@ -83,21 +84,10 @@ def _accessors(plan: Plan, options: Options) -> str:
     else:
         init = f"mote_status {name}_init(void) {{ return MOTE_OK; }}\n"
     lines = [init]
-    for ctype, function, tensor in ports(plan, options):
-        offset = plan.place[tensor].offset
-        lines.append(f"{ctype} *{function}(void) {{ return (void *)({arena} + {offset}); }}\n")
+    for port in (*inputs(plan, options), *outputs(plan, options)):
+        offset = plan.place[port.tensor.id].offset
+        lines.append(f"{port.ctype} *{port.function}(void) {{ return (void *)({arena} + {offset}); }}\n")
     return "\n".join(lines)
-
-
-def ports(plan: Plan, options: Options) -> list[tuple[str, str, int]]:
-    """(C type, accessor name, tensor) of every input and output. One of a kind needs no number."""
-    found = []
-    for kind, const, tensors in (("input", "", plan.graph.inputs), ("output", "const ", plan.graph.outputs)):
-        for i, t in enumerate(tensors):
-            suffix = f"_{i}" if len(tensors) > 1 else ""
-            ctype = CTYPES[plan.graph.tensors[t].dtype]
-            found.append((f"{const}{ctype}", f"{options.name}_{kind}{suffix}", t))
-    return found
 
 
 def _run(plan: Plan, options: Options, found: Constants) -> str:

@@ -1,0 +1,54 @@
+"""The edges of a generated model as its callers see them: input and output accessors, and how to call init."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mote.codegen.values import CTYPES
+from mote.graph import Tensor
+from mote.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from mote.codegen.project import Options
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output: the accessor `function`, which returns a `ctype *`, and the prefix of its macros."""
+
+    function: str
+    ctype: str
+    tensor: Tensor
+
+    @property
+    def macro(self) -> str:
+        return self.function.upper()
+
+
+def inputs(plan: Plan, options: Options) -> list[Port]:
+    return _ports(plan, plan.graph.inputs, f"{options.name}_input", "")
+
+
+def outputs(plan: Plan, options: Options) -> list[Port]:
+    return _ports(plan, plan.graph.outputs, f"{options.name}_output", "const ")
+
+
+def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str) -> list[Port]:
+    """One of a kind needs no number."""
+    found = []
+    for i, t in enumerate(plan.graph.tensors[t] for t in ids):
+        suffix = f"_{i}" if len(ids) > 1 else ""
+        found.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype]}", t))
+    return found
+
+
+def caller_arena(options: Options) -> str:
+    """The definition of the arena that a caller has to supply; empty where the model has its own."""
+    if not options.caller_arena:
+        return ""
+    return f"static uint64_t arena[({options.name.upper()}_ARENA_BYTES + 7) / 8];"
+
+
+def init_call(options: Options) -> str:
+    return f"{options.name}_init({'arena, sizeof arena' if options.caller_arena else ''})"
