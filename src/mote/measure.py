@@ -145,7 +145,7 @@ def run(
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
         plain = on.execute(Mode.MEASURE, stimulus)
         sizes = toolchain.sizes(on.folder / Mode.MEASURE / "model.elf", compiled.settings.target)
-        profile = on.execute(Mode.PROFILE, stimulus).steps
+        profile = on.execute(Mode.PROFILE, stimulus).steps if plain.instructions else None
     steps = profile[0] if profile else [None] * len(plan.steps)
     values = {}
     outputs = []

@@ -58,32 +58,28 @@ class DepthwiseConv2D(WindowOp):
         return [finish(g, self, sums, self.activation)]
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        assert w.data is not None
-        params = {
-            **self.window_params(g),
-            "in_channels": x.shape[3],
-            "channels": y.shape[3],
-            "multiplier": self.multiplier,
-        }
-        bias = self.tensor(g, 2)
+        x, y, bias = self.input(g), self.output(g), self.tensor(g, 2)
+        weights = self.input(g, 1).data
+        assert weights is not None
+        channels, taps = y.shape[3], self.vertical.kernel
+        params = self.window_params(g)
         if x.dtype == "float32":
             low, high = float_range(self.activation)
-            params |= {"low": low, "high": high, "weights": w.data[0], "bias": float_bias(bias, y.shape[3])}
-            return Kernel("depthwise_f32", params, Call.ROWS, taps=self.vertical.kernel)
-        channels = y.shape[3]
+            params |= {"in_channels": x.shape[3], "channels": channels, "multiplier": self.multiplier}
+            params |= {"low": low, "high": high, "weights": weights[0], "bias": float_bias(bias, channels)}
+            return Kernel("depthwise_f32", params, Call.ROWS, taps=taps)
+        scales = channel_scales(x, self.input(g, 1), y, channels)
+        constants = channel_structs(bias_values(bias, channels), *scales)
+        params |= {"channels": channels, "in_zero": x.zero_point, "channel": constants}
+        params |= {"output": output_params(self.activation, y, constants)}
         if how.reads is Layout.PLANAR:
-            return self._lower_planar(g, how)
-        taps = w.data.reshape(-1, channels)
-        blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
-        constants = channel_structs(bias_values(bias, channels), *channel_scales(x, w, y, channels))
-        params |= {
-            "in_zero": x.zero_point,
-            "output": output_params(self.activation, y, constants),
-            "weights": np.ascontiguousarray(blocks).reshape(-1),
-            "channel": constants,
-        }
-        return Kernel("depthwise_s8", params, Call.ROWS, taps=self.vertical.kernel, dsp=True)
+            pixel, channel = how.writes.steps(y.shape)
+            params |= {"pixel": pixel, "channel_step": channel, "weights": _by_channel(weights[0])}
+            return Kernel(
+                "depthwise_planar_s8", params, Call.ROWS, taps=taps, reads=how.reads, writes=how.writes, dsp=True
+            )
+        params |= {"in_channels": x.shape[3], "multiplier": self.multiplier, "weights": _by_four(weights[0])}
+        return Kernel("depthwise_s8", params, Call.ROWS, taps=taps, dsp=True)
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:
         """Planar rows where windows are three wide and rows long enough for blocks of four outputs."""
@@ -93,25 +89,17 @@ class DepthwiseConv2D(WindowOp):
         worth = "dsp" in how.features and inside >= PLANAR_WIDTH and how.optimize != "size"
         return Layout.PLANAR if fits and worth and self.input(g).dtype == "int8" else None
 
-    def _lower_planar(self, g: Graph, how: Lowering) -> Kernel:
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        assert w.data is not None
-        channels = y.shape[3]
-        pixel, channel = how.writes.steps(y.shape)
-        constants = channel_structs(bias_values(self.tensor(g, 2), channels), *channel_scales(x, w, y, channels))
-        by_channel = pad_to(w.data[0].transpose(2, 0, 1), 2, 4)
-        params = {
-            **self.window_params(g),
-            "channels": channels,
-            "in_zero": x.zero_point,
-            "pixel": pixel,
-            "channel_step": channel,
-            "output": output_params(self.activation, y, constants),
-            "weights": np.ascontiguousarray(by_channel).reshape(-1),
-            "channel": constants,
-        }
-        taps = self.vertical.kernel
-        return Kernel("depthwise_planar_s8", params, Call.ROWS, taps=taps, reads=how.reads, writes=how.writes, dsp=True)
+
+def _by_four(weights: Array) -> Array:
+    """[kernel rows, kernel columns, channels] as [blocks of 4 channels][tap][4]."""
+    taps = weights.reshape(-1, weights.shape[2])
+    blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
+    return np.ascontiguousarray(blocks).reshape(-1)
+
+
+def _by_channel(weights: Array) -> Array:
+    """[kernel rows, 3, channels] as [channel][row][4]."""
+    return np.ascontiguousarray(pad_to(weights.transpose(2, 0, 1), 2, 4)).reshape(-1)
 
 
 @parses("DEPTHWISE_CONV_2D")

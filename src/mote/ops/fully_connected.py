@@ -85,13 +85,13 @@ class FullyConnected(Op):
             "channels": channels,
             "round_once": int(self.rounding == "once"),
             "output": output_params(self.activation, y),
-            "weights": interleave(w.data, 4),
             "channel": constants,
         }
         if "dsp" in how.features and channels >= 8 and depth % 4 == 0 and two_channels_fit(w, constants):
-            params["weights"] = eight_outputs(w.data)
-            return Kernel("fully_connected8_s8", params, Call.FLAT, vectors, dsp=True)
-        return Kernel("fully_connected_s8", params, Call.FLAT, vectors, dsp=True)
+            return Kernel(
+                "fully_connected8_s8", {**params, "weights": eight_outputs(w.data)}, Call.FLAT, vectors, dsp=True
+            )
+        return Kernel("fully_connected_s8", {**params, "weights": interleave(w.data, 4)}, Call.FLAT, vectors, dsp=True)
 
 
 def eight_outputs(matrix: NDArray[np.int8]) -> NDArray[np.int16]:
