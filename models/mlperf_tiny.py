@@ -3,10 +3,6 @@
 Layer by layer the shapes, strides, paddings and activations are those of the MLPerf Tiny reference models
 (and, for "mcunet", of an MCUNet for person detection); the weights are random and know nothing.
 
-Random weights alone would make activations die out or saturate within a few layers, and a compiler would pass
-its tests on zeros. So each layer is batch-normalized, with random gains, by what it does on a calibration
-batch, half of it smooth and half white noise: inputs of either kind then use much of the int8 range.
-
     python models/mlperf_tiny.py OUTDIR
 """
 
@@ -14,76 +10,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from quantize import Array, Net, convolve, convolve_depthwise, fold_batch_norm, to_float32, to_int8
-
-
-@dataclass(frozen=True)
-class _RandomNet:
-    """Adds layers with random weights to a `Net`, each normalized on the calibration batch."""
-
-    net: Net
-    rng: np.random.Generator
-
-    def conv(
-        self,
-        x: int,
-        channels: int,
-        kernel: tuple[int, int] = (1, 1),
-        stride: tuple[int, int] = (1, 1),
-        padding: str = "SAME",
-        activation: str = "RELU",
-    ) -> int:
-        values = self.net.values[x]
-        weights = self._weights((channels, *kernel, values.shape[-1]))
-        folded = self._normalized(weights, 0, convolve(values, weights, stride, padding))
-        return self.net.conv(x, *folded, stride, padding, activation)
-
-    def depthwise(
-        self,
-        x: int,
-        kernel: tuple[int, int] = (3, 3),
-        stride: tuple[int, int] = (1, 1),
-        padding: str = "SAME",
-        activation: str = "RELU",
-    ) -> int:
-        values = self.net.values[x]
-        weights = self._weights((1, *kernel, values.shape[-1]))
-        folded = self._normalized(weights, 3, convolve_depthwise(values, weights, stride, padding))
-        return self.net.depthwise(x, *folded, stride, padding, activation)
-
-    def fully_connected(self, x: int, units: int, activation: str = "NONE") -> int:
-        values = self.net.values[x]
-        weights = self._weights((units, values.shape[-1]))
-        return self.net.fully_connected(x, *self._normalized(weights, 0, values @ weights.T), activation)
-
-    def classifier(self, x: int, classes: int) -> int:
-        """The usual end of a convolutional classifier: average, fully connected layer, softmax."""
-        _, height, width, channels = self.net.values[x].shape
-        pooled = self.net.average_pool(x, (height, width)) if height * width > 1 else x
-        logits = self.fully_connected(self.net.reshape(pooled, (-1, channels)), classes)
-        return self.net.softmax(logits)
-
-    def _weights(self, shape: tuple[int, ...]) -> Array:
-        """Bell-shaped like trained weights, from uniform numbers, which every machine draws alike."""
-        weights: Array = self.rng.uniform(-1.0, 1.0, (3, *shape)).sum(axis=0)
-        return weights
-
-    def _normalized(self, weights: Array, channel_axis: int, outputs: Array) -> tuple[Array, Array]:
-        channels = outputs.shape[-1]
-        flat = outputs.reshape(-1, channels)
-        gamma = self.rng.uniform(0.5, 2.0, (channels,))
-        beta = self.rng.uniform(-0.5, 0.5, (channels,))
-        return fold_batch_norm(weights, channel_axis, flat.mean(axis=0), flat.var(axis=0), gamma, beta)
+from quantize import Net, to_float32, to_int8
+from random_net import RandomNet, start
 
 
 def _ad(seed: int) -> Net:
     """Anomaly detection: a fully connected autoencoder over 5 frames of 128 features."""
-    r = _start("ad", seed, 96, (640,), -85.0, 15.0)
+    r = start("ad", seed, 96, (640,), -85.0, 15.0)
     x = 0
     for units in (128, 128, 128, 128, 8, 128, 128, 128, 128):
         x = r.fully_connected(x, units, "RELU")
@@ -93,7 +28,7 @@ def _ad(seed: int) -> Net:
 
 def _kws(seed: int) -> Net:
     """Keyword spotting: a depthwise-separable CNN over 49 frames of 10 features."""
-    r = _start("kws", seed, 24, (49, 10, 1), -123.0, 26.0)
+    r = start("kws", seed, 24, (49, 10, 1), -123.0, 26.0)
     x = r.conv(0, 64, (10, 4), (2, 2))
     for _ in range(4):
         x = r.conv(r.depthwise(x), 64)
@@ -103,7 +38,7 @@ def _kws(seed: int) -> Net:
 
 def _ic(seed: int) -> Net:
     """Image classification: ResNet-8 on 32x32 images."""
-    r = _start("ic", seed, 8, (32, 32, 3), 0.0, 255.0)
+    r = start("ic", seed, 8, (32, 32, 3), 0.0, 255.0)
     x = r.conv(0, 16, (3, 3))
     y = r.conv(r.conv(x, 16, (3, 3)), 16, (3, 3), activation="NONE")
     x = r.net.add(x, y, "RELU")
@@ -117,7 +52,7 @@ def _ic(seed: int) -> Net:
 
 def _vww(seed: int) -> Net:
     """Visual wake words: MobileNetV1 0.25 on 96x96 images."""
-    r = _start("vww", seed, 8, (96, 96, 3), 0.0, 1.0)
+    r = start("vww", seed, 8, (96, 96, 3), 0.0, 1.0)
     x = r.conv(0, 8, (3, 3), (2, 2))
     blocks = [(16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), *[(128, 1)] * 5, (256, 2), (256, 1)]
     for channels, stride in blocks:
@@ -128,7 +63,7 @@ def _vww(seed: int) -> Net:
 
 def _sww(seed: int) -> Net:
     """Streaming wake word: a one-dimensional depthwise-separable CNN over 30 frames of 40 features."""
-    r = _start("sww", seed, 64, (30, 1, 40), 0.0, 0.94)
+    r = start("sww", seed, 64, (30, 1, 40), 0.0, 0.94)
     x = 0
     for taps, channels in ((3, 128), (5, 128), (10, 128), (15, 32)):
         x = r.depthwise(x, (taps, 1), padding="VALID", activation="NONE")
@@ -148,7 +83,7 @@ _MCUNET_BLOCKS = [
 
 def _mcunet(seed: int) -> Net:
     """MCUNet: inverted residuals with depthwise kernels of 3, 5 and 7 on 80x80 images."""
-    r = _start("mcunet", seed, 8, (80, 80, 3), -1.0, 1.0)
+    r = start("mcunet", seed, 8, (80, 80, 3), -1.0, 1.0)
     x = r.conv(_padded(r.net, 0, 3), 16, (3, 3), (2, 2), "VALID", "RELU6")
     x = r.conv(r.depthwise(x, activation="RELU6"), 8, padding="VALID", activation="NONE")
     for kernel, stride, expanded, channels in _MCUNET_BLOCKS:
@@ -159,7 +94,7 @@ def _mcunet(seed: int) -> Net:
     return r.net
 
 
-def _inverted_residual(r: _RandomNet, x: int, kernel: int, stride: int, expanded: int, channels: int) -> int:
+def _inverted_residual(r: RandomNet, x: int, kernel: int, stride: int, expanded: int, channels: int) -> int:
     """Expand, filter, project; added to its input where the shapes allow."""
     y = r.conv(x, expanded, padding="VALID", activation="RELU6")
     even = r.net.values[x].shape[1] % 2 == 0
@@ -176,24 +111,6 @@ def _padded(net: Net, x: int, kernel: int) -> int:
     """Symmetric padding as PyTorch has it, where SAME would pad an even image more after than before."""
     half = kernel // 2
     return net.pad(x, [(0, 0), (half, half), (half, half), (0, 0)])
-
-
-def _start(name: str, seed: int, samples: int, shape: tuple[int, ...], low: float, high: float) -> _RandomNet:
-    """A net whose calibration batch lies in [low, high]: half of it white noise, half smooth."""
-    rng = np.random.default_rng([seed, *name.encode()])
-    noise = rng.uniform(0.0, 1.0, (samples, *shape))
-    smooth = noise.copy()
-    for axis in range(1, 1 + max(1, len(shape) - 1)):
-        smooth = _smoothed(smooth, axis)
-    smooth = (smooth - smooth.min()) / (smooth.max() - smooth.min())
-    batch = low + (high - low) * np.concatenate([noise[: samples // 2], smooth[samples // 2 :]])
-    return _RandomNet(Net(name, batch, (low, high)), rng)
-
-
-def _smoothed(x: Array, axis: int, passes: int = 6) -> Array:
-    for _ in range(passes):
-        x = (np.roll(x, 1, axis) + 2 * x + np.roll(x, -1, axis)) / 4
-    return x
 
 
 _NETS: dict[str, Callable[[int], Net]] = {

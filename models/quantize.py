@@ -29,7 +29,8 @@ _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "RELU6": lambda x: np.clip(x, 0.0, 6.0),
 }
 _KEEPS_SCALE = {"AVERAGE_POOL_2D", "MAX_POOL_2D", "MEAN", "RESHAPE", "PAD", "TRANSPOSE"}
-_SOFTMAX_QUANTIZATION = (1 / 256, -128)
+_UNIT_RANGE = {"SOFTMAX", "LOGISTIC"}
+_UNIT_QUANTIZATION = (1 / 256, -128)
 _SMALLEST_SCALE = 1e-9
 
 
@@ -38,6 +39,7 @@ class Layer:
     """One operator: the TFLite name and options, the values it reads, its constants.
 
     `weights` and `bias` are quantized; `operand` is an int32 tensor such as a shape, kept as it is.
+    `rescaled`: the output has a scale of its own where operators of this kind keep their input's.
     """
 
     kind: str
@@ -47,6 +49,7 @@ class Layer:
     bias: Array | None = None
     operand: NDArray[np.int32] | None = None
     channel_axis: int | None = None
+    rescaled: bool = False
 
 
 class Net:
@@ -97,6 +100,10 @@ class Net:
         y = _ACTIVATIONS[activation](self.values[a] + self.values[b])
         return self._record(Layer("ADD", (a, b), {"fused_activation_function": activation}), y)
 
+    def mul(self, a: int, b: int) -> int:
+        """Element-wise product; axes of size 1 are repeated."""
+        return self._record(Layer("MUL", (a, b)), self.values[a] * self.values[b])
+
     def average_pool(self, x: int, window: tuple[int, int]) -> int:
         """Average over windows that do not overlap; the window must divide the image."""
         n, height, width, channels = self.values[x].shape
@@ -105,11 +112,11 @@ class Net:
         options = {"filter_height": window[0], "filter_width": window[1], **_window(window, "VALID")}
         return self._record(Layer("AVERAGE_POOL_2D", (x,), options), y)
 
-    def mean(self, x: int, axes: Sequence[int], keep_dims: bool = False) -> int:
-        """Mean over axes."""
+    def mean(self, x: int, axes: Sequence[int], keep_dims: bool = False, rescaled: bool = False) -> int:
+        """Mean over axes; `rescaled` to its own range, which is often a small part of its input's."""
         y = self.values[x].mean(tuple(axes), keepdims=keep_dims)
         operand = np.array(axes, np.int32)
-        return self._record(Layer("MEAN", (x,), {"keep_dims": keep_dims}, operand=operand), y)
+        return self._record(Layer("MEAN", (x,), {"keep_dims": keep_dims}, operand=operand, rescaled=rescaled), y)
 
     def pad(self, x: int, paddings: Sequence[tuple[int, int]]) -> int:
         """Zeros around each axis: (before, after) for each."""
@@ -125,6 +132,10 @@ class Net:
         """Another shape; it starts with 1 or -1 for the batch."""
         y = self.values[x].reshape(-1, *shape[1:])
         return self._record(Layer("RESHAPE", (x,), operand=np.array(shape, np.int32)), y)
+
+    def logistic(self, x: int) -> int:
+        """1 / (1 + exp(-x))."""
+        return self._record(Layer("LOGISTIC", (x,)), 1 / (1 + np.exp(-self.values[x])))
 
     def softmax(self, x: int) -> int:
         """Softmax over the last axis."""
@@ -237,10 +248,10 @@ def _quantizations(net: Net) -> list[tuple[float, int]]:
     """Scale and zero point of each value; layers that only move or average data keep their input's."""
     result = [activation_quantization(*net.input_range)]
     for layer, value in zip(net.layers, net.values[1:], strict=True):
-        if layer.kind in _KEEPS_SCALE:
+        if layer.kind in _KEEPS_SCALE and not layer.rescaled:
             result.append(result[layer.inputs[0]])
-        elif layer.kind == "SOFTMAX":
-            result.append(_SOFTMAX_QUANTIZATION)
+        elif layer.kind in _UNIT_RANGE:
+            result.append(_UNIT_QUANTIZATION)
         else:
             result.append(activation_quantization(float(value.min()), float(value.max())))
     return result

@@ -16,17 +16,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mote.compiler import Compiled, Settings, compile, load
     from mote.errors import MoteError
+    from mote.explorer import Front, Point, explore
     from mote.measure import RunResult, run
+    from mote.shared import Shared, compile_shared
     from mote.verifier import VerifyResult, verify
 
 __version__ = "0.1.0"
 __all__ = [
     "Compiled",
+    "Front",
     "MoteError",
+    "Point",
     "RunResult",
     "Settings",
+    "Shared",
     "VerifyResult",
     "compile",
+    "compile_shared",
+    "explore",
     "load",
     "run",
     "verify",
@@ -34,11 +41,16 @@ __all__ = [
 
 _HOMES = {
     "Compiled": "compiler",
+    "Front": "explorer",
     "MoteError": "errors",
+    "Point": "explorer",
     "RunResult": "measure",
     "Settings": "compiler",
+    "Shared": "shared",
     "VerifyResult": "verifier",
     "compile": "compiler",
+    "compile_shared": "shared",
+    "explore": "explorer",
     "load": "compiler",
     "run": "measure",
     "verify": "verifier",

@@ -8,22 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from mote import targets
-from mote.codegen.project import Options, Project, generate
+from mote.codegen.project import Model, Options, Project, generate
 from mote.codegen.selftest import pattern
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.op import row_count
 from mote.graph.tensor import Array
 from mote.passes import Saving, optimize
 from mote.plan.kernel import Lowering
+from mote.plan.memories import TooSmallError, plan_over
 from mote.plan.plan import Plan
-from mote.plan.planner import plan
+from mote.plan.planner import DoesNotFitError, Goal, plan
 from mote.targets import Target
 
 OPTIMIZE = ("speed", "balanced", "size")
 NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
+INPUT = ("whole", "rows")
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,19 @@ class Settings:
     caller_arena: bool = False
     ram: int | None = None
     flash: int | None = None
+    least_ram: bool = False
+    """The plan with the least RAM, whatever it costs in speed."""
+    input: str = "whole"
+    """rows: the caller hands the input over row by row, so that it is never in RAM whole."""
+    recompute: float = 0.0
+    """Percent of the model's MACs that may be done twice to need less RAM."""
 
     def __post_init__(self) -> None:
         for option, value, allowed in (
             ("optimize", self.optimize, OPTIMIZE),
             ("numerics", self.numerics, NUMERICS),
             ("io", self.io, IO),
+            ("input", self.input, INPUT),
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
@@ -77,16 +87,20 @@ class Compiled:
 
     @cached_property
     def macs(self) -> int:
-        return sum(step.op.macs(self.plan.graph) for step in self.plan.steps)
+        return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
     def write(self, folder: str | Path) -> Path:
         """Write the C project. Nothing is left behind when it fails half way."""
-        folder = Path(folder)
-        try:
-            self.project.write(folder)
-        except OSError as error:
-            raise MoteError(f"cannot write the project ({error.strerror})", where=str(folder)) from None
-        return folder
+        return write_project(self.project, folder)
+
+
+def write_project(project: Project, folder: str | Path) -> Path:
+    folder = Path(folder)
+    try:
+        project.write(folder)
+    except OSError as error:
+        raise MoteError(f"cannot write the project ({error.strerror})", where=str(folder)) from None
+    return folder
 
 
 def load(path: str | Path) -> Graph:
@@ -116,7 +130,7 @@ def compile(model: str | Path | bytes, settings: Settings | None = None, **optio
 def _compile(data: bytes, where: str, settings: Settings) -> Compiled:
     graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
-    planned = plan(optimized, Lowering(settings.target.features, settings.optimize), settings.ram_limit)
+    planned = _plan(optimized, where, settings)
     name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
     options_ = Options(
         name=name,
@@ -124,11 +138,50 @@ def _compile(data: bytes, where: str, settings: Settings) -> Compiled:
         target=settings.target.name,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
+        flashes=settings.target.choice("flash"),
     )
-    project = generate(planned, options_, golden=golden_outputs(optimized))
+    project = generate(Model(planned, options_, golden_outputs(optimized)))
     compiled = Compiled(graph, planned, tuple(savings), project, replace(settings, name=name), where, data)
     check_budgets(compiled, code=0)
     return compiled
+
+
+def _plan(graph: Graph, where: str, settings: Settings) -> Plan:
+    goal = Goal(settings.ram_limit, settings.least_ram, settings.input == "rows", settings.recompute)
+    if goal.pushed:
+        _check_pushable(graph, where)
+    how = Lowering(settings.target.features, settings.optimize)
+    memories = settings.target.choice("ram")
+    try:
+        return plan_over(memories, goal, lambda g: plan(graph, how, g)) if memories else plan(graph, how, goal)
+    except TooSmallError as error:
+        raise BudgetError(
+            f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"
+            f" {error.need - error.memory.size:,} more than are there",
+            where=f"{where} on {settings.target.name}",
+            remedy=f"use a part with more {error.memory.name}, or a smaller model",
+        ) from None
+    except DoesNotFitError as error:
+        assert goal.ram is not None
+        raise BudgetError(
+            f"needs {error.least:,} bytes of RAM at least, {error.least - goal.ram:,} more than the {goal.ram:,} that"
+            " are there",
+            where=f"{where} on {settings.target.name}",
+            remedy="use a part with more RAM, a smaller model, a larger --ram budget"
+            + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM"),
+        ) from None
+
+
+def _check_pushable(graph: Graph, where: str) -> None:
+    if len(graph.inputs) != 1:
+        raise MoteError(f"has {len(graph.inputs)} inputs; only a single one can come row by row", where=where)
+    shape = graph.tensors[graph.inputs[0]].shape
+    if row_count(shape) == 1:
+        raise MoteError(
+            f"the input {'x'.join(map(str, shape))} has one row only, so that it cannot come row by row",
+            where=where,
+            remedy="leave --input rows away",
+        )
 
 
 def make_settings(target: str | Target = "host", **options: Any) -> Settings:
@@ -145,22 +198,32 @@ def golden_outputs(graph: Graph) -> list[Array]:
 def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:
     """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are measured."""
     s = compiled.settings
-    ram = compiled.plan.arena + stack
-    flash = compiled.project.constants + code
-    for what, need, limit, parts in (
-        ("RAM", ram, s.ram_limit, f"arena {compiled.plan.arena}" + (f" + stack {stack}" if stack else "")),
-        (
-            "flash",
-            flash,
-            s.flash_limit,
-            f"constants {compiled.project.constants}" + (f" + code {code}" if code else ""),
-        ),
-    ):
-        if limit is not None and need > limit:
+    check_flashes(compiled.project, s, code, compiled.path)
+    over_budget("RAM", {"arena": compiled.plan.arena, "stack": stack}, s.ram_limit, s, compiled.path)
+    over_budget("flash", {"constants": compiled.project.constants, "code": code}, s.flash_limit, s, compiled.path)
+
+
+def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: Settings, path: str) -> None:
+    """Refuse parts that are more than a limit together."""
+    need = sum(parts.values())
+    if limit is not None and need > limit:
+        shown = " + ".join(f"{name} {nbytes}" for name, nbytes in parts.items() if nbytes)
+        raise BudgetError(
+            f"needs {need:,} bytes of {what} ({shown}), {need - limit:,} more than the {limit:,} that are there",
+            where=f"{path} on {settings.target.name}",
+            remedy=f"use a part with more {what}, a smaller model, or a larger --{what.lower()} budget",
+        )
+
+
+def check_flashes(project: Project, settings: Settings, code: int, path: str) -> None:
+    """Refuse constants that do not fit the flash memories that they were given; the code is in the fastest one."""
+    for i, memory in enumerate(settings.target.choice("flash")):
+        need = project.flash[memory.name] + (0 if i else code)
+        if need > memory.size:
             raise BudgetError(
-                f"needs {need:,} bytes of {what} ({parts}), {need - limit:,} more than the {limit:,} that are there",
-                where=f"{compiled.path} on {s.target.name}",
-                remedy=f"use a part with more {what}, a smaller model, or a larger --{what.lower()} budget",
+                f"needs {need:,} bytes of {memory.name}, {need - memory.size:,} more than the {memory.size:,} that are there",
+                where=f"{path} on {settings.target.name}",
+                remedy=f"use a part with more {memory.name}, or a smaller model",
             )
 
 

@@ -33,9 +33,12 @@ class LayerCost:
 
 @dataclass(frozen=True)
 class Ram:
+    """`stack` is the most that any run can take, `stack_measured` what this one took."""
+
     arena: int
     static: int | None
     stack: int | None
+    stack_measured: int | None
     total: int
 
 
@@ -136,25 +139,28 @@ def run(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
+    layers: bool = True,
 ) -> RunResult:
-    """Build, run and measure one inference (on the self-test's input unless `inputs` are given)."""
+    """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
+    `layers` is false: that takes a build and a run of its own."""
     graph, plan = compiled.plan.graph, compiled.plan
     given = inputs or {t: pattern(graph.tensors[t]) for t in graph.inputs}
     stimulus = [[np.ascontiguousarray(given[t]).tobytes() for t in graph.inputs]]
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
         plain = on.execute(Mode.MEASURE, stimulus)
-        sizes = toolchain.sizes(on.folder / Mode.MEASURE / "model.elf", compiled.settings.target)
-        profile = on.execute(Mode.PROFILE, stimulus).steps if plain.instructions else None
-    steps = profile[0] if profile else [None] * len(plan.steps)
+        elf = on.folder / Mode.MEASURE / "model.elf"
+        sizes = toolchain.sizes(elf, compiled.settings.target)
+        stack, stack_measured = (None, None) if plain.stack is None else stacks(elf, plain.stack)
+        profile = on.execute(Mode.PROFILE, stimulus).steps if layers and plain.instructions else None
+    steps = profile[0] if profile else [None] * len(plan.works)
     values = {}
     outputs = []
     for t, raw in zip(graph.outputs, plain.outputs[0], strict=True):
         tensor = graph.tensors[t]
         values[tensor.name] = np.frombuffer(raw, DTYPES[tensor.dtype]).reshape(tensor.shape)
         outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(raw).hexdigest()))
-    stack = plain.stack
-    static = None if sizes is None else sizes.static - plan.arena
+    static = None if sizes is None else sizes.static - compiled.project.arena
     code = None if sizes is None else sizes.code
     constants = compiled.project.constants if sizes is None else sizes.constants
     check_budgets(compiled, code or 0, stack or 0)
@@ -165,14 +171,26 @@ def run(
         compiler=f"{on.compiler.kind} {on.compiler.version}".strip(),
         instructions=plain.instructions[0] if plain.instructions else None,
         layers=[
-            LayerCost(s.op.name, s.op.kind, kernel_label(compiled, i), s.op.macs(graph), cost)
-            for i, (s, cost) in enumerate(zip(plan.steps, steps, strict=True))
+            LayerCost(op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
+            for i, ((op, _), cost) in enumerate(zip(plan.works, steps, strict=True))
         ],
-        ram=Ram(plan.arena, static, stack, plan.arena + (static or 0) + (stack or 0)),
+        ram=Ram(plan.arena, static, stack, stack_measured, plan.arena + (static or 0) + (stack or 0)),
         flash=Flash(code, constants, constants + (code or 0)),
         outputs=outputs,
         values=values,
     )
+
+
+def stacks(elf: Path, measured: int) -> tuple[int, int]:
+    """The most stack that the model's run function can take, and what it took where the glue's call took `measured`."""
+    worst = toolchain.worst_stack(elf, "harness_run")
+    glue = worst.chain[0].size
+    if measured > worst.size:
+        raise MoteError(
+            f"the model took {measured - glue} bytes of stack, more than the {worst.size - glue} it can take ({worst})",
+            remedy="this is a bug of Mote",
+        )
+    return worst.size - glue, max(measured - glue, 0)
 
 
 def code_size(compiled: Compiled) -> int | None:
@@ -187,7 +205,7 @@ def code_size(compiled: Compiled) -> int | None:
 
 def kernel_label(compiled: Compiled, step: int) -> str:
     """The kernel's name, with the instruction set variant that the target gets."""
-    kernel = compiled.plan.steps[step].kernel
+    kernel = compiled.plan.works[step][1][0].kernel
     return f"{kernel.name}/dsp" if kernel.dsp and "dsp" in compiled.settings.target.features else kernel.name
 
 

@@ -17,8 +17,12 @@ import numpy as np
 from mote import reference
 from mote.compiler import Compiled
 from mote.graph import Graph
+from mote.graph.op import row_count
 from mote.graph.tensor import DTYPES, Array
 from mote.measure import bench
+from mote.plan.kernel import Layout
+from mote.plan.plan import Step
+from mote.plan.rows import Arrival
 from mote.stimuli import stimuli
 from mote.toolchain import Mode
 
@@ -71,28 +75,36 @@ def verify(
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
         dumps = on.execute(Mode.DUMP, raw).dumps
+    computed = [(i, work) for i, work in enumerate(plan.works) if not isinstance(work[0], Arrival)]
     mismatches: list[Mismatch] = []
     worst = 0.0
     for i, (case, dump) in enumerate(zip(cases, dumps, strict=True)):
         expected = oracle(source_inputs(compiled.source, graph, case))
-        for number, step in enumerate(plan.steps):
-            tensor = step.op.output(graph)
+        for number, (op, steps) in computed:
+            tensor = op.output(graph)
             flat = np.frombuffer(dump[number], DTYPES[tensor.dtype])
-            got = plan.place[tensor.id].layout.load(flat, tensor.shape)
-            diff, bad = compare(got, expected[tensor.id].reshape(tensor.shape))
+            rows = [r for step in steps if step.tap is None or step is steps[-1] for r in _rows(step)]
+            want = expected[tensor.source].reshape(row_count(tensor.shape), -1)[rows]
+            layout = plan.place[tensor.id].layout
+            got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout is not Layout.NHWC else want.shape)
+            diff, bad = compare(got.reshape(want.shape), want)
             worst = max(worst, diff)
             if bad:
-                mismatches.append(Mismatch(tensor.id, tensor.name, step.op.kind, i, bad, diff))
+                mismatches.append(Mismatch(tensor.id, tensor.name, op.kind, i, bad, diff))
     return VerifyResult(
         model=compiled.path,
         target=compiled.settings.target.name,
         exact=not mismatches,
-        tensors=len(plan.steps),
+        tensors=len(computed),
         mismatches=mismatches,
         max_abs_diff=worst,
         reference=name,
         inputs=inputs,
     )
+
+
+def _rows(step: Step) -> range:
+    return range(step.rows.lo, step.rows.hi)
 
 
 def compare(got: Array, want: Array) -> tuple[float, int]:

@@ -125,7 +125,8 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "model", "target", "emulator", "compiler", "instructions", "layers", "ram", "flash", "outputs",
     }  # fmt: skip
     assert set(found["layers"][0]) == {"name", "op", "kernel", "macs", "instructions"}
-    assert set(found["ram"]) == {"arena", "static", "stack", "total"}
+    assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total"}
+    assert 0 < found["ram"]["stack_measured"] <= found["ram"]["stack"]
     assert found["ram"]["total"] == sum(found["ram"][k] for k in ("arena", "static", "stack"))
     assert found["flash"]["total"] == found["flash"]["code"] + found["flash"]["constants"]
     assert set(found["outputs"][0]) == {"name", "shape", "dtype", "sha256"}

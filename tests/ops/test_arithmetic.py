@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mote.codegen.values import Constants
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.graph import Graph, Rows
+from mote.graph import Graph
 from mote.ops.arithmetic import broadcast
 from mote.plan.kernel import Call, Lowering
 from support import check, needs_litert
@@ -168,11 +168,6 @@ def test_axes_are_merged() -> None:
     assert (order, walk["run"], walk["b_step"], walk["axes"]) == ((1, 0), 30, 0, 1)
     order, walk = broadcast(image, image, (1, *image[1:]))
     assert (order, walk["run"], walk["b_step"], walk["axes"]) == ((0, 1), 30, 1, 2)
-
-
-def test_rows_of_a_repeated_operand_are_all_needed() -> None:
-    g = graph(Config(shapes=((1, 8, 6, 5), (1, 1, 1, 5))))
-    assert g.ops[0].input_rows(g, Rows(2, 4)) == (Rows(2, 4), Rows(0, 1))
 
 
 @pytest.mark.parametrize("kind", ["ADD", "MUL"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.graph import Graph, Rows
+from mote.graph import Graph
 from mote.plan.kernel import Lowering
 from support import check, check_numpy, needs_litert
 from tflite_writer import Writer
@@ -234,46 +234,6 @@ def test_numpy(configs: Any) -> None:
 
 def parse_one(layer: Config) -> Graph:
     return tflite.parse(model([layer]), "model")
-
-
-@given(st.one_of(pads(), concatenations(), slices()), st.data())
-@settings(max_examples=300, deadline=None)
-def test_input_rows(layer: Config, data: st.DataObject) -> None:
-    """No other rows of the inputs change the output rows."""
-    layer = layer | {"dtype": "float32", "shape": [1, *(layer["shape"] + [1, 1, 1])[1:4]]}
-    if layer["kind"] == "PAD":
-        layer["paddings"] = [(0, 0), *(layer["paddings"] + [(1, 0)] * 3)[1:4]]
-    elif layer["kind"] == "SLICE":
-        layer["begin"], layer["size"] = [0] * 4, [1, *(max(1, n - 1) for n in layer["shape"][1:])]
-    else:
-        layer["axis"] = layer["axis"] % 3 + 1
-    graph = parse_one(layer)
-    op = graph.ops[0]
-    y = op.output(graph)
-    if y.id not in graph.producers or op.kind == "RESHAPE":
-        return
-    lo = data.draw(st.integers(0, y.shape[1] - 1))
-    rows = Rows(lo, data.draw(st.integers(lo + 1, y.shape[1])))
-    rng = np.random.default_rng(0)
-    values = {i: rng.random(graph.tensors[i].shape).astype(graph.tensors[i].dtype) for i in graph.inputs}
-    spoiled = dict(values)
-    activations = op.activations(graph)
-    for t, needed in zip(activations, op.input_rows(graph, rows), strict=True):
-        spoiled[t.id] = np.full_like(values[t.id], np.nan)
-        spoiled[t.id][:, needed.lo : needed.hi] = values[t.id][:, needed.lo : needed.hi]
-    got, want = (graph.evaluate(v)[y.id][:, rows.lo : rows.hi] for v in (spoiled, values))
-    assert np.array_equal(got, want)
-
-
-def test_rows_of_a_pad_a_slice_and_a_concatenation() -> None:
-    image: Config = {"dtype": "int8", "shape": [1, 6, 5, 2], "value": 0}
-    pad = parse_one(image | {"kind": "PAD", "paddings": [(0, 0), (2, 1), (1, 1), (0, 0)]})
-    found = [pad.ops[0].input_rows(pad, Rows(y, y + 3))[0] for y in (0, 4, 6)]
-    assert found == [Rows(0, 1), Rows(2, 5), Rows(4, 6)]
-    cut = parse_one(image | {"kind": "SLICE", "begin": [0, 2, 0, 0], "size": [1, 3, 5, 2]})
-    assert cut.ops[0].input_rows(cut, Rows(1, 3)) == (Rows(3, 5),)
-    joined = parse_one(image | {"kind": "CONCATENATION", "axis": 1, "sizes": [2, 3], "constant": False})
-    assert joined.ops[0].input_rows(joined, Rows(1, 4)) == (Rows(1, 2), Rows(0, 2))
 
 
 def test_what_moves_nothing_is_a_reshape() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.graph import Rows
 from support import check, needs_litert
 from tflite_writer import Writer
 
@@ -90,13 +89,6 @@ PLAIN: Config = {
 def test_average_of_a_large_image(size: tuple[int, int]) -> None:
     """On both sides of the largest window whose division is a multiplication."""
     check(model([PLAIN | {"size": list(size), "kernel": size, "padding": "VALID"}]), inputs=6)
-
-
-def test_input_rows() -> None:
-    graph = tflite.parse(model([PLAIN]), "model")
-    (op,) = graph.ops
-    assert op.input_rows(graph, Rows(0, 1)) == (Rows(0, 3),)
-    assert op.input_rows(graph, Rows(2, 3)) == (Rows(4, 6),)
 
 
 def test_unsupported_type() -> None:

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
-from mote.graph import Rows
 from support import check, needs_litert
 from tflite_writer import Writer
 
@@ -73,11 +72,3 @@ def test_never_reads_past_the_image() -> None:
     graph = tflite.parse(model([PLAIN | {"size": (1, 1), "new": (70, 70), "mode": (False, False)}]), "model")
     image = np.full((1, 1, 1, 2), 42, np.int8)
     assert np.all(graph.evaluate({graph.inputs[0]: image})[graph.outputs[0]] == 42)
-
-
-def test_input_rows() -> None:
-    graph = tflite.parse(model([PLAIN | {"size": (4, 4), "new": (8, 8)}]), "model")
-    (op,) = graph.ops
-    assert [op.input_rows(graph, Rows(y, y + 1))[0] for y in range(8)] == [
-        Rows(0, 1), Rows(0, 2), Rows(0, 2), Rows(1, 3), Rows(1, 3), Rows(2, 4), Rows(2, 4), Rows(3, 4)
-    ]  # fmt: skip

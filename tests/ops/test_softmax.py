@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.graph import Rows
 from mote.graph.fixedpoint import EXP_BITS
 from support import check, needs_litert
 from tflite_writer import Writer
@@ -82,11 +81,6 @@ def test_float_inputs_of_any_size() -> None:
 def test_factors_are_exponentials() -> None:
     for k, factor in EXP_BITS:
         assert abs(factor / 2**31 - np.exp(-(2.0**k))) < 2**-31
-
-
-def test_rows() -> None:
-    g = tflite.parse(model(Config((3, 4, 10))), "model")
-    assert g.ops[0].input_rows(g, Rows(1, 2)) == (Rows(1, 2),)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.graph import Rows
 from support import check, needs_litert
 from tflite_writer import Writer
 
@@ -90,45 +89,6 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
 @settings(max_examples=35, deadline=None)
 def test_transpose_conv(layers: list[Config]) -> None:
     check(model(layers))
-
-
-PLAIN: Config = {
-    "dtype": "int8",
-    "batch": 1,
-    "size": [8, 8],
-    "channels": (5, 4),
-    "kernel": (3, 3),
-    "stride": (2, 2),
-    "padding": "SAME",
-    "activation": "NONE",
-    "per_channel": True,
-    "bias": True,
-    "gain": 1.0,
-    "zeros": (3, -4),
-    "seed": 0,
-}
-
-
-@given(configs(), st.data())
-@settings(max_examples=100, deadline=None)
-def test_input_rows(config: Config, data: st.DataObject) -> None:
-    """Exactly the rows that change the output rows."""
-    graph = tflite.parse(model([config | {"dtype": "float32", "batch": 1, "activation": "NONE"}]), "model")
-    (op,) = graph.ops
-    x, y = op.input(graph), op.output(graph)
-    lo = data.draw(st.integers(0, y.shape[1] - 1))
-    rows = Rows(lo, data.draw(st.integers(lo + 1, y.shape[1])))
-    (needed,) = op.input_rows(graph, rows)
-    plain = graph.evaluate({x.id: np.zeros(x.shape, np.float32)})[y.id]
-    reached = []
-    for row in range(x.shape[1]):
-        image = np.zeros(x.shape, np.float32)
-        image[:, row] = 1
-        if np.any(graph.evaluate({x.id: image})[y.id][:, rows.lo : rows.hi] != plain[:, rows.lo : rows.hi]):
-            reached.append(row)
-    assert set(reached) <= set(range(needed.lo, needed.hi))
-    if config["stride"][0] == 1 and reached:
-        assert needed == Rows(min(reached), max(reached) + 1)
 
 
 def test_wrong_size() -> None:

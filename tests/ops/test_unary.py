@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.graph import Graph, Rows
+from mote.graph import Graph
 from mote.ops.unary import Table, Unary
 from mote.plan.kernel import Lowering
 from support import check, check_numpy, needs_litert
@@ -23,6 +23,7 @@ RAMP = 6
 """The sixth stimulus is a ramp: 256 int8 elements take every value."""
 
 Quant = tuple[float, int]
+PReluConfig = tuple[tuple[int, ...], tuple[int, ...], str, list[Quant], int]
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def test_float32(factor: float) -> None:
 
 
 @st.composite
-def prelus(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], str, list[Quant], int]:
+def prelus(draw: st.DrawFn) -> PReluConfig:
     shape = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
     some = tuple(n if draw(st.booleans()) else 1 for n in shape)
     alpha = draw(st.sampled_from([shape[-1:], (1,) * (len(shape) - 1) + shape[-1:], some, shape]))
@@ -112,10 +113,7 @@ def prelus(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], str, list
     return shape, alpha, draw(st.sampled_from(["int8", "int8", "float32"])), quants, draw(st.integers(0, 999))
 
 
-@needs_litert
-@given(st.lists(prelus(), min_size=20, max_size=20))
-@settings(max_examples=10, deadline=None)
-def test_prelu(layers: list[tuple[tuple[int, ...], tuple[int, ...], str, list[Quant], int]]) -> None:
+def prelu_model(layers: list[PReluConfig]) -> bytes:
     w = Writer("prelu")
     for i, (shape, alpha, dtype, quants, seed) in enumerate(layers):
         a, b, c = ({"scale": s, "zero_point": z} if dtype == "int8" else {} for s, z in quants)
@@ -124,7 +122,14 @@ def test_prelu(layers: list[tuple[tuple[int, ...], tuple[int, ...], str, list[Qu
         y = w.tensor(f"y{i}", shape, dtype, **c)
         w.op("PRELU", [x, w.const(f"alpha{i}", values, **b)], [y])
         w.output(y)
-    check(w.finish())
+    return w.finish()
+
+
+@needs_litert
+@given(st.lists(prelus(), min_size=20, max_size=20))
+@settings(max_examples=10, deadline=None)
+def test_prelu(layers: list[PReluConfig]) -> None:
+    check(prelu_model(layers))
 
 
 def test_a_table_stands_for_a_chain() -> None:
@@ -153,11 +158,6 @@ def test_identity() -> None:
     assert [op.is_identity(same) for op in same.ops] == [True, True]
     other = graph(Config("QUANTIZE", (0.05, 3), (0.05, 4)), Config("RELU", (0.05, 0), (0.05, 0)))
     assert [op.is_identity(other) for op in other.ops] == [False, False]
-
-
-def test_rows() -> None:
-    g = graph(Config("RELU", shape=(1, 8, 4, 2)))
-    assert g.ops[0].input_rows(g, Rows(2, 5)) == (Rows(2, 5),)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,19 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from mote.compiler import IO, NUMERICS, OPTIMIZE, Settings, make_settings
+from mote.compiler import INPUT, IO, NUMERICS, OPTIMIZE, Settings, make_settings
+from mote.errors import MoteError
+from mote.explorer import point_settings
 from mote.targets import parse_size
+
+LEAST = "min"
+"""`--ram min`: the least RAM, whatever it costs in speed."""
 
 Subparsers = Any
 """argparse's own type for subcommands is private."""
@@ -21,8 +28,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def add_compile_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a .tflite file")
+def add_compile_options(parser: argparse.ArgumentParser, *, plan: bool = True, several: bool = False) -> None:
+    """The model (or `several`) and how to compile it; `plan`: with the options that choose one plan."""
+    parser.add_argument("model", metavar="MODEL", nargs="+" if several else None, help="a .tflite file")
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
     )
@@ -49,9 +57,36 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--caller-arena", action="store_true", help="the firmware supplies the working memory to init()"
     )
-    parser.add_argument("--ram", type=str, metavar="BYTES", help="refuse more RAM than this (K and M suffixes)")
+    if plan:
+        budget = parser.add_mutually_exclusive_group()
+        budget.add_argument(
+            "--ram",
+            type=str,
+            metavar="BYTES",
+            help="the fastest plan within this RAM (K and M suffixes), or the least: min",
+        )
+        budget.add_argument(
+            "--point", metavar="NAME", help="a plan that `mote explore` names: ram-BYTES, least, fastest"
+        )
+    parser.add_argument(
+        "--input",
+        choices=INPUT,
+        default="whole",
+        help="rows: the input comes row by row and is never in RAM whole (default: whole)",
+    )
+    parser.add_argument(
+        "--recompute",
+        type=float,
+        default=0.0,
+        metavar="PERCENT",
+        help="work that may be done twice to need less RAM (default: 0)",
+    )
     parser.add_argument("--flash", type=str, metavar="BYTES", help="refuse more flash than this (K and M suffixes)")
     add_json(parser)
+
+
+def add_svg(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--svg", metavar="FILE", help=what)
 
 
 def add_tools(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +97,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
 
 
 def settings(arguments: argparse.Namespace) -> Settings:
-    return make_settings(
+    found = make_settings(
         target=arguments.target,
         name=arguments.name,
         io=arguments.io,
@@ -70,9 +105,28 @@ def settings(arguments: argparse.Namespace) -> Settings:
         optimize=arguments.optimize,
         single_file=arguments.single_file,
         caller_arena=arguments.caller_arena,
-        ram=None if arguments.ram is None else parse_size(arguments.ram),
+        input=arguments.input,
+        recompute=arguments.recompute,
         flash=None if arguments.flash is None else parse_size(arguments.flash),
     )
+    return replace(found, **_plan_settings(arguments))
+
+
+def _plan_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What `--ram` and `--point` ask for, where a command has them."""
+    ram, point = getattr(arguments, "ram", None), getattr(arguments, "point", None)
+    if point is not None:
+        return point_settings(point)
+    if ram == LEAST:
+        return {"least_ram": True}
+    return {} if ram is None else {"ram": parse_size(ram)}
+
+
+def write_svg(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MoteError(f"cannot be written ({error.strerror})", where=path) from None
 
 
 def print_json(value: object) -> None:
@@ -119,16 +173,21 @@ def _cell(value: object) -> str:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Say on a terminal what is being done, and wipe it away after."""
-    show = sys.stderr.isatty()
-    if show:
-        print(f"{what}...", end="\r", file=sys.stderr, flush=True)
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """Say on a terminal what is being done, and wipe it away after; what is yielded says something else instead."""
+    shown = 0
+
+    def say(text: str) -> None:
+        nonlocal shown
+        if sys.stderr.isatty():
+            print(text.ljust(shown), end="\r", file=sys.stderr, flush=True)
+            shown = len(text)
+
+    say(f"{what}...")
     try:
-        yield
+        yield say
     finally:
-        if show:
-            print(" " * (len(what) + 3), end="\r", file=sys.stderr, flush=True)
+        say("")
 
 
 def shorten(text: str, width: int = 36) -> str:

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from mote import compiler, toolchain
 from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
 from mote.compiler import Compiled
 from mote.errors import MoteError
 from mote.measure import code_size
+from mote.shared import Shared, check_shared_budgets, compile_shared
 
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("compile", help="generate C for a target", description=__doc__)
-    add_compile_options(p)
+    add_compile_options(p, several=True)
     p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the C project")
+    p.add_argument(
+        "--shared-arena",
+        action="store_true",
+        help="several models that never run at the same time, in one folder and one arena",
+    )
     p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.shared_arena:
+        return _run_shared(arguments)
+    if len(arguments.model) > 1:
+        raise MoteError(
+            f"{len(arguments.model)} models were given",
+            remedy="add --shared-arena if they never run at the same time; else compile them one by one into folders of"
+            " their own, which link into one firmware",
+        )
     with progress("compiling"):
-        compiled = compiler.compile(arguments.model, settings(arguments))
+        compiled = compiler.compile(arguments.model[0], settings(arguments))
         code = _checked_code(compiled)
     folder = compiled.write(arguments.output)
     if arguments.json:
@@ -30,7 +45,32 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _run_shared(arguments: argparse.Namespace) -> int:
+    with progress("compiling"):
+        shared = compile_shared(arguments.model, settings(arguments))
+        codes = [_code(compiled) for compiled in shared.models]
+        check_shared_budgets(shared, sum(code or 0 for code in codes))
+    folder = shared.write(arguments.output)
+    if arguments.json:
+        print_json(describe_shared(shared, str(folder), codes))
+        return 0
+    for compiled, code in zip(shared.models, codes, strict=True):
+        print_model(compiled, code)
+    print(bold(f"together for {shared.settings.target.name}"))
+    print(f"  RAM: arena {shared.arena:,} bytes, shared")
+    print(f"  flash: constants {shared.project.constants:,} bytes{_split(shared.project.flash)}")
+    sources = ", ".join(shared.project.sources)
+    print(f"  C project in {folder}: add {sources} to your build; mote_arena.h says how the models take turns")
+    return 0
+
+
 def _checked_code(compiled: Compiled) -> int | None:
+    code = _code(compiled)
+    compiler.check_budgets(compiled, code or 0)
+    return code
+
+
+def _code(compiled: Compiled) -> int | None:
     """The code's exact size where there is a flash limit to check and a compiler to ask."""
     if compiled.settings.flash_limit is None:
         return None
@@ -38,9 +78,18 @@ def _checked_code(compiled: Compiled) -> int | None:
         toolchain.find_compiler(compiled.settings.target)
     except MoteError:
         return None
-    code = code_size(compiled)
-    compiler.check_budgets(compiled, code or 0)
-    return code
+    return code_size(compiled)
+
+
+def describe_shared(shared: Shared, folder: str, codes: Sequence[int | None]) -> dict[str, object]:
+    return {
+        "models": [describe(m, folder, code) for m, code in zip(shared.models, codes, strict=True)],
+        "target": shared.settings.target.name,
+        "folder": folder,
+        "files": sorted(shared.project.files),
+        "ram": {"arena": shared.arena},
+        "flash": {"constants": shared.project.constants, "memories": shared.project.flash},
+    }
 
 
 def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, object]:
@@ -52,22 +101,37 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
         "macs": compiled.macs,
-        "ram": {"arena": compiled.plan.arena, "bound": compiled.plan.bound},
-        "flash": {"constants": compiled.project.constants, "code": code},
+        "ram": {"arena": compiled.plan.arena, "live": compiled.plan.peak, "memories": memories(compiled)},
+        "flash": {"constants": compiled.project.constants, "code": code, "memories": compiled.project.flash},
         "passes": [
             {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact} for s in compiled.savings
         ],
     }
 
 
+def memories(compiled: Compiled) -> dict[str, int]:
+    """Bytes of the arena in each RAM, where the target has several."""
+    plan = compiled.plan
+    return {m.name: nbytes for m, nbytes in zip(plan.memories, plan.arenas, strict=False)}
+
+
 def print_text(compiled: Compiled, folder: str, code: int | None) -> None:
+    print_model(compiled, code)
+    print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
+
+
+def print_model(compiled: Compiled, code: int | None) -> None:
     plan = compiled.plan
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     for s in compiled.savings:
         note = "" if s.exact else " (float results may change in the last bits)"
         print(f"  {s.name}: {s.detail}{note}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
-    print(f"  RAM: arena {plan.arena:,} bytes (no placement of its buffers needs less than {plan.bound:,})")
+    print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")
     shown = "" if code is None else f", code {code:,} bytes"
-    print(f"  flash: constants {compiled.project.constants:,} bytes{shown}")
-    print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
+    print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
+
+
+def _split(parts: dict[str, int]) -> str:
+    """Bytes by memory, where there are several."""
+    return " = " + " + ".join(f"{name} {nbytes:,}" for name, nbytes in parts.items()) if parts else ""

@@ -30,14 +30,14 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("run", help="run on an emulated target, with exact costs", description=__doc__)
     add_compile_options(p)
     add_tools(p)
-    p.add_argument("--input", metavar="FILE", help=".npy or .npz with the inputs (default: the self-test's pattern)")
+    p.add_argument("--data", metavar="FILE", help=".npy or .npz with the inputs (default: the self-test's pattern)")
     p.add_argument("--output", metavar="FILE", help="write the outputs to this .npz")
     p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     compiled = compiler.compile(arguments.model, settings(arguments))
-    inputs = measure.read_inputs(compiled, Path(arguments.input)) if arguments.input else None
+    inputs = measure.read_inputs(compiled, Path(arguments.data)) if arguments.data else None
     with progress("building and running"):
         result = measure.run(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
     if arguments.output:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.codegen.ports import caller_arena, init_call, inputs, outputs
+from mote.codegen.ports import caller_arenas, init_call, inputs, outputs
 from mote.codegen.project import Options
 from mote.plan.plan import Plan
 
@@ -10,19 +10,23 @@ from mote.plan.plan import Plan
 def text(plan: Plan, options: Options) -> str:
     name = options.name
     reads, writes = inputs(plan, options), outputs(plan, options)
-    arena = f"{caller_arena(options)}\n" if options.caller_arena else ""
+    arena = "".join(f"{line}\n" for line in caller_arenas(plan, options))
+    frames = [f"static {p.ctype} frame_{i}[{p.macro}_SIZE];" for i, p in enumerate(reads) if plan.pushed]
+    whole = [f"frame_{i}" if plan.pushed else f"{p.function}()" for i, p in enumerate(reads)]
+    run = f"{name}_push(frame_0, {reads[0].macro}_ROWS)" if plan.pushed else f"{name}_run()"
     return "\n".join(
         [
             f'#include "harness.h"\n#include "{name}.h"\n{arena}',
             f"const uint32_t harness_input_count = {len(reads)};",
             f"const uint32_t harness_output_count = {len(writes)};",
-            f"const uint32_t harness_step_count = {len(plan.steps)};",
-            _table("void *harness_input(uint32_t i)", [f"{p.function}()" for p in reads]),
+            f"const uint32_t harness_step_count = {len(plan.works)};",
+            *frames,
+            _table("void *harness_input(uint32_t i)", whole),
             _table("size_t harness_input_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in reads]),
             _table("const void *harness_output(uint32_t i)", [f"{p.function}()" for p in writes]),
             _table("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
-            f"int harness_init(void) {{ return (int){init_call(options)}; }}",
-            f"int harness_run(void) {{ return (int){name}_run(); }}",
+            f"int harness_init(void) {{ return (int){init_call(plan, options)}; }}",
+            f"int harness_run(void) {{ return (int){run}; }}",
             "",
         ]
     )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mote.codegen.ports import Port, caller_arena, init_call, inputs, outputs
-from mote.codegen.source import banner, re_comment
+from mote.codegen.arenas import arenas
+from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
+from mote.codegen.source import banner
+from mote.codegen.values import re_comment
+from mote.graph.op import row_count
 from mote.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -18,7 +21,9 @@ typedef enum {
     MOTE_OK = 0,
     MOTE_NOT_READY = 1, /* run before init */
     MOTE_BAD_ARENA = 2, /* the arena is missing, too small or not aligned to 8 bytes */
-    MOTE_WRONG = 3      /* the self-test found a difference */
+    MOTE_WRONG = 3,     /* the self-test found a difference */
+    MOTE_BUSY = 4,      /* there is more to do: call step again */
+    MOTE_WAITING = 5    /* the next row of the input is needed */
 } mote_status;
 #endif
 """
@@ -33,31 +38,72 @@ def text(plan: Plan, options: Options) -> str:
         "#include <stddef.h>\n#include <stdint.h>\n",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         STATUS,
-        f"/* Working memory in bytes; every tensor lives in it. */\n#define {upper}_ARENA_BYTES {max(plan.arena, 1)}\n",
+        _sizes(plan, options),
         *(_macros(port) for port in (*reads, *writes)),
-        _init(options),
-        *(_accessor(port, "Write the input") for port in reads),
+        _init(plan, options),
+        *(() if plan.pushed else (_accessor(port, "Write the input") for port in reads)),
         *(_accessor(port, "Read the output") for port in writes),
-        "/* One inference: reads the inputs, writes the outputs. What the inputs held is lost. */\n"
-        f"mote_status {name}_run(void);\n",
+        _pushing(reads[0], options) if plan.pushed else _running(options),
         "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
     ]
     return "\n".join(parts)
 
 
 def _usage(plan: Plan, options: Options) -> str:
+    name = options.name
     results = ", ".join(f"{port.function}()" for port in outputs(plan, options))
-    lines = [
-        caller_arena(options),
-        f"if ({init_call(options)} != MOTE_OK) {{ handle_the_error(); }}",
-        *(f"memcpy({port.function}(), my_data, {port.macro}_BYTES);" for port in inputs(plan, options)),
-        f"if ({options.name}_run() == MOTE_OK) {{ use({results}); }}",
-    ]
-    shown = "\n".join(f" *     {line}" for line in lines if line)
+    lines = [*caller_arenas(plan, options), f"if ({init_call(plan, options)} != MOTE_OK) {{ handle_the_error(); }}"]
+    if plan.pushed:
+        lines += [
+            f"while ({name}_push(next_row(), 1) == MOTE_WAITING) {{ }}",
+            f"use({results});",
+        ]
+        note = " * The input is never held whole: rows are handed over from the top. Outputs stay valid until the next row."
+    else:
+        lines += [
+            *(f"memcpy({port.function}(), my_data, {port.macro}_BYTES);" for port in inputs(plan, options)),
+            f"if ({name}_run() == MOTE_OK) {{ use({results}); }}",
+        ]
+        note = " * Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
+    if options.shared_arena:
+        note += "\n * Other models use the same memory: mote_arena.h says what that means."
+    shown = "\n".join(f" *     {line}" for line in lines)
     return (
         f"{shown}\n *\n"
-        " * No heap, no recursion, no other state than the arena. Not reentrant: one inference at a time.\n"
-        " * Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
+        " * No heap, no recursion, no other state than the arena and a few counters. Not reentrant: one inference at a\n"
+        f" * time.\n{note}"
+    )
+
+
+def _running(options: Options) -> str:
+    return (
+        "/* One inference: reads the inputs, writes the outputs. What the inputs held is lost. */\n"
+        f"mote_status {options.name}_run(void);\n\n{_step(options, 'MOTE_OK after the last one')}"
+    )
+
+
+def _step(options: Options, end: str) -> str:
+    return (
+        "/* The same in pieces, for a core that has other things to do as well: one piece of work, then MOTE_BUSY while\n"
+        f" * there is more to do, {end}. */\n"
+        f"mote_status {options.name}_step(void);\n"
+    )
+
+
+def _pushing(port: Port, options: Options) -> str:
+    name, rows = options.name, row_count(port.tensor.shape)
+    return (
+        f"/* The input comes as {rows} rows, top to bottom. */\n"
+        f"#define {port.macro}_ROWS {rows}\n"
+        f"#define {port.macro}_ROW_SIZE {port.tensor.size // rows} /* elements */\n"
+        f"#define {port.macro}_ROW_BYTES {port.tensor.nbytes // rows}\n\n"
+        "/* Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are needed;\n"
+        " * MOTE_OK: they were the last ones, the outputs are there, and the next row begins another inference. */\n"
+        f"mote_status {name}_push(const {port.ctype} *rows, size_t count);\n\n"
+        "/* The same in pieces, for a core that has other things to do as well: hand over one row, then call step while\n"
+        " * it is MOTE_BUSY. A row is taken only when nothing else is left to do (MOTE_BUSY: it was not). */\n"
+        f"mote_status {name}_push_row(const {port.ctype} *row);\n"
+        f"mote_status {name}_step(void);\n"
     )
 
 
@@ -79,15 +125,28 @@ def _macros(port: Port) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _init(options: Options) -> str:
+def _sizes(plan: Plan, options: Options) -> str:
+    """What the arenas take, by the names of their memories; the first one has a name that is always there."""
+    lines = ["/* Working memory in bytes; every tensor lives in it. */"]
+    found = arenas(plan)
+    for a in found:
+        where = "" if a.memory is None else f" /* in {re_comment(a.memory.name)} */"
+        lines.append(f"#define {a.macro(options)} {a.nbytes}{where}")
+    if plan.memories:
+        lines.append(f"#define {options.name.upper()}_ARENA_BYTES {found[0].macro(options)}")
+    return "\n".join(lines) + "\n"
+
+
+def _init(plan: Plan, options: Options) -> str:
     name = options.name
-    if options.caller_arena:
-        return (
-            f"/* Before anything else: give the model its working memory ({name.upper()}_ARENA_BYTES or more bytes,\n"
-            " * aligned to 8). It may be used for other things between runs. */\n"
-            f"mote_status {name}_init(void *arena, size_t bytes);\n"
-        )
-    return f"/* Before anything else. */\nmote_status {name}_init(void);\n"
+    call = f"mote_status {name}_init({parameters(plan, options)});\n"
+    if not options.caller_arena:
+        return f"/* Before anything else. */\n{call}"
+    sizes = " and ".join(a.macro(options) for a in arenas(plan))
+    return (
+        f"/* Before anything else: give the model its working memory ({sizes} or more bytes,\n"
+        f" * aligned to 8). It may be used for other things between runs. */\n{call}"
+    )
 
 
 def _accessor(port: Port, what: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mote.codegen.arenas import arenas
 from mote.codegen.values import CTYPES
 from mote.graph import Tensor
 from mote.plan.plan import Plan
@@ -43,12 +44,19 @@ def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str) -> list[
     return found
 
 
-def caller_arena(options: Options) -> str:
-    """The definition of the arena that a caller has to supply; empty where the model has its own."""
+def caller_arenas(plan: Plan, options: Options) -> list[str]:
+    """The definitions of the arenas that a caller has to supply; none where the model has its own."""
     if not options.caller_arena:
-        return ""
-    return f"static uint64_t arena[({options.name.upper()}_ARENA_BYTES + 7) / 8];"
+        return []
+    return [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in arenas(plan)]
 
 
-def init_call(options: Options) -> str:
-    return f"{options.name}_init({'arena, sizeof arena' if options.caller_arena else ''})"
+def init_call(plan: Plan, options: Options) -> str:
+    given = [f"{a.pointer}, sizeof {a.pointer}" for a in arenas(plan)] if options.caller_arena else []
+    return f"{options.name}_init({', '.join(given)})"
+
+
+def parameters(plan: Plan, options: Options) -> str:
+    """What init takes."""
+    given = [f"void *{a.pointer}, size_t {a.size}" for a in arenas(plan)] if options.caller_arena else []
+    return ", ".join(given) or "void"

@@ -6,18 +6,25 @@ The text depends on the model and the options only, so the same input gives byte
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mote.codegen import build_files, header, selftest, source
-from mote.codegen.values import Constants
+from mote.codegen.arenas import arenas, shared, shared_files
+from mote.codegen.values import Constant, Constants
 from mote.graph.tensor import Array
 from mote.plan.plan import Plan
+from mote.plan.rows import aligned
+from mote.targets import Memory
 
 KERNELS = files("mote.kernels")
+
+CODE = 16 << 10
+"""Bytes of the fastest flash that are kept for code, where there is more than one: no model so far has needed them all."""
 
 UNUSED = """\
 /* The kernel library in one piece: a model does not call all of it. */
@@ -40,6 +47,10 @@ class Options:
     target: str = "host"
     single_file: bool = False
     caller_arena: bool = False
+    shared_arena: bool = False
+    """The arena is that of mote_arena.c, which other models use as well."""
+    flashes: tuple[Memory, ...] = ()
+    """Where constants may go, fastest first; none where there is no choice."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +61,12 @@ class Project:
     files: dict[str, str]
     constants: int
     """Bytes of constant arrays (weights, biases, tables)."""
-
-    @property
-    def sources(self) -> list[str]:
-        """The C files that make up the model (without the example and the self-test)."""
-        return [f"{self.options.name}.c"]
+    sources: tuple[str, ...]
+    """The C files that make up the model (without the example and the self-test)."""
+    arena: int
+    """Bytes of the arenas that are defined in them."""
+    flash: dict[str, int]
+    """Bytes of constants in each flash memory, where there is more than one."""
 
     def write(self, folder: Path) -> None:
         """Write every file aside first and move them in place last, so that a failure leaves nothing half-written."""
@@ -67,12 +79,61 @@ class Project:
                 (Path(aside) / name).replace(folder / name)
 
 
-def generate(plan: Plan, options: Options, golden: Sequence[Array] | None = None) -> Project:
-    """The C project of a plan. `golden`: the outputs expected for the self-test's input."""
+@dataclass(frozen=True)
+class Model:
+    """What a C project is made from. `golden`: the outputs expected for the self-test's input."""
+
+    plan: Plan
+    options: Options
+    golden: Sequence[Array] = ()
+
+
+def generate(model: Model) -> Project:
+    """The C project of a model."""
+    return _projects([model])[0]
+
+
+def generate_shared(models: Sequence[Model], folder: Options) -> tuple[list[Project], Project]:
+    """Projects of models that share one arena: of each alone, and of all in one folder, whose options are `folder`."""
+    sizes = shared([m.plan for m in models])
+    names = [m.options.name for m in models]
+    arena = shared_files(sizes, names, lambda what: source.banner(folder, what))
+    alone = [
+        replace(p, files=p.files | arena, sources=(*p.sources, "mote_arena.c"), arena=sum(sizes.values()))
+        for p in _projects(models)
+    ]
+    files = {file: text for p in alone for file, text in p.files.items()}
+    files |= build_files.shared_texts([(m.plan, m.options) for m in models], folder)
+    files["selftest.c"] = selftest.shared_text([(m.plan, m.options, m.golden) for m in models], folder)
+    sources = tuple(dict.fromkeys(s for p in alone for s in p.sources))
+    flash: Counter[str] = sum((Counter(p.flash) for p in alone), Counter())
+    together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), dict(flash))
+    return alone, together
+
+
+def _projects(models: Sequence[Model]) -> list[Project]:
+    """One for each model; their constants share the flash."""
+    constants = [Constants(m.options.name) for m in models]
+    bodies = [source.model(m.plan, m.options, c) for m, c in zip(models, constants, strict=True)]
+    _allocate([array for c in constants for array in c.arrays], models[0].options.flashes)
+    return [_project(*parts) for parts in zip(models, bodies, constants, strict=True)]
+
+
+def _allocate(arrays: Sequence[Constant], flashes: Sequence[Memory]) -> None:
+    """What is read most often for its size goes to the fastest flash; what fits nowhere to the last."""
+    left = {m: m.size for m in flashes}
+    if flashes:
+        left[flashes[0]] -= CODE
+    for array in sorted(arrays, key=lambda a: -a.heat) if flashes else ():
+        nbytes = aligned(array.nbytes)
+        array.memory = next((m for m in flashes if left[m] >= nbytes), flashes[-1])
+        left[array.memory] -= nbytes
+
+
+def _project(model: Model, body: str, constants: Constants) -> Project:
+    plan, options = model.plan, model.options
     name = options.name
-    constants = Constants(name)
-    body = source.model(plan, options, constants)
-    kernels = kernel_headers(step.kernel.file for step in plan.steps)
+    kernels = kernel_headers(source.includes(plan))
     project = {f"{name}.h": header.text(plan, options)}
     if options.single_file:
         project[f"{name}.c"] = _amalgamate(body, kernels, constants)
@@ -81,9 +142,10 @@ def generate(plan: Plan, options: Options, golden: Sequence[Array] | None = None
         project[f"{name}_constants.h"] = source.constants(options, constants)
         project |= {k: kernel_text(k) for k in kernels}
     project |= build_files.texts(plan, options)
-    if golden is not None:
-        project["selftest.c"] = selftest.text(plan, options, golden)
-    return Project(options, project, constants.nbytes)
+    project["selftest.c"] = selftest.text(plan, options, model.golden)
+    arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
+    flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
+    return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash)
 
 
 def kernel_text(file: str) -> str:
@@ -112,7 +174,7 @@ def _amalgamate(body: str, kernels: list[str], constants: Constants) -> str:
 
     def inline(match: re.Match[str]) -> str:
         file = match.group(1)
-        if file == f"{constants.prefix}.h":
+        if file in (f"{constants.prefix}.h", "mote_arena.h"):
             return match.group(0)
         if file == f"{constants.prefix}_constants.h":
             return "\n\n".join(constants.definitions)

@@ -6,11 +6,12 @@ The input is a formula, so that it costs no flash; long outputs are compared by 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mote.codegen.ports import caller_arena, init_call, inputs, outputs
+from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.codegen.source import banner
 from mote.codegen.values import CTYPES, number, wrap
 from mote.graph import Tensor
@@ -39,36 +40,86 @@ def fnv1a(data: bytes) -> int:
     return state
 
 
+@dataclass(frozen=True)
+class _Test:
+    """The test of one model: the values it expects, and a function."""
+
+    name: str
+    tables: list[str]
+    function: str
+
+
 def text(plan: Plan, options: Options, golden: Sequence[Array]) -> str:
-    name = options.name
-    checks, tables = [], []
-    for i, (port, value) in enumerate(zip(outputs(plan, options), golden, strict=True)):
-        t = port.tensor
-        flat = np.asarray(value).reshape(-1)
-        shown = [number(x) for x in flat[:SHOWN]]
-        tables.append(f"static const {CTYPES[t.dtype]} expected_{i}[{len(shown)}] = {{\n{wrap(shown)}\n}};\n")
-        checks.append(_check(port.function, i, t, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes()), len(shown)))
-    arena = f"{caller_arena(options)}\n\n" if options.caller_arena else ""
-    hashes = _HASH if any("fnv1a(" in c for c in checks) else ""
+    test = _test(plan, options, golden, "")
+    return _file(options, [test], _MAIN.format(name=options.name))
+
+
+def shared_text(models: Sequence[tuple[Plan, Options, Sequence[Array]]], options: Options) -> str:
+    """The models take turns, so that each finds what another one left in the arena."""
+    tests = [_test(plan, own, golden, f"{own.name}_") for plan, own, golden in models]
+    runs = "\n".join(f'        wrong += report("{t.name}", {t.name}_selftest());' for t in tests)
+    return _file(options, tests, _SHARED_MAIN.format(runs=runs))
+
+
+def _file(options: Options, tests: Sequence[_Test], main: str) -> str:
+    names = " and ".join(t.name for t in tests)
+    what = f"selftest.c: checks on any machine that {names} computes what the reference computes."
     return "\n".join(
         [
-            banner(
-                options,
-                f"selftest.c: checks on any machine that {name} computes what the reference computes.",
-            ),
-            f'#include <stdio.h>\n\n#include "{name}.h"\n',
-            *tables,
-            hashes,
-            f"{arena}static mote_status selftest(void) {{",
-            f"    if ({init_call(options)} != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
-            *(_fill(port.function, port.tensor) for port in inputs(plan, options)),
-            f"    if ({name}_run() != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
-            *checks,
-            "    return MOTE_OK;\n}\n",
-            "int main(void) {\n    mote_status status = selftest();\n"
-            f'    puts(status == MOTE_OK ? "{name}: ok" : "{name}: WRONG");\n    return (int)status;\n}}\n',
+            banner(options, what),
+            "#include <stdio.h>\n",
+            *(f'#include "{t.name}.h"' for t in tests),
+            "",
+            *(table for t in tests for table in t.tables),
+            _HASH if any("fnv1a(" in t.function for t in tests) else "",
+            *(t.function for t in tests),
+            main,
         ]
     )
+
+
+def _test(plan: Plan, options: Options, golden: Sequence[Array], prefix: str) -> _Test:
+    checks, tables = [], []
+    for i, (port, value) in enumerate(zip(outputs(plan, options), golden, strict=True)):
+        t, expected = port.tensor, f"{prefix}expected_{i}"
+        flat = np.asarray(value).reshape(-1)
+        shown = [number(x) for x in flat[:SHOWN]]
+        tables.append(f"static const {CTYPES[t.dtype]} {expected}[{len(shown)}] = {{\n{wrap(shown)}\n}};\n")
+        checks.append(_check(port.function, expected, t, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes()), len(shown)))
+    arena = "".join(f"{line}\n" for line in caller_arenas(plan, options))
+    lines = [
+        *([arena] if arena else []),
+        f"static mote_status {prefix}selftest(void) {{",
+        f"    if ({init_call(plan, options)} != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
+        *_feed(plan, options),
+        *checks,
+        "    return MOTE_OK;\n}\n",
+    ]
+    return _Test(options.name, tables, "\n".join(lines))
+
+
+_MAIN = """\
+int main(void) {{
+    mote_status status = selftest();
+    puts(status == MOTE_OK ? "{name}: ok" : "{name}: WRONG");
+    return (int)status;
+}}
+"""
+
+_SHARED_MAIN = """\
+static int report(const char *name, mote_status status) {{
+    printf("%s: %s\\n", name, status == MOTE_OK ? "ok" : "WRONG");
+    return status != MOTE_OK;
+}}
+
+int main(void) {{
+    int wrong = 0;
+    for (int turn = 0; turn < 2; turn++) {{
+{runs}
+    }}
+    return wrong;
+}}
+"""
 
 
 _HASH = """\
@@ -83,26 +134,46 @@ static uint32_t fnv1a(const void *data, size_t bytes) {
 """
 
 
-def _fill(function: str, t: Tensor) -> str:
-    ctype = CTYPES[t.dtype]
-    value = (
-        "(float)(int8_t)(uint8_t)(i * 37 + 11) / 128.0f"
-        if t.dtype == "float32"
-        else f"({ctype})(int8_t)(uint8_t)(i * 37 + 11)"
-    )
-    return f"    for (size_t i = 0; i < {function.upper()}_SIZE; i++) {{\n        {function}()[i] = {value};\n    }}"
+def _feed(plan: Plan, options: Options) -> list[str]:
+    """Write the pattern to the inputs and run, or push it row by row."""
+    name, ports = options.name, inputs(plan, options)
+    failed = "{\n        return MOTE_NOT_READY;\n    }"
+    if not plan.pushed:
+        fills = [
+            f"    for (size_t i = 0; i < {p.macro}_SIZE; i++) {{\n        {p.function}()[i] = {_value(p, 'i')};\n    }}"
+            for p in ports
+        ]
+        return [*fills, f"    if ({name}_run() != MOTE_OK) {failed}"]
+    (p,) = ports
+    return [
+        "    mote_status status = MOTE_WAITING;",
+        f"    for (size_t y = 0; y < {p.macro}_ROWS; y++) {{",
+        f"        static {p.ctype} row[{p.macro}_ROW_SIZE];",
+        f"        for (size_t i = 0; i < {p.macro}_ROW_SIZE; i++) {{",
+        f"            row[i] = {_value(p, f'(y * {p.macro}_ROW_SIZE + i)')};",
+        f"        }}\n        status = {name}_push(row, 1);\n    }}",
+        f"    if (status != MOTE_OK) {failed}",
+    ]
 
 
-def _check(function: str, i: int, t: Tensor, digest: int, shown: int) -> str:
+def _value(port: Port, index: str) -> str:
+    """`pattern` in C."""
+    wrapped = f"(int8_t)(uint8_t)({index} * 37 + 11)"
+    if port.tensor.dtype == "float32":
+        return f"(float){wrapped} / 128.0f"
+    return f"({CTYPES[port.tensor.dtype]}){wrapped}"
+
+
+def _check(function: str, expected: str, t: Tensor, digest: int, shown: int) -> str:
     if t.dtype == "float32":
         wrong = (
-            f"const float want = expected_{i}[i], got = {function}()[i];\n"
+            f"const float want = {expected}[i], got = {function}()[i];\n"
             "        const float error = got > want ? got - want : want - got;\n"
             f"        const float size = want > 0 ? want : -want;\n"
             f"        if (!(error <= {FLOAT_TOLERANCE}f * size + {FLOAT_TOLERANCE}f)) {{"
         )
     else:
-        wrong = f"if ({function}()[i] != expected_{i}[i]) {{"
+        wrong = f"if ({function}()[i] != {expected}[i]) {{"
     failed = "\n            return MOTE_WRONG;\n        }\n    }"
     loop = f"    for (size_t i = 0; i < {shown}; i++) {{\n        {wrong}{failed}"
     if t.dtype == "float32" or shown == t.size:

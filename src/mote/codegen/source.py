@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from mote import __version__
-from mote.codegen.ports import inputs, outputs
+from mote.codegen.arenas import SECTION, arenas, definition
+from mote.codegen.executor import Executor
+from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants
-from mote.plan.kernel import Call
-from mote.plan.plan import Plan, Step
+from mote.plan.memories import constant_reads
+from mote.plan.plan import ALIGNMENT, Plan
+from mote.plan.rows import Arrival
 
 if TYPE_CHECKING:
     from mote.codegen.project import Options
@@ -31,110 +35,183 @@ def constants(options: Options, found: Constants) -> str:
 def model(plan: Plan, options: Options, found: Constants) -> str:
     """The C file. Fills `found` with the constants that the steps need."""
     name = options.name
-    params = [_params(plan, i, step, found) for i, step in enumerate(plan.steps)]
-    includes = dict.fromkeys(["mote_common.h", *(s.kernel.file for s in plan.steps)])
+    kernels = [(i, op, steps[0].kernel) for i, (op, steps) in enumerate(plan.works) if not isinstance(op, Arrival)]
+    executor = Executor(plan, found, name)
+    cases = executor.cases()
+    found.tables = executor.table_bytes
+    structs = [(i, k, found.struct(str(i), k.params, constant_reads(plan.graph, op))) for i, op, k in kernels]
+    params = [f"static const mote_{k.name}_t {name}_step_{i} = {struct};\n" for i, k, struct in structs]
+    settings = [f"#define MOTE_MAX_TAPS {max(plan.taps, 1)}"]
+    if executor.row_table and max(executor.row_table) >= 1 << 16:
+        settings.append("#define MOTE_PLACE uint32_t")
     parts = [
         banner(options, f"{name}.c: the model. Call {name}_run; {name}.h is the manual."),
         f'#include "{name}.h"\n',
-        f"#define MOTE_MAX_TAPS {max(plan.taps, 1)}",
-        "\n".join(f'#include "{file}"' for file in includes),
+        *settings,
+        *([SECTION] if options.flashes or plan.memories else []),
+        "\n".join(f'#include "{file}"' for file in includes(plan)),
+        *(['#include "mote_arena.h"'] if options.shared_arena else []),
         f'#include "{name}_constants.h"\n',
-        _trace_macro(),
+        TRACE,
         *params,
-        _memory(plan, options),
+        *executor.tables(),
+        _memory(plan, options, executor),
         _accessors(plan, options),
-        _run(plan, options, found),
+        _work(plan, options, executor, cases),
+        _push(plan, options) if plan.pushed else _run(plan, options),
     ]
     return "\n".join(parts)
 
 
-def _trace_macro() -> str:
-    return (
-        "/* A debug or profiling build may define this hook; it is called after each step with its output. */\n"
-        "#ifndef MOTE_TRACE\n#define MOTE_TRACE(step, data, bytes) ((void)0)\n#endif\n"
-    )
+def includes(plan: Plan) -> list[str]:
+    """The kernels' files."""
+    used = [s.kernel.file for s in plan.steps if not isinstance(s.op, Arrival)]
+    return list(dict.fromkeys(["mote_common.h", *([] if plan.layered else ["mote_rows.h"]), *used]))
 
 
-def _params(plan: Plan, i: int, step: Step, found: Constants) -> str:
-    body = found.struct(f"{i}", step.kernel.params)
-    struct = f"mote_{step.kernel.name}_t"
-    return f"static const {struct} {found.prefix}_step_{i} = {body};\n"
+TRACE = """\
+/* A debug or profiling build may define this hook; it is called after each step with its output. */
+#ifndef MOTE_TRACE
+#define MOTE_TRACE(step, data, bytes) ((void)0)
+#endif
+"""
 
 
-def _memory(plan: Plan, options: Options) -> str:
+def _memory(plan: Plan, options: Options, executor: Executor) -> str:
     name = options.name
-    if options.caller_arena:
-        return f"static uint8_t *{name}_arena; /* what the caller gave to {name}_init */\n"
-    size = max(plan.arena, 1)
-    return (
-        "/* Every tensor lives in here; the places were planned at compile time. */\n"
-        f"static union {{\n    uint64_t alignment;\n    uint8_t bytes[{size}];\n}} {name}_memory;\n"
+    counters = (
+        f" uint16_t next[{executor.counters}]; /* of each operator that runs by rows */\n" if executor.counters else ""
     )
+    state = (
+        "/* How far the inference has got. */\n"
+        f"static struct {{\n    uint16_t position; /* in the schedule */\n{'   ' if counters else ''}{counters}}} {name}_state;\n"
+    )
+    if options.shared_arena:
+        return state
+    found = arenas(plan)
+    if options.caller_arena:
+        given = "".join(f"static uint8_t *{a.storage(options)}; /* what the caller gave to {name}_init */\n" for a in found)
+        return f"{given}\n{state}"
+    unions = "".join(f"static {definition(f'{name}_memory{a.suffix}', a.nbytes, a.memory)}" for a in found)
+    return f"/* Every tensor lives in here; the places were planned at compile time. */\n{unions}\n{state}"
 
 
 def _accessors(plan: Plan, options: Options) -> str:
-    name = options.name
-    arena = f"{name}_arena" if options.caller_arena else f"{name}_memory.bytes"
+    name, found = options.name, arenas(plan)
+    lines = [f"mote_status {name}_init({parameters(plan, options)}) {{"]
     if options.caller_arena:
-        init = (
-            f"mote_status {name}_init(void *arena, size_t bytes) {{\n"
-            f"    if (arena == NULL || bytes < {name.upper()}_ARENA_BYTES || (uintptr_t)arena % 8 != 0) {{\n"
-            f"        return MOTE_BAD_ARENA;\n    }}\n    {name}_arena = arena;\n    return MOTE_OK;\n}}\n"
-        )
-    else:
-        init = f"mote_status {name}_init(void) {{ return MOTE_OK; }}\n"
-    lines = [init]
-    for port in (*inputs(plan, options), *outputs(plan, options)):
-        offset = plan.place[port.tensor.id].offset
-        lines.append(f"{port.ctype} *{port.function}(void) {{ return (void *)({arena} + {offset}); }}\n")
-    return "\n".join(lines)
+        for a in found:
+            bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
+            lines.append(f"    if ({bad}) {{\n        return MOTE_BAD_ARENA;\n    }}")
+        lines += [f"    {a.storage(options)} = {a.pointer};" for a in found]
+    lines += [f"    {name}_state.position = 0;", "    return MOTE_OK;", "}\n"]
+    accessors = ["\n".join(lines)]
+    for port in (*([] if plan.pushed else inputs(plan, options)), *outputs(plan, options)):
+        buffer = plan.place[port.tensor.id]
+        address = f"{found[buffer.memory].storage(options)} + {buffer.offset}"
+        accessors.append(f"{port.ctype} *{port.function}(void) {{ return (void *)({address}); }}\n")
+    return "\n".join(accessors)
 
 
-def _run(plan: Plan, options: Options, found: Constants) -> str:
+def _work(plan: Plan, options: Options, executor: Executor, cases: list[str]) -> str:
+    """One step of the schedule."""
     name = options.name
+    row = ", const void *row" if plan.pushed else ""
+    lines = [f"static void {name}_work(uint32_t step{row}) {{"]
+    lines += [f"    uint8_t *const {a.pointer} = {a.storage(options)};" for a in executor.arenas]
+    for kind, count in executor.pointers.items():
+        lines.append(f"    const {kind} *{'floats' if kind == 'float' else 'rows'}[{count}];")
+    used = [v for v in ("n", "y") if any(re.search(rf"\b{v}\b", case) for case in cases)]
+    if used:
+        lines.append(f"    int32_t {', '.join(used)};")
+    lines += [f"    (void){a.pointer};" for a in executor.arenas]
+    which = "step" if plan.layered else f"{name}_schedule[step]"
+    lines += [f"    switch ({which}) {{", *cases, "    default:", "        break;", "    }", "}"]
+    macros = "".join(f"#define {a.at}(offset) ((void *)({a.pointer} + (offset)))\n" for a in executor.arenas)
+    if executor.row_table:
+        for a in executor.arenas:
+            macros += f"#define {a.row}(index) {a.at}({ALIGNMENT} * (size_t){name}_rows[index])\n"
+    return macros + "\n" + "\n".join(lines) + "\n"
+
+
+def _begin(plan: Plan, options: Options) -> str:
+    """What a step does before its work: nothing is ready without an arena, and counters start at zero."""
+    name = options.name
+    check = ""
     if options.caller_arena:
-        start = (
-            f"    uint8_t *const arena = {name}_arena;\n"
-            "    if (arena == NULL) {\n        return MOTE_NOT_READY;\n    }\n"
+        first = arenas(plan)[0].storage(options)
+        check = f"    if ({first} == NULL) {{\n        return MOTE_NOT_READY;\n    }}\n"
+    if any(not steps[0].whole for _, steps in plan.works):
+        check += (
+            f"    if ({name}_state.position == 0) {{\n"
+            f"        memset({name}_state.next, 0, sizeof {name}_state.next);\n    }}\n"
         )
-    else:
-        start = f"    uint8_t *const arena = {name}_memory.bytes;\n"
-    calls = "\n".join(_call(plan, i, step, found) for i, step in enumerate(plan.steps))
-    unused = "" if plan.steps else "    (void)arena;\n"
-    return (
-        "#define AT(offset) ((void *)(arena + (offset)))\n\n"
-        f"mote_status {name}_run(void) {{\n{start}{unused}{calls}\n    return MOTE_OK;\n}}\n"
-    )
+    return check
 
 
-def _call(plan: Plan, i: int, step: Step, found: Constants) -> str:
-    graph, kernel, op = plan.graph, step.kernel, step.op
-    out = op.output(graph)
-    arguments = [f"&{found.prefix}_step_{i}"]
-    for position in kernel.operands:
-        tensor = op.input(graph, position)
-        if tensor.data is None:
-            arguments.append(f"AT({plan.place[tensor.id].offset})")
-        else:
-            arguments.append(found.array(f"{i}_operand_{position}", tensor.data))
-    place = plan.place[out.id].offset
-    arguments.append(f"AT({place})")
-    if kernel.call is Call.FLAT:
-        arguments.append(str(kernel.units))
-    elif kernel.call is Call.ROWS:
-        arguments += [str(step.rows.lo), str(step.rows.hi)]
-    if kernel.scratch is not None:
-        arguments.append("NULL" if step.scratch is None else f"AT({plan.buffers[step.scratch].offset})")
-    shape = "x".join(map(str, out.shape)) or "scalar"
-    label = re_comment(f"{op.kind} {shape} {op.name}")
-    return (
-        f"    /* {i}: {label} */\n"
-        f"    mote_{kernel.name}({', '.join(arguments)});\n"
-        f"    MOTE_TRACE({i}, AT({place}), {out.nbytes});"
-    )
+def _run(plan: Plan, options: Options) -> str:
+    name = options.name
+    if not plan.steps:
+        return (
+            f"mote_status {name}_step(void) {{\n{_begin(plan, options)}    (void){name}_work;\n    return MOTE_OK;\n}}\n\n"
+            f"mote_status {name}_run(void) {{ return {name}_step(); }}\n"
+        )
+    return f"""\
+mote_status {name}_step(void) {{
+{_begin(plan, options)}\
+    {name}_work({name}_state.position);
+    if (++{name}_state.position < {len(plan.steps)}) {{
+        return MOTE_BUSY;
+    }}
+    {name}_state.position = 0;
+    return MOTE_OK;
+}}
+
+mote_status {name}_run(void) {{
+    mote_status status;
+    do {{
+        status = {name}_step();
+    }} while (status == MOTE_BUSY);
+    return status;
+}}
+"""
 
 
-def re_comment(text: str) -> str:
-    """Text that cannot end or open a comment, in printable ASCII."""
-    safe = "".join(c if " " <= c <= "~" else "?" for c in text)
-    return safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").rstrip("\\")[:100]
+def _push(plan: Plan, options: Options) -> str:
+    """The input comes row by row: what can be done with a row is done when it comes."""
+    name = options.name
+    port = inputs(plan, options)[0]
+    arrival = next(i for i, (op, _) in enumerate(plan.works) if isinstance(op, Arrival))
+    return f"""\
+/* Whether the next step is the arrival of a row. */
+static int {name}_waits(void) {{ return {name}_schedule[{name}_state.position] == {arrival}; }}
+
+/* One step; what comes after it. */
+static mote_status {name}_advance(const void *row) {{
+{_begin(plan, options)}\
+    {name}_work({name}_state.position, row);
+    if (++{name}_state.position < {len(plan.steps)}) {{
+        return {name}_waits() ? MOTE_WAITING : MOTE_BUSY;
+    }}
+    {name}_state.position = 0;
+    return MOTE_OK;
+}}
+
+mote_status {name}_step(void) {{ return {name}_waits() ? MOTE_WAITING : {name}_advance(NULL); }}
+
+mote_status {name}_push_row(const {port.ctype} *row) {{ return {name}_waits() ? {name}_advance(row) : MOTE_BUSY; }}
+
+mote_status {name}_push(const {port.ctype} *rows, size_t count) {{
+    mote_status status = MOTE_WAITING;
+    for (; count > 0; count--, rows += {name.upper()}_INPUT_ROW_SIZE) {{
+        while (!{name}_waits()) {{
+            {name}_advance(NULL);
+        }}
+        status = {name}_advance(rows);
+        while (status == MOTE_BUSY) {{
+            status = {name}_advance(NULL);
+        }}
+    }}
+    return status;
+}}
+"""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.plan.kernel import Structs, Value
+from mote.targets import Memory
 
 CTYPES = {
     "int8": "int8_t",
@@ -41,37 +42,75 @@ def number(x: float | int | np.generic) -> str:
 
 
 @dataclass
+class Constant:
+    """A constant array."""
+
+    name: str
+    ctype: str
+    rows: Array
+    nbytes: int
+    reads: dict[str, int] = field(default_factory=dict)
+    """About how many of its bytes an inference reads, for each use."""
+    memory: Memory | None = None
+    """Where it is to lie, if that is not left to the linker."""
+
+    @property
+    def heat(self) -> float:
+        return sum(self.reads.values()) / max(self.nbytes, 1)
+
+    @property
+    def definition(self) -> str:
+        return _definition(self.name, self.ctype, self.rows, section(self.memory))
+
+
+@dataclass
 class Constants:
     """The constant arrays of a model; equal arrays are stored once."""
 
     prefix: str
-    definitions: list[str] = field(default_factory=list)
-    nbytes: int = 0
-    _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    tables: int = 0
+    """Bytes of the tables that say what runs when and where rows lie."""
+    _found: dict[tuple[str, bytes], Constant] = field(default_factory=dict)
 
-    def array(self, hint: str, value: Array | Structs) -> str:
+    @property
+    def arrays(self) -> list[Constant]:
+        return list(self._found.values())
+
+    @property
+    def definitions(self) -> list[str]:
+        return [c.definition for c in self.arrays]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(c.nbytes for c in self.arrays) + self.tables
+
+    def array(self, hint: str, value: Array | Structs, reads: int = 0) -> str:
         """The name of a constant that holds `value`, defined on first use."""
         ctype, rows = _content(value)
         key = (ctype, rows.tobytes())
-        if key not in self._names:
-            name = f"{self.prefix}_{hint}"
-            self._names[key] = name
-            self.nbytes += 4 * rows.size if isinstance(value, Structs) else rows.nbytes
-            self.definitions.append(_definition(name, ctype, rows))
-        return self._names[key]
+        if key not in self._found:
+            nbytes = 4 * rows.size if isinstance(value, Structs) else rows.nbytes
+            self._found[key] = Constant(f"{self.prefix}_{hint}", ctype, rows, nbytes)
+        self._found[key].reads[hint] = reads
+        return self._found[key].name
 
-    def struct(self, hint: str, params: Mapping[str, Value], indent: str = "    ") -> str:
+    def struct(self, hint: str, params: Mapping[str, Value], reads: int = 0) -> str:
         """A struct initializer, one field a line, nested structs on one line."""
-        lines = [f"{indent}.{k} = {self._value(f'{hint}_{k}', v)}," for k, v in params.items()]
+        lines = [f"    .{k} = {self._value(f'{hint}_{k}', v, reads)}," for k, v in params.items()]
         return "\n".join(["{", *lines, "}"])
 
-    def _value(self, hint: str, value: Value) -> str:
+    def _value(self, hint: str, value: Value, reads: int) -> str:
         if isinstance(value, Mapping):
-            inner = ", ".join(f".{k} = {self._value(f'{hint}_{k}', v)}" for k, v in value.items())
+            inner = ", ".join(f".{k} = {self._value(f'{hint}_{k}', v, reads)}" for k, v in value.items())
             return f"{{{inner}}}"
         if isinstance(value, np.ndarray | Structs):
-            return self.array(hint, value)
+            return self.array(hint, value, reads)
         return number(value)
+
+
+def section(memory: Memory | None) -> str:
+    """What puts a definition into a memory."""
+    return "" if memory is None else f' MOTE_SECTION("{memory.section}")'
 
 
 def _content(value: Array | Structs) -> tuple[str, Array]:
@@ -80,14 +119,14 @@ def _content(value: Array | Structs) -> tuple[str, Array]:
     return CTYPES[value.dtype.name], np.ascontiguousarray(value)
 
 
-def _definition(name: str, ctype: str, rows: Array) -> str:
+def _definition(name: str, ctype: str, rows: Array, where: str) -> str:
     if rows.ndim == 2 and ctype.startswith("mote_"):
         items = ["{" + ", ".join(map(number, row)) + "}" for row in rows.tolist()]
     elif rows.dtype == np.float32:
         items = [number(x) for x in rows.reshape(-1)]
     else:
         items = [number(x) for x in rows.reshape(-1).astype(np.int64).tolist()]
-    return f"static const {ctype} {name}[{len(items)}] MOTE_ALIGNED = {{\n{wrap(items)}\n}};"
+    return f"static const {ctype} {name}[{len(items)}] MOTE_ALIGNED{where} = {{\n{wrap(items)}\n}};"
 
 
 def wrap(items: list[str]) -> str:
@@ -100,3 +139,9 @@ def wrap(items: list[str]) -> str:
             line = "   "
         line += f" {item},"
     return "\n".join([*lines, line])
+
+
+def re_comment(text: str) -> str:
+    """Text that cannot end or open a comment, in printable ASCII."""
+    safe = "".join(c if " " <= c <= "~" else "?" for c in text)
+    return safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").rstrip("\\")[:100]

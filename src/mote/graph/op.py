@@ -19,9 +19,13 @@ ABSENT = -1
 """The id in `inputs` of an optional tensor that is not there (a bias, say)."""
 
 
+OUTSIDE = -1
+"""The row that a window reads above or below the image."""
+
+
 @dataclass(frozen=True)
 class Rows:
-    """Rows `lo..hi-1` of a tensor: what a kernel needs of one input to compute some output rows."""
+    """Rows `lo..hi-1` of a tensor."""
 
     lo: int
     hi: int
@@ -32,7 +36,7 @@ class Op:
     """One operator: attributes are the fields of the subclass, tensors are ids of the graph.
 
     A subclass says what its outputs' shapes are (`shapes`), what it computes (`evaluate`, the NumPy
-    reference, bit-exact for int8), which input rows an output row needs (`input_rows`), what it cannot
+    reference, bit-exact for int8), which input rows an output row needs (`reads`), what it cannot
     do (`unsupported`), and which C kernel computes it (`lower`).
     """
 
@@ -77,9 +81,10 @@ class Op:
     def macs(self, g: Graph) -> int:
         return 0
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        """The rows of each present activation input that `rows` of the output need (default: all)."""
-        return tuple(Rows(0, row_count(t.shape)) for t in self.activations(g))
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """The rows of input `position` that row `y` of the output is made from, in the order in which the kernel's
+        row function takes them; OUTSIDE for padding. None: the output can only be computed as a whole."""
+        return None
 
     def activations(self, g: Graph) -> list[Tensor]:
         """The inputs that are computed at run time (not constants)."""
@@ -105,6 +110,11 @@ class Op:
 
     def with_(self, **changes: Any) -> Self:
         return replace(self, **changes)
+
+
+def inside(row: int, count: int) -> int:
+    """`row` where an image of `count` rows has it, else OUTSIDE."""
+    return row if 0 <= row < count else OUTSIDE
 
 
 def row_count(shape: Shape) -> int:

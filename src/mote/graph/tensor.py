@@ -53,6 +53,13 @@ class Tensor:
     dtype: str
     quant: Quantization | None = None
     data: Array | None = None
+    copy_of: int | None = None
+    """The tensor of the source file that this one is computed again as."""
+
+    @property
+    def source(self) -> int:
+        """The tensor of the source file that has the same value."""
+        return self.id if self.copy_of is None else self.copy_of
 
     @property
     def size(self) -> int:

@@ -16,13 +16,15 @@ typedef struct {
     const float *column_weight;
 } mote_resize_bilinear_f32_t;
 
-/* One output row from the two input rows it lies between, `weight` of the way from the first. */
+/* Output row y (of all images) from the two input rows it lies between. */
 static inline void mote_resize_bilinear_f32_row(const mote_resize_bilinear_f32_t *p, const float *const *rows,
-                                                float weight, float *out) {
+                                                int32_t y, float *out) {
+    const float weight = p->row_weight[y % p->out_rows];
+    const float *const top = rows[0], *const bottom = weight > 0.0f ? rows[1] : top;
     for (int32_t x = 0; x < p->out_columns; x++) {
         const float w = p->column_weight[x];
         const int32_t right = w > 0.0f ? p->channels : 0;
-        const float *a = rows[0] + p->column[x] * p->channels, *b = rows[1] + p->column[x] * p->channels;
+        const float *a = top + p->column[x] * p->channels, *b = bottom + p->column[x] * p->channels;
         for (int32_t c = 0; c < p->channels; c++, a++, b++) {
             const float above = a[0] * (1.0f - w) + a[right] * w;
             const float below = b[0] * (1.0f - w) + b[right] * w;
@@ -34,12 +36,10 @@ static inline void mote_resize_bilinear_f32_row(const mote_resize_bilinear_f32_t
 static inline void mote_resize_bilinear_f32(const mote_resize_bilinear_f32_t *p, const float *in, float *out,
                                             int32_t lo, int32_t hi) {
     for (int32_t y = lo; y < hi; y++) {
-        const float *rows[2];
-        const int32_t image = y / p->out_rows, at = y - image * p->out_rows;
-        const float weight = p->row_weight[at];
-        rows[0] = in + (image * p->in_rows + p->row[at]) * p->in_stride;
-        rows[1] = rows[0] + (weight > 0.0f ? p->in_stride : 0);
-        mote_resize_bilinear_f32_row(p, rows, weight, out + y * p->out_columns * p->channels);
+        const int32_t image = y / p->out_rows, row = p->row[y - image * p->out_rows];
+        const float *const first = in + (image * p->in_rows + row) * p->in_stride;
+        const float *const rows[2] = {first, first + p->in_stride};
+        mote_resize_bilinear_f32_row(p, rows, y, out + y * p->out_columns * p->channels);
     }
 }
 

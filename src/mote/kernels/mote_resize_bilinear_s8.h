@@ -14,12 +14,14 @@ typedef struct {
     const int16_t *column, *column_weight;
 } mote_resize_bilinear_s8_t;
 
-/* One output row from the two input rows it lies between, `weight` / 1024 of the way from the first. */
+/* Output row y (of all images) from the two input rows it lies between. */
 static inline void mote_resize_bilinear_s8_row(const mote_resize_bilinear_s8_t *p, const int8_t *const *rows,
-                                               int32_t weight, int8_t *out) {
+                                               int32_t y, int8_t *out) {
+    const int32_t weight = p->row_weight[y % p->out_rows];
+    const int8_t *const top = rows[0], *const bottom = weight > 0 ? rows[1] : top;
     for (int32_t x = 0; x < p->out_columns; x++) {
         const int32_t w = p->column_weight[x], right = w > 0 ? p->channels : 0;
-        const int8_t *a = rows[0] + p->column[x] * p->channels, *b = rows[1] + p->column[x] * p->channels;
+        const int8_t *a = top + p->column[x] * p->channels, *b = bottom + p->column[x] * p->channels;
         for (int32_t c = 0; c < p->channels; c++, a++, b++) {
             const int32_t above = a[0] * (1024 - w) + a[right] * w;
             const int32_t below = b[0] * (1024 - w) + b[right] * w;
@@ -32,11 +34,10 @@ static inline void mote_resize_bilinear_s8_row(const mote_resize_bilinear_s8_t *
 static inline void mote_resize_bilinear_s8(const mote_resize_bilinear_s8_t *p, const int8_t *in, int8_t *out,
                                            int32_t lo, int32_t hi) {
     for (int32_t y = lo; y < hi; y++) {
-        const int8_t *rows[2];
-        const int32_t image = y / p->out_rows, at = y - image * p->out_rows, weight = p->row_weight[at];
-        rows[0] = in + (image * p->in_rows + p->row[at]) * p->in_stride;
-        rows[1] = rows[0] + (weight > 0 ? p->in_stride : 0);
-        mote_resize_bilinear_s8_row(p, rows, weight, out + y * p->out_columns * p->channels);
+        const int32_t image = y / p->out_rows, row = p->row[y - image * p->out_rows];
+        const int8_t *const first = in + (image * p->in_rows + row) * p->in_stride;
+        const int8_t *const rows[2] = {first, first + p->in_stride};
+        mote_resize_bilinear_s8_row(p, rows, y, out + y * p->out_columns * p->channels);
     }
 }
 

@@ -13,10 +13,10 @@ typedef struct {
     const int16_t *column; /* the input column of each output column */
 } mote_resize_nearest_t;
 
-/* One output row from input row `row[y]`. */
-static inline void mote_resize_nearest_row(const mote_resize_nearest_t *p, const int8_t *in, int8_t *out) {
+/* One output row from the input row nearest to it. */
+static inline void mote_resize_nearest_row(const mote_resize_nearest_t *p, const int8_t *const *rows, int8_t *out) {
     for (int32_t x = 0; x < p->out_columns; x++, out += p->pixel) {
-        memcpy(out, in + p->column[x] * p->pixel, (size_t)p->pixel);
+        memcpy(out, rows[0] + p->column[x] * p->pixel, (size_t)p->pixel);
     }
 }
 
@@ -31,7 +31,7 @@ static inline void mote_resize_nearest(const mote_resize_nearest_t *p, const voi
         if (source == before) {
             memcpy(target, target - stride, (size_t)stride);
         } else {
-            mote_resize_nearest_row(p, source, target);
+            mote_resize_nearest_row(p, &source, target);
         }
         before = source;
     }

@@ -33,11 +33,12 @@ static inline void mote_transpose_conv_f32_pixel(const mote_transpose_conv_f32_t
     }
 }
 
-/* One output row of row phase `phase_y`. `rows` are the input rows that reach it, top to bottom, NULL for those
- * outside the image. */
-static inline void mote_transpose_conv_f32_row(const mote_transpose_conv_f32_t *p, int32_t phase_y,
-                                               const float *const *rows, float *out) {
+/* Output row y (of all images). `rows` are the input rows that reach it, top to bottom, NULL for those outside the
+ * image. */
+static inline void mote_transpose_conv_f32_row(const mote_transpose_conv_f32_t *p, const float *const *rows, int32_t y,
+                                               float *out) {
     const mote_spread_t *s = &p->columns;
+    const int32_t phase_y = (y % p->out_rows + p->rows.pad) % p->rows.stride;
     const int32_t taps = mote_spread_taps(&p->rows, phase_y), ky = phase_y + (taps - 1) * p->rows.stride;
     int32_t last = s->pad / s->stride, phase = s->pad % s->stride;
     for (int32_t x = 0; x < p->out_columns; x++, out += p->out_channels) {
@@ -57,13 +58,13 @@ static inline void mote_transpose_conv_f32(const mote_transpose_conv_f32_t *p, c
     const int32_t stride = p->in_columns * p->in_channels;
     for (int32_t y = lo; y < hi; y++) {
         const int32_t image = y / p->out_rows, at = y - image * p->out_rows + p->rows.pad;
-        const int32_t phase = at % p->rows.stride, taps = mote_spread_taps(&p->rows, phase);
+        const int32_t taps = mote_spread_taps(&p->rows, at % p->rows.stride);
         int32_t row = at / p->rows.stride - taps + 1;
         for (int32_t k = 0; k < taps; k++, row++) {
             const int inside = row >= 0 && row < p->in_rows;
             rows[k] = inside ? in + (image * p->in_rows + row) * stride : NULL;
         }
-        mote_transpose_conv_f32_row(p, phase, rows, out + y * p->out_columns * p->out_channels);
+        mote_transpose_conv_f32_row(p, rows, y, out + y * p->out_columns * p->out_channels);
     }
 }
 

@@ -41,10 +41,11 @@ static inline void mote_transpose_conv_s8_gather(const mote_transpose_conv_s8_t 
     }
 }
 
-/* One output row of row phase `phase_y`. `rows` are the input rows that reach it, top to bottom, NULL for those
- * outside the image. `scratch` holds two windows. */
-static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p, int32_t phase_y,
-                                              const int8_t *const *rows, int8_t *out, int8_t *scratch) {
+/* Output row y (of all images). `rows` are the input rows that reach it, top to bottom, NULL for those outside the
+ * image. `scratch` holds two windows. */
+static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p, const int8_t *const *rows, int32_t y,
+                                              int8_t *out, int8_t *scratch) {
+    const int32_t phase_y = (y % p->out_rows + p->rows.pad) % p->rows.stride;
     const int32_t step = p->columns.stride, channels = p->out_channels;
     for (int32_t f = 0; f < step; f++) {
         const int32_t number = phase_y * step + f;
@@ -81,13 +82,13 @@ static inline void mote_transpose_conv_s8(const mote_transpose_conv_s8_t *p, con
     const int32_t stride = p->in_columns * p->in_channels;
     for (int32_t y = lo; y < hi; y++) {
         const int32_t image = y / p->out_rows, at = y - image * p->out_rows + p->rows.pad;
-        const int32_t phase = at % p->rows.stride, taps = mote_spread_taps(&p->rows, phase);
+        const int32_t taps = mote_spread_taps(&p->rows, at % p->rows.stride);
         int32_t row = at / p->rows.stride - taps + 1;
         for (int32_t k = 0; k < taps; k++, row++) {
             const int inside = row >= 0 && row < p->in_rows;
             rows[k] = inside ? in + (image * p->in_rows + row) * stride : NULL;
         }
-        mote_transpose_conv_s8_row(p, phase, rows, out + y * p->out_columns * p->out_channels, scratch);
+        mote_transpose_conv_s8_row(p, rows, y, out + y * p->out_columns * p->out_channels, scratch);
     }
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, parses
-from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.op import row_count
 from mote.graph.tensor import Array, Shape
@@ -40,9 +40,16 @@ class Binary(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [np.broadcast_shapes(self.input(g).shape, self.input(g, 1).shape)]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        shape = self.output(g).shape
-        return tuple(rows if t.shape == shape else Rows(0, row_count(t.shape)) for t in self.activations(g))
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """The operand's row at the same indices, 0 on the axes on which it is repeated."""
+        shape, operand = self.output(g).shape, self.input(g, position).shape
+        if len(shape) < 2:
+            return (0,)
+        outer = shape[: -2 if len(shape) > 2 else 1]
+        own = ((1,) * (len(shape) - len(operand)) + operand)[: len(outer)]
+        if row_count(operand) != prod(own):
+            return None
+        return (sum(int(i) * n for i, n in zip(np.unravel_index(y, outer), _steps(outer, own), strict=True)),)
 
     def unsupported(self, g: Graph) -> str | None:
         swapped = self.with_(inputs=self.inputs[::-1])

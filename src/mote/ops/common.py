@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node
-from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
+from mote.graph.op import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Structs, Value
 
@@ -75,11 +76,10 @@ class Axis:
         """Output positions over an input of `size`."""
         return (size + self.before + self.after - self.extent) // self.stride + 1
 
-    def rows(self, out: Rows, size: int) -> Rows:
-        """Input positions (inside the image) that output positions `out` read."""
-        lo = out.lo * self.stride - self.before
-        hi = (out.hi - 1) * self.stride - self.before + self.extent
-        return Rows(min(max(lo, 0), size), min(max(hi, 0), size))
+    def rows(self, out: int, size: int) -> tuple[int, ...]:
+        """The input positions that output position `out` reads, OUTSIDE where an image of `size` has none."""
+        first = out * self.stride - self.before
+        return tuple(inside(first + k * self.dilation, size) for k in range(self.kernel))
 
     def __str__(self) -> str:
         parts = [str(self.kernel)]
@@ -122,8 +122,11 @@ class WindowOp(Op):
     vertical: Axis
     horizontal: Axis
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        return (self.vertical.rows(rows, self.input(g).shape[1]),)
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        height = self.input(g).shape[1]
+        image, row = divmod(y, self.output(g).shape[1])
+        found = self.vertical.rows(row, height)
+        return tuple(r if r == OUTSIDE else r + image * height for r in found)
 
     def spatial(self, g: Graph) -> tuple[int, int]:
         _, height, width, _ = self.input(g).shape

@@ -78,7 +78,8 @@ class Conv2D(WindowOp):
             return self._lower_pointwise(g, how, "pointwise", {"gemm": gemm}, header="pointwise_s8")
         params: dict[str, Value] = {"patch": self._patch(g), "gemm": gemm}
         taps = self.vertical.kernel
-        return Kernel("conv2d_s8", params, Call.ROWS, scratch=2 * self.depth(g), taps=taps, writes=how.writes, dsp=True)
+        memory: dict[str, Any] = {"scratch": 2 * self.depth(g), "taps": taps, "writes": how.writes}
+        return Kernel("conv2d_s8", params, Call.ROWS, row="conv2d_s8_row", dsp=True, **memory)
 
     @property
     def pointwise(self) -> bool:
@@ -100,10 +101,8 @@ class Conv2D(WindowOp):
             scratch = 8 * depth if depth == self.depth(g) else 9 * depth
             return self._lower_pointwise(g, how, "pointwise4", pixels, header="gemm4_s8", scratch=scratch)
         params: dict[str, Value] = {"patch": self._patch(g), "gemm": gemm}
-        taps, scratch = self.vertical.kernel, 9 * depth
-        return Kernel(
-            "conv2d4_s8", params, Call.ROWS, header="gemm4_s8", scratch=scratch, taps=taps, writes=how.writes, dsp=True
-        )
+        memory: dict[str, Any] = {"scratch": 9 * depth, "taps": self.vertical.kernel, "writes": how.writes}
+        return Kernel("conv2d4_s8", params, Call.ROWS, row="conv2d4_s8_row", header="gemm4_s8", dsp=True, **memory)
 
     def _lower_pointwise(
         self, g: Graph, how: Lowering, name: str, pixels: dict[str, Value], *, header: str, scratch: int | None = None
@@ -158,7 +157,7 @@ class Conv2D(WindowOp):
             "weights": w.data,
             "bias": float_bias(self.tensor(g, 2), w.shape[0]),
         }
-        return Kernel("conv2d_f32", params, Call.ROWS, taps=self.vertical.kernel)
+        return Kernel("conv2d_f32", params, Call.ROWS, row="conv2d_f32_row", taps=self.vertical.kernel)
 
 
 def finish(g: Graph, op: Op, sums: NDArray[np.float64], activation: str, scale: Rescale = rescale) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class DepthwiseConv2D(WindowOp):
             low, high = float_range(self.activation)
             params |= {"in_channels": x.shape[3], "channels": channels, "multiplier": self.multiplier}
             params |= {"low": low, "high": high, "weights": weights[0], "bias": float_bias(bias, channels)}
-            return Kernel("depthwise_f32", params, Call.ROWS, taps=taps)
+            return Kernel("depthwise_f32", params, Call.ROWS, row="depthwise_f32_row", taps=taps)
         scales = channel_scales(x, self.input(g, 1), y, channels)
         constants = channel_structs(bias_values(bias, channels), *scales)
         params |= {"channels": channels, "in_zero": x.zero_point, "channel": constants}
@@ -75,11 +76,11 @@ class DepthwiseConv2D(WindowOp):
         if how.reads is Layout.PLANAR:
             pixel, channel = how.writes.steps(y.shape)
             params |= {"pixel": pixel, "channel_step": channel, "weights": _by_channel(weights[0])}
-            return Kernel(
-                "depthwise_planar_s8", params, Call.ROWS, taps=taps, reads=how.reads, writes=how.writes, dsp=True
-            )
+            layouts: dict[str, Any] = {"reads": how.reads, "writes": how.writes}
+            row = "depthwise_planar_s8_row"
+            return Kernel("depthwise_planar_s8", params, Call.ROWS, row=row, taps=taps, dsp=True, **layouts)
         params |= {"in_channels": x.shape[3], "multiplier": self.multiplier, "weights": _by_four(weights[0])}
-        return Kernel("depthwise_s8", params, Call.ROWS, taps=taps, dsp=True)
+        return Kernel("depthwise_s8", params, Call.ROWS, row="depthwise_s8_row", taps=taps, dsp=True)
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:
         """Planar rows where windows are three wide and rows long enough for blocks of four outputs."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
-from mote.graph import Graph, Op, Rows
+from mote.graph import Graph, Op
 from mote.graph.fixedpoint import rescale, rescale_once
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
@@ -46,9 +46,8 @@ class FullyConnected(Op):
     def macs(self, g: Graph) -> int:
         return self.output(g).size * self.input(g, 1).shape[1]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        same = self.input(g).shape[:-1] == self.output(g).shape[:-1]
-        return (rows,) if same else super().input_rows(g, rows)
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
 
     def unsupported(self, g: Graph) -> str | None:
         return weight_problem(g, self)

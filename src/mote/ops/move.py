@@ -13,7 +13,8 @@ from math import prod
 import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
-from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph import Graph, Op, Tensor
+from mote.graph.op import OUTSIDE, inside
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.reshape import reshape
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
@@ -111,11 +112,11 @@ class RowCopy:
     def first(self) -> int:
         return self.rows.begin - self.rows.at * self.rows.step
 
-    def needs(self, out: Rows) -> Rows:
-        """The input rows that output rows `out` take (one image)."""
-        ends = [self.first + y * self.rows.step for y in (out.lo, out.hi - 1)]
-        size = self.rows.size
-        return Rows(min(max(min(ends), 0), size), min(max(max(ends) + 1, 0), size))
+    def source(self, y: int) -> int:
+        """The input row that output row y takes, OUTSIDE where it takes none."""
+        image, at = divmod(y, self.rows.total)
+        row = inside(self.first + at * self.rows.step, self.rows.size)
+        return row if row == OUTSIDE else row + image * self.rows.size
 
     def params(self, width: int) -> list[int]:
         """`mote_part_t`."""
@@ -156,12 +157,9 @@ class Join(Op):
             return None
         return [r for r in found if r is not None]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         copies = self.row_copies(g)
-        if copies is None or any(c.images > 1 for c in copies):
-            return super().input_rows(g, rows)
-        computed = [g.tensors[i].data is None for i in self.inputs]
-        return tuple(c.needs(rows) for c, wanted in zip(copies, computed, strict=True) if wanted)
+        return None if copies is None else (copies[position].source(y),)
 
     def unsupported(self, g: Graph) -> str | None:
         y = self.output(g)
@@ -184,7 +182,7 @@ class Join(Op):
             "fill": fill,
         }
         operands = tuple(range(len(copies)))
-        return Kernel(f"join_{len(copies)}", params, Call.ROWS, operands=operands, header="join")
+        return Kernel(f"join_{len(copies)}", params, Call.ROWS, operands=operands, header="join", row="join_row")
 
 
 def fill_params(nbytes: int, value: Array) -> dict[str, Value]:

@@ -55,10 +55,12 @@ class Pool(WindowOp):
         if self.output(g).dtype == "float32":
             low, high = float_range(self.activation)
             params |= {"low": low, "high": high}
-            return Kernel(f"{self.kernel}_f32", params, Call.ROWS, header="pool_f32", taps=taps)
+            row = f"{self.kernel}_f32_row"
+            return Kernel(f"{self.kernel}_f32", params, Call.ROWS, row=row, header="pool_f32", taps=taps)
         lo, hi = int8_range(self.activation, self.output(g))
         params |= {"lo": lo, "hi": hi}
-        return Kernel(f"{self.kernel}_s8", params, Call.ROWS, header="pool_s8", taps=taps, dsp=True)
+        row = f"{self.kernel}_s8_row"
+        return Kernel(f"{self.kernel}_s8", params, Call.ROWS, row=row, header="pool_s8", taps=taps, dsp=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.frontends.tflite import Node, parses
-from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.ops.unary import Requantize
 from mote.plan.kernel import Call, Kernel, Lowering
@@ -21,8 +21,8 @@ class Conversion(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        return (rows,) * len(self.activations(g))
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,)
 
     def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
         if real.dtype != "float32" or quantized.dtype != "int8":

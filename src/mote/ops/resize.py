@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
-from mote.graph import Graph, Op, Rows
+from mote.graph import Graph, Op
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.common import activation_type, image_shape
 from mote.plan.kernel import Call, Kernel, Lowering, Value
@@ -32,15 +32,13 @@ class Resize(Op):
         n, _, _, channels = self.input(g).shape
         return [(n, *self.size, channels)]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        n, height = self.input(g).shape[:2]
-        if n > 1:
-            return super().input_rows(g, rows)
-        first, last = (ends[rows.lo : rows.hi] for ends in self.rows(g, height, self.size[0]))
-        return (Rows(int(first.min()), int(last.max()) + 1),)
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        height = self.input(g).shape[1]
+        image, row = divmod(y, self.size[0])
+        return tuple(int(ends[row]) + image * height for ends in self.rows(g, height, self.size[0]))
 
-    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
-        """The first and the last of the `size` input rows that each of `out` output rows reads."""
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, ...]:
+        """Which of the `size` input rows each of `out` output rows reads."""
         raise NotImplementedError
 
 
@@ -61,8 +59,8 @@ class ResizeNearest(Resize):
         nearest = np.floor(at + np.float32(0.5)) if self.align_corners else np.floor(at)
         return np.asarray(np.minimum(nearest, size - 1), np.int64)
 
-    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
-        return self.sources(size, out), self.sources(size, out)
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, ...]:
+        return (self.sources(size, out),)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
@@ -82,7 +80,7 @@ class ResizeNearest(Resize):
             "row": self.sources(height, self.size[0]).astype(np.int16),
             "column": self.sources(width, self.size[1]).astype(np.int16),
         }
-        return Kernel("resize_nearest", params, Call.ROWS)
+        return Kernel("resize_nearest", params, Call.ROWS, row="resize_nearest_row")
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ class ResizeBilinear(Resize):
         half = np.float32(0.5)
         return np.asarray((at + half) * scale - half if self.half_pixel_centers else at * scale, np.float32)
 
-    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, Ints]:
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, ...]:
         blend = self.blend(g, size, out)
         return blend.lower, blend.upper
 
@@ -169,7 +167,8 @@ class ResizeBilinear(Resize):
             "column": columns.lower.astype(np.int16),
             "column_weight": columns.weight.astype(kind),
         }
-        return Kernel(f"resize_bilinear_{suffix}", params, Call.ROWS)
+        name = f"resize_bilinear_{suffix}"
+        return Kernel(name, params, Call.ROWS, row=f"{name}_row", row_index=True)
 
 
 @parses("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
-from mote.graph import Graph, Op, Rows
+from mote.graph import Graph, Op
 from mote.graph.fixedpoint import (
     INT32_MAX,
     exp_on_negative,
@@ -45,8 +45,8 @@ class Softmax(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        return (rows,) * len(self.activations(g))
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,)
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self):

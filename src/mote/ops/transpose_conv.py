@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
-from mote.graph import Graph, Op, Rows
+from mote.graph import Graph, Op
+from mote.graph.op import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     Axis,
@@ -51,14 +53,21 @@ class TransposeConv(Op):
         n, height, width, _ = self.input(g).shape
         return n * height * width * self.input(g, 1).size
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        n, height = self.input(g).shape[:2]
-        if n > 1:
-            return super().input_rows(g, rows)
-        v = self.vertical
-        lo = -((v.kernel - 1 - rows.lo - v.before) // v.stride)
-        hi = (rows.hi - 1 + v.before) // v.stride + 1
-        return (Rows(min(max(lo, 0), height), min(max(hi, 0), height)),)
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """The last row that reaches y and those before it, top to bottom, then OUTSIDE up to as many as the longest
+        phase has."""
+        height, v = self.input(g).shape[1], self.vertical
+        image, row = divmod(y, self.size[0])
+        last, phase = divmod(row + v.before, v.stride)
+        count = len(range(phase, v.kernel, v.stride))
+        found = [inside(r, height) for r in range(last - count + 1, last + 1)]
+        found += [OUTSIDE] * (self.taps - count)
+        return tuple(r if r == OUTSIDE else r + image * height for r in found)
+
+    @property
+    def taps(self) -> int:
+        """Input rows that reach an output row of the longest phase."""
+        return -(-self.vertical.kernel // self.vertical.stride)
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := weight_problem(g, self):
@@ -98,14 +107,14 @@ class TransposeConv(Op):
             "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
             "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
         }
-        taps = -(-v.kernel // v.stride)
+        shared: dict[str, Any] = {"call": Call.ROWS, "row_index": True, "taps": self.taps}
         if x.dtype == "float32":
             low, high = float_range(self.activation)
             bias = self.tensor(g, 2)
             zeros = np.zeros(y.shape[3], np.float32)
             params |= {"low": low, "high": high, "weights": w.data}
             params |= {"bias": zeros if bias is None or bias.data is None else bias.data}
-            return Kernel("transpose_conv_f32", params, Call.ROWS, taps=taps)
+            return Kernel("transpose_conv_f32", params, row="transpose_conv_f32_row", **shared)
         phases, weights, channels = self.phases(g)
         params |= {
             "in_zero": x.zero_point,
@@ -114,8 +123,8 @@ class TransposeConv(Op):
             "weights": weights,
             "channel": channels,
         }
-        windows = 2 * taps * -(-h.kernel // h.stride) * x.shape[3]
-        return Kernel("transpose_conv_s8", params, Call.ROWS, scratch=windows, taps=taps, dsp=True)
+        windows = 2 * self.taps * -(-h.kernel // h.stride) * x.shape[3]
+        return Kernel("transpose_conv_s8", params, row="transpose_conv_s8_row", scratch=windows, dsp=True, **shared)
 
     def phases(self, g: Graph) -> tuple[Structs, NDArray[np.int8], Structs]:
         """`mote_phase_t` of each pair of remainders, and their weights and channels one after another. The

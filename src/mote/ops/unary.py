@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, parses
-from mote.graph import Graph, Op, Rows, Tensor
+from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
 from mote.graph.tensor import Array, Shape
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
@@ -29,8 +29,8 @@ class Unary(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]
 
-    def input_rows(self, g: Graph, rows: Rows) -> tuple[Rows, ...]:
-        return (rows,) * len(self.activations(g))
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,)
 
     def unsupported(self, g: Graph) -> str | None:
         return activation_type(g, self)

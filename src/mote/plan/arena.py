@@ -1,78 +1,160 @@
-"""Offsets for buffers with known lifetimes: several greedy orders, the best improved by promotion.
+"""Offsets for things with known lifetimes: first fit in several orders, what sticks out placed earlier in the next round.
 
-Never worse than greedy-by-size (the placement that TensorFlow Lite uses), because that is one of the orders.
+An item is a strip of bytes that keeps its shape; its pieces (rows) live and die on their own, so that others can use what
+is dead of it. Everything is deterministic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
 
-from mote.plan.plan import ALIGNMENT, Buffer
+from mote.plan.rows import aligned
 
-PROMOTIONS = 200
-"""Rounds of improvement: a buffer that ends at the peak is placed earlier in the next round."""
+EFFORT = 1_500_000
+"""How many pairs of neighbours all rounds together may look at."""
+ROUNDS = 25
+"""The most rounds from one order."""
 
-ORDERS: dict[str, Callable[[Buffer], tuple[int, ...]]] = {
-    "size": lambda b: (-b.nbytes, b.first),
-    "lifetime": lambda b: (b.first - b.last, -b.nbytes, b.first),
-    "area": lambda b: (-b.nbytes * (b.last - b.first + 1), b.first),
-    "birth": lambda b: (b.first, -b.nbytes),
+
+@dataclass(frozen=True)
+class Piece:
+    """Bytes at..at+nbytes-1 of an item, live from step `first` to step `last`, both included."""
+
+    at: int
+    nbytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Item:
+    pieces: tuple[Piece, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return max(p.at + p.nbytes for p in self.pieces)
+
+    @property
+    def first(self) -> int:
+        return min(p.first for p in self.pieces)
+
+    @property
+    def last(self) -> int:
+        return max(p.last for p in self.pieces)
+
+
+Overlays = dict[tuple[int, int], set[tuple[int, int]]]
+"""For a pair of items the pairs of their pieces that may lie at one address: what a kernel writes over what it reads."""
+
+ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
+    "birth": lambda x: (x.first, -x.nbytes),
+    "size": lambda x: (-x.nbytes, x.first),
+    "lifetime": lambda x: (x.first - x.last, -x.nbytes, x.first),
+    "area": lambda x: (-x.nbytes * (x.last - x.first + 1), x.first),
 }
 
 
-def lower_bound(buffers: Sequence[Buffer]) -> int:
-    """The most bytes that are live at one step: no placement needs less."""
-    steps = {b.first for b in buffers}
-    return max((sum(aligned(b.nbytes) for b in buffers if b.first <= s <= b.last) for s in steps), default=0)
+def live_peak(items: Sequence[Item]) -> int:
+    """The most bytes that are live at one step: no placement needs less, but for what overlays something."""
+    change: dict[int, int] = {}
+    for piece in (p for item in items for p in item.pieces):
+        change[piece.first] = change.get(piece.first, 0) + piece.nbytes
+        change[piece.last + 1] = change.get(piece.last + 1, 0) - piece.nbytes
+    live = peak = 0
+    for step in sorted(change):
+        live += change[step]
+        peak = max(peak, live)
+    return peak
 
 
-def place(buffers: Sequence[Buffer]) -> list[Buffer]:
-    """The same buffers, in the same order, with offsets."""
-    bound = lower_bound(buffers)
+def place(items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = ROUNDS) -> list[int]:
+    """Offsets for all items; the search ends when nothing lies above `goal`."""
+    neighbours = _neighbours(items, overlays)
+    pairs = sum(map(len, neighbours)) + 1
+    budget = max(EFFORT // pairs, len(ORDERS))
+    sizes = [aligned(x.nbytes) for x in items]
     best: list[int] = []
-    best_peak = -1
-    for key in ORDERS.values():
-        order = _sorted(buffers, key)
-        for _ in range(PROMOTIONS):
-            offsets = _first_fit(buffers, order)
-            peak = max((o + aligned(b.nbytes) for o, b in zip(offsets, buffers, strict=True)), default=0)
-            if best_peak < 0 or peak < best_peak:
-                best, best_peak = offsets, peak
-            if best_peak == bound:
-                return [b.at(o) for b, o in zip(buffers, best, strict=True)]
-            highest = max(order, key=lambda i: (offsets[i] + aligned(buffers[i].nbytes), i))
-            position = order.index(highest)
-            if position == 0:
-                break
-            order.insert(position // 2, order.pop(position))
-    return [b.at(o) for b, o in zip(buffers, best, strict=True)]
+    best_end = -1
+    for number, key in enumerate(ORDERS.values()):
+        random = Random(number)
+        order = sorted(range(len(items)), key=lambda i: (*key(items[i]), i))
+        for _ in range(min(rounds, budget // len(ORDERS))):
+            offsets = _first_fit(order, neighbours)
+            end = max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)
+            if best_end < 0 or end < best_end:
+                best, best_end = offsets, end
+            if best_end <= goal:
+                return best
+            order = _promoted(order, [i for i in order if offsets[i] + sizes[i] > goal], random)
+    return best
 
 
-def greedy_by_size(buffers: Sequence[Buffer]) -> int:
-    """The peak of the plain greedy-by-size placement, to compare with."""
-    offsets = _first_fit(buffers, _sorted(buffers, ORDERS["size"]))
-    return max((o + aligned(b.nbytes) for o, b in zip(offsets, buffers, strict=True)), default=0)
+def _promoted(order: list[int], late: list[int], random: Random) -> list[int]:
+    """The order with the items `late` at random places further to the front."""
+    rank: dict[int, float] = {i: float(n) for n, i in enumerate(order)}
+    for i in late:
+        rank[i] = rank[i] * random.random() * 0.9 - 0.5
+    return sorted(order, key=lambda i: rank[i])
 
 
-def _sorted(buffers: Sequence[Buffer], key: Callable[[Buffer], tuple[int, ...]]) -> list[int]:
-    return sorted(range(len(buffers)), key=lambda i: (*key(buffers[i]), i))
+Neighbour = tuple[int, int, int]
+"""An item, and from where to where the distance to its offset must not be."""
 
 
-def _first_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
-    """Place each buffer in turn at the lowest offset that is free during its whole life."""
-    offsets = [0] * len(buffers)
-    placed: list[int] = []
+def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbour]]:
+    """For each item those that are live at the same time, and which distances make them collide."""
+    found: list[list[Neighbour]] = [[] for _ in items]
+    order = sorted(range(len(items)), key=lambda i: items[i].first)
+    last = [x.last for x in items]
+    active: list[int] = []
     for i in order:
-        taken = sorted((offsets[j], aligned(buffers[j].nbytes)) for j in placed if buffers[j].meets(buffers[i]))
+        begin = items[i].first
+        active = [j for j in active if last[j] >= begin]
+        for j in active:
+            pair = overlays.get((i, j))
+            for lo, hi in _forbidden(items[i], items[j], pair):
+                found[i].append((j, lo, hi))
+                found[j].append((i, -hi, -lo))
+        active.append(i)
+    return found
+
+
+def _forbidden(a: Item, b: Item, overlays: set[tuple[int, int]] | None) -> list[tuple[int, int]]:
+    """The distances from b's offset to a's at which they would collide, as ranges."""
+    ranges: list[tuple[int, int]] = []
+    for i, p in enumerate(a.pieces):
+        for j, q in enumerate(b.pieces):
+            if p.first > q.last or q.first > p.last:
+                continue
+            lo, hi = q.at - p.at - p.nbytes + 1, q.at + q.nbytes - p.at - 1
+            if overlays and (i, j) in overlays:
+                same = q.at - p.at
+                ranges += [(lo, same - 1), (same + 1, hi)]
+            else:
+                ranges.append((lo, hi))
+    ranges.sort()
+    merged: list[tuple[int, int]] = []
+    for lo, hi in ranges:
+        if merged and lo <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], hi))
+        elif lo <= hi:
+            merged.append((lo, hi))
+    return merged
+
+
+def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]]) -> list[int]:
+    """Place each item in turn at the lowest offset at which it collides with none before it."""
+    offsets = [-1] * len(neighbours)
+    for i in order:
+        taken = [(offsets[j] + lo, offsets[j] + hi) for j, lo, hi in neighbours[i] if offsets[j] >= 0]
+        taken.sort()
         at = 0
-        for start, size in taken:
-            if start - at >= aligned(buffers[i].nbytes):
+        for lo, hi in taken:
+            if lo > at:
                 break
-            at = max(at, start + size)
+            if hi >= at:
+                at = (hi + 4) & -4
         offsets[i] = at
-        placed.append(i)
     return offsets
-
-
-def aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT

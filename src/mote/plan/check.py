@@ -1,7 +1,7 @@
 """A checker of plans that knows nothing of how they were made.
 
-It walks the steps over an arena in which every byte remembers which tensor wrote it. A step may only read
-bytes that still hold the tensor it wants, and may only write where nothing that is needed later lies.
+It walks the steps over an arena in which every byte remembers which row wrote it. A step may only read bytes that still
+hold the rows it wants, and may only write where nothing lies that is needed later or that it reads itself.
 """
 
 from __future__ import annotations
@@ -9,11 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.op import ABSENT
-from mote.plan.kernel import Layout
-from mote.plan.plan import ALIGNMENT, Buffer, Plan
+from mote.graph.op import ABSENT, OUTSIDE, row_count
+from mote.plan.kernel import Call, Layout
+from mote.plan.plan import ALIGNMENT, Plan, Step
+from mote.plan.rows import Arrival
 
-FREE, SCRATCH = -1, -2
+FREE, SCRATCH, SUMS = -1, -2, -3
+"""What a byte holds that belongs to no tensor. Sums of tensor t hold SUMS - t."""
+
+Span = tuple[int, int, int]
+"""Offset (counted through all memories), bytes, and what they hold."""
+Spans = dict[tuple[int, int], Span]
+"""Of rows of tensors."""
 
 
 class PlanError(Exception):
@@ -21,75 +28,212 @@ class PlanError(Exception):
 
 
 def check(plan: Plan) -> None:
-    """Prove that every tensor is intact whenever it is read, or raise PlanError."""
-    graph = plan.graph
-    meaning = _meanings(graph)
-    owner = np.full(plan.arena, FREE, np.int64)
-    for b in plan.buffers:
-        if b.offset % ALIGNMENT or b.offset < 0:
-            raise PlanError(f"buffer of {b.tensors} starts at {b.offset}")
-    for t in graph.inputs:
-        _write(owner, plan.place[t], graph.tensors[t].nbytes, meaning[t])
-    for i, step in enumerate(plan.steps):
-        _check_layouts(plan, i)
-        _check_overlap(plan, i)
+    """Prove that every row is intact whenever it is read, and that every row is computed, or raise PlanError."""
+    _Checker(plan).check()
+
+
+class _Checker:
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.graph = plan, plan.graph
+        self.owner = np.full(plan.arena, FREE, np.int64)
+        self.start = [sum(plan.arenas[:i]) for i in range(len(plan.arenas))]
+        """Of each memory in `owner`, where they lie one after another."""
+        self.root = _meanings(self.graph)
+        self.base: dict[int, int] = {}
+        """A number for byte 0 of each tensor's memory, so that every byte of every tensor has its own."""
+        at = 0
+        for t, tensor in self.graph.tensors.items():
+            if tensor.data is None and self.root[t] == t:
+                self.base[t] = at
+                at += tensor.nbytes
+
+    def check(self) -> None:
+        plan, graph = self.plan, self.graph
+        for memory, nbytes in zip(plan.memories, plan.arenas, strict=False):
+            if nbytes > memory.size:
+                raise PlanError(f"{nbytes} bytes are more than {memory.name} has")
+        for buffer in plan.buffers:
+            strip = buffer.base is not None and buffer.base % ALIGNMENT == 0
+            if not strip and any(o is not None and o % ALIGNMENT for o in buffer.offsets):
+                raise PlanError(f"rows of tensors {buffer.tensors} are not aligned")
+        if not plan.pushed:
+            for t in graph.inputs:
+                self._check_strip(t, "the caller")
+                for span in self._spans(t, range(row_count(graph.tensors[t].shape))).values():
+                    self._write(span)
+        for op, steps in plan.works:
+            self._check_taps(op, steps)
+        for i, step in enumerate(plan.steps):
+            self._step(step, f"step {i} {step.op.kind} '{step.op.name}'")
+        for t in graph.outputs:
+            self._check_strip(t, "the caller")
+            for span in self._spans(t, range(row_count(graph.tensors[t].shape))).values():
+                self._read(span, "the caller")
+
+    def _step(self, step: Step, where: str) -> None:
+        reads = {} if isinstance(step.op, Arrival) else self._reads(step)
+        writes = self._writes(step)
+        self._check_layouts(step, where)
+        if step.whole and step.tap is None:
+            for t in (*step.op.inputs, *step.op.outputs):
+                self._check_strip(t, where)
+        work = []
         if step.scratch is not None:
-            work = plan.buffers[step.scratch]
-            _write(owner, work, work.nbytes, SCRATCH)
-        for t in _activations(graph, step.op):
-            _read(owner, plan, t, meaning[t], f"step {i} {step.op.kind}")
-        out = step.op.outputs[0]
-        _write(owner, plan.place[out], graph.tensors[out].nbytes, meaning[out])
-    for t in graph.outputs:
-        _read(owner, plan, t, meaning[t], "the caller")
+            work.append(self._span(step.scratch_memory, step.scratch, step.kernel.scratch or 0, SCRATCH))
+        elif step.kernel.scratch:
+            raise PlanError(f"{where} has no working memory")
+        mark = SUMS - step.op.outputs[0]
+        sums = None if step.sums is None else self._span(step.sums_memory, step.sums, step.kernel.sums, mark)
+        for offset in (step.scratch, step.sums):
+            if (offset or 0) % ALIGNMENT:
+                raise PlanError(f"{where}: working memory starts at {offset}")
+        for span in reads.values():
+            self._read(span, where)
+        first = sums is not None and self._first_tap(step)
+        if sums and not first:
+            self._read_sums(sums, where)
+        self._check_apart(step, reads, writes, work, sums, where)
+        for span in work:
+            self._write(span)
+        if sums:
+            self._write(sums)
+        for span in writes.values():
+            self._write(span)
+
+    def _first_tap(self, step: Step) -> bool:
+        return next(s for s in self.plan.steps if s.op is step.op) is step
+
+    def _last_tap(self, step: Step) -> bool:
+        return next(s for s in reversed(self.plan.steps) if s.op is step.op) is step
+
+    def _check_taps(self, op: Op, steps: tuple[Step, ...]) -> None:
+        """Every row of the window inside the image is added once; rows arrive one at a time."""
+        if steps[0].tap is not None:
+            rows = op.reads(self.graph, 0, 0) or range(row_count(op.input(self.graph).shape))
+            if sorted(s.tap or 0 for s in steps) != [k for k, r in enumerate(rows) if r != OUTSIDE]:
+                raise PlanError(f"{op.kind} '{op.name}' does not add every row once")
+        if isinstance(op, Arrival) and any(s.rows.hi != s.rows.lo + 1 for s in steps):
+            raise PlanError(f"more than a row of '{op.name}' arrives at once")
+
+    def _check_strip(self, tensor: int, who: str) -> None:
+        """Who is told only where a tensor begins finds its rows one after another."""
+        if tensor in self.plan.place and self.plan.place[tensor].base is None:
+            raise PlanError(f"{who}: rows of tensor {tensor} do not lie one after another")
+
+    def _reads(self, step: Step) -> Spans:
+        op, graph = step.op, self.graph
+        found: Spans = {}
+        for position, t in enumerate(op.inputs):
+            if t == ABSENT or graph.tensors[t].data is not None:
+                continue
+            count = row_count(graph.tensors[t].shape)
+            if step.tap is not None:
+                taps = op.reads(graph, position, 0) or tuple(range(count))
+                rows = [taps[step.tap]]
+            elif step.whole and op.reads(graph, position, 0) is None:
+                rows = list(range(count))
+            else:
+                rows = [r for y in range(step.rows.lo, step.rows.hi) for r in op.reads(graph, position, y) or ()]
+            found |= self._spans(t, dict.fromkeys(r for r in rows if r != OUTSIDE))
+        return found
+
+    def _writes(self, step: Step) -> Spans:
+        if step.tap is not None and not self._last_tap(step):
+            return {}
+        return self._spans(step.op.outputs[0], range(step.rows.lo, step.rows.hi))
+
+    def _span(self, memory: int, offset: int, nbytes: int, meaning: int) -> Span:
+        """Bytes of a memory, numbered through all memories."""
+        if offset < 0 or offset + nbytes > self.plan.arenas[memory]:
+            raise PlanError(f"{nbytes} bytes at {offset} lie outside of the arena")
+        return self.start[memory] + offset, nbytes, meaning
+
+    def _spans(self, tensor: int, rows: range | dict[int, None]) -> Spans:
+        """Where rows of a tensor lie; rows of a view of another shape are found in the memory it is a view of."""
+        buffer, nbytes = self.plan.place[tensor], self.graph.tensors[tensor].nbytes
+        meaning = self.base[self.root[tensor]]
+        count = row_count(self.graph.tensors[tensor].shape)
+        row = nbytes // count
+        spans: Spans = {}
+        for y in rows:
+            if count == len(buffer.offsets):
+                offset = buffer.offsets[y]
+                if offset is None:
+                    raise PlanError(f"row {y} of tensor {tensor} has no place")
+            else:
+                self._check_strip(tensor, "a view")
+                offset = buffer.offset + y * row
+            spans[tensor, y] = self._span(buffer.memory, offset, row, meaning + y * row)
+        return spans
+
+    def _read(self, span: Span, who: str) -> None:
+        offset, nbytes, meaning = span
+        held = self.owner[offset : offset + nbytes]
+        if np.any(held != np.arange(meaning, meaning + nbytes)):
+            raise PlanError(f"{who} reads {nbytes} bytes at {offset} that do not hold what it wants")
+
+    def _read_sums(self, span: Span, who: str) -> None:
+        offset, nbytes, meaning = span
+        if np.any(self.owner[offset : offset + nbytes] != meaning):
+            raise PlanError(f"{who}: its sums were overwritten")
+
+    def _write(self, span: Span) -> None:
+        offset, nbytes, meaning = span
+        self.owner[offset : offset + nbytes] = meaning if meaning < 0 else np.arange(meaning, meaning + nbytes)
+
+    def _check_layouts(self, step: Step, where: str) -> None:
+        """A kernel finds its inputs and leaves its output in the layout of their buffers."""
+        wrong = self.plan.place[step.op.outputs[0]].layout is not step.kernel.writes
+        for position, t in enumerate(step.op.inputs):
+            if t in self.plan.place:
+                expected = step.kernel.reads if position == 0 else Layout.NHWC
+                wrong = wrong or self.plan.place[t].layout is not expected
+        if wrong:
+            raise PlanError(f"{where}: the kernel wants another layout than its buffers have")
+
+    def _check_apart(
+        self, step: Step, reads: Spans, writes: Spans, work: list[Span], sums: Span | None, where: str
+    ) -> None:
+        """What a step writes lies over what it reads only at the same place, and only if the kernel allows it and makes
+        nothing else of what is lost."""
+        for (_, y), out in writes.items():
+            for (t, r), source in reads.items():
+                same = out[:2] == source[:2] and step.kernel.in_place
+                if _meet(out, source) and not (same and self._made_of(step, t, r) <= {y}):
+                    raise PlanError(f"{where} writes over what it reads")
+            if sums and _meet(out, sums) and out[0] != sums[0]:
+                raise PlanError(f"{where}: sums and output overlap")
+        own = [*work, *([sums] if sums else [])]
+        for i, span in enumerate(own):
+            others = [*reads.values(), *own[:i], *(writes.values() if span[2] == SCRATCH else ())]
+            if any(_meet(span, other) for other in others):
+                raise PlanError(f"{where}: working memory overlaps what the step reads or writes")
+        if step.kernel.call is Call.ADDS and sums is None:
+            raise PlanError(f"{where} has no place for its sums")
+
+    def _made_of(self, step: Step, tensor: int, row: int) -> set[int]:
+        """Which rows of those that a step computes need a row of an input."""
+        places = [p for p, t in enumerate(step.op.inputs) if t == tensor]
+        found = set()
+        for y in range(step.rows.lo, step.rows.hi):
+            needs = [step.op.reads(self.graph, p, y) for p in places]
+            if any(rows is None or row in rows for rows in needs):
+                found.add(y)
+        return found
+
+
+def _meet(a: Span, b: Span) -> bool:
+    return a[0] < b[0] + b[1] and b[0] < a[0] + a[1]
 
 
 def _meanings(graph: Graph) -> dict[int, int]:
     """Tensors that hold the same bytes (reshapes of one another) have one meaning."""
     meaning = {t: t for t in graph.tensors}
     for op in graph.ops:
-        if op.is_view and graph.tensors[op.inputs[0]].data is None:
+        if _is_view(graph, op):
             meaning[op.outputs[0]] = meaning[op.inputs[0]]
     return meaning
 
 
-def _activations(graph: Graph, op: Op) -> list[int]:
-    return [t for t in op.inputs if t != ABSENT and graph.tensors[t].data is None]
-
-
-def _check_layouts(plan: Plan, i: int) -> None:
-    """A kernel finds its inputs and leaves its output in the layout of their buffers."""
-    step = plan.steps[i]
-    wrong = plan.place[step.op.outputs[0]].layout is not step.kernel.writes
-    for position, t in enumerate(step.op.inputs):
-        if t in plan.place:
-            expected = step.kernel.reads if position == 0 else Layout.NHWC
-            wrong = wrong or plan.place[t].layout is not expected
-    if wrong:
-        raise PlanError(f"step {i} {step.op.kind}: the kernel wants another layout than its buffers have")
-
-
-def _check_overlap(plan: Plan, i: int) -> None:
-    """A step's output may lie over an input only as a whole and only if the kernel allows it."""
-    step = plan.steps[i]
-    out = plan.place[step.op.outputs[0]]
-    for t in _activations(plan.graph, step.op):
-        source = plan.place[t]
-        apart = source.end <= out.offset or out.end <= source.offset
-        same = source.offset == out.offset and source.nbytes == out.nbytes and step.kernel.in_place
-        if not apart and not same:
-            raise PlanError(f"step {i} {step.op.kind} writes over tensor {t} while it reads it")
-    if step.scratch is not None:
-        work = plan.buffers[step.scratch]
-        if not (work.end <= out.offset or out.end <= work.offset):
-            raise PlanError(f"step {i} {step.op.kind}: scratch and output overlap")
-
-
-def _read(owner: np.ndarray, plan: Plan, t: int, meaning: int, who: str) -> None:
-    b = plan.place[t]
-    if np.any(owner[b.offset : b.offset + plan.graph.tensors[t].nbytes] != meaning):
-        raise PlanError(f"{who} reads tensor {t}, which was overwritten")
-
-
-def _write(owner: np.ndarray, b: Buffer, nbytes: int, meaning: int) -> None:
-    owner[b.offset : b.offset + nbytes] = meaning
+def _is_view(graph: Graph, op: Op) -> bool:
+    return op.is_view and graph.tensors[op.inputs[0]].data is None

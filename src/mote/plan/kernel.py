@@ -57,6 +57,10 @@ class Call(StrEnum):
     WHOLE = "whole"
     """The whole tensor only: `kernel(&params, inputs..., out)`."""
 
+    ADDS = "adds"
+    """One input row at a time into running sums: `kernel(&params, row, tap, sums, out)`. The first tap inside the image
+    begins the sums, the last one turns them into the output, which may lie where the sums begin."""
+
 
 @dataclass(frozen=True)
 class Lowering:
@@ -69,6 +73,8 @@ class Lowering:
     writes: Layout = Layout.NHWC
     roomy: bool = False
     """The faster kernel that takes more working memory is wanted, where there is one."""
+    adds: bool = False
+    """The kernel that keeps running sums is wanted, where there is one (see `Call.ADDS`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +96,14 @@ class Kernel:
     header: str = ""
     taps: int = 0
     """Rows of the window, for kernels that keep a pointer to each."""
+    row: str = ""
+    """The function that computes one output row wherever its input rows lie: `mote_<row>(&params, rows, out)`, and the
+    scratch memory where there is some. FLAT kernels need none; other ROWS kernels without one read row `lo` of
+    every operand at the operand's address for `lo` = 0."""
+    row_index: bool = False
+    """The row function is told which row it computes: `(&params, rows, y, out)`."""
+    sums: int = 0
+    """Bytes of the running sums of an ADDS kernel."""
     reads: Layout = Layout.NHWC
     writes: Layout = Layout.NHWC
     dsp: bool = False

@@ -2,62 +2,106 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mote.graph import Graph, Op, Rows
 from mote.plan.kernel import Kernel, Layout
+from mote.plan.rows import ALIGNMENT, Arrival, RowGraph
+from mote.targets import Memory
 
-ALIGNMENT = 4
-"""Every buffer starts at a multiple of this many bytes."""
+if TYPE_CHECKING:
+    from mote.plan.schedule import Schedule
+
+__all__ = ["ALIGNMENT", "Buffer", "Cell", "Plan", "Step"]
+
+COUNTER = 2
+"""Bytes of a counter: the place in the schedule, and the next row of each operator that runs by rows."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A piece of the arena: the tensors that share it, when it is live, where it lies.
-
-    Live from step `first` (which writes it; -1: before the run, a model input) to step `last` (which reads
-    it; the number of steps: after the run, a model output). Scratch memory is a buffer without tensors.
-    """
+    """Where the rows of a tensor and its views lie; of running sums where there are no tensors."""
 
     tensors: tuple[int, ...]
+    row_bytes: int
+    offsets: tuple[int | None, ...]
+    """Of each row; None for rows that nobody needs."""
+    layout: Layout = Layout.NHWC
+    memory: int = 0
+    """Which of the plan's memories it is in."""
+
+    @cached_property
+    def base(self) -> int | None:
+        """The offset of row 0, if all rows lie one after another from there."""
+        found = {o - i * self.row_bytes for i, o in enumerate(self.offsets) if o is not None}
+        return found.pop() if len(found) == 1 and min(found) >= 0 else None
+
+    @property
+    def offset(self) -> int:
+        """Where the whole tensor begins."""
+        assert self.base is not None
+        return self.base
+
+    @property
+    def end(self) -> int:
+        return max((o + self.row_bytes for o in self.offsets if o is not None), default=0)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kernel call: `rows` of the output of `op`, or one more row added to its sums."""
+
+    op: Op
+    kernel: Kernel
+    rows: Rows
+    whole: bool = True
+    """The step computes all of its operator."""
+    tap: int | None = None
+    """ADDS kernels: which row of the window is added."""
+    sums: int | None = None
+    """The offset of the running sums."""
+    scratch: int | None = None
+    """The offset of the working memory."""
+    sums_memory: int = 0
+    scratch_memory: int = 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row (or sums, or working memory) in the arena: from the step that writes it (-1: the caller) to the last one
+    that reads it (the number of steps: the caller)."""
+
+    tensors: tuple[int, ...]
+    row: int
     nbytes: int
+    offset: int
     first: int
     last: int
-    layout: Layout = Layout.NHWC
-    offset: int = 0
+    role: str = "row"
+    """row, sums or scratch."""
+    memory: int = 0
 
     @property
     def end(self) -> int:
         return self.offset + self.nbytes
 
-    def meets(self, other: Buffer) -> bool:
-        """Whether both are live at some step."""
-        return self.first <= other.last and other.first <= self.last
-
-    def at(self, offset: int) -> Buffer:
-        return replace(self, offset=offset)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One kernel call: `rows` of the output of `op`."""
-
-    op: Op
-    kernel: Kernel
-    rows: Rows
-    scratch: int | None = None
-    """Index in `Plan.buffers` of the working memory."""
-
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole decision. `bound` is what no placement of these buffers in this order can go below."""
+    """The whole decision."""
 
     graph: Graph
+    rows: RowGraph
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
-    bound: int
+    cells: tuple[Cell, ...]
+    schedule: Schedule
+    bottom_up: bool = False
+    memories: tuple[Memory, ...] = ()
+    """Those that the arena is spread over, fastest first; none where there is no choice."""
 
     @cached_property
     def place(self) -> dict[int, Buffer]:
@@ -65,9 +109,55 @@ class Plan:
         return {t: b for b in self.buffers for t in b.tensors}
 
     @property
+    def peak(self) -> int:
+        """The most bytes that are live at one step: no placement of this schedule needs less."""
+        return self.schedule.peak
+
+    @cached_property
+    def arenas(self) -> tuple[int, ...]:
+        """Bytes in each of the memories, of which there is always one."""
+        ends = [0] * max(len(self.memories), 1)
+        for cell in self.cells:
+            ends[cell.memory] = max(ends[cell.memory], cell.end)
+        return tuple(ends)
+
+    @cached_property
     def arena(self) -> int:
-        return max((b.end for b in self.buffers), default=0)
+        return sum(self.arenas)
+
+    @cached_property
+    def works(self) -> tuple[tuple[Op, tuple[Step, ...]], ...]:
+        """The operators in order, with their steps."""
+        found: dict[int, tuple[Op, list[Step]]] = {id(w.op): (w.op, []) for w in self.rows.works}
+        for step in self.steps:
+            found[id(step.op)][1].append(step)
+        return tuple((op, tuple(steps)) for op, steps in found.values() if steps)
+
+    @property
+    def layered(self) -> bool:
+        """Every operator runs whole."""
+        return all(step.whole for step in self.steps)
+
+    @property
+    def pushed(self) -> bool:
+        """The input is handed over row by row."""
+        return any(isinstance(w.op, Arrival) for w in self.rows.works)
+
+    @property
+    def static(self) -> int:
+        """Bytes of RAM besides the arena: where the run has got to."""
+        return COUNTER * (1 + sum(not steps[0].whole for _, steps in self.works))
+
+    @property
+    def ram(self) -> int:
+        return self.arena + self.static
 
     @property
     def taps(self) -> int:
+        """The most row pointers that a kernel is given."""
         return max((s.kernel.taps for s in self.steps), default=0)
+
+    def labels(self) -> Iterator[str]:
+        for step in self.steps:
+            span = "" if step.whole else f" row {step.rows.lo if step.tap is None else step.tap}"
+            yield f"{step.op.kind} {step.op.name}{span}"

@@ -1,71 +1,342 @@
-"""Graph -> Plan: kernels, order, lifetimes, sharing, offsets."""
+"""Graph -> Plan: kernels, order, rows or layers, a place for every row."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from mote.graph import Graph, Op, Rows
+from mote.graph import Graph, Op
 from mote.graph.op import row_count
-from mote.plan.arena import aligned, lower_bound, place
+from mote.plan import cost
 from mote.plan.check import check
 from mote.plan.kernel import Kernel, Layout, Lowering
+from mote.plan.layout import arrange
 from mote.plan.order import order
-from mote.plan.plan import Buffer, Plan, Step
+from mote.plan.plan import Plan
+from mote.plan.recompute import candidates, rewrite
+from mote.plan.rows import Arrival, RowGraph, State, aligned, build, is_alias
+from mote.plan.schedule import Run, Schedule, Scheduler
+from mote.plan.search import Effort
 
 BALANCED_ROOM = 512
 """Bytes that `balanced` may spend on the working memory of faster kernels, beyond what the tensors need."""
-
-Kernels = dict[int, Kernel]
-"""The kernel of each operator, by its identity."""
-
-
-def plan(graph: Graph, how: Lowering, ram: int | None = None) -> Plan:
-    """The least arena with the kernels that need little working memory; then faster kernels that need more, as far
-    as they fit: into what that arena leaves free and a little more (balanced), or into `ram` (speed; None: any)."""
-    layouts = choose_layouts(graph, how)
-    lean = {id(op): op.lower(graph, _for(op, how, layouts)) for op in graph.ops}
-    graph = graph.with_ops(order(graph))
-    best = _smallest(graph, lean, layouts)
-    if how.optimize != "size":
-        roomy = {id(op): op.lower(graph, _for(op, replace(how, roomy=True), layouts)) for op in graph.ops}
-        best = _with_room(best, lean, roomy, layouts, _limit(best, how, ram))
-    check(best)
-    return best
+EFFORT = 300_000
+"""Nodes that the search for a lower peak may try."""
+WHOLE_SHARES = (1.0, 0.5, 0.0)
+"""The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer of them
+can mean a smaller arena."""
+ROOM_ROUNDS = 4
+"""How often faster kernels are tried before the lean ones are kept."""
+NARROWER = 6
+"""How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
 
 
-def _limit(plan: Plan, how: Lowering, ram: int | None) -> int | None:
-    """The arena that faster kernels may fill: never less than what the lean plan takes anyway."""
-    limits = [] if ram is None else [ram]
-    if how.optimize == "balanced":
-        limits.append(lower_bound([b for b in plan.buffers if b.tensors]) + BALANCED_ROOM)
-    return max(plan.arena, min(limits)) if limits else None
+@dataclass(frozen=True)
+class Goal:
+    """What memory a plan may take. Without a limit operators run whole, unless the input comes row by row."""
+
+    ram: int | None = None
+    """Bytes for the arena and the counters: the fastest plan within them is wanted."""
+    least: bool = False
+    """The smallest plan is wanted."""
+    pushed: bool = False
+    """The caller hands the input over row by row."""
+    recompute: float = 0.0
+    """How much more of the model's work may be done, in percent, to need less memory."""
 
 
-def _smallest(graph: Graph, kernels: Kernels, layouts: dict[int, Layout]) -> Plan:
-    """The better of two: with outputs written over dying inputs where the kernel allows it, and without (sharing is
-    nearly always better; a long-lived shared buffer can be worse)."""
-    candidates = [_place(graph, kernels, layouts, in_place) for in_place in (True, False)]
-    return min(candidates, key=lambda p: p.arena)
+class DoesNotFitError(Exception):
+    """No plan was found within the budget."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(f"the least that was found is {least} bytes")
+        self.least = least
 
 
-def _with_room(plan: Plan, lean: Kernels, roomy: Kernels, layouts: dict[int, Layout], limit: int | None) -> Plan:
-    """The plan with as many of the roomy kernels as an arena of `limit` bytes holds."""
-    if limit is None:
-        return _smallest(plan.graph, roomy, layouts)
-    chosen = dict(lean)
-    for i, step in enumerate(plan.steps):
-        kernel = roomy[id(step.op)]
-        tensors = sum(aligned(b.nbytes) for b in plan.buffers if b.tensors and b.first <= i <= b.last)
-        if tensors + aligned(kernel.scratch or 0) <= limit:
-            chosen[id(step.op)] = kernel
-    while (candidate := _smallest(plan.graph, chosen, layouts)).arena > limit:
-        spent = [(b.end, b.first) for b in candidate.buffers if not b.tensors]
-        ops = [candidate.steps[step].op for _, step in sorted(spent, reverse=True)]
-        highest = next((op for op in ops if chosen[id(op)] is not lean[id(op)]), None)
-        if highest is None:
-            return plan
-        chosen[id(highest)] = lean[id(highest)]
-    return candidate
+def plan(graph: Graph, how: Lowering, goal: Goal | None = None) -> Plan:
+    """The plan of a graph: see Goal."""
+    goal = goal or Goal()
+    found = _with_recomputation(graph, how, goal) if goal.recompute else Planner(graph, how, goal).plan()
+    check(found)
+    return found
+
+
+def _with_recomputation(graph: Graph, how: Lowering, goal: Goal) -> Plan:
+    """Compute more and more twice, as long as it makes the model smaller, until the plan fits or the allowance is spent."""
+    planner = Planner(graph, how, goal)
+    allowed = goal.recompute / 100 * sum(op.macs(graph) for op in graph.ops)
+    while True:
+        if not goal.least and goal.ram is not None:
+            with suppress(DoesNotFitError):
+                return planner.plan()
+        better = planner.recomputing(allowed)
+        if better is None:
+            return planner.plan()
+        planner, spent = better
+        allowed -= spent
+
+
+@dataclass(frozen=True)
+class Planner:
+    graph: Graph
+    how: Lowering
+    goal: Goal
+    keep_order: bool = False
+    """The operators are in the order that is wanted."""
+
+    def plan(self) -> Plan:
+        goal = self.goal
+        if goal.least or (goal.pushed and goal.ram is None):
+            return self.smallest()
+        if not goal.pushed:
+            layered = self._layered()
+            if goal.ram is None or layered.ram <= goal.ram:
+                return layered
+        assert goal.ram is not None
+        return self.within(goal.ram)
+
+    def recomputing(self, allowed: float) -> tuple[Planner, int] | None:
+        """The planner of the same model with one more chain of layers computed twice, and what that costs: the one that
+        lowers the peak most. Only what is live at the peak is worth it."""
+        best: tuple[Planner, int] | None = None
+        least, live = self.peaks
+        for twice in candidates(self.graph):
+            macs = twice.macs(self.graph)
+            if twice.tensor in live and macs <= allowed:
+                other = replace(self, graph=rewrite(self.graph, twice), keep_order=True)
+                if other.peaks[0] < least:
+                    best, least = (other, macs), other.peaks[0]
+        return best
+
+    @cached_property
+    def peaks(self) -> tuple[tuple[int, int], set[int]]:
+        """The least peak and how often it is reached; the tensors of which something is live then."""
+        return min((side.peaks() for side in self.sides), key=lambda found: found[0])
+
+    def smallest(self) -> Plan:
+        """The least RAM that was found: top-down and bottom-up, whole operators where they cost nothing."""
+        best = None if self.goal.pushed else self._layered()
+        for side in sorted(self.sides, key=lambda side: side.least):
+            if best is None or side.least < best.arena:
+                found = side.smallest()
+                best = found if best is None or found.ram < best.ram else best
+        assert best is not None
+        return best
+
+    def within(self, ram: int) -> Plan:
+        """The plan with the least extra work that takes at most `ram` bytes."""
+        found = [p for side in self.sides if (p := side.within(ram)) is not None]
+        if not found:
+            raise DoesNotFitError(self.smallest().ram)
+        return min(found, key=cost.estimate)
+
+    @cached_property
+    def sides(self) -> list[_Side]:
+        """Rows from the top, and where the input is all there, from the bottom as well."""
+        return [_Side(self, bottom_up) for bottom_up in ((False,) if self.goal.pushed else (False, True))]
+
+    @cached_property
+    def layouts(self) -> dict[int, Layout]:
+        return choose_layouts(self.graph, self.how)
+
+    @cached_property
+    def ops(self) -> list[Op]:
+        ops = self.graph.ops if self.keep_order else order(self.graph)
+        return [op for op in ops if not is_alias(self.graph, op)]
+
+    def _lowered(self, how: Lowering) -> dict[int, Kernel]:
+        return {id(op): op.lower(self.graph, _for(op, how, self.layouts)) for op in self.ops}
+
+    @cached_property
+    def lean(self) -> dict[int, Kernel]:
+        return self._lowered(self.how)
+
+    @cached_property
+    def roomy(self) -> dict[int, Kernel]:
+        return self.lean if self.how.optimize == "size" else self._lowered(replace(self.how, roomy=True))
+
+    @cached_property
+    def by_rows(self) -> dict[int, Kernel]:
+        """The kernels for one row at a time: running sums where an operator has one output row of several."""
+        found = dict(self.lean)
+        for op in self.ops:
+            if op.activations(self.graph) and row_count(op.output(self.graph).shape) == 1 < row_count(
+                op.activations(self.graph)[0].shape
+            ):
+                found[id(op)] = op.lower(self.graph, _for(op, replace(self.how, adds=True), self.layouts))
+        return found
+
+    def rows(self, bottom_up: bool = False) -> RowGraph:
+        return build(
+            self.graph,
+            self.ops,
+            lambda op: self.lean[id(op)],
+            lambda op: self.by_rows[id(op)],
+            self.layouts,
+            pushed=self.goal.pushed,
+            bottom_up=bottom_up,
+        )
+
+    def kernel(self, op: Op, whole: bool) -> Kernel:
+        if isinstance(op, Arrival):
+            return op.kernel
+        return (self.lean if whole else self.by_rows)[id(op)]
+
+    def _layered(self) -> Plan:
+        """Every operator whole; faster kernels that need more working memory as far as they fit: into what the lean ones
+        leave free and a little more (balanced), or without limit but `ram` (speed)."""
+        rows = self.rows()
+        schedule = layered(rows)
+        lean = arrange(rows, schedule, self.kernel)
+        limits = [] if self.goal.ram is None else [self.goal.ram - lean.static]
+        if self.how.optimize == "balanced":
+            bare = max((_during(rows, schedule.runs)), default=0)
+            limits.append(bare + BALANCED_ROOM)
+        limit = max(lean.arena, min(limits)) if limits else None
+        return self.with_room(lean, rows, schedule, limit)
+
+    def with_room(self, lean: Plan, rows: RowGraph, schedule: Schedule, limit: int | None) -> Plan:
+        """The plan with as many of the roomy kernels as an arena of `limit` bytes holds."""
+        live = _during(rows, schedule.runs)
+        chosen = self._roomy_ops(rows, schedule, live, limit)
+
+        def kernel_of(op: Op, whole: bool) -> Kernel:
+            return self.roomy[id(op)] if id(op) in chosen else self.kernel(op, whole)
+
+        for _ in range(ROOM_ROUNDS):
+            if not chosen:
+                break
+            kernels = [kernel_of(rows.works[run.node.op].op, run.whole) for run in schedule.runs]
+            peak = max(n + aligned(k.scratch or 0) for n, k in zip(live, kernels, strict=True))
+            found = arrange(rows, replace(schedule, peak=peak), kernel_of, bottom_up=lean.bottom_up)
+            if limit is None or found.arena <= limit:
+                return found
+            above = {id(s.op) for s in found.steps if (s.scratch or 0) + (s.kernel.scratch or 0) > limit}
+            chosen -= above if above & chosen else chosen
+        return lean
+
+    def _roomy_ops(self, rows: RowGraph, schedule: Schedule, live: list[int], limit: int | None) -> set[int]:
+        """The operators whose roomy kernels would be faster, and fit beside what is live."""
+        most: dict[int, int] = {}
+        ways: dict[int, bool] = {}
+        for run, nbytes in zip(schedule.runs, live, strict=True):
+            most[run.node.op] = max(most.get(run.node.op, 0), nbytes)
+            ways[run.node.op] = run.whole
+        found = set()
+        for i, nbytes in most.items():
+            op = rows.works[i].op
+            if isinstance(op, Arrival) or self.kernel(op, ways[i]) is not self.lean[id(op)]:
+                continue
+            lean, roomy = self.lean[id(op)], self.roomy[id(op)]
+            fits = limit is None or nbytes + aligned(roomy.scratch or 0) <= limit
+            if roomy.name != lean.name and fits and cost.worth_room(self.graph, op, ways[i]):
+                found.add(id(op))
+        return found
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The plans with rows in one direction."""
+
+    planner: Planner
+    bottom_up: bool
+
+    @cached_property
+    def rows(self) -> RowGraph:
+        return self.planner.rows(self.bottom_up)
+
+    @cached_property
+    def scheduler(self) -> Scheduler:
+        return Scheduler(self.rows)
+
+    @cached_property
+    def least(self) -> int:
+        """The least peak that was found."""
+        return self.scheduler.improve(Effort(EFFORT))
+
+    @property
+    def bound(self) -> int:
+        """No schedule of these rows has a lower peak."""
+        return self.scheduler.bound if self.least else 0
+
+    def peaks(self) -> tuple[tuple[int, int], set[int]]:
+        """The least peak and how often it is reached; the tensors of which something is live then."""
+        schedule = self.scheduler.cheapest(self.least)
+        assert schedule is not None
+        state = State.start(self.rows)
+        made = set(self.rows.resident)
+        found: set[int] = set()
+        times = 0
+        for run in schedule.runs:
+            made.update(run.node.writes)
+            live = [r for r in made if state.left[r]]
+            work = self.rows.works[run.node.op]
+            during = state.run_whole(self.rows, work) if run.whole else state.run(self.rows, run.node)
+            if during == schedule.peak:
+                times += 1
+                found |= {t for r in live for t in self.rows.stores[self.rows.store_of[r]].tensors}
+        return (schedule.peak, times), found
+
+    def smallest(self) -> Plan:
+        """The smallest arena; where whole operators make it larger, fewer of them."""
+        best: tuple[Plan, Schedule] | None = None
+        for share in WHOLE_SHARES:
+            schedule = self.scheduler.cheapest(self.least, int(share * self.least))
+            if schedule is None or (best is not None and schedule.runs == best[1].runs):
+                continue
+            found = self._arrange(schedule)
+            if best is None or found.ram < best[0].ram:
+                best = found, schedule
+            if found.arena <= self.least:
+                break
+        assert best is not None
+        return self.planner.with_room(best[0], self.rows, best[1], best[0].arena)
+
+    def within(self, ram: int) -> Plan | None:
+        """The least extra work that was found to fit."""
+        limit = ram
+        for _ in range(NARROWER):
+            if limit < self.least:
+                smallest = self.smallest()
+                return smallest if smallest.ram <= ram else None
+            schedule = self.scheduler.cheapest(limit)
+            assert schedule is not None
+            lean = self._arrange(schedule)
+            if lean.ram <= ram:
+                return self.planner.with_room(lean, self.rows, schedule, ram - lean.static)
+            limit = max(min(limit, schedule.peak) - (lean.ram - ram), min(limit - 1, self.least))
+        smallest = self.smallest()
+        return smallest if smallest.ram <= ram else None
+
+    def _arrange(self, schedule: Schedule) -> Plan:
+        return arrange(self.rows, schedule, self.planner.kernel, bottom_up=self.bottom_up)
+
+
+def layered(rows: RowGraph) -> Schedule:
+    """One operator after another."""
+    state = State.start(rows)
+    runs: list[Run] = []
+    peak = state.live
+    for work in rows.works:
+        if work.whole is not None:
+            peak = max(peak, state.run_whole(rows, work))
+            runs.append(Run(work.whole, True))
+        else:
+            peak = max([peak, *(state.run(rows, node) for node in work.by_rows)])
+            runs += [Run(node, False) for node in work.by_rows]
+    return Schedule(tuple(runs), peak)
+
+
+def _during(rows: RowGraph, runs: tuple[Run, ...]) -> list[int]:
+    """The bytes of rows that are live at each run, without working memory."""
+    state = State.start(rows)
+    found = []
+    for run in runs:
+        work = rows.works[run.node.op]
+        live = state.run_whole(rows, work) if run.whole else state.run(rows, run.node)
+        found.append(live - run.node.scratch)
+    return found
 
 
 def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
@@ -86,85 +357,3 @@ def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
 def _for(op: Op, how: Lowering, layouts: dict[int, Layout]) -> Lowering:
     reads = layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
     return replace(how, reads=reads, writes=layouts.get(op.outputs[0], Layout.NHWC))
-
-
-def _place(graph: Graph, kernels: Kernels, layouts: dict[int, Layout], in_place: bool) -> Plan:
-    steps = [op for op in graph.ops if not _is_alias(graph, op)]
-    sharing = _share(graph, steps, kernels, in_place)
-    buffers = _buffers(graph, steps, sharing, layouts)
-    scratch: dict[int, int] = {}
-    for i, op in enumerate(steps):
-        if nbytes := kernels[id(op)].scratch:
-            scratch[i] = len(buffers)
-            buffers.append(Buffer((), nbytes, i, i))
-    placed = place(buffers)
-    return Plan(
-        graph,
-        tuple(
-            Step(op, kernels[id(op)], Rows(0, row_count(op.output(graph).shape)), scratch.get(i))
-            for i, op in enumerate(steps)
-        ),
-        tuple(placed),
-        lower_bound(buffers),
-    )
-
-
-def _is_alias(graph: Graph, op: Op) -> bool:
-    """A view of a computed tensor shares its buffer; a view of a constant is copied into the arena."""
-    return op.is_view and op.input(graph).data is None
-
-
-def _share(graph: Graph, steps: list[Op], kernels: Kernels, in_place: bool) -> dict[int, int]:
-    """Tensor -> the first tensor of the buffer that it shares."""
-    root: dict[int, int] = {}
-    for op in graph.ops:
-        if _is_alias(graph, op):
-            source = op.inputs[0]
-            root[op.outputs[0]] = root.get(source, source)
-    if not in_place:
-        return root
-    last = _last_uses(graph, steps)
-    members: dict[int, set[int]] = {}
-    for t in graph.tensors:
-        members.setdefault(root.get(t, t), set()).add(t)
-    for i, op in enumerate(steps):
-        kernel = kernels[id(op)]
-        out = op.output(graph)
-        for position in kernel.operands if kernel.in_place else ():
-            x = op.input(graph, position)
-            base = root.get(x.id, x.id)
-            dies = all(last.get(t, -1) <= i for t in members[base])
-            if x.data is None and x.nbytes == out.nbytes and dies:
-                joined = members.pop(root.get(out.id, out.id))
-                for t in joined:
-                    root[t] = base
-                members[base] |= joined
-                break
-    return root
-
-
-def _last_uses(graph: Graph, steps: list[Op]) -> dict[int, int]:
-    last: dict[int, int] = {}
-    for i, op in enumerate(steps):
-        last.update((t, i) for t in op.inputs if t in graph.tensors)
-    last.update((t, len(steps)) for t in graph.outputs)
-    return last
-
-
-def _buffers(graph: Graph, steps: list[Op], root: dict[int, int], layouts: dict[int, Layout]) -> list[Buffer]:
-    first = dict.fromkeys(graph.inputs, -1)
-    for i, op in enumerate(steps):
-        first.update((t, i) for t in op.outputs)
-    last = _last_uses(graph, steps)
-    groups: dict[int, list[int]] = {}
-    for t, tensor in graph.tensors.items():
-        if tensor.data is None:
-            groups.setdefault(root.get(t, t), []).append(t)
-    buffers = []
-    for base, tensors in groups.items():
-        begin = min(first[t] for t in tensors if t in first)
-        end = max(max(last.get(t, begin) for t in tensors), begin)
-        nbytes = max(graph.tensors[t].nbytes for t in tensors)
-        members = (base, *(t for t in tensors if t != base))
-        buffers.append(Buffer(members, nbytes, begin, end, layouts.get(base, Layout.NHWC)))
-    return buffers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,16 @@ class Memory:
     name: str
     kind: str
     size: int
-    origin: int | None
+    origin: int | None = None
+    wait: int = 0
+    """Extra cycles of an access, as the core sees it."""
+    section: str = ""
+    """The linker section of what Mote puts there."""
+
+    @property
+    def symbol(self) -> str:
+        """The name as the end of a C identifier."""
+        return re.sub(r"\W", "_", self.name, flags=re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,11 @@ class Target:
     def _total(self, kind: str) -> int | None:
         sizes = [m.size for m in self.memories if m.kind == kind]
         return sum(sizes) if sizes else None
+
+    def choice(self, kind: str) -> tuple[Memory, ...]:
+        """The memories of a kind, fastest first, where there is more than one: where things go is then to be decided."""
+        found = sorted((m for m in self.memories if m.kind == kind), key=lambda m: m.wait)
+        return tuple(found) if len(found) > 1 else ()
 
 
 def names() -> list[str]:
@@ -155,6 +169,11 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
     for key in ("arch", "cpu"):
         if key not in keys:
             raise _bad(path, f"'{key}' is missing", 'state it, or extend a core: extends = "cortex-m4"')
+    memories = tuple(_memory(path, m) for m in keys.get("memory", ()))
+    symbols = [m.symbol.upper() for m in memories]
+    for m in memories:
+        if symbols.count(m.symbol.upper()) > 1:
+            raise _bad(path, f"two memories are called '{m.name}' (in C: {m.symbol.upper()})", "rename one")
     return Target(
         name=keys["name"],
         description=keys.get("description", ""),
@@ -162,7 +181,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         cpu=keys["cpu"],
         features=frozenset(keys.get("features", ())),
         clock_hz=keys.get("clock_hz"),
-        memories=tuple(_memory(path, m) for m in keys.get("memory", ())),
+        memories=memories,
         gcc_flags=tuple(keys.get("gcc_flags", ())),
         zig_flags=tuple(keys.get("zig_flags", ())),
         qemu_machine=keys.get("qemu_machine"),
@@ -172,23 +191,30 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
 
 def _memory(path: Path, keys: dict[str, Any]) -> Memory:
     wanted = {"name", "kind", "size"}
-    odd = sorted(set(keys) - wanted - {"origin"})
+    odd = sorted(set(keys) - wanted - {"origin", "wait", "section"})
     missing = sorted(wanted - set(keys))
     if odd or missing:
         what = f"unknown key '{odd[0]}'" if odd else f"'{missing[0]}' is missing"
-        raise _bad(path, f"in [[memory]]: {what}", "a memory has a name, a kind, a size and perhaps an origin")
-    name, kind, origin = keys["name"], keys["kind"], keys.get("origin")
-    if not isinstance(name, str):
+        remedy = "a memory has a name, a kind, a size and perhaps an origin, a wait and a section"
+        raise _bad(path, f"in [[memory]]: {what}", remedy)
+    name, kind, origin, wait = keys["name"], keys["kind"], keys.get("origin"), keys.get("wait", 0)
+    if not isinstance(name, str) or not name:
         raise _bad(path, f"in [[memory]]: 'name' must be a string, not {name!r}")
     if kind not in KINDS:
         raise _bad(path, f"memory '{name}': 'kind' must be flash or ram, not {kind!r}")
     if origin is not None and (not isinstance(origin, int) or isinstance(origin, bool)):
         raise _bad(path, f"memory '{name}': 'origin' must be an address, not {origin!r}")
+    if not isinstance(wait, int) or isinstance(wait, bool) or wait < 0:
+        raise _bad(path, f"memory '{name}': 'wait' must be a number of cycles, not {wait!r}")
     try:
         size = parse_size(keys["size"])
     except MoteError as error:
         raise _bad(path, f"memory '{name}': {error.reason}", error.remedy) from None
-    return Memory(name, kind, size, origin)
+    found = Memory(name, kind, size, origin, wait)
+    section = keys.get("section", f".{'bss' if kind == 'ram' else 'rodata'}.mote_{found.symbol}")
+    if not isinstance(section, str) or not re.fullmatch(r"[\w.$]+", section, re.ASCII):
+        raise _bad(path, f"memory '{name}': 'section' must be the name of a linker section, not {section!r}")
+    return replace(found, section=section)
 
 
 def _bad(path: Path, reason: str, remedy: str = "") -> MoteError:

@@ -1,6 +1,7 @@
 """Compilers, emulators and ELF files: from a generated C project to outputs and exact numbers.
 
-`build` compiles a model with the harness, `execute` runs it, `sizes` says what flash and RAM it takes.
+`build` compiles a model with the harness, `execute` runs it, `sizes` says what flash and RAM it takes, `worst_stack`
+how much stack.
 `doctor` lists the tools that all of this can use.
 """
 
@@ -10,18 +11,22 @@ from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.elf import Sizes, sizes
 from mote.toolchain.emulators import Emulator, execute, find_emulator
 from mote.toolchain.results import Execution
+from mote.toolchain.stack import Frame, Stack, worst_stack
 
 __all__ = [
     "Compiler",
     "Emulator",
     "Execution",
     "Finding",
+    "Frame",
     "Mode",
     "Sizes",
+    "Stack",
     "build",
     "doctor",
     "execute",
     "find_compiler",
     "find_emulator",
     "sizes",
+    "worst_stack",
 ]

@@ -10,10 +10,11 @@ from string import Template
 from tempfile import TemporaryDirectory, mkdtemp
 
 from mote.errors import MoteError
-from mote.targets import Target
+from mote.targets import Memory, Target
 
 from .boards import Board, board_of
 from .compilers import Compiler, compile_or_raise
+from .elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
 
@@ -127,7 +128,7 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
     if target.arch == "host":
         return ()
     script = workdir / "device.ld"
-    script.write_text(_linker_script(board_of(target)), encoding="utf-8")
+    script.write_text(_linker_script(board_of(target), target), encoding="utf-8")
     start = ("-nostartfiles",) if compiler.kind == "gcc" else ()  # zig has none for a board
     return (*start, "-static", f"-T{script}", "-Wl,--gc-sections")
 
@@ -137,7 +138,7 @@ def _libraries(compiler: Compiler) -> tuple[str, ...]:
     return () if compiler.kind == "zig" else ("-lm",)
 
 
-def _linker_script(board: Board) -> str:
+def _linker_script(board: Board, target: Target) -> str:
     template = Template((HARNESS / "device.ld").read_text(encoding="utf-8"))
     (rom, rom_size), (ram, ram_size) = board.rom, board.ram
     return template.substitute(
@@ -146,4 +147,11 @@ def _linker_script(board: Board) -> str:
         rom_size=hex(rom_size),
         ram_origin=hex(ram),
         ram_size=hex(ram_size),
+        flashes=_memories(target.choice("flash"), ":", "ROM"),
+        rams=_memories(target.choice("ram"), "(NOLOAD) : ALIGN(16)", "RAM"),
     )
+
+
+def _memories(memories: Sequence[Memory], kind: str, region: str) -> str:
+    """An output section for each memory: what the model puts there, where the board has room for it."""
+    return "".join(f"    {memory_section(m)} {kind} {{ *({m.section}) }} > {region}\n" for m in memories)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mote.errors import MoteError
-from mote.targets import Target
+from mote.targets import Memory, Target
 
 _ALLOCATED = 2  # SHF_ALLOC
 # All of harness/device.ld: a section that the linker placed by itself would be missing from the sizes.
@@ -26,6 +26,8 @@ class Sizes:
     code: int
     constants: int
     static: int
+    memories: dict[str, int] = field(default_factory=dict)
+    """What of it is in each memory, where the target has several of a kind."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,24 @@ def sizes(elf: Path, target: Target) -> Sizes | None:
     with elf.open("rb") as file:
         sections = [s for s in ELFFile(file).iter_sections() if s["sh_flags"] & _ALLOCATED]
     found = {s.name: int(s["sh_size"]) for s in sections}
-    stray = [name for name, size in found.items() if size and name not in _MODEL + _HARNESS]
+    memories = {m: found.get(memory_section(m), 0) for kind in ("ram", "flash") for m in target.choice(kind)}
+    known = (*_MODEL, *_HARNESS, *map(memory_section, memories))
+    stray = [name for name, size in found.items() if size and name not in known]
     if ".text" not in found or stray:
         raise MoteError(f"not linked by Mote's script: {', '.join(stray) or 'no .text'}", where=str(elf))
     data = found.get(".data", 0)
-    return Sizes(found[".text"], found.get(".rodata", 0) + data, data + found.get(".bss", 0))
+    placed = {kind: sum(n for m, n in memories.items() if m.kind == kind) for kind in ("ram", "flash")}
+    return Sizes(
+        found[".text"],
+        found.get(".rodata", 0) + data + placed["flash"],
+        data + found.get(".bss", 0) + placed["ram"],
+        {m.name: n for m, n in memories.items()},
+    )
+
+
+def memory_section(memory: Memory) -> str:
+    """The section of the linked file that harness/device.ld makes for a memory."""
+    return f".memory_{memory.symbol}"
 
 
 def segments(elf: Path) -> list[Segment]:

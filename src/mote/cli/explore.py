@@ -1,0 +1,84 @@
+"""`mote explore`: what less RAM costs, from the least to the fastest plan."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.cli.common import (
+    Subparsers,
+    add_compile_options,
+    add_svg,
+    add_tools,
+    bold,
+    print_json,
+    progress,
+    settings,
+    table,
+    write_svg,
+)
+from mote.explorer import FASTEST, LEAST, POINTS, Front, explore
+from mote.report.text import LETTERS, step_chart
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("explore", help="RAM against speed: the plans to choose from", description=__doc__)
+    add_compile_options(p, plan=False)
+    add_tools(p)
+    p.add_argument(
+        "--points",
+        type=int,
+        default=POINTS,
+        metavar="N",
+        help=f"try a budget for every Nth part of the RAM between the least and the fastest (default: {POINTS})",
+    )
+    p.add_argument(
+        "--measure",
+        action=argparse.BooleanOptionalAction,
+        help="count instructions on the emulated target (default: where the tools are there)",
+    )
+    add_svg(p, "draw the front into this file")
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("exploring") as say:
+        front = explore(
+            arguments.model,
+            settings(arguments),
+            points=arguments.points,
+            measured=arguments.measure,
+            compiler=arguments.compiler,
+            emulator=arguments.emulator,
+            say=say,
+        )
+    if arguments.svg:
+        write_svg(arguments.svg, front.svg())
+    print_json(front.json()) if arguments.json else print_text(front)
+    return 0
+
+
+def print_text(front: Front) -> None:
+    pushed = ", input row by row" if front.input == "rows" else ""
+    by = front.measured or f"not measured: {front.reason}"
+    print(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
+    print(table(*_table(front), left=2))
+    if not front.measured:
+        print("extra: instructions that rows and lean kernels cost on top, by the planner's estimate; flash: constants")
+    print()
+    print(step_chart([(p.ram, p.cost) for p in front.points], LETTERS, x_name="RAM", y_name=front.cost_name))
+    print()
+    for p in front.dominated:
+        for name in {LEAST, FASTEST} & set(p.names):
+            print(f"{name}: {p.ram:,} bytes, {p.cost:,} {front.cost_name}: another point is as good or better")
+    print("`mote compile --point NAME` compiles a point.")
+
+
+def _table(front: Front) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    rows: list[tuple[object, ...]] = []
+    for letter, p in zip(LETTERS, front.points, strict=False):
+        per = f"{p.cost / front.points[-1].cost:.2f}x" if front.measured else ""
+        cost: tuple[object, ...] = (p.instructions, per) if front.measured else (p.macs, p.estimate)
+        sizes = (p.ram, p.arena, p.static, p.stack)
+        rows.append((letter, ", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
+    costs = ("instructions", "time") if front.measured else ("MACs", "extra")
+    return ("", "point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows

@@ -1,0 +1,220 @@
+"""`mote plan`: what lies where in the arena, and when."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mote import compiler
+from mote.cli.common import (
+    Subparsers,
+    add_compile_options,
+    add_svg,
+    bold,
+    print_json,
+    progress,
+    settings,
+    shorten,
+    table,
+    write_svg,
+)
+from mote.compiler import Compiled
+from mote.measure import kernel_label
+from mote.report import pictures
+from mote.report.memory import Holding, MemoryMap, direction, mode
+from mote.report.text import arena_maps, letters
+
+WIDTH = 100
+"""Columns of the map where the terminal has no width."""
+MODES = {"whole": "whole", "rows": "by rows", "sums": "by sums", "input": "handed over"}
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("plan", help="show what lies where in memory, and when", description=__doc__)
+    add_compile_options(p)
+    add_svg(p, "draw the arena over time into this file")
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("planning"):
+        compiled = compiler.compile(arguments.model, settings(arguments))
+    memory = MemoryMap(compiled.plan)
+    if arguments.svg:
+        write_svg(arguments.svg, pictures.arena(memory, _title(compiled)))
+    print_json(describe(compiled, memory)) if arguments.json else print_text(compiled, memory)
+    return 0
+
+
+def _title(compiled: Compiled) -> str:
+    return f"{Path(compiled.path).name} for {compiled.settings.target.name}"
+
+
+def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
+    """The plan as data; docs/planning.md explains the keys."""
+    plan = compiled.plan
+    index = {id(op): i for i, (op, _) in enumerate(plan.works)}
+    return {
+        "model": compiled.path,
+        "target": compiled.settings.target.name,
+        "totals": {
+            "ram": plan.ram,
+            "arena": plan.arena,
+            "static": plan.static,
+            "live": memory.peak,
+            "bound": memory.bound,
+            "gap": memory.gap,
+            "steps": len(plan.steps),
+            "macs": compiled.macs,
+        },
+        "memories": [{"name": memory.name(i) or None, "arena": n} for i, n in enumerate(plan.arenas)],
+        "peak": {
+            "step": memory.peak_step,
+            "holds": [{"name": h.name, "role": h.role, "bytes": n} for h, n in memory.held(memory.peak_step)],
+        },
+        "operators": [
+            {
+                "op": op.kind,
+                "name": op.name,
+                "kernel": kernel_label(compiled, i),
+                "mode": mode(op, steps),
+                "direction": direction(steps),
+                "steps": len(steps),
+                "macs": op.macs(plan.graph),
+            }
+            for i, (op, steps) in enumerate(plan.works)
+        ],
+        "steps": [
+            {
+                "operator": index[id(s.op)],
+                "op": s.op.kind,
+                "kernel": s.kernel.name,
+                "rows": [s.rows.lo, s.rows.hi],
+                "tap": s.tap,
+                "scratch": None
+                if s.scratch is None
+                else {"memory": s.scratch_memory, "offset": s.scratch, "bytes": s.kernel.scratch},
+                "live": memory.live[i],
+            }
+            for i, s in enumerate(plan.steps)
+        ],
+        "buffers": [_buffer(h, compiled) for h in memory.holdings],
+        "cells": [
+            {
+                "buffer": i,
+                "tensor": h.name,
+                "row": c.row,
+                "offset": c.offset,
+                "bytes": c.nbytes,
+                "memory": c.memory,
+                "first": c.first,
+                "last": c.last,
+                "role": c.role,
+            }
+            for i, h in enumerate(memory.holdings)
+            for c in h.cells
+        ],
+    }
+
+
+def _buffer(h: Holding, compiled: Compiled) -> dict[str, Any]:
+    tensors = compiled.plan.graph.tensors
+    b = h.buffer
+    return {
+        "name": h.name,
+        "role": h.role,
+        "tensors": [] if b is None else [tensors[t].name for t in b.tensors],
+        "rows": 1 if b is None else len(b.offsets),
+        "row_bytes": h.cells[0].nbytes if b is None else b.row_bytes,
+        "layout": None if b is None else b.layout.value,
+        "memory": h.memory,
+        "stored": h.stored,
+        "first": h.first,
+        "last": h.last,
+        "peak": h.peak,
+    }
+
+
+def print_text(compiled: Compiled, memory: MemoryMap) -> None:
+    plan = compiled.plan
+    steps = len(plan.steps)
+    print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
+    print(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
+    print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
+    gap = f"{memory.gap:,} ({100 * memory.gap / max(1, memory.bound):.1f}%) above it" if memory.gap else "just that"
+    print(f"  bound: {memory.bound:,} bytes: no placement of this schedule takes less; the arena is {gap}")
+    print(f"  steps: {steps:,}: {_modes(compiled)}")
+    print()
+    print(_operators(compiled))
+    print()
+    print(_buffers(memory, steps))
+    print()
+    at = _step(memory.peak_step, steps) + _label(compiled, memory.peak_step)
+    print(bold(f"{memory.peak:,} bytes are live at {at}"))
+    for h, n in memory.held(memory.peak_step):
+        print(f"  {n:>9,}  {100 * n / memory.peak:4.0f}%  {h.label}")
+    print()
+    print(bold("the arena: steps across, bytes down"))
+    print(arena_maps(memory, _width()))
+
+
+def _memories(memory: MemoryMap) -> str:
+    """How the arena is spread, where it is."""
+    arenas = memory.plan.arenas
+    return ": " + ", ".join(f"{n:,} in {memory.name(i)}" for i, n in enumerate(arenas)) if len(arenas) > 1 else ""
+
+
+def _width() -> int:
+    """That of the terminal, as far as the map needs it."""
+    return min(WIDTH, os.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+def _step(step: int, steps: int) -> str:
+    return "the start" if step < 0 else "the end" if step >= steps else f"step {step}"
+
+
+def _label(compiled: Compiled, step: int) -> str:
+    return f": {list(compiled.plan.labels())[step]}" if 0 <= step < len(compiled.plan.steps) else ""
+
+
+def _modes(compiled: Compiled) -> str:
+    found = [mode(op, steps) for op, steps in compiled.plan.works if mode(op, steps) != "input"]
+    pushed = "; the input is handed over row by row" if compiled.plan.pushed else ""
+    counts = ", ".join(f"{found.count(m)} {text}" for m, text in MODES.items() if m in found)
+    return f"{len(found)} operators, {counts}{pushed}"
+
+
+def _operators(compiled: Compiled) -> str:
+    rows = [
+        (shorten(op.name), op.kind, kernel_label(compiled, i), _how(mode(op, steps), direction(steps)), len(steps))
+        for i, (op, steps) in enumerate(compiled.plan.works)
+    ]
+    return table(("operator", "op", "kernel", "runs", "steps"), rows, left=4)
+
+
+def _how(kind: str, way: str | None) -> str:
+    return MODES[kind] if way is None else f"{MODES[kind]}, {way}"
+
+
+def _buffers(memory: MemoryMap, steps: int) -> str:
+    rows = []
+    for letter, h in zip(letters(memory), memory.holdings, strict=True):
+        b = h.buffer
+        rows.append(
+            (
+                letter,
+                shorten(h.label),
+                "" if b is None else b.layout.value,
+                h.stored,
+                1 if b is None else len(b.offsets),
+                h.cells[0].nbytes if b is None else b.row_bytes,
+                "start" if h.first < 0 else h.first,
+                "end" if h.last >= steps else h.last,
+                h.peak,
+            )
+        )
+    head = ("map", "buffer", "layout", "stored", "rows", "row bytes", "from", "to", "live at most")
+    return table(head, rows, left=4)

@@ -1,0 +1,376 @@
+"""The part of `<name>.c` that runs the plan: a case for each operator, and tables where operators run by rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mote.codegen.arenas import Arena, arenas
+from mote.codegen.values import Constants, re_comment, wrap
+from mote.graph import Op, Tensor
+from mote.graph.op import OUTSIDE, row_count
+from mote.plan.kernel import Call
+from mote.plan.memories import constant_reads
+from mote.plan.plan import ALIGNMENT, Buffer, Plan, Step
+from mote.plan.rows import Arrival
+
+
+@dataclass(frozen=True)
+class Affine:
+    """Which row a window's tap k reads at count n: start + n * step + k * spread, where the tensor has that row."""
+
+    start: int
+    step: int
+    spread: int
+
+    def at(self, variable: str) -> str:
+        return _sum(_product(variable, self.step), self.start)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The rows of one operand that a step reads, and where their pointers go."""
+
+    step: int
+    position: int
+    tensor: Tensor
+    count: int
+    taps: int
+    array: str
+    at: int
+
+
+@dataclass
+class Executor:
+    """What the steps of a plan become."""
+
+    plan: Plan
+    constants: Constants
+    prefix: str
+    row_table: list[int] = field(default_factory=list)
+    """Offsets of rows, in units of ALIGNMENT."""
+    _slots: dict[int, int] = field(default_factory=dict)
+    """The place in `row_table` of each buffer's row 0."""
+    lists: list[str] = field(default_factory=list)
+    """Definitions of tables for what no formula describes."""
+    pointers: dict[str, int] = field(default_factory=dict)
+    """How many row pointers of a type a case needs."""
+
+    @cached_property
+    def arenas(self) -> list[Arena]:
+        return arenas(self.plan)
+
+    @property
+    def table_bytes(self) -> int:
+        """Flash that the row table and the schedule take."""
+        width = 2 if max(self.row_table, default=0) < 1 << 16 else 4
+        return width * len(self.row_table) + (0 if self.plan.layered else len(self.plan.steps))
+
+    def cases(self) -> list[str]:
+        return [self._case(i, op, steps) for i, (op, steps) in enumerate(self.plan.works)]
+
+    @property
+    def counters(self) -> int:
+        return sum(not steps[0].whole for _, steps in self.plan.works)
+
+    def tables(self) -> list[str]:
+        found = list(self.lists)
+        if self.row_table:
+            values = wrap([str(x) for x in self.row_table])
+            found.append(
+                f"/* Where rows lie in the arena, in units of {ALIGNMENT} bytes. */\n"
+                f"static const mote_place_t {self.prefix}_rows[{len(self.row_table)}] = {{\n{values}\n}};\n"
+            )
+        if not self.plan.layered:
+            index = {id(op): i for i, (op, _) in enumerate(self.plan.works)}
+            order = [index[id(step.op)] for step in self.plan.steps]
+            found.append(
+                "/* Which operator does its next piece of work. */\n"
+                f"static const {_unsigned(max(order))} {self.prefix}_schedule[{len(order)}] = {{\n"
+                f"{wrap([str(x) for x in order])}\n}};\n"
+            )
+        return found
+
+    def _case(self, i: int, op: Op, steps: tuple[Step, ...]) -> str:
+        out = op.output(self.plan.graph)
+        shape = "x".join(map(str, out.shape)) or "scalar"
+        label = re_comment(f"{op.kind} {shape} {op.name}")
+        if isinstance(op, Arrival):
+            body = self._arrival(op, steps)
+        elif steps[0].kernel.call is Call.ADDS:
+            body = self._adding(i, op, steps)
+        elif steps[0].whole:
+            body = self._whole(i, steps[0])
+        else:
+            body = self._rows(i, op, steps)
+        lines = "\n".join(f"        {line}" for line in _compact(body))
+        return f"    case {i}: /* {label} */\n{lines}\n        break;"
+
+    def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int], what: str) -> list[str]:
+        """`n` is how often this operator has run; `what` is the value that goes with it."""
+        lines = [f"n = {self.prefix}_state.next[{self.counter_of(i)}]++;"]
+        found = affine([(n, 0, v) for n, v in enumerate(values)])
+        if found is not None:
+            return [*lines, f"{what} = {found.at('n')};"]
+        return [*lines, f"{what} = {self._list(f'{what}_{i}', values)}[n];"]
+
+    def counter_of(self, i: int) -> int:
+        return sum(not steps[0].whole for _, steps in self.plan.works[:i])
+
+    def _arrival(self, op: Op, steps: tuple[Step, ...]) -> list[str]:
+        buffer = self.plan.place[op.outputs[0]]
+        lines = self._counted(self._index(op), steps, [s.rows.lo for s in steps], "y")
+        return [*lines, f"memcpy({self._row(buffer, 'y')}, row, {buffer.row_bytes});"]
+
+    def _index(self, op: Op) -> int:
+        return next(i for i, (other, _) in enumerate(self.plan.works) if other is op)
+
+    def _whole(self, i: int, step: Step) -> list[str]:
+        """The kernel's own call over tensors whose rows lie one after another."""
+        plan, kernel, op = self.plan, step.kernel, step.op
+        arguments = [f"&{self.prefix}_step_{i}"]
+        for position in kernel.operands:
+            tensor = op.input(plan.graph, position)
+            if tensor.data is None:
+                arguments.append(self._at(plan.place[tensor.id].memory, plan.place[tensor.id].offset))
+            else:
+                arguments.append(self._constant(i, position))
+        out = plan.place[op.outputs[0]]
+        arguments.append(self._at(out.memory, out.offset))
+        if kernel.call is Call.FLAT:
+            arguments.append(str(kernel.units))
+        elif kernel.call is Call.ROWS:
+            arguments += [str(step.rows.lo), str(step.rows.hi)]
+        arguments += self._scratch(step)
+        begin = out.offset + step.rows.lo * out.row_bytes
+        nbytes = (step.rows.hi - step.rows.lo) * out.row_bytes
+        trace = f"MOTE_TRACE({i}, {self._at(out.memory, begin)}, {nbytes});"
+        return [f"mote_{kernel.name}({', '.join(arguments)});", trace]
+
+    def _at(self, memory: int, offset: int | str) -> str:
+        """An address in the arena of a memory."""
+        return f"{self.arenas[memory].at}({offset})"
+
+    def _constant(self, i: int, position: int) -> str:
+        """The name of an operand that is a constant."""
+        op = self.plan.works[i][0]
+        data = op.input(self.plan.graph, position).data
+        assert data is not None
+        return self.constants.array(f"{i}_operand_{position}", data, constant_reads(self.plan.graph, op))
+
+    def _scratch(self, step: Step) -> list[str]:
+        if step.kernel.scratch is None:
+            return []
+        return ["NULL" if step.scratch is None else self._at(step.scratch_memory, step.scratch)]
+
+    def _rows(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+        """One output row: from row pointers where the kernel has a row function, else from the operands' rows."""
+        graph, kernel = self.plan.graph, steps[0].kernel
+        ys = [s.rows.lo for s in steps]
+        lines = self._counted(i, steps, ys, "y")
+        out = self.plan.place[op.outputs[0]]
+        target = self._row(out, "y")
+        if kernel.row:
+            lines += self._pointers(i, op, steps)
+            index = ["y"] if kernel.row_index else []
+            arguments = [f"&{self.prefix}_step_{i}", self._pointer_array(op), *index, target]
+            call = f"mote_{kernel.row}({', '.join([*arguments, *self._scratch(steps[0])])});"
+        else:
+            arguments = [f"&{self.prefix}_step_{i}"]
+            for position in kernel.operands:
+                arguments.append(self._operand(i, op, position, ys))
+            arguments.append(target)
+            if kernel.call is Call.FLAT:
+                arguments.append(str(kernel.units // row_count(op.output(graph).shape)))
+            else:
+                arguments += ["0", "1"]
+            call = f"mote_{kernel.name}({', '.join([*arguments, *self._scratch(steps[0])])});"
+        return [*lines, call, f"MOTE_TRACE({i}, {target}, {out.row_bytes});"]
+
+    def _operand(self, i: int, op: Op, position: int, ys: list[int]) -> str:
+        """The row of one operand that output row y is made from."""
+        tensor = op.input(self.plan.graph, position)
+        reads = [op.reads(self.plan.graph, position, y) for y in ys]
+        found = affine([(y, 0, r[0]) for y, r in zip(ys, reads, strict=True) if r is not None])
+        row = found.at("y") if found else f"{self._list(f'reads_{i}_{position}', [r[0] for r in reads if r])}[n]"
+        return self._source(i, position, tensor, row)
+
+    def _source(self, i: int, position: int, tensor: Tensor, row: str) -> str:
+        if tensor.data is None:
+            return self._row(self._view(tensor), row)
+        stride = tensor.size // row_count(tensor.shape)
+        return _sum_text(self._constant(i, position), _product(row, stride))
+
+    def _view(self, tensor: Tensor) -> Buffer:
+        """The rows of a tensor; of a view of another shape, rows of that shape over the same memory."""
+        buffer = self.plan.place[tensor.id]
+        count = row_count(tensor.shape)
+        if count == len(buffer.offsets):
+            return buffer
+        row = tensor.nbytes // count
+        offsets = tuple(buffer.offset + y * row for y in range(count))
+        return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
+
+    def _pointers(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+        """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
+        lines: list[str] = []
+        at = 0
+        for position in steps[0].kernel.operands:
+            tensor = op.input(self.plan.graph, position)
+            reads = [op.reads(self.plan.graph, position, s.rows.lo) or () for s in steps]
+            taps = max(map(len, reads))
+            window = _Window(i, position, tensor, row_count(tensor.shape), taps, self._pointer_array(op), at)
+            samples = [(s.rows.lo, k, r) for s, rows in zip(steps, reads, strict=True) for k, r in enumerate(rows)]
+            found = affine(samples, window.count) if all(len(r) == taps for r in reads) else None
+            if found is None:
+                lines += self._listed(window, reads)
+            elif taps == 1 and all(r != OUTSIDE for _, _, r in samples):
+                lines.append(f"{window.array}[{at}] = {self._source(i, position, tensor, found.at('y'))};")
+            else:
+                lines.append(self._spread(window, found))
+            at += taps
+        kind = self._kind(op)
+        self.pointers[kind] = max(self.pointers.get(kind, 0), at)
+        return lines
+
+    def _kind(self, op: Op) -> str:
+        """The element type of the kernel's row pointers."""
+        kernel = next(steps[0].kernel for other, steps in self.plan.works if other is op)
+        return "float" if kernel.name.endswith("_f32") else "int8_t"
+
+    def _pointer_array(self, op: Op) -> str:
+        return "floats" if self._kind(op) == "float" else "rows"
+
+    def _spread(self, window: _Window, found: Affine) -> str:
+        """Pointers by formula."""
+        tensor = window.tensor
+        suffix = "f32" if window.array == "floats" else "s8"
+        where = f"{window.count}, {found.at('y')}, {window.taps}, {found.spread}, {_sum(window.array, window.at)}"
+        if tensor.data is not None:
+            name = self._constant(window.step, window.position)
+            row = tensor.nbytes // window.count
+            return f"mote_strip_rows_{suffix}((const uint8_t *){name}, {row}, {where});"
+        view = self._view(tensor)
+        arena = self.arenas[view.memory].pointer
+        if view.base is not None:
+            return f"mote_strip_rows_{suffix}({arena} + {view.base}, {view.row_bytes}, {where});"
+        return f"mote_table_rows_{suffix}({arena}, {self.prefix}_rows + {self._slot(view)}, {where});"
+
+    def _listed(self, window: _Window, reads: Sequence[tuple[int, ...]]) -> list[str]:
+        """Pointers to rows that a list names."""
+        flat = [r for rows in reads for r in (*rows, *[OUTSIDE] * (window.taps - len(rows)))]
+        name = self._list(f"reads_{window.step}_{window.position}", flat)
+        row = self._source(window.step, window.position, window.tensor, "row")
+        return [
+            f"for (int32_t k = 0; k < {window.taps}; k++) {{",
+            f"    const int32_t row = {name}[n * {window.taps} + k];",
+            f"    {window.array}[{_sum('k', window.at)}] = row < 0 ? NULL : {row};",
+            "}",
+        ]
+
+    def _adding(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+        graph = self.plan.graph
+        tensor = op.input(graph)
+        taps = [s.tap for s in steps if s.tap is not None]
+        read = op.reads(graph, 0, 0) or tuple(range(row_count(tensor.shape)))
+        lines = self._counted(i, steps, taps, "y")
+        found = affine([(t, 0, read[t]) for t in taps])
+        row = found.at("y") if found else f"{self._list(f'reads_{i}', [read[t] for t in taps])}[n]"
+        out = self.plan.place[op.outputs[0]]
+        last = len(steps) - 1
+        part = f"(n == 0) | (n == {last}) << 1"
+        kernel = steps[0].kernel
+        arguments = [f"&{self.prefix}_step_{i}", self._source(i, 0, tensor, row), "y", part]
+        assert steps[0].sums is not None
+        target = self._at(out.memory, out.offset)
+        arguments += [self._at(steps[0].sums_memory, steps[0].sums), target, *self._scratch(steps[0])]
+        return [
+            *lines,
+            f"mote_{kernel.name}({', '.join(arguments)});",
+            f"if (n == {last}) {{",
+            f"    MOTE_TRACE({i}, {target}, {out.row_bytes});",
+            "}",
+        ]
+
+    def _row(self, buffer: Buffer, row: str) -> str:
+        """The address of a row."""
+        if buffer.base is not None:
+            return self._at(buffer.memory, _sum(_product(row, buffer.row_bytes), buffer.base))
+        slot = self._slot(buffer)
+        return f"{self.arenas[buffer.memory].row}({_sum(row, slot)})"
+
+    def _slot(self, buffer: Buffer) -> int:
+        if id(buffer) not in self._slots:
+            self._slots[id(buffer)] = len(self.row_table)
+            self.row_table += [0 if o is None else o // ALIGNMENT for o in buffer.offsets]
+        return self._slots[id(buffer)]
+
+    def _list(self, name: str, values: Sequence[int]) -> str:
+        full = f"{self.prefix}_{name}"
+        kind = _integer(values)
+        self.lists.append(f"static const {kind} {full}[{len(values)}] = {{\n{wrap([str(v) for v in values])}\n}};\n")
+        return full
+
+
+def _compact(body: list[str]) -> list[str]:
+    """The same without `n` where nothing but `y` is made from it."""
+    if body[1] != "y = n;" or any(re.search(r"\bn\b", line) for line in body[2:]):
+        return body
+    return ["y" + body[0].removeprefix("n"), *body[2:]]
+
+
+def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) -> Affine | None:
+    """The formula start + n * step + k * spread for samples (n, k, value); OUTSIDE stands for any value outside
+    0..count-1. None where there is no such formula."""
+    given = list(samples)
+    known = [s for s in given if s[2] != OUTSIDE or count is None]
+    if not known:
+        return None
+    n0, k0, v0 = known[0]
+    spread = _slope([(k, v) for n, k, v in known if n == n0], 1)
+    step = _slope([(n, v - (k - k0) * spread) for n, k, v in known], 0)
+    found = Affine(v0 - n0 * step - k0 * spread, step, spread)
+    for n, k, v in given:
+        expected = found.start + n * step + k * spread
+        if count is not None and not 0 <= expected < count:
+            expected = OUTSIDE
+        if expected != v:
+            return None
+    return found
+
+
+def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
+    x0, y0 = points[0]
+    other = next(((x, y) for x, y in points if x != x0), None)
+    return default if other is None else (other[1] - y0) // (other[0] - x0)
+
+
+def _sum(text: str, constant: int) -> str:
+    if text == "0":
+        return str(constant)
+    return text if constant == 0 else f"{text} + {constant}" if constant > 0 else f"{text} - {-constant}"
+
+
+def _sum_text(text: str, other: str) -> str:
+    return text if other == "0" else f"{text} + {other}"
+
+
+def _product(text: str, factor: int) -> str:
+    if factor == 0 or text == "0":
+        return "0"
+    if factor == 1:
+        return text
+    simple = text.replace("_", "").isalnum()
+    return f"{text} * {factor}" if simple else f"({text}) * {factor}"
+
+
+def _unsigned(largest: int) -> str:
+    return "uint8_t" if largest < 1 << 8 else "uint16_t" if largest < 1 << 16 else "uint32_t"
+
+
+def _integer(values: Sequence[int]) -> str:
+    if min(values) < 0:
+        return "int8_t" if min(values) >= -128 and max(values) < 128 else "int16_t"
+    return _unsigned(max(values))

@@ -1,0 +1,271 @@
+"""`mote explore`: the plans of a model from the least RAM to the fastest, each under a name that compiles it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mote import compiler as line
+from mote import measure, toolchain
+from mote.compiler import Compiled, Settings, make_settings
+from mote.errors import BudgetError, MoteError
+from mote.plan import cost
+from mote.report import pictures
+from mote.targets import Target
+
+POINTS = 8
+"""Into how many parts the RAM between the least and the fastest plan is divided."""
+UNLIMITED = 1 << 30
+"""A budget that binds nothing. It is not the same as none where the input comes in rows: then none means the least."""
+LEAST, FASTEST = "least", "fastest"
+
+Say = Callable[[str], None]
+
+
+def point_settings(name: str) -> dict[str, Any]:
+    """The settings that a point's name stands for: `least`, `fastest`, or `ram-BYTES`, the plan within that budget."""
+    budget = re.fullmatch(r"ram-([0-9]{1,12})", name, re.ASCII)
+    if budget:
+        return {"ram": int(budget[1])}
+    if name == LEAST:
+        return {"least_ram": True}
+    if name == FASTEST:
+        return {"optimize": "speed", "ram": UNLIMITED}
+    raise MoteError(
+        f"'{name}' is not the name of a point",
+        where="option point",
+        remedy=f"use {LEAST}, {FASTEST} or ram-BYTES (ram-24576, say); `mote explore` lists those of a model",
+    )
+
+
+@dataclass(frozen=True)
+class Point:
+    """A plan and what it costs. What was not measured is None; flash is then that of the constants alone."""
+
+    name: str
+    """`mote compile --point NAME` makes it again."""
+    aliases: tuple[str, ...]
+    arena: int
+    static: int
+    stack: int | None
+    instructions: int | None
+    estimate: int
+    """The planner's guess of the instructions that rows and lean kernels cost on top."""
+    macs: int
+    code: int | None
+    constants: int
+    steps: int
+    by_rows: int
+    """How many operators run by rows."""
+
+    @property
+    def ram(self) -> int:
+        return self.arena + self.static
+
+    @property
+    def flash(self) -> int:
+        return self.constants + (self.code or 0)
+
+    @property
+    def cost(self) -> int:
+        """What points are compared by: instructions, or the estimate where nothing was measured."""
+        return self.estimate if self.instructions is None else self.instructions
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+    def json(self) -> dict[str, Any]:
+        return {**asdict(self), "aliases": list(self.aliases), "ram": self.ram, "flash": self.flash}
+
+
+@dataclass(frozen=True)
+class Front:
+    """The plans of a model of which none is better than another: more RAM always means fewer instructions."""
+
+    model: str
+    target: str
+    input: str
+    optimize: str
+    measured: str
+    """By which tools; empty where nothing was measured."""
+    reason: str
+    """Why nothing was measured."""
+    points: tuple[Point, ...]
+    """RAM rising, cost falling."""
+    dominated: tuple[Point, ...]
+    """What was tried too: another point takes no more RAM and is no slower."""
+
+    @property
+    def cost_name(self) -> str:
+        return "instructions" if self.measured else "estimated extra instructions"
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "target": self.target,
+            "input": self.input,
+            "optimize": self.optimize,
+            "measured": self.measured or None,
+            "reason": self.reason or None,
+            "points": [p.json() for p in self.points],
+            "dominated": [p.json() for p in self.dominated],
+        }
+
+    def svg(self) -> str:
+        dots = [
+            pictures.Dot(
+                p.ram,
+                p.cost,
+                p.name,
+                f"{', '.join(p.names)}\nRAM {p.ram:,} bytes = arena {p.arena:,} + static {p.static:,}\n"
+                f"{p.cost:,} {self.cost_name}\nflash {p.flash:,} bytes{'' if p.code else ' of constants'}",
+            )
+            for p in self.points
+        ]
+        return pictures.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
+
+
+def explore(
+    model: str | Path | bytes,
+    settings: Settings | None = None,
+    *,
+    points: int = POINTS,
+    measured: bool | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    say: Say | None = None,
+    **options: Any,
+) -> Front:
+    """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are left aside.
+
+    `measured`: whether to run every plan on the emulated target; None: where the tools are there. `say` is told what is
+    being done.
+    """
+    if points < 1:
+        raise MoteError(f"{points} is less than 1", where="option points")
+    settings = replace(settings or make_settings(**options), ram=None, least_ram=False)
+    reason = "as asked for" if measured is False else _no_tools(settings.target, compiler, emulator)
+    if measured and reason:
+        raise MoteError(f"nothing can be measured: {reason}", remedy="`mote doctor` says what is missing")
+    found = _Search(model, settings, points, say or (lambda text: None))
+    found.run()
+    by = ""
+    all_points = []
+    for i, plan in enumerate(found.plans):
+        costs = None
+        if not reason:
+            found.say(f"measuring plan {i + 1} of {len(found.plans)}...")
+            costs = measure.run(plan.compiled, compiler=compiler, emulator=emulator, layers=False)
+            by = f"{costs.emulator}, {costs.compiler}"
+        all_points.append(_point(plan, costs))
+    best = list(_undominated(all_points))
+    return Front(
+        model=found.plans[0].compiled.path,
+        target=settings.target.name,
+        input=settings.input,
+        optimize=settings.optimize,
+        measured=by,
+        reason=reason,
+        points=tuple(best),
+        dominated=tuple(sorted((p for p in all_points if p not in best), key=lambda p: (p.ram, p.cost))),
+    )
+
+
+def _no_tools(target: Target, compiler: str | None, emulator: str | None) -> str:
+    """Why nothing can be measured; empty if it can."""
+    if target.arch == "host":
+        return "instructions are not counted on the host"
+    try:
+        toolchain.find_compiler(target, compiler)
+        toolchain.find_emulator(target, emulator)
+    except MoteError as error:
+        return error.reason
+    return ""
+
+
+@dataclass
+class _Found:
+    """A plan and the names that compile it."""
+
+    compiled: Compiled
+    names: list[str]
+
+
+class _Search:
+    """Compiles for budgets from the largest that changes anything down to the least."""
+
+    def __init__(self, model: str | Path | bytes, settings: Settings, points: int, say: Say) -> None:
+        self.model, self.settings, self.points, self.say = model, settings, points, say
+        self.plans: list[_Found] = []
+
+    def run(self) -> None:
+        least = self._compile(LEAST).plan.ram
+        budget = self._within(UNLIMITED)
+        self._compile(FASTEST)
+        stride = max(1, (budget - least) // self.points)
+        while (budget := budget - stride) > least:
+            budget = self._within(budget)
+        self._within(least)
+
+    def _within(self, budget: int) -> int:
+        """The RAM of the plan within a budget; the plan is called after what it takes, if that is enough for it."""
+        compiled = self._compile(f"ram-{budget}")
+        ram = compiled.plan.ram
+        if ram < budget:
+            try:
+                self._compile(f"ram-{ram}")
+            except BudgetError:
+                return ram
+        return ram
+
+    def _compile(self, name: str) -> Compiled:
+        self.say(f"planning {name if name != f'ram-{UNLIMITED}' else 'without a budget'}...")
+        known = next((p.compiled for p in self.plans if name in p.names), None)
+        if known is not None:
+            return known
+        compiled = line.compile(self.model, replace(self.settings, **point_settings(name)))
+        for plan in self.plans:
+            if _same(plan.compiled, compiled):
+                plan.names.append(name)
+                return plan.compiled
+        self.plans.append(_Found(compiled, [name]))
+        return compiled
+
+
+def _same(a: Compiled, b: Compiled) -> bool:
+    return a.project.files == b.project.files and a.settings.optimize == b.settings.optimize
+
+
+def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
+    compiled = plan.compiled
+    p = compiled.plan
+    budgets = sorted(int(n.removeprefix("ram-")) for n in plan.names if n.startswith("ram-"))
+    fixed = [n for n in plan.names if n in (LEAST, FASTEST)]
+    names = [*(f"ram-{b}" for b in budgets[:1]), *fixed]
+    return Point(
+        name=names[0],
+        aliases=tuple(names[1:]),
+        arena=p.arena,
+        static=p.static,
+        stack=None if costs is None else costs.ram.stack,
+        instructions=None if costs is None else costs.instructions,
+        estimate=round(cost.estimate(p)),
+        macs=compiled.macs,
+        code=None if costs is None else costs.flash.code,
+        constants=compiled.project.constants if costs is None else costs.flash.constants,
+        steps=len(p.steps),
+        by_rows=sum(not steps[0].whole for _, steps in p.works),
+    )
+
+
+def _undominated(points: list[Point]) -> Iterator[Point]:
+    """Those with less RAM than every other one that is as fast."""
+    best: int | None = None
+    for p in sorted(points, key=lambda p: (p.ram, p.cost)):
+        if best is None or p.cost < best:
+            best = p.cost
+            yield p

@@ -1,0 +1,169 @@
+"""Schedule -> Plan: lifetimes of rows, and a place for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mote.graph import Op
+from mote.plan.arena import Item, Overlays, Piece, place
+from mote.plan.kernel import Call, Kernel
+from mote.plan.plan import Buffer, Cell, Plan, Step
+from mote.plan.rows import RowGraph
+from mote.plan.schedule import Run, Schedule
+
+KernelOf = Callable[[Op, bool], Kernel]
+"""The kernel of an operator, run whole or by rows."""
+
+
+def arrange(rows: RowGraph, schedule: Schedule, kernel_of: KernelOf, *, bottom_up: bool = False) -> Plan:
+    """A place for every row of a schedule."""
+    kernels = [kernel_of(rows.works[run.node.op].op, run.whole) for run in schedule.runs]
+    found = Arrangement(rows, schedule, kernels)
+    offsets = place(found.items, found.overlays(), schedule.peak)
+    return found.plan(offsets, [0] * len(offsets), bottom_up)
+
+
+class Arrangement:
+    """What has to be placed for a schedule, and the plan that a placement gives."""
+
+    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Kernel]) -> None:
+        self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
+        self.first = dict.fromkeys(rows.resident, -1)
+        self.last: dict[int, int] = {}
+        for step, run in enumerate(self.runs):
+            self.first.update(dict.fromkeys(run.node.writes, step))
+            self.last.update(dict.fromkeys(run.node.reads, step))
+        self.last.update(dict.fromkeys(rows.kept, len(self.runs)))
+        self.items: list[Item] = []
+        self.home: dict[int, tuple[int, int, int]] = {}
+        """The item, the piece and the place in the item of each row."""
+        self.touched = {rows.store_of[r] for run in self.runs if run.whole for r in (*run.node.reads, *run.node.writes)}
+        """Stores that whole operators read or write: their rows lie one after another."""
+        self.scratch: dict[int, int] = {}
+        """The item of an operator's working memory."""
+        for i in range(len(rows.stores)):
+            self._add_store(i)
+        self._add_scratch()
+
+    def plan(self, offsets: Sequence[int], memory: Sequence[int], bottom_up: bool = False) -> Plan:
+        """The plan where each item lies at an offset of a memory; all items of a store in the same one."""
+        buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.stores)))
+        steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
+        cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
+        return Plan(self.rows.graph, self.rows, steps, buffers, cells, self.schedule, bottom_up)
+
+    def _lives(self, row: int) -> tuple[int, int]:
+        first = self.first[row]
+        return first, max(self.last.get(row, first), first)
+
+    def _add_store(self, i: int) -> None:
+        store = self.rows.stores[i]
+        existing = [r for r in store.ids if r in self.first]
+        if not existing:
+            return
+        if not (store.linear or i in self.touched):
+            for r in existing:
+                self.home[r] = (len(self.items), 0, 0)
+                self.items.append(Item((Piece(0, store.row_bytes, *self._lives(r)),)))
+            return
+        pieces: list[Piece] = []
+        for r in existing:
+            at, (first, last) = (r - store.first) * store.row_bytes, self._lives(r)
+            if pieces and (pieces[-1].first, pieces[-1].last) == (first, last) and _end(pieces[-1]) == at:
+                pieces[-1] = Piece(pieces[-1].at, pieces[-1].nbytes + store.row_bytes, first, last)
+            else:
+                pieces.append(Piece(at, store.row_bytes, first, last))
+            self.home[r] = (len(self.items), len(pieces) - 1, at)
+        self.items.append(Item(tuple(pieces)))
+
+    def _add_scratch(self) -> None:
+        """One place for each operator's working memory, taken only while the operator runs."""
+        steps: dict[int, list[int]] = {}
+        for step, kernel in enumerate(self.kernels):
+            if kernel.scratch:
+                steps.setdefault(self.runs[step].node.op, []).append(step)
+        for op, found in steps.items():
+            nbytes = self.kernels[found[0]].scratch or 0
+            self.scratch[op] = len(self.items)
+            self.items.append(Item(tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))))
+
+    def overlays(self) -> Overlays:
+        """What each step may write over: a row that it reads last, of the same size; sums that it finishes."""
+        found: Overlays = {}
+        for step, (run, kernel) in enumerate(zip(self.runs, self.kernels, strict=True)):
+            adds = kernel.call is Call.ADDS
+            if not (kernel.in_place or adds):
+                continue
+            for w in run.node.writes:
+                for r in run.node.reads:
+                    (a, i, _), (b, j, _) = self.home[w], self.home[r]
+                    p, q = self.items[a].pieces[i], self.items[b].pieces[j]
+                    if run.whole and self._row_of(w) != self._row_of(r):
+                        continue
+                    sums = adds and not self.rows.stores[self.rows.store_of[r]].tensors
+                    if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
+                        found.setdefault((a, b), set()).add((i, j))
+                        found.setdefault((b, a), set()).add((j, i))
+        return found
+
+    def _row_of(self, r: int) -> int:
+        return r - self.rows.stores[self.rows.store_of[r]].first
+
+    def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
+        store = self.rows.stores[i]
+        homes = [self.home.get(r) for r in store.ids]
+        found = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
+        where = next((memory[home[0]] for home in homes if home is not None), 0)
+        return Buffer(store.tensors, store.row_bytes, found, store.layout, where)
+
+    def _step(
+        self, i: int, run: Run, buffers: tuple[Buffer, ...], offsets: Sequence[int], memory: Sequence[int]
+    ) -> Step:
+        work = self.rows.works[run.node.op]
+        sums = self.rows.sums.get(run.node.op) if self.kernels[i].call is Call.ADDS else None
+        scratch = self.scratch[run.node.op] if self.kernels[i].scratch else None
+        return Step(
+            work.op,
+            self.kernels[i],
+            run.node.rows,
+            run.whole,
+            run.node.tap,
+            None if sums is None else buffers[sums].offset,
+            None if scratch is None else offsets[scratch],
+            0 if sums is None else buffers[sums].memory,
+            0 if scratch is None else memory[scratch],
+        )
+
+    def _cells(self, buffers: tuple[Buffer, ...]) -> list[Cell]:
+        cells = []
+        for store, buffer in zip(self.rows.stores, buffers, strict=True):
+            role = "row" if store.tensors else "sums"
+            for row, offset in enumerate(buffer.offsets):
+                if offset is not None:
+                    lives = self._lives(store.first + row)
+                    cells.append(Cell(store.tensors, row, store.row_bytes, offset, *lives, role, buffer.memory))
+        return cells
+
+    def _scratch_cells(self, offsets: Sequence[int], memory: Sequence[int]) -> list[Cell]:
+        cells = []
+        for op, item in self.scratch.items():
+            outputs = self.rows.works[op].op.outputs
+            for piece in self.items[item].pieces:
+                where = offsets[item], piece.first, piece.last
+                cells.append(Cell(outputs, 0, piece.nbytes, *where, "scratch", memory[item]))
+        return cells
+
+
+def _end(piece: Piece) -> int:
+    return piece.at + piece.nbytes
+
+
+def _spans(steps: list[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as runs of neighbours."""
+    spans: list[tuple[int, int]] = []
+    for step in steps:
+        if spans and spans[-1][1] == step - 1:
+            spans[-1] = (spans[-1][0], step)
+        else:
+            spans.append((step, step))
+    return spans

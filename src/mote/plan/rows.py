@@ -1,0 +1,390 @@
+"""The graph of rows: what each row of each tensor is made from, and the pieces of work that make them.
+
+A tensor's rows lie in a store; tensors that are views of one another share it. Every operator can be run whole, as one
+node, or by rows: one node for each output row that is needed, in one direction, or for each input row where it keeps
+running sums. A schedule is an order of nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
+
+from mote.graph import Graph, Op, Rows
+from mote.graph.op import ABSENT, OUTSIDE, row_count
+from mote.graph.tensor import Shape
+from mote.plan.kernel import Call, Kernel, Layout
+
+ALIGNMENT = 4
+"""Every strip of rows starts at a multiple of this many bytes."""
+
+
+def aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival(Op):
+    """A row of the model's input that the caller hands over (`--input rows`)."""
+
+    kind = "INPUT"
+    kernel: ClassVar[Kernel] = Kernel("arrival", {}, operands=())
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [g.tensors[self.outputs[0]].shape]
+
+
+@dataclass(frozen=True)
+class Store:
+    """The memory of a tensor and its views, row by row; of an operator's running sums where `tensors` is empty."""
+
+    tensors: tuple[int, ...]
+    row_bytes: int
+    first: int
+    """The number of its first row in `RowGraph.size`."""
+    count: int
+    layout: Layout = Layout.NHWC
+    linear: bool = False
+    """Rows must lie one after another, whatever the plan."""
+
+    @property
+    def ids(self) -> range:
+        return range(self.first, self.first + self.count)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A piece of work: one call of a kernel."""
+
+    op: int
+    rows: Rows
+    """Of the output."""
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    scratch: int = 0
+    in_place: bool = False
+    tap: int | None = None
+    """ADDS kernels: the row of the window that is added."""
+    needs: tuple[tuple[int, int], ...] = ()
+    """How many nodes of which operators must have run before, where those run by rows."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One operator: its node as a whole, and its nodes by rows (the same one where rows are not possible)."""
+
+    op: Op
+    whole: Node | None
+    """None where rows between those that are needed would be computed for nobody."""
+    by_rows: tuple[Node, ...]
+    kernel: Kernel
+    row_kernel: Kernel
+    splits: bool = True
+    """It can run by rows (where it has one output row only, from rows that may lie anywhere)."""
+
+    @cached_property
+    def times(self) -> dict[int, int]:
+        """How many of the nodes by rows read each row."""
+        return Counter(r for node in self.by_rows for r in node.reads)
+
+
+KernelChoice = Callable[[Op], Kernel]
+
+
+@dataclass(frozen=True)
+class RowGraph:
+    """All work of a graph over rows, numbered through all stores."""
+
+    graph: Graph
+    works: tuple[Work, ...]
+    stores: tuple[Store, ...]
+    size: tuple[int, ...]
+    """Bytes of each row."""
+    store_of: tuple[int, ...]
+    place: dict[int, int]
+    """The store of each tensor that has one."""
+    resident: frozenset[int]
+    """Rows that are there before the run."""
+    kept: frozenset[int]
+    """Rows that must be there after the run."""
+    reader_nodes: tuple[int, ...]
+    """How many nodes, by rows, read each row."""
+    sums: dict[int, int] = field(default_factory=dict)
+    """The store of the running sums of an operator."""
+
+    @cached_property
+    def prefixes(self) -> list[State]:
+        """What is live after the first i operators, for every i."""
+        state = State.start(self)
+        found = [state.copy()]
+        for i in range(len(self.works)):
+            for node in self.works[i].by_rows:
+                state.run(self, node)
+            found.append(state.copy())
+        return found
+
+
+@dataclass
+class State:
+    """Which rows are live at a moment: for each row how many nodes are still to read it."""
+
+    left: list[int]
+    live: int
+
+    @staticmethod
+    def start(rows: RowGraph) -> State:
+        left = list(rows.reader_nodes)
+        for r in rows.kept:
+            left[r] += 1
+        return State(left, sum(rows.size[r] for r in rows.resident if left[r]))
+
+    def copy(self) -> State:
+        return State(self.left.copy(), self.live)
+
+    def run_whole(self, rows: RowGraph, work: Work) -> int:
+        """Run an operator as a whole; the bytes that are live while it runs."""
+        assert work.whole is not None
+        return self.run(rows, work.whole, work.times)
+
+    def run(self, rows: RowGraph, node: Node, times: dict[int, int] | None = None) -> int:
+        """Run a node; the bytes that are live while it runs. `times`: how many nodes by rows read each row that it
+        reads, where it stands for all of them."""
+        size, left, before = rows.size, self.left, self.live
+        new = freed = 0
+        for r in node.writes:
+            new += size[r]
+            if not left[r]:
+                freed += size[r]
+        for r in node.reads:
+            left[r] -= 1 if times is None else times[r]
+            if not left[r]:
+                freed += size[r]
+        self.live = before + new - freed
+        if node.in_place and freed >= new:
+            return before + node.scratch
+        return before + new + node.scratch
+
+
+def build(
+    graph: Graph,
+    ops: Sequence[Op],
+    kernels: KernelChoice,
+    row_kernels: KernelChoice,
+    layouts: dict[int, Layout],
+    *,
+    pushed: bool = False,
+    bottom_up: bool = False,
+) -> RowGraph:
+    """The rows of `graph`, whose operators run in the order `ops` (views left out)."""
+    return _Builder(graph, ops, kernels, row_kernels, layouts, pushed, bottom_up).build()
+
+
+class _Builder:
+    def __init__(
+        self,
+        graph: Graph,
+        ops: Sequence[Op],
+        kernels: KernelChoice,
+        row_kernels: KernelChoice,
+        layouts: dict[int, Layout],
+        pushed: bool,
+        bottom_up: bool,
+    ) -> None:
+        self.graph, self.pushed = graph, pushed
+        arrivals = [Arrival(inputs=(), outputs=(t,), name=graph.tensors[t].name) for t in graph.inputs if pushed]
+        self.ops = [*arrivals, *ops]
+        self.kernels, self.row_kernels, self.layouts = kernels, row_kernels, layouts
+        self.step = -1 if bottom_up else 1
+        self.root = _roots(graph)
+        self.stores: list[Store] = []
+        self.place: dict[int, int] = {}
+        self.sums: dict[int, int] = {}
+        self.size: list[int] = []
+        self.needed: set[int] = set()
+
+    def build(self) -> RowGraph:
+        for root in dict.fromkeys(self.root[t] for t, x in self.graph.tensors.items() if x.data is None):
+            self._add_tensor(root)
+        self._find_needed()
+        self.ops = [op for op in self.ops if any(r in self.needed for r in self._rows_of(op.outputs[0]))]
+        works = self._with_needs([self._work(i, op) for i, op in enumerate(self.ops)])
+        readers = [0] * len(self.size)
+        for work in works:
+            for node in work.by_rows:
+                for r in node.reads:
+                    readers[r] += 1
+        inputs = [r for t in self.graph.inputs if not self.pushed for r in self._rows_of(t)]
+        return RowGraph(
+            self.graph,
+            tuple(works),
+            tuple(self.stores),
+            tuple(self.size),
+            tuple(i for i, s in enumerate(self.stores) for _ in s.ids),
+            self.place,
+            frozenset(inputs),
+            frozenset(r for t in self.graph.outputs for r in self._rows_of(t)),
+            tuple(readers),
+            self.sums,
+        )
+
+    def _with_needs(self, works: list[Work]) -> list[Work]:
+        maker = {r: (w, n) for w, work in enumerate(works) for n, node in enumerate(work.by_rows) for r in node.writes}
+
+        def needs(node: Node) -> Node:
+            found: dict[int, int] = {}
+            for r in node.reads:
+                if r in maker and maker[r][0] != node.op:
+                    w, n = maker[r]
+                    found[w] = max(found.get(w, 0), n + 1)
+            return replace(node, needs=tuple(found.items()))
+
+        return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
+
+    def _add_tensor(self, root: int) -> None:
+        graph = self.graph
+        members = (root, *(t for t, r in self.root.items() if r == root and t != root))
+        counts = {t: row_count(graph.tensors[t].shape) for t in members}
+        count = max(counts.values()) if root in graph.inputs else counts[root]
+        nbytes = graph.tensors[root].nbytes
+        linear = any(n != count for n in counts.values()) or any(
+            t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members
+        )
+        self.place.update((t, len(self.stores)) for t in members)
+        self._add_store(members, nbytes // count, count, self.layouts.get(root, Layout.NHWC), linear)
+
+    def _add_store(self, tensors: tuple[int, ...], row: int, count: int, layout: Layout, linear: bool) -> int:
+        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear))
+        self.size += [row if linear else aligned(row)] * count
+        return len(self.stores) - 1
+
+    def _rows_of(self, tensor: int, row: int | None = None) -> Iterable[int]:
+        """The rows of the store under a tensor, or under one of its rows."""
+        store = self.stores[self.place[tensor]]
+        if row is None:
+            return store.ids
+        count = row_count(self.graph.tensors[tensor].shape)
+        lo, hi = row * store.count // count, -(-(row + 1) * store.count // count)
+        return store.ids[lo:hi]
+
+    def _reads(self, op: Op, y: int | None) -> list[int]:
+        """The rows that row `y` of the output is made from, or all of them."""
+        found: dict[int, None] = {}
+        for position, t in enumerate(op.inputs):
+            if t == ABSENT or self.graph.tensors[t].data is not None:
+                continue
+            if y is None:
+                found.update(dict.fromkeys(self._rows_of(t)))
+                continue
+            rows = op.reads(self.graph, position, y)
+            assert rows is not None
+            for row in rows:
+                if row != OUTSIDE:
+                    found.update(dict.fromkeys(self._rows_of(t, row)))
+        return list(found)
+
+    def _by_rows(self, op: Op, kernel: Kernel) -> bool:
+        """Whether the kernel can be called for one output row."""
+        if isinstance(op, Arrival):
+            return True
+        out = op.output(self.graph)
+        if kernel.call not in (Call.FLAT, Call.ROWS) or row_count(out.shape) != self.stores[self.place[out.id]].count:
+            return False
+        if kernel.call is Call.FLAT and kernel.units % row_count(out.shape):
+            return False
+        return all(
+            op.reads(self.graph, i, 0) is not None
+            for i, t in enumerate(op.inputs)
+            if t != ABSENT and self.graph.tensors[t].data is None
+        )
+
+    def _find_needed(self) -> None:
+        """Rows that an output depends on; of operators that run whole, all."""
+        for t in (*self.graph.outputs, *(self.graph.inputs if self.pushed else ())):
+            self.needed.update(self._rows_of(t))
+        for op in reversed(self.ops):
+            out = self.stores[self.place[op.outputs[0]]]
+            wanted = [r - out.first for r in out.ids if r in self.needed]
+            if not wanted or isinstance(op, Arrival):
+                continue
+            kernel = self.row_kernels(op)
+            rows: Sequence[int | None] = wanted if self._by_rows(op, kernel) else [None]
+            for y in rows:
+                self.needed.update(self._reads(op, y))
+
+    def _work(self, i: int, op: Op) -> Work:
+        if isinstance(op, Arrival):
+            kernel = row_kernel = op.kernel
+        else:
+            kernel, row_kernel = self.kernels(op), self.row_kernels(op)
+        out = self.stores[self.place[op.outputs[0]]]
+        if row_kernel.call is Call.ADDS:
+            by_rows = self._adding(i, op, row_kernel, out)
+        elif self._by_rows(op, row_kernel):
+            by_rows = [self._row(i, op, row_kernel, r - out.first) for r in out.ids if r in self.needed][:: self.step]
+        else:
+            by_rows = []
+        reads, writes = self._reads(op, None), out.ids
+        if by_rows and row_kernel.call is not Call.ADDS:
+            read = {r for n in by_rows for r in n.reads}
+            reads = [r for r in reads if r in read]
+            lo, hi = (pick(n.writes[0] for n in by_rows) for pick in (min, max))
+            writes = range(lo, hi + 1)
+        whole = Node(
+            i,
+            Rows(writes[0] - out.first, writes[-1] + 1 - out.first),
+            tuple(reads),
+            tuple(writes),
+            aligned(kernel.scratch or 0),
+            kernel.in_place and self._overlays(op, kernel),
+        )
+        if not by_rows:
+            return Work(op, whole, (whole,), kernel, kernel, splits=False)
+        gaps = row_kernel.call is not Call.ADDS and len(writes) > len(by_rows)
+        gaps = gaps or (kernel.call is Call.FLAT and len(writes) < out.count)
+        return Work(op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
+
+    def _row(self, i: int, op: Op, kernel: Kernel, y: int) -> Node:
+        reads = () if isinstance(op, Arrival) else tuple(self._reads(op, y))
+        out = self.stores[self.place[op.outputs[0]]]
+        in_place = kernel.in_place and self._overlays(op, kernel)
+        return Node(i, Rows(y, y + 1), reads, (out.first + y,), aligned(kernel.scratch or 0), in_place)
+
+    def _overlays(self, op: Op, kernel: Kernel) -> bool:
+        """Whether an operand is as large as the output, so that this may be written over it."""
+        nbytes = op.output(self.graph).nbytes
+        return any(
+            self.graph.tensors[op.inputs[p]].data is None and self.graph.tensors[op.inputs[p]].nbytes == nbytes
+            for p in kernel.operands
+        )
+
+    def _adding(self, i: int, op: Op, kernel: Kernel, out: Store) -> list[Node]:
+        """A node for each row of the window; the sums live from the first to the last."""
+        taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
+        inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
+        sums = self._add_store((), kernel.sums, 1, Layout.NHWC, linear=False)
+        self.sums[i] = sums
+        acc = self.stores[sums].first
+        nodes = []
+        for n, (tap, row) in enumerate(inside):
+            first, last = n == 0, n == len(inside) - 1
+            reads = (*self._rows_of(op.inputs[0], row), *(() if first else (acc,)))
+            writes = (*((acc,) if first else ()), *(out.ids if last else ()))
+            nodes.append(Node(i, Rows(0, 1), reads, writes, aligned(kernel.scratch or 0), last and not first, tap))
+        return nodes
+
+
+def _roots(graph: Graph) -> dict[int, int]:
+    """The tensor whose memory each computed tensor shares: itself, or what it is a view of."""
+    root = {t: t for t, x in graph.tensors.items() if x.data is None}
+    for op in graph.ops:
+        if is_alias(graph, op):
+            root[op.outputs[0]] = root[op.inputs[0]]
+    return root
+
+
+def is_alias(graph: Graph, op: Op) -> bool:
+    """A view of a computed tensor shares its memory; a view of a constant is copied into the arena."""
+    return op.is_view and op.input(graph).data is None

@@ -1,0 +1,241 @@
+"""The order of the work: which operators run whole, which by rows, and how these interleave.
+
+The operators are cut into segments. A segment of one operator may run whole; any segment may run by rows, as far
+downstream as possible at any time (eager), or on demand of its last operator (lazy). Between segments everything that
+was computed and is still needed is live. The best cut is a shortest path over the segments: the one with the least
+peak, or the one with the least extra work whose peak stays within a limit. Where the least peak is above the proven
+bound, an exact search looks for a better order of the segments around the peak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mote.plan import cost
+from mote.plan.bound import lower_bound
+from mote.plan.rows import Node, RowGraph
+from mote.plan.search import Effort, Search
+
+POLICIES = ("lazy", "eager")
+LENGTHS = (6, 16, 40)
+"""The most operators of a segment, tried in turn while the peak is above the bound."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A node in a schedule; `whole`: it stands for all of its operator."""
+
+    node: Node
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Schedule:
+    runs: tuple[Run, ...]
+    peak: int
+    """The most bytes that are live at one moment."""
+
+    def nodes(self, rows: RowGraph) -> list[Node]:
+        """The same order with every operator by rows."""
+        parts = (rows.works[run.node.op].by_rows if run.whole else (run.node,) for run in self.runs)
+        return [node for part in parts for node in part]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Operators lo..hi-1, run whole (one of them) or by rows."""
+
+    lo: int
+    hi: int
+    policy: str
+
+
+@dataclass
+class Scheduler:
+    """Segments of a graph of rows, each simulated once."""
+
+    rows: RowGraph
+    longest: int = LENGTHS[0]
+    """The most operators of a segment."""
+    bound: int = 0
+    """No schedule has a lower peak."""
+    proven: bool = False
+    """A search has shown that no order of rows in this direction has a lower peak."""
+    _peaks: dict[Segment, tuple[int, bool]] = field(default_factory=dict)
+    _searched: dict[Segment, tuple[Node, ...]] = field(default_factory=dict)
+    """Orders that a search has found."""
+
+    def least_peak(self) -> int:
+        """The least peak of all cuts into segments."""
+        n = len(self.rows.works)
+        best = self._layered_peak()
+        reach = [best] * (n + 1)
+        reach[0] = 0
+        for lo in range(n):
+            if reach[lo] >= best:
+                continue
+            for segment in self._segments(lo):
+                limit = min(best, reach[segment.hi])
+                if self.rows.prefixes[segment.hi].live < limit:
+                    peak = max(reach[lo], self.peak(segment, limit))
+                    reach[segment.hi] = min(reach[segment.hi], peak)
+            best = min(best, reach[n])
+        return reach[n]
+
+    def cheapest(self, limit: int, whole: int | None = None) -> Schedule | None:
+        """The cut with the least extra work among those with a peak within `limit` (of whole operators, within
+        `whole`); None if there is none."""
+        segments = self._cheapest(limit, limit if whole is None else whole)
+        return None if segments is None else self._join(segments)
+
+    def _cheapest(self, limit: int, whole: int) -> list[Segment] | None:
+        n = len(self.rows.works)
+        best: list[tuple[float, Segment | None] | None] = [None] * (n + 1)
+        best[0] = (0.0, None)
+        for lo in range(n):
+            here = best[lo]
+            if here is None:
+                continue
+            for segment in self._segments(lo):
+                so_far = best[segment.hi]
+                total = here[0] + self._extra(segment)
+                most = whole if segment.policy == "whole" else limit
+                if (so_far is None or total < so_far[0]) and self.peak(segment, most + 1) <= most:
+                    best[segment.hi] = (total, segment)
+        segments: list[Segment] = []
+        at = n
+        while at:
+            found = best[at]
+            if found is None or found[1] is None:
+                return None
+            segments.append(found[1])
+            at = found[1].lo
+        return segments[::-1]
+
+    def improve(self, effort: Effort) -> int:
+        """The least peak that can be found: by longer segments, then by a search for better orders around the peak,
+        until the peak is at the bound, the effort is spent, or the search has shown that there are none."""
+        schedule = self.cheapest(self.least_peak())
+        assert schedule is not None
+        self.bound = lower_bound(self.rows, schedule.nodes(self.rows))
+        for self.longest in LENGTHS:
+            least = self.least_peak()
+            if least <= self.bound:
+                return least
+        while least > self.bound and not effort.spent:
+            segments = self._cheapest(least, least)
+            assert segments is not None
+            if not self._search(segments, least, self.bound, effort):
+                break
+            least = self.least_peak()
+        return least
+
+    def _search(self, segments: list[Segment], least: int, bound: int, effort: Effort) -> bool:
+        """Replace the segments around the highest by a better order of the same work, if there is one."""
+        peaks = [self.peak(s) for s in segments]
+        at = peaks.index(max(peaks))
+        for radius in range(len(segments)):
+            lo, hi = max(at - radius, 0), min(at + radius + 1, len(segments))
+            if hi - lo == 1 and len(segments) > 1 and segments[at].hi - segments[at].lo == 1:
+                continue
+            outside = max([bound, *peaks[:lo], *peaks[hi:]])
+            window = Segment(segments[lo].lo, segments[hi - 1].hi, "searched")
+            for limit in dict.fromkeys((min(outside, least - 1), least - 1)):
+                found = Search(self.rows, window.lo, window.hi, limit, effort).run()
+                if found.order is not None:
+                    self._searched[window] = found.order
+                    self._peaks.pop(window, None)
+                    return True
+                if not found.exhausted:
+                    return False
+            if (lo, hi) == (0, len(segments)):
+                self.proven = True
+                break
+        return False
+
+    def _layered_peak(self) -> int:
+        return 1 + max(
+            (self.peak(Segment(i, i + 1, p)) for i in range(len(self.rows.works)) for p in self._modes(i)), default=0
+        )
+
+    def _modes(self, i: int) -> tuple[str, ...]:
+        return ("whole",) if self.rows.works[i].whole is not None else ("lazy",)
+
+    def _segments(self, lo: int) -> Iterator[Segment]:
+        if self.rows.works[lo].whole is not None:
+            yield Segment(lo, lo + 1, "whole")
+        for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
+            for policy in POLICIES if hi > lo + 1 else POLICIES[:1]:
+                yield Segment(lo, hi, policy)
+        yield from (segment for segment in self._searched if segment.lo == lo)
+
+    def _extra(self, segment: Segment) -> float:
+        if segment.policy == "whole":
+            return 0.0
+        works = self.rows.works[segment.lo : segment.hi]
+        return sum(cost.extra_by_rows(self.rows.graph, work) for work in works)
+
+    def peak(self, segment: Segment, limit: int | None = None) -> int:
+        """The most bytes live while a segment runs; not less than `limit` where it reaches that."""
+        known = self._peaks.get(segment)
+        if known is not None and (known[1] or (limit is not None and known[0] >= limit)):
+            return known[0]
+        state = self.rows.prefixes[segment.lo].copy()
+        peak, done = state.live, True
+        for run in self.order(segment):
+            work = self.rows.works[run.node.op]
+            during = state.run_whole(self.rows, work) if run.whole else state.run(self.rows, run.node)
+            if during > peak:
+                peak = during
+                if limit is not None and peak >= limit:
+                    done = False
+                    break
+        self._peaks[segment] = (peak, done)
+        return peak
+
+    def order(self, segment: Segment) -> Iterator[Run]:
+        if segment.policy == "whole":
+            whole = self.rows.works[segment.lo].whole
+            assert whole is not None
+            return iter((Run(whole, True),))
+        policies = {"lazy": _lazy, "eager": _eager, "searched": lambda _, segment: self._searched[segment]}
+        nodes = policies[segment.policy](self.rows, segment)
+        return (Run(node, not self.rows.works[node.op].splits) for node in nodes)
+
+    def _join(self, segments: list[Segment]) -> Schedule:
+        runs = [run for segment in segments for run in self.order(segment)]
+        return Schedule(tuple(runs), max(self.peak(s) for s in segments) if segments else self.rows.prefixes[0].live)
+
+
+def _lazy(rows: RowGraph, segment: Segment) -> Iterator[Node]:
+    """Rows of the last operator one after another, each with what it still lacks; then what nobody asked for."""
+    works = rows.works
+    done = [0] * segment.hi
+
+    def demand(w: int, count: int) -> Iterator[Node]:
+        while done[w] < count:
+            node = works[w].by_rows[done[w]]
+            for p, needed in node.needs:
+                if p >= segment.lo and done[p] < needed:
+                    yield from demand(p, needed)
+            done[w] += 1
+            yield node
+
+    for w in range(segment.hi - 1, segment.lo - 1, -1):
+        yield from demand(w, len(works[w].by_rows))
+
+
+def _eager(rows: RowGraph, segment: Segment) -> Iterator[Node]:
+    """Whatever can run farthest downstream."""
+    works = rows.works
+    done = [0] * segment.hi
+    left = sum(len(w.by_rows) for w in works[segment.lo : segment.hi])
+    while left:
+        for w in range(segment.hi - 1, segment.lo - 1, -1):
+            nodes = works[w].by_rows
+            if done[w] < len(nodes) and all(done[p] >= n for p, n in nodes[done[w]].needs if p >= segment.lo):
+                done[w] += 1
+                left -= 1
+                yield nodes[done[w] - 1]
+                break

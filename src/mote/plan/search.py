@@ -1,0 +1,224 @@
+"""Exact search for a schedule with a lower peak, within a limit of work.
+
+A state is how many nodes of each operator have run. From a state, work that leaves no more live than before, at no moment
+of which more could have been freed, can always be done at once: live memory is submodular over sets of finished work, so
+any schedule can be rearranged to do it first. What is left to branch on are the valleys between such commitments. If
+all of them are exhausted, there is no schedule below the limit, with each operator's rows in their direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from mote.plan.rows import Node, RowGraph, State
+
+AHEAD = (1, 2, 4)
+"""How many rows of an operator a commitment may ask for."""
+
+
+@dataclass
+class Effort:
+    """How much more may be done, in nodes tried. Counted, not timed, so that results are the same everywhere."""
+
+    left: int
+
+    def spend(self, amount: int = 1) -> None:
+        self.left -= amount
+
+    @property
+    def spent(self) -> bool:
+        return self.left <= 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome: an order, or the knowledge that there is none, or neither."""
+
+    order: tuple[Node, ...] | None
+    exhausted: bool
+
+
+@dataclass
+class Search:
+    """Operators lo..hi-1 from the state in which those before are finished."""
+
+    rows: RowGraph
+    lo: int
+    hi: int
+    limit: int
+    """No moment may have more live than this."""
+    effort: Effort
+    _seen: set[tuple[int, ...]] = field(default_factory=set)
+    _paths: list[tuple[int, list[Node]]] = field(default_factory=list)
+    """For each state where it came from and by which nodes."""
+
+    def run(self) -> Found:
+        works = self.rows.works
+        counts = tuple(len(w.by_rows) for w in works[self.lo : self.hi])
+        start = self.rows.prefixes[self.lo].copy()
+        if start.live > self.limit:
+            return Found(None, True)
+        queue: list[tuple[float, int, list[int], State]] = []
+        self._push(queue, [0] * len(counts), start, -1, [])
+        while queue:
+            _, number, done, state = heappop(queue)
+            if tuple(done) == counts:
+                return Found(self._order(number), False)
+            if self.effort.spent:
+                return Found(None, False)
+            for k in range(len(counts) - 1, -1, -1):
+                node = self._next(done, k)
+                if node is None or self._during(state, node) > self.limit:
+                    continue
+                after, counted = state.copy(), done.copy()
+                after.run(self.rows, node)
+                counted[k] += 1
+                self._push(queue, counted, after, number, [node])
+        return Found(None, True)
+
+    def _order(self, number: int) -> tuple[Node, ...]:
+        parts: list[list[Node]] = []
+        while number >= 0:
+            number, nodes = self._paths[number]
+            parts.append(nodes)
+        return tuple(node for nodes in reversed(parts) for node in nodes)
+
+    def _push(
+        self,
+        queue: list[tuple[float, int, list[int], State]],
+        done: list[int],
+        state: State,
+        parent: int,
+        path: list[Node],
+    ) -> None:
+        """Commit to all that loses nothing, then remember the state."""
+        while self._commit(done, state, path):
+            pass
+        key = tuple(done)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self._paths.append((parent, path))
+        works = self.rows.works[self.lo : self.hi]
+        progress = sum((k + 1) * n / len(w.by_rows) for k, (n, w) in enumerate(zip(done, works, strict=True)))
+        heappush(queue, (-progress, len(self._paths) - 1, done, state))
+
+    def _commit(self, done: list[int], state: State, path: list[Node]) -> bool:
+        for k in range(len(done) - 1, -1, -1):
+            for count in AHEAD:
+                total = len(self.rows.works[self.lo + k].by_rows)
+                if done[k] + count > total and count > 1:
+                    break
+                nodes = self._demand(done, state, k, done[k] + count)
+                if nodes and self._loses_nothing(state, nodes):
+                    for node in nodes:
+                        state.run(self.rows, node)
+                        done[node.op - self.lo] += 1
+                    path += nodes
+                    return True
+        return False
+
+    def _demand(self, done: list[int], state: State, k: int, count: int) -> list[Node] | None:
+        """The nodes that operator k needs to have `count` done, if they stay within the limit and leave no more live than
+        there is now."""
+        if count > len(self.rows.works[self.lo + k].by_rows):
+            return None
+        counted, after = done.copy(), state.copy()
+        nodes: list[Node] = []
+
+        def demand(k: int, count: int) -> bool:
+            while counted[k] < count:
+                node = self.rows.works[self.lo + k].by_rows[counted[k]]
+                for p, needed in node.needs:
+                    if p >= self.lo and counted[p - self.lo] < needed and not demand(p - self.lo, needed):
+                        return False
+                self.effort.spend()
+                if after.run(self.rows, node) > self.limit:
+                    return False
+                counted[k] += 1
+                nodes.append(node)
+            return True
+
+        return nodes if demand(k, count) and after.live <= state.live else None
+
+    def _loses_nothing(self, state: State, nodes: Sequence[Node]) -> bool:
+        """Whether no part of `nodes` that could run by itself leaves less live than all of them."""
+        if len(nodes) == 1:
+            return True
+        after = state.copy()
+        for node in nodes:
+            after.run(self.rows, node)
+        return least_between(self.rows, state, nodes) >= after.live
+
+    def _next(self, done: list[int], k: int) -> Node | None:
+        """The next node of operator k, if it can run."""
+        nodes = self.rows.works[self.lo + k].by_rows
+        if done[k] == len(nodes):
+            return None
+        node = nodes[done[k]]
+        ready = all(p < self.lo or done[p - self.lo] >= n for p, n in node.needs)
+        return node if ready else None
+
+    def _during(self, state: State, node: Node) -> int:
+        self.effort.spend()
+        return state.copy().run(self.rows, node)
+
+
+def least_between(rows: RowGraph, state: State, nodes: Sequence[Node]) -> int:
+    """The least that can be live after some of `nodes`, which can run in this order, have run: a minimum cut."""
+    maker = {r: i for i, node in enumerate(nodes) for r in node.writes}
+    readers: dict[int, list[int]] = {}
+    for i, node in enumerate(nodes):
+        for r in node.reads:
+            readers.setdefault(r, []).append(i)
+    n = len(nodes)
+    dying = [r for r, found in readers.items() if state.left[r] == len(found)]
+    source, sink = n + len(dying), n + len(dying) + 1
+    flow = _Flow(sink + 1)
+    for i, node in enumerate(nodes):
+        flow.add(i, sink, sum(rows.size[r] for r in node.writes if state.left[r]))
+        before = {maker[r] for r in node.reads if r in maker}
+        before |= {j for j in range(i) if nodes[j].op == node.op}
+        for j in before - {i}:
+            flow.add(i, j, 1 << 40)
+    for d, r in enumerate(dying):
+        flow.add(source, n + d, rows.size[r])
+        for i in readers[r]:
+            flow.add(n + d, i, 1 << 40)
+    return state.live + flow.maximum(source, sink) - sum(rows.size[r] for r in dying)
+
+
+class _Flow:
+    """The maximum flow through a small graph, by augmenting paths."""
+
+    def __init__(self, size: int) -> None:
+        self.capacity: list[dict[int, int]] = [{} for _ in range(size)]
+
+    def add(self, tail: int, head: int, capacity: int) -> None:
+        if capacity:
+            self.capacity[tail][head] = self.capacity[tail].get(head, 0) + capacity
+            self.capacity[head].setdefault(tail, 0)
+
+    def maximum(self, source: int, sink: int) -> int:
+        total = 0
+        while True:
+            came: dict[int, int] = {source: source}
+            queue = [source]
+            for v in queue:
+                for u, left in self.capacity[v].items():
+                    if left and u not in came:
+                        came[u] = v
+                        queue.append(u)
+            if sink not in came:
+                return total
+            path, v = [], sink
+            while v != source:
+                path.append((came[v], v))
+                v = came[v]
+            amount = min(self.capacity[a][b] for a, b in path)
+            for a, b in path:
+                self.capacity[a][b] -= amount
+                self.capacity[b][a] += amount
+            total += amount

@@ -1,0 +1,1 @@
+"""Plans and fronts for people: what lies where and when, as text and as SVG."""

@@ -1,0 +1,186 @@
+"""What lies where in the arena, and when: a plan as the reports show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from mote.graph import Op
+from mote.plan.kernel import Call
+from mote.plan.plan import Buffer, Cell, Plan, Step
+from mote.plan.rows import Arrival
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What lies in the arena under one name: the rows of a tensor, an operator's running sums or its working memory."""
+
+    name: str
+    role: str
+    """tensor, sums or scratch."""
+    cells: tuple[Cell, ...]
+    buffer: Buffer | None = None
+    """Of a tensor."""
+
+    @property
+    def memory(self) -> int:
+        """Which of the plan's memories it is in."""
+        return self.cells[0].memory
+
+    @property
+    def label(self) -> str:
+        return self.name if self.role == "tensor" else f"{self.role} of {self.name}"
+
+    @property
+    def first(self) -> int:
+        return min(c.first for c in self.cells)
+
+    @property
+    def last(self) -> int:
+        return max(c.last for c in self.cells)
+
+    @cached_property
+    def peak(self) -> int:
+        """The most bytes of it that are live at one step."""
+        change: dict[int, int] = {}
+        for c in self.cells:
+            change[c.first] = change.get(c.first, 0) + c.nbytes
+            change[c.last + 1] = change.get(c.last + 1, 0) - c.nbytes
+        live = peak = 0
+        for step in sorted(change):
+            live += change[step]
+            peak = max(peak, live)
+        return peak
+
+    @property
+    def stored(self) -> str:
+        """How its rows are found."""
+        if self.buffer is None or self.buffer.base is not None:
+            return f"linear at {min(c.offset for c in self.cells):,}"
+        period = ring(self.buffer.offsets)
+        if period is not None:
+            return f"ring of {period}"
+        places = len({o for o in self.buffer.offsets if o is not None})
+        return f"table, {places} places"
+
+    @cached_property
+    def boxes(self) -> tuple[Box, ...]:
+        """Its cells, those with the same lifetime that touch as one."""
+        found: list[Box] = []
+        for c in sorted(self.cells, key=lambda c: (c.first, c.last, c.offset)):
+            before = found[-1] if found else None
+            if before and (before.first, before.last, before.end) == (c.first, c.last, c.offset):
+                found[-1] = Box(before.offset, c.end, c.first, c.last, (*before.rows, c.row))
+            else:
+                found.append(Box(c.offset, c.end, c.first, c.last, (c.row,)))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Bytes offset..end-1 from step `first` to step `last`, both included."""
+
+    offset: int
+    end: int
+    first: int
+    last: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """The arenas of a plan over time: one, or one for each memory. Step -1 is the caller before the run, the number of
+    steps the caller after it."""
+
+    plan: Plan
+
+    @cached_property
+    def holdings(self) -> tuple[Holding, ...]:
+        """In the order in which they appear."""
+        cells: dict[tuple[object, ...], list[Cell]] = {}
+        for c in self.plan.cells:
+            key = ("tensor", c.tensors[0]) if c.role == "row" else (c.role, id(self._op(c)))
+            cells.setdefault(key, []).append(c)
+        found = [self._holding(tuple(group)) for group in cells.values()]
+        return tuple(sorted(found, key=lambda h: (h.first, h.role == "scratch", min(c.offset for c in h.cells))))
+
+    def _op(self, cell: Cell) -> Op:
+        """The operator whose sums or working memory this is."""
+        return self.plan.steps[cell.first].op
+
+    def _holding(self, cells: tuple[Cell, ...]) -> Holding:
+        c = cells[0]
+        if c.role == "row":
+            return Holding(self.plan.graph.tensors[c.tensors[0]].name, "tensor", cells, self.plan.place[c.tensors[0]])
+        return Holding(self._op(c).name, c.role, cells)
+
+    @cached_property
+    def live(self) -> dict[int, int]:
+        """The bytes that are held at each step."""
+        return {step: sum(n for _, n in self._shares(step)) for step in range(-1, len(self.plan.steps) + 1)}
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that are held at one step."""
+        return max(self.live.values())
+
+    @property
+    def peak_step(self) -> int:
+        return max(self.live, key=lambda step: self.live[step])
+
+    def held(self, step: int) -> list[tuple[Holding, int]]:
+        """What the bytes that are held at a step belong to, the most first. Where a kernel writes over what it reads,
+        the bytes are the output's."""
+        total = [0] * len(self.holdings)
+        for i, n in self._shares(step):
+            total[i] += n
+        return sorted(((h, n) for h, n in zip(self.holdings, total, strict=True) if n), key=lambda x: -x[1])
+
+    def _shares(self, step: int) -> Iterator[tuple[int, int]]:
+        """Which holding has how many bytes of what is live at a step, cell by cell."""
+        cells = [(c, i) for i, h in enumerate(self.holdings) for c in h.cells if c.first <= step <= c.last]
+        reached = [0] * len(self.plan.arenas)
+        for c, i in sorted(cells, key=lambda x: (x[0].offset, -x[0].first)):
+            yield i, max(0, c.end - max(c.offset, reached[c.memory]))
+            reached[c.memory] = max(reached[c.memory], c.end)
+
+    def name(self, memory: int) -> str:
+        """What a memory is called; empty where there is no choice."""
+        return self.plan.memories[memory].name if self.plan.memories else ""
+
+    @property
+    def bound(self) -> int:
+        """A proven lower bound of the arena, as far as one is known: no placement of this schedule takes less."""
+        return min(self.plan.peak, self.plan.arena)
+
+    @property
+    def gap(self) -> int:
+        """How far the arena is above the bound."""
+        return self.plan.arena - self.bound
+
+
+def ring(offsets: tuple[int | None, ...]) -> int | None:
+    """After how many rows the offsets repeat themselves; None if they do not."""
+    for period in range(1, len(offsets)):
+        pairs = zip(offsets, offsets[period:], strict=False)
+        if all(a == b or a is None or b is None for a, b in pairs):
+            return period
+    return None
+
+
+def mode(op: Op, steps: tuple[Step, ...]) -> str:
+    """How an operator runs: whole, rows, sums, or input: rows that the caller hands over."""
+    if isinstance(op, Arrival):
+        return "input"
+    if steps[0].kernel.call is Call.ADDS:
+        return "sums"
+    return "whole" if steps[0].whole or len(steps) == 1 else "rows"
+
+
+def direction(steps: tuple[Step, ...]) -> str | None:
+    """From which end the rows of an operator are computed; None for one step."""
+    places = [s.rows.lo if s.tap is None else s.tap for s in steps]
+    if len(places) == 1:
+        return None
+    return "down" if places[0] < places[-1] else "up"

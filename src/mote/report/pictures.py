@@ -1,0 +1,231 @@
+"""The arena of a plan and the front of a model as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from mote.report.memory import Box, Holding, MemoryMap
+from mote.report.svg import CHARACTER, LINE, Canvas, byte_ticks, colour, ticks
+
+LEFT, TOP = 76, 64
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where values of two axes lie on the page."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    x_range: tuple[float, float]
+    y_range: tuple[float, float]
+
+    def at_x(self, value: float) -> float:
+        lo, hi = self.x_range
+        return self.x + (value - lo) / (hi - lo) * self.width
+
+    def at_y(self, value: float) -> float:
+        lo, hi = self.y_range
+        return self.y + (value - lo) / (hi - lo) * self.height
+
+
+def arena(memory: MemoryMap, title: str) -> str:
+    """Steps across, bytes down, everything that is held as a box from its first step to its last."""
+    plan = memory.plan
+    steps = len(plan.steps)
+    width = min(1600, max(900, 2 * steps))
+    frame = _Frame(LEFT, TOP, width, 440, (-1, steps + 1), (0, max(1, plan.arena)))
+    canvas = Canvas(width + LEFT + 24, title)
+    canvas.text(LEFT, 24, title, kind="title")
+    above = f"arena {plan.arena:,} bytes, {memory.peak:,} live at most, bound {memory.bound:,}; {steps} steps"
+    canvas.text(LEFT, 42, above)
+    paints = _paints(canvas, memory)
+    _arena_axes(canvas, frame, memory)
+    for holding, box in sorted(
+        ((h, b) for h in memory.holdings for b in h.boxes), key=lambda x: (x[1].first, x[1].offset)
+    ):
+        start = sum(plan.arenas[: holding.memory])
+        x, y = frame.at_x(box.first), frame.at_y(start + box.offset)
+        w, h = frame.at_x(box.last + 1) - x, frame.at_y(start + box.end) - y
+        paint = paints[id(holding)]
+        canvas.rect(x, y, w, h, _tip(holding, box, steps), fill=paint, class_="box")
+    for holding in memory.holdings:
+        _label(canvas, frame, holding, sum(plan.arenas[: holding.memory]))
+    bottom = _runs(canvas, frame, memory, paints)
+    _marks(canvas, frame, memory)
+    return canvas.finish(_legend(canvas, memory, paints, bottom))
+
+
+def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
+    """The colour of each holding; working memory is hatched in that of its operator's output."""
+    tensors = [h for h in memory.holdings if h.role == "tensor"]
+    of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
+    found = {}
+    for i, h in enumerate(memory.holdings):
+        first = memory.plan.steps[h.first].op.outputs[0] if h.role != "tensor" else h.cells[0].tensors[0]
+        base = of.get(first, "#9aa4ae")
+        found[id(h)] = base if h.role == "tensor" else canvas.hatching(f"hatch{i}", base)
+    return found
+
+
+def _arena_axes(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
+    right, bottom = frame.x + frame.width, frame.y + frame.height
+    start, arenas = 0, memory.plan.arenas
+    for i, nbytes in enumerate(arenas):
+        for value, name in byte_ticks(0, nbytes, max(1, 12 * nbytes // max(1, sum(arenas)))):
+            y = frame.at_y(start + value)
+            canvas.line(frame.x, y, right, y, "grid")
+            canvas.text(frame.x - 6, y + 4, name, anchor="end")
+        if len(arenas) > 1:
+            canvas.line(frame.x, frame.at_y(start), right, frame.at_y(start))
+            canvas.text(right, frame.at_y(start) + 12, memory.name(i), anchor="end")
+        start += nbytes
+    canvas.text(18, frame.y + frame.height / 2, "offset in the arena, bytes", anchor="middle", turn=-90)
+    canvas.line(frame.x, frame.y, frame.x, bottom)
+    canvas.line(frame.x, bottom, right, bottom)
+
+
+def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, str]) -> float:
+    """Below the arena: which operator runs at each step, in the colour of what it computes, and the steps' numbers."""
+    plan = memory.plan
+    bottom = frame.y + frame.height
+    paint = {t: paints[id(h)] for h in memory.holdings if h.role == "tensor" for t in h.cells[0].tensors}
+    start = 0
+    for step in range(1, len(plan.steps) + 1):
+        if step < len(plan.steps) and plan.steps[step].op is plan.steps[start].op:
+            continue
+        op = plan.steps[start].op
+        span = f"step {start}" if step == start + 1 else f"steps {start} to {step - 1}"
+        x, x2 = frame.at_x(start), frame.at_x(step)
+        tip = f"{span}: {op.kind} {op.name}"
+        canvas.rect(x, bottom + 3, x2 - x, 9, tip, fill=paint.get(op.outputs[0], "#9aa4ae"), class_="run")
+        start = step
+    for value in ticks(0, max(0, len(plan.steps) - 1), 16):
+        x = frame.at_x(value)
+        canvas.line(x, bottom, x, bottom + 15)
+        canvas.text(x + 2, bottom + 24, str(value))
+    canvas.text(frame.x + frame.width / 2, bottom + 42, "step; the bar shows which operator runs", anchor="middle")
+    return bottom + 56
+
+
+def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
+    """Where the most is live, and the bound."""
+    x = frame.at_x(memory.peak_step + 0.5)
+    canvas.line(x, frame.y - 6, x, frame.y + frame.height, "mark", f"the most is live at step {memory.peak_step}")
+    left = x > frame.x + frame.width / 2
+    note = f"peak: {memory.peak:,} bytes live at step {memory.peak_step}"
+    canvas.text(x + (-4 if left else 4), frame.y - 7, note, anchor="end" if left else "start", kind="note")
+    if memory.gap and len(memory.plan.arenas) == 1:
+        y = frame.at_y(memory.bound)
+        canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.bound:,} bytes")
+
+
+def _label(canvas: Canvas, frame: _Frame, holding: Holding, start: int) -> None:
+    """The name inside, where there is room for it; the holding's memory begins at `start`."""
+    best: tuple[float, float, float, int] | None = None
+    for offset, end, first, last in _rectangles(holding.boxes):
+        w = frame.at_x(last + 1) - frame.at_x(first) - 6
+        h = frame.at_y(end) - frame.at_y(offset)
+        fits = min(len(holding.label), int(w / CHARACTER))
+        if h >= 12 and fits >= min(6, len(holding.label)) and (best is None or (fits, w * h) > (best[3], best[2])):
+            best = (frame.at_x(first) + 3 + w / 2, frame.at_y(start + offset) + h / 2 + 4, w * h, fits)
+    if best is not None:
+        x, y, _, fits = best
+        name = holding.label if fits == len(holding.label) else "\u2026" + holding.label[-(fits - 1) :]
+        canvas.text(x, y, name, anchor="middle", kind="inside")
+
+
+def _rectangles(boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
+    """Offset, end, first and last step of what boxes that lie one after another have in common."""
+    ordered = sorted(boxes, key=lambda b: b.offset)
+    for i, start in enumerate(ordered):
+        end, first, last = start.end, start.first, start.last
+        yield start.offset, end, first, last
+        for box in ordered[i + 1 :]:
+            if box.offset != end or max(first, box.first) > min(last, box.last):
+                break
+            end, first, last = box.end, max(first, box.first), min(last, box.last)
+            yield start.offset, end, first, last
+
+
+def _tip(holding: Holding, box: Box, steps: int) -> str:
+    rows = "" if holding.role != "tensor" else f" {_rows(box.rows)}"
+    size = f"{box.end - box.offset:,} bytes at offset {box.offset:,}"
+    return f"{holding.label}{rows}\n{size}\n{span(box.first, box.last, steps)}"
+
+
+def _rows(rows: tuple[int, ...]) -> str:
+    lo, hi = min(rows), max(rows)
+    return f"row {lo}" if lo == hi else f"rows {lo} to {hi}"
+
+
+def span(first: int, last: int, steps: int) -> str:
+    """From when to when something lives."""
+    begin = "the start" if first < 0 else f"step {first}"
+    end = "the end" if last >= steps else f"step {last}"
+    return f"{begin} only" if begin == end else f"from {begin} to {end}"
+
+
+def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: float) -> float:
+    """A column entry for each tensor; returns the height of the picture."""
+    columns = max(1, int((canvas.width - LEFT) // 260))
+    shown = [h for h in memory.holdings if h.role == "tensor"]
+    others = [h for h in memory.holdings if h.role != "tensor"]
+    lines = -(-len(shown) // columns)
+    for i, h in enumerate(shown):
+        x, y = LEFT + i // lines * 260, top + i % lines * LINE
+        canvas.rect(x, y, 11, 11, fill=paints[id(h)], stroke="#14181d", stroke_width=0.4)
+        name = h.label if len(h.label) <= 26 else "\u2026" + h.label[-25:]
+        canvas.text(x + 16, y + 10, f"{name}  {h.peak:,}")
+    bottom = top + lines * LINE
+    if others:
+        canvas.rect(LEFT, bottom, 11, 11, fill=paints[id(others[0])], stroke="#14181d", stroke_width=0.4)
+        canvas.text(LEFT + 16, bottom + 10, "hatched: working memory and running sums, in their output's colour")
+        bottom += LINE
+    return bottom + 12
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point of a front: RAM, cost, its name and all else that is known of it."""
+
+    ram: int
+    cost: int
+    name: str
+    tip: str
+
+
+def front(dots: Sequence[Dot], title: str, cost_name: str) -> str:
+    """RAM across, cost up, joined by a staircase: what is had for less than the next point's RAM."""
+    canvas = Canvas(760, title)
+    frame = _Frame(
+        LEFT + 24, TOP, 760 - LEFT - 140, 340, _padded([d.ram for d in dots]), _padded([d.cost for d in dots])[::-1]
+    )
+    canvas.text(frame.x, 24, title, kind="title")
+    right, bottom = frame.x + frame.width, frame.y + frame.height
+    for value, name in byte_ticks(*frame.x_range, 8):
+        canvas.line(frame.at_x(value), frame.y, frame.at_x(value), bottom, "grid")
+        canvas.text(frame.at_x(value), bottom + 16, name, anchor="middle")
+    for tick in ticks(*frame.y_range[::-1], 8):
+        canvas.line(frame.x, frame.at_y(tick), right, frame.at_y(tick), "grid")
+        canvas.text(frame.x - 6, frame.at_y(tick) + 4, f"{tick:,}", anchor="end")
+    canvas.line(frame.x, frame.y, frame.x, bottom)
+    canvas.line(frame.x, bottom, right, bottom)
+    canvas.text(frame.x + frame.width / 2, bottom + 36, "RAM: arena + static, bytes", anchor="middle")
+    canvas.text(18, frame.y + frame.height / 2, cost_name, anchor="middle", turn=-90)
+    at = [(frame.at_x(d.ram), frame.at_y(d.cost)) for d in dots]
+    corners = [p for (x, y), (x2, _) in pairwise(at) for p in ((x, y), (x2, y))]
+    canvas.path([*corners, at[-1]])
+    for i, (dot, (x, y)) in enumerate(zip(dots, at, strict=True)):
+        canvas.circle(x, y, 5, dot.tip, fill=colour(i), stroke="#14181d", class_="point")
+        canvas.text(x + 8, y - 6, dot.name)
+    return canvas.finish(bottom + 52)
+
+
+def _padded(values: Sequence[int]) -> tuple[float, float]:
+    lo, hi = min(values), max(values)
+    pad = max((hi - lo) * 0.08, hi * 0.01, 1)
+    return max(0, lo - pad), hi + pad

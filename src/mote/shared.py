@@ -1,0 +1,104 @@
+"""Several models that never run at the same time, in one folder and one arena."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mote.codegen.project import Model, Options, Project, generate_shared
+from mote.compiler import (
+    Compiled,
+    Settings,
+    check_flashes,
+    compile,
+    golden_outputs,
+    make_settings,
+    over_budget,
+    write_project,
+)
+from mote.errors import MoteError
+
+FOLDER = "mote_models"
+"""The name of the folder's library; no model can have it."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Compiled models, each of which can be run and verified alone, and the C project of all."""
+
+    models: tuple[Compiled, ...]
+    project: Project
+    settings: Settings
+
+    @property
+    def arena(self) -> int:
+        """Bytes of all memories: in each, what the largest model needs."""
+        return self.project.arena
+
+    @property
+    def path(self) -> str:
+        return ", ".join(m.path for m in self.models)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the C project. Nothing is left behind when it fails half way."""
+        return write_project(self.project, folder)
+
+
+def compile_shared(
+    models: Sequence[str | Path | bytes], settings: Settings | None = None, **options: Any
+) -> Shared:
+    """Compile models into one folder with one arena, as large as the largest needs. Options as for `compile`."""
+    settings = settings or make_settings(**options)
+    _check_settings(settings)
+    if not models:
+        raise MoteError("no model was given")
+    compiled = [compile(model, settings) for model in models]
+    _check_names(compiled)
+    parts = [
+        Model(c.plan, replace(c.project.options, shared_arena=True), golden_outputs(c.plan.graph)) for c in compiled
+    ]
+    folder = Options(FOLDER, ", ".join(m.options.source for m in parts), settings.target.name)
+    alone, project = generate_shared(parts, folder)
+    members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))
+    found = Shared(members, project, settings)
+    check_shared_budgets(found, code=0)
+    return found
+
+
+def check_shared_budgets(shared: Shared, code: int) -> None:
+    """Refuse models that do not fit together, with the numbers."""
+    s, project = shared.settings, shared.project
+    check_flashes(project, s, code, shared.path)
+    over_budget("RAM", {"shared arena": project.arena}, s.ram_limit, s, shared.path)
+    over_budget("flash", {"constants": project.constants, "code": code}, s.flash_limit, s, shared.path)
+
+
+def _check_settings(settings: Settings) -> None:
+    if settings.name:
+        raise MoteError(
+            "several models cannot have one name",
+            where="option name",
+            remedy="leave it away: each model is called as its file",
+        )
+    if settings.caller_arena:
+        raise MoteError(
+            "an arena of the caller's is not the shared one",
+            where="option caller_arena",
+            remedy="compile the models one by one with --caller-arena, and pass the same memory to every init()",
+        )
+
+
+def _check_names(compiled: Sequence[Compiled]) -> None:
+    """Their files and symbols must differ, for file systems and macros that know no lower case too."""
+    owner: dict[str, Compiled] = {}
+    for c in compiled:
+        for file in (f"{c.name}.c", f"{c.name}_constants.c"):
+            other = owner.setdefault(file.lower(), c)
+            if other is not c:
+                raise MoteError(
+                    f"the C of '{other.name}' ({other.path}) and '{c.name}' would have the same names",
+                    where=c.path,
+                    remedy="rename one of the model files",
+                )

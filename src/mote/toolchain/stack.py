@@ -1,0 +1,285 @@
+"""The most stack that a function of a linked ELF file can take, from its machine code.
+
+Every path from a function's entry to its return is walked with the bytes that it has on the stack, and each function
+that it calls starts from there. That treats the compiler's functions, its library's and those in assembler alike,
+and needs nothing but the file. Where paths meet with different depths, or one returns with anything left on the
+stack, the code was not understood and is refused.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from mote.errors import MoteError
+
+from .decode import Decoder, Instruction, Kind, Known, riscv, thumb
+
+_EXECUTABLE = 4  # SHF_EXECINSTR
+_FUNCTION = 2  # STT_FUNC
+_DECODERS: dict[str, Decoder] = {"EM_ARM": thumb, "EM_RISCV": riscv}
+# What fills the space between a table or a jump and what comes next: nop, mov r8, r8, movs r0, r0; RISC-V's nop.
+_PADDING = (0xBF00, 0x46C0, 0x0000, 0x0001)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function and the bytes that it has on the stack when it calls the next one; the last one: at its deepest.
+
+    None are left of a function that ends by jumping to the next one.
+    """
+
+    function: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The deepest chain of calls, from the entry."""
+
+    size: int
+    chain: tuple[Frame, ...]
+
+    def __str__(self) -> str:
+        return f"{self.size} = " + " + ".join(f"{f.function} {f.size}" for f in self.chain)
+
+
+def worst_stack(elf: Path, *entries: str) -> Stack:
+    """The deepest that these functions and all they call can get, their own frames included.
+
+    Recursion, calls through pointers and frames of variable size are refused.
+    """
+    code = _read(elf)
+    for name in entries:
+        if name not in code.functions:
+            raise MoteError(f"has no function '{name}'", where=str(elf))
+    found: dict[int, Stack] = {}
+    return max((_deepest(code, code.functions[name], found, ()) for name in entries), key=lambda s: s.size)
+
+
+def _deepest(code: _Code, entry: int, found: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
+    if entry in callers:
+        raise code.refusal(entry, "calls itself, directly or through others")
+    if entry not in found:
+        walk = _Walk(code)
+        walk.walk(entry)
+        depth, at = max((depth, -at) for at, depth in walk.depths.items())
+        chains = [Stack(depth, code.frames(entry, -at, depth))]
+        for at, target in walk.calls.items():
+            below = _deepest(code, target, found, (*callers, entry))
+            frames = code.frames(entry, at, walk.depths[at])
+            chains.append(Stack(walk.depths[at] + below.size, (*frames, *below.chain)))
+        found[entry] = max(chains, key=lambda s: s.size)
+    return found[entry]
+
+
+@dataclass(frozen=True)
+class _Code:
+    """The executable sections and the functions of an ELF file.
+
+    `borders` are the addresses where code begins and ends, in turn; `starts` those of the functions, in order.
+    """
+
+    elf: Path
+    decode: Decoder
+    sections: list[tuple[int, bytes]]
+    borders: list[int]
+    functions: dict[str, int]
+    starts: list[int]
+    names: dict[int, str]
+    ends: dict[int, int]
+
+    def word(self, at: int) -> int:
+        """The four bytes at an address, or what there is of them."""
+        for start, data in self.sections:
+            if start <= at < start + len(data):
+                return int.from_bytes(data[at - start : at - start + 4], "little")
+        return 0
+
+    def is_code(self, at: int) -> bool:
+        return bisect_right(self.borders, at) % 2 == 1
+
+    def start(self, at: int) -> int:
+        """Of the function that an address is in."""
+        return self.starts[max(bisect_right(self.starts, at) - 1, 0)]
+
+    def frames(self, entry: int, at: int, depth: int) -> tuple[Frame, ...]:
+        first, last = self.names[self.start(entry)], self.names[self.start(at)]
+        return (Frame(last, depth),) if first == last else (Frame(first, 0), Frame(last, depth))
+
+    def refusal(self, at: int, why: str) -> MoteError:
+        start = self.start(at)
+        return MoteError(
+            f"the stack that '{self.names[start]}' needs is not known: it {why} (at +{at - start:#x})",
+            where=str(self.elf),
+            remedy="no generated code does that: if it is generated, this is a bug of Mote",
+        )
+
+
+def _read(elf: Path) -> _Code:
+    from elftools.elf.elffile import ELFFile
+
+    with elf.open("rb") as file:
+        parsed = ELFFile(file)
+        decode = _DECODERS[parsed["e_machine"]]
+        executable = {n: s for n, s in enumerate(parsed.iter_sections()) if s["sh_flags"] & _EXECUTABLE}
+        sections = [(int(s["sh_addr"]), bytes(s.data())) for s in executable.values()]
+        symbols = [s for s in _symbols(parsed) if s.section in executable]
+    # Where a function has several names, the shortest is the one that people know.
+    functions = sorted((s for s in symbols if s.is_function), key=lambda s: (len(s.name), s.name), reverse=True)
+    names = {s.address: s.name for s in functions}
+    starts = sorted(names)
+    ends = dict(pairwise([*starts, 1 << 32])) | {s.address: s.address + s.size for s in functions if s.size}
+    entries = {s.name: s.address for s in functions}
+    return _Code(elf, decode, sections, _borders(sections, symbols), entries, starts, names, ends)
+
+
+@dataclass(frozen=True)
+class _Symbol:
+    name: str
+    address: int
+    size: int
+    is_function: bool
+    section: int
+
+
+def _symbols(parsed: Any) -> Iterator[_Symbol]:
+    """Unpacked here: pyelftools takes a second for the thousands of labels that zig leaves in a file."""
+    table = parsed.get_section_by_name(".symtab")
+    if table is None:
+        return
+    names = parsed.get_section(table["sh_link"]).data()
+    for name, value, size, info, _, section in struct.iter_unpack("<3I2BH", table.data()):
+        text = names[name : names.index(0, name)].decode()
+        yield _Symbol(text, value & ~1, size, info & 15 == _FUNCTION, section)
+
+
+def _borders(sections: list[tuple[int, bytes]], symbols: list[_Symbol]) -> list[int]:
+    """By the symbols that mark where code ($t, $x) and where data ($d) begin; a section begins with code."""
+    marks = {start + len(data): False for start, data in sections} | {start: True for start, _ in sections}
+    marks |= {s.address: s.name[1] != "d" for s in symbols if s.name[:2] in ("$t", "$x", "$d")}
+    borders: list[int] = []
+    for at, begins in sorted(marks.items()):
+        if begins == (len(borders) % 2 == 0):
+            borders.append(at)
+    return borders
+
+
+@dataclass(frozen=True)
+class _State:
+    """Before an instruction: the bytes on the stack since the entry, and the registers whose value is known.
+
+    `runs` says which of the next instructions run, where an IT makes that depend on a condition.
+    """
+
+    depth: int = 0
+    known: Known = field(default_factory=dict)
+    runs: tuple[bool, ...] = ()
+
+
+@dataclass
+class _Walk:
+    """Every instruction that can run from an entry to the return, without the functions that it calls.
+
+    `depths` are the most bytes on the stack before or after an instruction, `calls` the functions called, `jumps` the
+    jumps whose targets are not in the instruction; all by address.
+    """
+
+    code: _Code
+    depths: dict[int, int] = field(default_factory=dict)
+    calls: dict[int, int] = field(default_factory=dict)
+    jumps: dict[int, Kind] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+    seen: dict[tuple[int, tuple[bool, ...]], _State] = field(default_factory=dict)
+
+    def walk(self, entry: int) -> None:
+        self._follow(entry, _State())
+        done: set[int] = set()
+        while functions := {self.code.start(at) for at in self.jumps} - done:
+            for function in functions:
+                self._follow_jumps(function)
+            done |= functions
+
+    def _follow_jumps(self, function: int) -> None:
+        """To the code of a function that nothing else leads to: its tables must."""
+        depth = next(self.depths[at] for at in self.jumps if self.code.start(at) == function)
+        at, reached = function, False
+        while at < self.code.ends[function]:
+            if at not in self.sizes and self.code.is_code(at) and self.code.word(at) & 0xFFFF not in _PADDING:
+                self._follow(at, _State(depth))
+                reached = True
+            at += self.sizes.get(at, 2)
+        for at, kind in self.jumps.items():
+            if self.code.start(at) == function and self.depths[at] != depth:
+                raise self.code.refusal(at, "jumps by tables with different amounts on the stack")
+            if self.code.start(at) == function and kind == Kind.REGISTER and not reached:
+                raise self.code.refusal(at, "calls through a pointer")
+
+    def _follow(self, at: int, state: _State) -> None:
+        pending = [(at, state)]
+        while pending:
+            at, state = pending.pop()
+            if self._is_new(at, state):
+                state = self.seen[at, state.runs]
+                pending += self._step(at, state)
+
+    def _is_new(self, at: int, state: _State) -> bool:
+        """Whether this tells anything new of the place. Of registers only what holds on every path is known."""
+        if not self.code.is_code(at):
+            raise self.code.refusal(at, "runs into what is not code")
+        before = self.seen.get((at, state.runs))
+        if before is None:
+            self.seen[at, state.runs] = state
+            return True
+        if before.depth != state.depth:
+            raise self.code.refusal(at, f"has {before.depth} or {state.depth} bytes on the stack, by the path taken")
+        common = dict(before.known.items() & state.known.items())
+        self.seen[at, state.runs] = _State(state.depth, common, state.runs)
+        return len(common) < len(before.known)
+
+    def _step(self, at: int, state: _State) -> Iterator[tuple[int, _State]]:
+        """What can come next in the same function."""
+        i = self.code.decode(self.code.word, at, state.known)
+        behind = at + i.size
+        self.sizes[at] = i.size
+        if state.runs and not state.runs[0]:
+            yield behind, _State(state.depth, state.known, state.runs[1:])
+            return
+        depth = state.depth + i.grows
+        self.depths[at] = max(state.depth, depth, self.depths.get(at, 0))
+        self._check(at, i.kind, depth)
+        kind = Kind.JUMP if self._is_far_jump(at, i) else i.kind
+        if kind == Kind.CALL or self._is_tail_call(at, kind, i.target, depth):
+            self.calls[at] = i.target
+        elif kind in (Kind.JUMP, Kind.BRANCH, Kind.DETOUR):
+            yield i.target, _State(depth, i.known)
+        if kind == Kind.CALL and not self.code.is_code(behind):
+            kind = Kind.TABLE  # the table is behind the call of a function that jumps by it
+        if kind in (Kind.TABLE, Kind.REGISTER):
+            self.jumps[at] = kind
+        if kind in (Kind.PLAIN, Kind.BRANCH, Kind.CALL):
+            yield behind, _State(depth, i.known, i.runs or state.runs[1:])
+        if i.runs:
+            yield behind, _State(depth, i.known, tuple(not r for r in i.runs))
+
+    def _is_far_jump(self, at: int, i: Instruction) -> bool:
+        """On Armv6-M a jump further than 2 KB is a call into the middle of the same function."""
+        start = self.code.start(at)
+        return i.kind == Kind.CALL and start < i.target < self.code.ends[start]
+
+    def _is_tail_call(self, at: int, kind: Kind, target: int, depth: int) -> bool:
+        other = target in self.code.names and target != self.code.start(at)
+        return kind in (Kind.JUMP, Kind.BRANCH) and other and depth == 0
+
+    def _check(self, at: int, kind: Kind, depth: int) -> None:
+        if kind == Kind.POINTER:
+            raise self.code.refusal(at, "calls through a pointer")
+        if kind == Kind.DYNAMIC:
+            raise self.code.refusal(at, "moves the stack pointer by an amount that is not a constant")
+        if kind == Kind.RETURN and depth:
+            raise self.code.refusal(at, f"returns with {depth} bytes on the stack")

@@ -1,0 +1,68 @@
+"""The least peak of all schedules of a small graph of rows, by trying all of them.
+
+The memory model is written down again here, from definitions: a row is live from when it is made (or from the start) until
+the last node that reads it has run; while a node runs, what was live, what it makes and its working memory are there,
+unless it may write over what dies.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import prod
+
+from mote.plan.rows import Node, RowGraph
+
+
+def state_count(rows: RowGraph) -> int:
+    """How many states of progress the search may have to look at."""
+    return prod(len(work.by_rows) + 1 for work in rows.works)
+
+
+def least_peak(rows: RowGraph, *, whole: bool = True) -> int:
+    """The least peak over all orders in which the rows of each operator keep their order; `whole`: where an operator
+    may also run as one node, if none of its rows has run before."""
+    counts = tuple(len(work.by_rows) for work in rows.works)
+    start = (0,) * len(counts)
+    queue = [(_live(rows, start), start)]
+    seen = set()
+    while queue:
+        peak, done = heappop(queue)
+        if done == counts:
+            return peak
+        if done in seen:
+            continue
+        seen.add(done)
+        for after, node in _next(rows, done, whole):
+            heappush(queue, (max(peak, _during(rows, done, after, node), _live(rows, after)), after))
+    raise AssertionError("no order was found")
+
+
+Done = tuple[int, ...]
+"""How many nodes of each operator have run."""
+
+
+def _next(rows: RowGraph, done: Done, whole: bool) -> list[tuple[Done, Node]]:
+    """What can run, and how far things are after it."""
+    made = {*rows.resident, *(r for i, n in enumerate(done) for node in rows.works[i].by_rows[:n] for r in node.writes)}
+    found = []
+    for i, (n, work) in enumerate(zip(done, rows.works, strict=True)):
+        nodes = [(n + 1, work.by_rows[n])] if n < len(work.by_rows) else []
+        if whole and n == 0 and work.whole is not None:
+            nodes.append((len(work.by_rows), work.whole))
+        found += [((*done[:i], m, *done[i + 1 :]), node) for m, node in nodes if made.issuperset(node.reads)]
+    return found
+
+
+def _live(rows: RowGraph, done: Done) -> int:
+    made, wanted = set(rows.resident), set(rows.kept)
+    for work, n in zip(rows.works, done, strict=True):
+        made.update(r for node in work.by_rows[:n] for r in node.writes)
+        wanted.update(r for node in work.by_rows[n:] for r in node.reads)
+    return sum(rows.size[r] for r in made & wanted)
+
+
+def _during(rows: RowGraph, before: Done, after: Done, node: Node) -> int:
+    live = _live(rows, before)
+    if node.in_place and _live(rows, after) <= live:
+        return live + node.scratch
+    return live + sum(rows.size[r] for r in node.writes) + node.scratch
