@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mote import targets
+from mote.codegen import header
 from mote.codegen.project import Model, Options, Project, generate
 from mote.codegen.selftest import pattern
 from mote.codegen.values import identifier
@@ -27,6 +28,7 @@ OPTIMIZE = ("speed", "balanced", "size")
 NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
+STEP = ("", "layer", "row")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class Settings:
     """The plan with the least RAM, whatever it costs in speed."""
     input: str = "whole"
     """rows: the caller hands the input over row by row, so that it is never in RAM whole."""
+    step: str = ""
+    """What a call of the step function does at most: a layer, or a row of a layer; either way the header says how long
+    that takes. Without it a step is a piece of the plan."""
     recompute: float = 0.0
     """Percent of the model's MACs that may be done twice to need less RAM."""
 
@@ -55,6 +60,7 @@ class Settings:
             ("numerics", self.numerics, NUMERICS),
             ("io", self.io, IO),
             ("input", self.input, INPUT),
+            ("step", self.step, STEP),
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
@@ -88,6 +94,12 @@ class Compiled:
     @cached_property
     def macs(self) -> int:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
+
+    def with_step_bound(self, instructions: int) -> Compiled:
+        """The same model, whose header states how long a step takes at most."""
+        options = replace(self.project.options, step_bound=instructions)
+        files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options)}
+        return replace(self, project=replace(self.project, options=options, files=files))
 
     def write(self, folder: str | Path) -> Path:
         """Write the C project. Nothing is left behind when it fails half way."""
@@ -147,7 +159,13 @@ def _compile(data: bytes, where: str, settings: Settings) -> Compiled:
 
 
 def _plan(graph: Graph, where: str, settings: Settings) -> Plan:
-    goal = Goal(settings.ram_limit, settings.least_ram, settings.input == "rows", settings.recompute)
+    goal = Goal(
+        ram=settings.ram_limit,
+        least=settings.least_ram,
+        pushed=settings.input == "rows",
+        small_steps=settings.step == "row",
+        recompute=settings.recompute,
+    )
     if goal.pushed:
         _check_pushable(graph, where)
     how = Lowering(settings.target.features, settings.optimize)
@@ -196,10 +214,12 @@ def golden_outputs(graph: Graph) -> list[Array]:
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:
-    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are measured."""
-    s = compiled.settings
+    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are measured. The part's
+    RAM must hold the stack as well; a budget is for what is planned."""
+    s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
     check_flashes(compiled.project, s, code, compiled.path)
-    over_budget("RAM", {"arena": compiled.plan.arena, "stack": stack}, s.ram_limit, s, compiled.path)
+    over_budget("RAM", planned, s.ram, s, compiled.path)
+    over_budget("RAM", {**planned, "stack": stack}, s.target.ram, s, compiled.path)
     over_budget("flash", {"constants": compiled.project.constants, "code": code}, s.flash_limit, s, compiled.path)
 
 
@@ -219,9 +239,10 @@ def check_flashes(project: Project, settings: Settings, code: int, path: str) ->
     """Refuse constants that do not fit the flash memories that they were given; the code is in the fastest one."""
     for i, memory in enumerate(settings.target.choice("flash")):
         need = project.flash[memory.name] + (0 if i else code)
-        if need > memory.size:
+        over = need - memory.size
+        if over > 0:
             raise BudgetError(
-                f"needs {need:,} bytes of {memory.name}, {need - memory.size:,} more than the {memory.size:,} that are there",
+                f"needs {need:,} bytes of {memory.name}, {over:,} more than the {memory.size:,} that are there",
                 where=f"{path} on {settings.target.name}",
                 remedy=f"use a part with more {memory.name}, or a smaller model",
             )

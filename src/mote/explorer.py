@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mote.compiler import Compiled, Settings, make_settings
 from mote.errors import BudgetError, MoteError
 from mote.plan import cost
 from mote.report import pictures
+from mote.report.memory import mode
 from mote.targets import Target
 
 POINTS = 8
@@ -59,7 +61,7 @@ class Point:
     constants: int
     steps: int
     by_rows: int
-    """How many operators run by rows."""
+    """How many operators run by rows or by sums."""
 
     @property
     def ram(self) -> int:
@@ -120,7 +122,7 @@ class Front:
             pictures.Dot(
                 p.ram,
                 p.cost,
-                p.name,
+                ", ".join(p.names),
                 f"{', '.join(p.names)}\nRAM {p.ram:,} bytes = arena {p.arena:,} + static {p.static:,}\n"
                 f"{p.cost:,} {self.cost_name}\nflash {p.flash:,} bytes{'' if p.code else ' of constants'}",
             )
@@ -148,10 +150,11 @@ def explore(
     if points < 1:
         raise MoteError(f"{points} is less than 1", where="option points")
     settings = replace(settings or make_settings(**options), ram=None, least_ram=False)
-    reason = "as asked for" if measured is False else _no_tools(settings.target, compiler, emulator)
-    if measured and reason:
-        raise MoteError(f"nothing can be measured: {reason}", remedy="`mote doctor` says what is missing")
-    found = _Search(model, settings, points, say or (lambda text: None))
+    obstacle = _obstacle(settings.target, compiler, emulator)
+    if measured and obstacle:
+        raise obstacle
+    reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
+    found = _Search(model, settings, points, not reason, say or (lambda text: None))
     found.run()
     by = ""
     all_points = []
@@ -159,7 +162,7 @@ def explore(
         costs = None
         if not reason:
             found.say(f"measuring plan {i + 1} of {len(found.plans)}...")
-            costs = measure.run(plan.compiled, compiler=compiler, emulator=emulator, layers=False)
+            costs = measure.run(_unbound(plan.compiled), compiler=compiler, emulator=emulator, layers=False)
             by = f"{costs.emulator}, {costs.compiler}"
         all_points.append(_point(plan, costs))
     best = list(_undominated(all_points))
@@ -175,16 +178,16 @@ def explore(
     )
 
 
-def _no_tools(target: Target, compiler: str | None, emulator: str | None) -> str:
-    """Why nothing can be measured; empty if it can."""
+def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
+    """Why nothing can be measured, if so."""
     if target.arch == "host":
-        return "instructions are not counted on the host"
+        return MoteError("instructions are not counted on the host", remedy="name a core with --target")
     try:
         toolchain.find_compiler(target, compiler)
         toolchain.find_emulator(target, emulator)
     except MoteError as error:
-        return error.reason
-    return ""
+        return error
+    return None
 
 
 @dataclass
@@ -198,28 +201,27 @@ class _Found:
 class _Search:
     """Compiles for budgets from the largest that changes anything down to the least."""
 
-    def __init__(self, model: str | Path | bytes, settings: Settings, points: int, say: Say) -> None:
-        self.model, self.settings, self.points, self.say = model, settings, points, say
+    def __init__(self, model: str | Path | bytes, settings: Settings, points: int, measured: bool, say: Say) -> None:
+        self.model, self.settings, self.points, self.measured, self.say = model, settings, points, measured, say
         self.plans: list[_Found] = []
 
     def run(self) -> None:
         least = self._compile(LEAST).plan.ram
-        budget = self._within(UNLIMITED)
         self._compile(FASTEST)
+        budget = self._within(UNLIMITED)
         stride = max(1, (budget - least) // self.points)
         while (budget := budget - stride) > least:
-            budget = self._within(budget)
-        self._within(least)
+            with suppress(BudgetError):
+                budget = self._within(budget)
+        with suppress(BudgetError):
+            self._within(least)
 
     def _within(self, budget: int) -> int:
         """The RAM of the plan within a budget; the plan is called after what it takes, if that is enough for it."""
-        compiled = self._compile(f"ram-{budget}")
-        ram = compiled.plan.ram
+        ram = self._compile(f"ram-{budget}").plan.ram
         if ram < budget:
-            try:
+            with suppress(BudgetError):
                 self._compile(f"ram-{ram}")
-            except BudgetError:
-                return ram
         return ram
 
     def _compile(self, name: str) -> Compiled:
@@ -229,15 +231,21 @@ class _Search:
             return known
         compiled = line.compile(self.model, replace(self.settings, **point_settings(name)))
         for plan in self.plans:
-            if _same(plan.compiled, compiled):
+            if self._same(plan.compiled, compiled):
                 plan.names.append(name)
                 return plan.compiled
         self.plans.append(_Found(compiled, [name]))
         return compiled
 
+    def _same(self, a: Compiled, b: Compiled) -> bool:
+        """The same C, and where it makes a difference the same options of the C compiler."""
+        flags = not self.measured or a.settings.optimize == b.settings.optimize
+        return flags and a.project.files == b.project.files
 
-def _same(a: Compiled, b: Compiled) -> bool:
-    return a.project.files == b.project.files and a.settings.optimize == b.settings.optimize
+
+def _unbound(compiled: Compiled) -> Compiled:
+    """The same without its budget, which is one of arena and static memory: the stack is no reason to refuse it."""
+    return replace(compiled, settings=replace(compiled.settings, ram=None))
 
 
 def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
@@ -258,7 +266,7 @@ def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
         code=None if costs is None else costs.flash.code,
         constants=compiled.project.constants if costs is None else costs.flash.constants,
         steps=len(p.steps),
-        by_rows=sum(not steps[0].whole for _, steps in p.works),
+        by_rows=sum(mode(op, steps) in ("rows", "sums") for op, steps in p.works),
     )
 
 

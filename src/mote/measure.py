@@ -17,7 +17,12 @@ from mote.codegen.selftest import pattern
 from mote.compiler import Compiled, check_budgets
 from mote.errors import MoteError
 from mote.graph.tensor import DTYPES, Array
+from mote.stimuli import stimuli
 from mote.toolchain import Compiler, Emulator, Execution, Mode
+
+
+STEP_INPUTS = 3
+STEP_MARGIN = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class RunResult:
     emulator: str
     compiler: str
     instructions: int | None
+    longest_step: int | None
+    """Instructions that one call of the step function takes at most."""
     layers: list[LayerCost]
     ram: Ram
     flash: Flash
@@ -152,8 +159,8 @@ def run(
         elf = on.folder / Mode.MEASURE / "model.elf"
         sizes = toolchain.sizes(elf, compiled.settings.target)
         stack, stack_measured = (None, None) if plain.stack is None else stacks(elf, plain.stack)
-        profile = on.execute(Mode.PROFILE, stimulus).steps if layers and plain.instructions else None
-    steps = profile[0] if profile else [None] * len(plan.works)
+        profile = on.execute(Mode.PROFILE, stimulus) if layers and plain.instructions else None
+    steps = profile.steps[0] if profile and profile.steps else [None] * len(plan.works)
     values = {}
     outputs = []
     for t, raw in zip(graph.outputs, plain.outputs[0], strict=True):
@@ -170,6 +177,7 @@ def run(
         emulator=f"{on.emulator.kind} {on.emulator.version}".strip(),
         compiler=f"{on.compiler.kind} {on.compiler.version}".strip(),
         instructions=plain.instructions[0] if plain.instructions else None,
+        longest_step=profile.longest[0] if profile and profile.longest else None,
         layers=[
             LayerCost(op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
             for i, ((op, _), cost) in enumerate(zip(plan.works, steps, strict=True))
@@ -179,6 +187,23 @@ def run(
         outputs=outputs,
         values=values,
     )
+
+
+def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
+    """The same model with a header that states how many instructions a step takes at most: measured on some inputs and
+    rounded up by STEP_MARGIN, since a few kernels take a little longer for some values than for others."""
+    cases = stimuli(compiled.plan.graph, STEP_INPUTS, seed=0)
+    raw = [[case[t].tobytes() for t in compiled.plan.graph.inputs] for case in cases]
+    with TemporaryDirectory(prefix="mote-") as folder:
+        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
+        longest = on.execute(Mode.PROFILE, raw).longest
+    if not longest:
+        raise MoteError(
+            "instructions cannot be counted there, so that no bound for a step can be stated",
+            where=f"target {compiled.settings.target.name}",
+            remedy="choose a microcontroller, or leave --step away: the step function is there without it",
+        )
+    return compiled.with_step_bound(int(max(longest) * (1 + STEP_MARGIN)) + 1)
 
 
 def stacks(elf: Path, measured: int) -> tuple[int, int]:

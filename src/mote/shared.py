@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mote.codegen.arenas import shared
 from mote.codegen.project import Model, Options, Project, generate_shared
 from mote.compiler import (
     Compiled,
@@ -38,6 +39,11 @@ class Shared:
         return self.project.arena
 
     @property
+    def memories(self) -> dict[str, int]:
+        """The same for each memory, where the target has several."""
+        return {m.name: nbytes for m, nbytes in shared(c.plan for c in self.models).items() if m is not None}
+
+    @property
     def path(self) -> str:
         return ", ".join(m.path for m in self.models)
 
@@ -46,9 +52,7 @@ class Shared:
         return write_project(self.project, folder)
 
 
-def compile_shared(
-    models: Sequence[str | Path | bytes], settings: Settings | None = None, **options: Any
-) -> Shared:
+def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | None = None, **options: Any) -> Shared:
     """Compile models into one folder with one arena, as large as the largest needs. Options as for `compile`."""
     settings = settings or make_settings(**options)
     _check_settings(settings)

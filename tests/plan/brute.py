@@ -1,8 +1,8 @@
 """The least peak of all schedules of a small graph of rows, by trying all of them.
 
-The memory model is written down again here, from definitions: a row is live from when it is made (or from the start) until
-the last node that reads it has run; while a node runs, what was live, what it makes and its working memory are there,
-unless it may write over what dies.
+The memory model is written down again here, from definitions: a row is live from when it is made (or from the start)
+until the last node that reads it has run; while a node runs, what was live, what it makes and its working memory are
+there, unless it may write over what dies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def least_peak(rows: RowGraph, *, whole: bool = True) -> int:
     may also run as one node, if none of its rows has run before."""
     counts = tuple(len(work.by_rows) for work in rows.works)
     start = (0,) * len(counts)
-    queue = [(_live(rows, start), start)]
+    queue = [(live(rows, start), start)]
     seen = set()
     while queue:
         peak, done = heappop(queue)
@@ -33,7 +33,7 @@ def least_peak(rows: RowGraph, *, whole: bool = True) -> int:
             continue
         seen.add(done)
         for after, node in _next(rows, done, whole):
-            heappush(queue, (max(peak, _during(rows, done, after, node), _live(rows, after)), after))
+            heappush(queue, (max(peak, during(rows, done, after, node), live(rows, after)), after))
     raise AssertionError("no order was found")
 
 
@@ -53,16 +53,24 @@ def _next(rows: RowGraph, done: Done, whole: bool) -> list[tuple[Done, Node]]:
     return found
 
 
-def _live(rows: RowGraph, done: Done) -> int:
-    made, wanted = set(rows.resident), set(rows.kept)
+def live(rows: RowGraph, done: Done) -> int:
+    made = set(rows.resident)
     for work, n in zip(rows.works, done, strict=True):
         made.update(r for node in work.by_rows[:n] for r in node.writes)
-        wanted.update(r for node in work.by_rows[n:] for r in node.reads)
-    return sum(rows.size[r] for r in made & wanted)
+    return sum(rows.size[r] for r in made & _wanted(rows, done))
 
 
-def _during(rows: RowGraph, before: Done, after: Done, node: Node) -> int:
-    live = _live(rows, before)
-    if node.in_place and _live(rows, after) <= live:
-        return live + node.scratch
-    return live + sum(rows.size[r] for r in node.writes) + node.scratch
+def during(rows: RowGraph, before: Done, after: Done, node: Node) -> int:
+    """The bytes that are taken while a node runs."""
+    new = sum(rows.size[r] for r in node.writes)
+    for group in node.over:
+        if _wanted(rows, after).isdisjoint(group):
+            new = max(new - sum(rows.size[r] for r in group), 0)
+            break
+    return live(rows, before) + new + node.scratch
+
+
+def _wanted(rows: RowGraph, done: Done) -> set[int]:
+    """The rows that are read from now on, or kept."""
+    left = (node for work, n in zip(rows.works, done, strict=True) for node in work.by_rows[n:])
+    return {*rows.kept, *(r for node in left for r in node.reads)}

@@ -61,13 +61,16 @@ class _Machine:
         """The bytes of every tensor in its buffer's layout."""
         self.taps: dict[int, dict[int, Bytes]] = {}
         """Of operators that keep sums: the rows that were added."""
+        self.arrived: dict[int, int] = {}
+        """How many rows of an input have been handed over."""
         self.last = self._last_readers()
 
     def run(self) -> dict[int, Array]:
         graph = self.graph
         for buffer in self.plan.buffers:
             _check_aligned(buffer)
-        if not any(isinstance(s.op, Arrival) for s in self.plan.steps):
+        pushed = any(isinstance(s.op, Arrival) for s in self.plan.steps)
+        if not pushed:
             for t in graph.inputs:
                 self._check_strip(t)
                 for row in self._all_rows(t):
@@ -78,6 +81,8 @@ class _Machine:
                 self._step(i, step)
             except CorruptError as error:
                 raise CorruptError(f"step {i} {step.op.kind} '{step.op.name}' rows {step.rows}: {error}") from None
+        if pushed and self.arrived != {t: self._count(t) for t in graph.inputs}:
+            raise CorruptError("rows of the input are left over")
         for t in graph.outputs:
             self._check_strip(t)
             for row in self._all_rows(t):
@@ -88,9 +93,7 @@ class _Machine:
 
     def _step(self, i: int, step: Step) -> None:
         if isinstance(step.op, Arrival):
-            if step.rows.hi != step.rows.lo + 1:
-                raise CorruptError("rows arrive one at a time")
-            self._write((step.op.outputs[0], step.rows.lo), len(self.plan.place[step.op.outputs[0]].offsets))
+            self._arrive(step.op.outputs[0], range(step.rows.lo, step.rows.hi))
             return
         first, last = self._ends(i, step)
         kernel, out = step.kernel, step.op.outputs[0]
@@ -99,6 +102,8 @@ class _Machine:
         self._check_layouts(step)
         scratch = _working(step.scratch_memory, step.scratch, kernel.scratch or 0)
         sums = _working(step.sums_memory, step.sums, kernel.sums)
+        if sums and scratch and sums.meets(scratch):
+            raise CorruptError("sums lie over the working memory")
         if sums and not first and not np.array_equal(self._at(sums), self._token(step)):
             raise CorruptError("its sums were overwritten")
         self._spoil(scratch)
@@ -117,6 +122,14 @@ class _Machine:
         self._spoil(scratch)
         for row in written:
             self._check(row, self._at(self._span(row)))
+
+    def _arrive(self, tensor: int, rows: range) -> None:
+        """The caller hands over the next row of the input, whatever the plan takes it for."""
+        number = self.arrived.get(tensor, 0)
+        if rows != range(number, number + 1) or number >= self._count(tensor):
+            raise CorruptError(f"row {number} arrives")
+        self.arrived[tensor] = number + 1
+        self._write((tensor, number))
 
     def _compute(self, step: Step, rows: Mapping[Row, Bytes], written: list[Row]) -> None:
         """The rows `written` from `rows` alone, compared with the reference and put into the arena."""
@@ -214,10 +227,9 @@ class _Machine:
         seed = [step.op.outputs[0], len(self.taps[id(step.op)])]
         return np.random.default_rng(seed).integers(0, 256, step.kernel.sums, np.uint8)
 
-    def _span(self, row: Row, count: int | None = None) -> Span:
-        """Where a row lies; `count`: when the tensor is seen as so many rows."""
+    def _span(self, row: Row) -> Span:
         t, y = row
-        count = count or self._count(t)
+        count = self._count(t)
         buffer, nbytes = self.plan.place[t], self.graph.tensors[t].nbytes // count
         if count == len(buffer.offsets):
             offset = buffer.offsets[y]
@@ -228,9 +240,9 @@ class _Machine:
             raise CorruptError(f"row {y} of tensor {t} has no place")
         return Span(buffer.memory, offset, offset + nbytes)
 
-    def _wanted(self, row: Row, count: int | None = None) -> Bytes:
+    def _wanted(self, row: Row) -> Bytes:
         t, y = row
-        nbytes = self.graph.tensors[t].nbytes // (count or self._count(t))
+        nbytes = self.graph.tensors[t].nbytes // self._count(t)
         return self.want[t][y * nbytes : (y + 1) * nbytes]
 
     def _at(self, span: Span) -> Bytes:
@@ -239,8 +251,8 @@ class _Machine:
             raise CorruptError(f"{span} lies outside of the arena")
         return memory[span.lo : span.hi]
 
-    def _write(self, row: Row, count: int | None = None) -> None:
-        self._at(self._span(row, count))[:] = self._wanted(row, count)
+    def _write(self, row: Row) -> None:
+        self._at(self._span(row))[:] = self._wanted(row)
 
     def _check(self, row: Row, data: Bytes) -> None:
         if not np.array_equal(data, self._wanted(row)):
@@ -313,9 +325,9 @@ def _evaluate(op: Op, graph: Graph, values: list[Array | None], lo: int, hi: int
         if begin < end:
             part = first[image : image + 1, begin:end]
             op = replace(op, vertical=Axis(v.kernel, 1, v.dilation, begin - top, top + v.extent - end))
-            shapes = {op.inputs[0]: part.shape, out.id: (1, 1, *out.shape[2:])}
-            tensors = {t: replace(x, shape=shapes.get(t, x.shape)) for t, x in graph.tensors.items()}
-            return _rows(op.evaluate(replace(graph, tensors=tensors), [part, *values[1:]])[0])
+            smaller = (replace(op.input(graph), shape=part.shape), replace(out, shape=(1, 1, *out.shape[2:])))
+            graph = replace(graph, tensors={**graph.tensors, **{t.id: t for t in smaller}})
+            return _rows(op.evaluate(graph, [part, *values[1:]])[0])
     return _rows(op.evaluate(graph, values)[0].reshape(op.output(graph).shape))[lo:hi]
 
 

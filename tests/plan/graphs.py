@@ -25,8 +25,10 @@ from mote.ops.resize import ResizeBilinear, ResizeNearest
 from mote.ops.slice import Slice
 from mote.ops.softmax import Softmax
 from mote.ops.unary import LeakyRelu, Logistic
+from mote.plan.kernel import Call, Kernel, Lowering
 
 SCALE, ZERO = 0.05, 3
+ONE = Axis(1)
 UNIT = 1 / 256, -128
 """The quantization of what lies between 0 and 1."""
 
@@ -63,14 +65,13 @@ class Net:
         self.ops.append(op)
         return self._tensor(shape, *quant)
 
-    def conv(self, x: int, channels: int, v: Axis | None = None, h: Axis | None = None) -> int:
-        v, h = v or Axis(1), h or Axis(1)
+    def conv(self, x: int, channels: int, v: Axis = ONE, h: Axis = ONE, kind: Callable[..., Op] = Conv2D) -> int:
         weights = self._weights((channels, v.kernel, h.kernel, self.shape(x)[3]), channels)
-        return self.op(Conv2D, x, *weights, vertical=v, horizontal=h)
+        return self.op(kind, x, *weights, vertical=v, horizontal=h)
 
-    def depthwise(self, x: int, v: Axis, h: Axis) -> int:
+    def depthwise(self, x: int, v: Axis, h: Axis, kind: Callable[..., Op] = DepthwiseConv2D) -> int:
         weights = self._weights((1, v.kernel, h.kernel, self.shape(x)[3]), self.shape(x)[3])
-        return self.op(DepthwiseConv2D, x, *weights, vertical=v, horizontal=h)
+        return self.op(kind, x, *weights, vertical=v, horizontal=h)
 
     def fully_connected(self, x: int, units: int) -> int:
         return self.op(FullyConnected, x, *self._weights((units, self.shape(x)[-1]), units))
@@ -95,6 +96,35 @@ class Net:
         data = self.rng.integers(-127, 128, shape).astype(np.int8)
         bias = self.rng.integers(-2000, 2000, channels).astype(np.int32)
         return self._tensor(shape, scale, 0, data), self._tensor((channels,), SCALE * scale, 0, bias, "int32")
+
+
+class Adds(Op):
+    """An operator with one output row and a kernel that keeps running sums, whether it really has one or not."""
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        kernel = super().lower(g, how)
+        if not how.adds or kernel.call is Call.ADDS:
+            return kernel
+        out = self.output(g)
+        return Kernel(
+            "sums", {}, Call.ADDS, scratch=kernel.scratch, sums=4 * out.size, reads=how.reads, writes=how.writes
+        )
+
+
+class AddingPool(Adds, AveragePool):
+    pass
+
+
+class AddingMean(Adds, Mean):
+    pass
+
+
+class AddingConv(Adds, Conv2D):
+    pass
+
+
+class AddingDepthwise(Adds, DepthwiseConv2D):
+    pass
 
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -203,7 +233,7 @@ def shortcut(draw: Draw, net: Net, x: int) -> int:
 
 def excite(draw: Draw, net: Net, x: int) -> int:
     """Squeeze and excite: every row needs all rows."""
-    means = net.op(Mean, x, axes=(1, 2), keep_dims=True)
+    means = net.op(AddingMean, x, axes=(1, 2), keep_dims=True)
     gate = net.op(Logistic, net.conv(means, net.shape(x)[3]), quant=UNIT)
     return net.op(Mul, *draw(st.permutations((x, gate))))
 
@@ -223,9 +253,17 @@ def one_below_the_other(draw: Draw, net: Net, x: int) -> int:
     return net.op(Concatenation, *draw(st.permutations((x, net.conv(x, channels, axis(draw, height))))), axis=1)
 
 
+def collapse(draw: Draw, net: Net, x: int) -> int:
+    """All rows into one, some of the window in the padding."""
+    _, height, width, _ = net.shape(x)
+    before = draw(st.integers(0, 2))
+    v, h = Axis(height + before, draw(st.integers(1, 2)), 1, before), axis(draw, width)
+    return net.conv(x, 3, v, h, AddingConv) if draw(st.booleans()) else net.depthwise(x, v, h, AddingDepthwise)
+
+
 STAGES = (
     convolution, pointwise, strided_pointwise, depthwise, separable, pool, unary, resize, pad, cut, transpose, view,
-    residual, shortcut, excite, columns, side_by_side, one_below_the_other,
+    residual, shortcut, excite, columns, side_by_side, one_below_the_other, collapse,
 )  # fmt: skip
 
 
@@ -235,11 +273,11 @@ def nothing(draw: Draw, net: Net, x: int) -> int:
 
 def global_pool(draw: Draw, net: Net, x: int) -> int:
     _, height, width, _ = net.shape(x)
-    return net.op(AveragePool, x, vertical=Axis(height), horizontal=Axis(width))
+    return net.op(AddingPool, x, vertical=Axis(height), horizontal=Axis(width))
 
 
 def global_mean(draw: Draw, net: Net, x: int) -> int:
-    return net.op(Mean, x, axes=(1, 2))
+    return net.op(AddingMean, x, axes=(1, 2))
 
 
 def classifier(draw: Draw, net: Net, x: int) -> int:

@@ -21,6 +21,9 @@ CORES = [
 ]
 
 
+MEMORY = 'extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"\nsize = 1\n'
+
+
 def test_names_are_the_cores_and_then_the_parts() -> None:
     assert targets.names()[: len(CORES)] == CORES
     assert set(targets.names()[len(CORES) :]) == {
@@ -29,6 +32,7 @@ def test_names_are_the_cores_and_then_the_parts() -> None:
         "rp2040",
         "stm32f746",
         "stm32g0b1",
+        "stm32h750",
         "stm32l4r5",
         "stm32u575",
     }
@@ -51,6 +55,7 @@ def test_cores_have_no_limit(name: str) -> None:
         ("esp32c3", "rv32imc", 4096, 400, 160),
         ("stm32g0b1", "cortex-m0plus", 512, 144, 64),
         ("stm32u575", "cortex-m33", 2048, 784, 160),
+        ("stm32h750", "cortex-m7", 128 + 8192, 928, 480),
     ],
 )
 def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
@@ -59,6 +64,15 @@ def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
     assert (part.flash, part.ram) == (flash * 1024, ram * 1024)
     core = targets.load(cpu)
     assert (part.features, part.gcc_flags, part.zig_flags) == (core.features, core.gcc_flags, core.zig_flags)
+
+
+def test_several_memories_are_a_choice() -> None:
+    """Fastest first; the file's order where they are as fast; none where there is only one."""
+    part = targets.load("stm32h750")
+    assert [m.name for m in part.choice("ram")] == ["dtcm", "axi", "sram"]
+    assert [m.section for m in part.choice("flash")] == [".rodata.mote_flash", ".rodata.mote_qspi"]
+    assert [m.name for m in targets.load("stm32u575").choice("ram")] == ["sram", "sram4"]
+    assert targets.load("stm32f746").choice("flash") == targets.load("cortex-m4").choice("ram") == ()
 
 
 def test_gcc_never_vectorises_for_helium() -> None:
@@ -103,6 +117,9 @@ def test_a_users_own_part(tmp_path: Path) -> None:
             'extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"\nsize = 1\nspeed = 2',
             "unknown key 'speed'",
         ),
+        (f"{MEMORY}wait = -1", "'wait' must be a number of cycles"),
+        (f"{MEMORY}section = 'a b'", "'section' must be the name of a linker section"),
+        (f"{MEMORY}[[memory]]\nname = 'R'\nkind = 'flash'\nsize = 1", "two memories are called 'r'"),
         ('extends = "cortex-m99"', "unknown target 'cortex-m99'"),
         ('extends = "bad.toml"', "in a circle"),
     ],

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mote.compiler import INPUT, IO, NUMERICS, OPTIMIZE, Settings, make_settings
+from mote.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
 from mote.errors import MoteError
 from mote.explorer import point_settings
 from mote.targets import parse_size
@@ -75,6 +75,12 @@ def add_compile_options(parser: argparse.ArgumentParser, *, plan: bool = True, s
         help="rows: the input comes row by row and is never in RAM whole (default: whole)",
     )
     parser.add_argument(
+        "--step",
+        choices=STEP[1:],
+        default="",
+        help="what a call of step() does at most: a layer or a row; the header then says how long that takes",
+    )
+    parser.add_argument(
         "--recompute",
         type=float,
         default=0.0,
@@ -106,6 +112,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         single_file=arguments.single_file,
         caller_arena=arguments.caller_arena,
         input=arguments.input,
+        step=arguments.step,
         recompute=arguments.recompute,
         flash=None if arguments.flash is None else parse_size(arguments.flash),
     )

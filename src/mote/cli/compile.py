@@ -57,7 +57,7 @@ def _run_shared(arguments: argparse.Namespace) -> int:
     for compiled, code in zip(shared.models, codes, strict=True):
         print_model(compiled, code)
     print(bold(f"together for {shared.settings.target.name}"))
-    print(f"  RAM: arena {shared.arena:,} bytes, shared")
+    print(f"  RAM: arena {shared.arena:,} bytes{_split(shared.memories)}, shared")
     print(f"  flash: constants {shared.project.constants:,} bytes{_split(shared.project.flash)}")
     sources = ", ".join(shared.project.sources)
     print(f"  C project in {folder}: add {sources} to your build; mote_arena.h says how the models take turns")
@@ -87,7 +87,7 @@ def describe_shared(shared: Shared, folder: str, codes: Sequence[int | None]) ->
         "target": shared.settings.target.name,
         "folder": folder,
         "files": sorted(shared.project.files),
-        "ram": {"arena": shared.arena},
+        "ram": {"arena": shared.arena, "memories": shared.memories},
         "flash": {"constants": shared.project.constants, "memories": shared.project.flash},
     }
 

@@ -80,5 +80,5 @@ def _table(front: Front) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         cost: tuple[object, ...] = (p.instructions, per) if front.measured else (p.macs, p.estimate)
         sizes = (p.ram, p.arena, p.static, p.stack)
         rows.append((letter, ", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
-    costs = ("instructions", "time") if front.measured else ("MACs", "extra")
+    costs = ("instructions", "ratio") if front.measured else ("MACs", "extra")
     return ("", "point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows

@@ -144,9 +144,9 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     print(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
     print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
-    gap = f"{memory.gap:,} ({100 * memory.gap / max(1, memory.bound):.1f}%) above it" if memory.gap else "just that"
-    print(f"  bound: {memory.bound:,} bytes: no placement of this schedule takes less; the arena is {gap}")
-    print(f"  steps: {steps:,}: {_modes(compiled)}")
+    more = f"{memory.gap:,} ({100 * memory.gap / max(1, memory.bound):.1f}%) more" if memory.gap else "just that"
+    print(f"  bound: {memory.bound:,} bytes: no placement of this schedule takes less; the arena takes {more}")
+    print(f"  steps: {steps:,} of {_modes(compiled)}")
     print()
     print(_operators(compiled))
     print()
@@ -154,8 +154,9 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print()
     at = _step(memory.peak_step, steps) + _label(compiled, memory.peak_step)
     print(bold(f"{memory.peak:,} bytes are live at {at}"))
+    of = dict(zip(map(id, memory.holdings), letters(memory), strict=True))
     for h, n in memory.held(memory.peak_step):
-        print(f"  {n:>9,}  {100 * n / memory.peak:4.0f}%  {h.label}")
+        print(f"  {n:>9,}  {100 * n / memory.peak:3.0f}%  {of[id(h)]}  {shorten(h.label, 72)}")
     print()
     print(bold("the arena: steps across, bytes down"))
     print(arena_maps(memory, _width()))
@@ -177,14 +178,14 @@ def _step(step: int, steps: int) -> str:
 
 
 def _label(compiled: Compiled, step: int) -> str:
-    return f": {list(compiled.plan.labels())[step]}" if 0 <= step < len(compiled.plan.steps) else ""
+    return f": {shorten(list(compiled.plan.labels())[step], 72)}" if 0 <= step < len(compiled.plan.steps) else ""
 
 
 def _modes(compiled: Compiled) -> str:
     found = [mode(op, steps) for op, steps in compiled.plan.works if mode(op, steps) != "input"]
     pushed = "; the input is handed over row by row" if compiled.plan.pushed else ""
     counts = ", ".join(f"{found.count(m)} {text}" for m, text in MODES.items() if m in found)
-    return f"{len(found)} operators, {counts}{pushed}"
+    return f"{len(found)} operators: {counts}{pushed}"
 
 
 def _operators(compiled: Compiled) -> str:
@@ -208,7 +209,7 @@ def _buffers(memory: MemoryMap, steps: int) -> str:
                 letter,
                 shorten(h.label),
                 "" if b is None else b.layout.value,
-                h.stored,
+                h.stored + (f" in {memory.name(h.memory)}" if len(memory.plan.arenas) > 1 else ""),
                 1 if b is None else len(b.offsets),
                 h.cells[0].nbytes if b is None else b.row_bytes,
                 "start" if h.first < 0 else h.first,

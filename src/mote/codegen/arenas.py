@@ -103,11 +103,11 @@ def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], banner: 
         macros.append(f"#define {name.upper()}_BYTES {nbytes}{where}\n")
         externs.append(f"extern {definition(name, f'{name.upper()}_BYTES', tag=f'{name} ')}")
         unions.append(f"union {name} {name}{section(memory)};\n")
-    body = f"{RULES}{''.join(macros)}\n{''.join(externs)}"
-    sections = f"{SECTION}\n" if any(sizes) else ""
+    header = f"#include <stdint.h>\n\n{RULES}{''.join(macros)}\n{''.join(externs)}"
+    source = f"{SECTION}\n{''.join(unions)}" if any(sizes) else "".join(unions)
     return {
-        "mote_arena.h": f"{head}#ifndef MOTE_ARENA_H\n#define MOTE_ARENA_H\n\n#include <stdint.h>\n\n{body}\n#endif\n",
-        "mote_arena.c": f'{banner("mote_arena.c: see mote_arena.h.")}#include "mote_arena.h"\n\n{sections}{"".join(unions)}',
+        "mote_arena.h": f"{head}#ifndef MOTE_ARENA_H\n#define MOTE_ARENA_H\n\n{header}\n#endif\n",
+        "mote_arena.c": f'{banner("mote_arena.c: see mote_arena.h.")}#include "mote_arena.h"\n\n{source}',
     }
 
 

@@ -73,7 +73,7 @@ class Executor:
 
     @property
     def counters(self) -> int:
-        return sum(not steps[0].whole for _, steps in self.plan.works)
+        return sum(len(steps) > 1 for _, steps in self.plan.works)
 
     def tables(self) -> list[str]:
         found = list(self.lists)
@@ -110,6 +110,8 @@ class Executor:
 
     def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int], what: str) -> list[str]:
         """`n` is how often this operator has run; `what` is the value that goes with it."""
+        if len(steps) == 1:
+            return ["n = 0;", f"{what} = {values[0]};"]
         lines = [f"n = {self.prefix}_state.next[{self.counter_of(i)}]++;"]
         found = affine([(n, 0, v) for n, v in enumerate(values)])
         if found is not None:
@@ -117,12 +119,17 @@ class Executor:
         return [*lines, f"{what} = {self._list(f'{what}_{i}', values)}[n];"]
 
     def counter_of(self, i: int) -> int:
-        return sum(not steps[0].whole for _, steps in self.plan.works[:i])
+        return sum(len(steps) > 1 for _, steps in self.plan.works[:i])
 
     def _arrival(self, op: Op, steps: tuple[Step, ...]) -> list[str]:
         buffer = self.plan.place[op.outputs[0]]
         lines = self._counted(self._index(op), steps, [s.rows.lo for s in steps], "y")
-        return [*lines, f"memcpy({self._row(buffer, 'y')}, row, {buffer.row_bytes});"]
+        target = self._row(buffer, "y")
+        return [
+            *lines,
+            f"memcpy({target}, row, {buffer.row_bytes});",
+            f"MOTE_TRACE({self._index(op)}, {target}, {buffer.row_bytes});",
+        ]
 
     def _index(self, op: Op) -> int:
         return next(i for i, (other, _) in enumerate(self.plan.works) if other is op)
@@ -289,9 +296,7 @@ class Executor:
         return [
             *lines,
             f"mote_{kernel.name}({', '.join(arguments)});",
-            f"if (n == {last}) {{",
-            f"    MOTE_TRACE({i}, {target}, {out.row_bytes});",
-            "}",
+            f"MOTE_TRACE({i}, {target}, n == {last} ? {out.row_bytes} : 0);",
         ]
 
     def _row(self, buffer: Buffer, row: str) -> str:
@@ -316,9 +321,13 @@ class Executor:
 
 def _compact(body: list[str]) -> list[str]:
     """The same without `n` where nothing but `y` is made from it."""
-    if body[1] != "y = n;" or any(re.search(r"\bn\b", line) for line in body[2:]):
+    if not body[0].startswith("n = ") or any(re.search(r"\bn\b", line) for line in body[2:]):
         return body
-    return ["y" + body[0].removeprefix("n"), *body[2:]]
+    if body[0] == "n = 0;":
+        return body[1:]
+    if body[1] == "y = n;":
+        return ["y" + body[0].removeprefix("n"), *body[2:]]
+    return body if re.search(r"\bn\b", body[1]) else [body[0].removeprefix("n = "), *body[1:]]
 
 
 def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) -> Affine | None:

@@ -86,7 +86,16 @@ def _step(options: Options, end: str) -> str:
     return (
         "/* The same in pieces, for a core that has other things to do as well: one piece of work, then MOTE_BUSY while\n"
         f" * there is more to do, {end}. */\n"
-        f"mote_status {options.name}_step(void);\n"
+        f"mote_status {options.name}_step(void);\n{_bound(options)}"
+    )
+
+
+def _bound(options: Options) -> str:
+    if options.step_bound is None:
+        return ""
+    return (
+        f"\n/* Instructions that a step takes at most, measured on {options.target}. */\n"
+        f"#define {options.name.upper()}_STEP_INSTRUCTIONS {options.step_bound}\n"
     )
 
 
@@ -103,7 +112,7 @@ def _pushing(port: Port, options: Options) -> str:
         "/* The same in pieces, for a core that has other things to do as well: hand over one row, then call step while\n"
         " * it is MOTE_BUSY. A row is taken only when nothing else is left to do (MOTE_BUSY: it was not). */\n"
         f"mote_status {name}_push_row(const {port.ctype} *row);\n"
-        f"mote_status {name}_step(void);\n"
+        f"mote_status {name}_step(void);\n{_bound(options)}"
     )
 
 

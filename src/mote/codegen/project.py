@@ -6,7 +6,6 @@ The text depends on the model and the options only, so the same input gives byte
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -24,7 +23,7 @@ from mote.targets import Memory
 KERNELS = files("mote.kernels")
 
 CODE = 16 << 10
-"""Bytes of the fastest flash that are kept for code, where there is more than one: no model so far has needed them all."""
+"""Bytes of the fastest flash that are kept for code, if there is another one: no model so far needed more."""
 
 UNUSED = """\
 /* The kernel library in one piece: a model does not call all of it. */
@@ -47,6 +46,8 @@ class Options:
     target: str = "host"
     single_file: bool = False
     caller_arena: bool = False
+    step_bound: int | None = None
+    """Instructions that a step takes at most, where that was measured."""
     shared_arena: bool = False
     """The arena is that of mote_arena.c, which other models use as well."""
     flashes: tuple[Memory, ...] = ()
@@ -105,9 +106,9 @@ def generate_shared(models: Sequence[Model], folder: Options) -> tuple[list[Proj
     files = {file: text for p in alone for file, text in p.files.items()}
     files |= build_files.shared_texts([(m.plan, m.options) for m in models], folder)
     files["selftest.c"] = selftest.shared_text([(m.plan, m.options, m.golden) for m in models], folder)
-    sources = tuple(dict.fromkeys(s for p in alone for s in p.sources))
-    flash: Counter[str] = sum((Counter(p.flash) for p in alone), Counter())
-    together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), dict(flash))
+    sources = (*(f"{name}.c" for name in names), "mote_arena.c")
+    flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
+    together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
     return alone, together
 
 
@@ -121,13 +122,14 @@ def _projects(models: Sequence[Model]) -> list[Project]:
 
 def _allocate(arrays: Sequence[Constant], flashes: Sequence[Memory]) -> None:
     """What is read most often for its size goes to the fastest flash; what fits nowhere to the last."""
-    left = {m: m.size for m in flashes}
-    if flashes:
-        left[flashes[0]] -= CODE
-    for array in sorted(arrays, key=lambda a: -a.heat) if flashes else ():
-        nbytes = aligned(array.nbytes)
-        array.memory = next((m for m in flashes if left[m] >= nbytes), flashes[-1])
-        left[array.memory] -= nbytes
+    for kept in (CODE, 0) if flashes else ():
+        left = {m: m.size for m in flashes} | {flashes[0]: max(flashes[0].size - kept, 0)}
+        for array in sorted(arrays, key=lambda a: -a.heat):
+            nbytes = aligned(array.nbytes)
+            array.memory = next((m for m in flashes if left[m] >= nbytes), flashes[-1])
+            left[array.memory] -= nbytes
+        if left[flashes[-1]] >= 0:
+            return
 
 
 def _project(model: Model, body: str, constants: Constants) -> Project:

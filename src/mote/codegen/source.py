@@ -80,7 +80,7 @@ TRACE = """\
 def _memory(plan: Plan, options: Options, executor: Executor) -> str:
     name = options.name
     counters = (
-        f" uint16_t next[{executor.counters}]; /* of each operator that runs by rows */\n" if executor.counters else ""
+        f" uint{8 * plan.counter_bytes}_t next[{executor.counters}]; /* of each operator that runs by rows */\n" if executor.counters else ""
     )
     state = (
         "/* How far the inference has got. */\n"
@@ -90,7 +90,8 @@ def _memory(plan: Plan, options: Options, executor: Executor) -> str:
         return state
     found = arenas(plan)
     if options.caller_arena:
-        given = "".join(f"static uint8_t *{a.storage(options)}; /* what the caller gave to {name}_init */\n" for a in found)
+        why = f"/* what the caller gave to {name}_init */"
+        given = "".join(f"static uint8_t *{a.storage(options)}; {why}\n" for a in found)
         return f"{given}\n{state}"
     unions = "".join(f"static {definition(f'{name}_memory{a.suffix}', a.nbytes, a.memory)}" for a in found)
     return f"/* Every tensor lives in here; the places were planned at compile time. */\n{unions}\n{state}"
@@ -121,7 +122,8 @@ def _work(plan: Plan, options: Options, executor: Executor, cases: list[str]) ->
     lines += [f"    uint8_t *const {a.pointer} = {a.storage(options)};" for a in executor.arenas]
     for kind, count in executor.pointers.items():
         lines.append(f"    const {kind} *{'floats' if kind == 'float' else 'rows'}[{count}];")
-    used = [v for v in ("n", "y") if any(re.search(rf"\b{v}\b", case) for case in cases)]
+    bodies = [case.split("\n", 1)[1] for case in cases]  # without their comments
+    used = [v for v in ("n", "y") if any(re.search(rf"\b{v}\b", body) for body in bodies)]
     if used:
         lines.append(f"    int32_t {', '.join(used)};")
     lines += [f"    (void){a.pointer};" for a in executor.arenas]
@@ -141,7 +143,7 @@ def _begin(plan: Plan, options: Options) -> str:
     if options.caller_arena:
         first = arenas(plan)[0].storage(options)
         check = f"    if ({first} == NULL) {{\n        return MOTE_NOT_READY;\n    }}\n"
-    if any(not steps[0].whole for _, steps in plan.works):
+    if any(len(steps) > 1 for _, steps in plan.works):
         check += (
             f"    if ({name}_state.position == 0) {{\n"
             f"        memset({name}_state.next, 0, sizeof {name}_state.next);\n    }}\n"

@@ -57,7 +57,18 @@ static inline void mote_sum_4(const int8_t *x, int32_t step, int32_t n, int32_t 
 #endif
 }
 
-/* The same over n pixels of each row, from element `start` on. Rows that are NULL are left out. */
+/* Add n pixels that lie side by side to the sums of all their channels. */
+static inline void mote_sum_row(const int8_t *x, int32_t n, int32_t channels, int32_t *sum) {
+    int32_t c = channels;
+    for (; c > 3; c -= 4, x += 4, sum += 4) {
+        mote_sum_4(x, channels, n, sum);
+    }
+    for (; c > 0; c--, x++, sum++) {
+        *sum = mote_sum_1(x, channels, n, *sum);
+    }
+}
+
+/* mote_sum_4 over n pixels of each row, from element `start` on. Rows that are NULL are left out. */
 static inline void mote_sum_4_rows(const int8_t *const *rows, int32_t count, int32_t start, int32_t step, int32_t n,
                                    int32_t *sum) {
 #if MOTE_DSP

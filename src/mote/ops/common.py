@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
-from mote.graph.op import OUTSIDE, inside
+from mote.graph.op import OUTSIDE, inside, row_count
 from mote.graph.tensor import Array, Shape
-from mote.plan.kernel import Structs, Value
+from mote.plan.kernel import Layout, Lowering, Structs, Value
 
 REAL_RANGE = {
     "NONE": (-math.inf, math.inf),
@@ -127,6 +127,13 @@ class WindowOp(Op):
         image, row = divmod(y, self.output(g).shape[1])
         found = self.vertical.rows(row, height)
         return tuple(r if r == OUTSIDE else r + image * height for r in found)
+
+    def adds(self, g: Graph, how: Lowering) -> bool:
+        """Whether running sums are wanted and possible: int8 in NHWC, one output row from several input rows."""
+        plain = self.output(g).dtype == "int8" and how.reads is how.writes is Layout.NHWC
+        if not how.adds or not plain or row_count(self.output(g).shape) != 1:
+            return False
+        return sum(r != OUTSIDE for r in self.reads(g, 0, 0) or ()) > 1
 
     def spatial(self, g: Graph) -> tuple[int, int]:
         _, height, width, _ = self.input(g).shape

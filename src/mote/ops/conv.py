@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
+from mote.graph.op import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     Axis,
@@ -31,7 +32,7 @@ from mote.ops.common import (
     weight_problem,
     window_axes,
 )
-from mote.plan.kernel import Call, Kernel, Layout, Lowering, Value, units_of
+from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value, units_of
 
 Rescale = Callable[[Ints, Ints, Ints], Ints]
 
@@ -71,6 +72,8 @@ class Conv2D(WindowOp):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         if self.input(g).dtype == "float32":
             return self._lower_float(g)
+        if self.adds(g, how):
+            return self._lower_adds(g)
         gemm = self.gemm(g, how.writes)
         if how.roomy and "dsp" in how.features and two_channels_fit(self.input(g, 1), gemm["channel"]):
             return self._lower_roomy(g, how, gemm)
@@ -104,6 +107,30 @@ class Conv2D(WindowOp):
         memory: dict[str, Any] = {"scratch": 9 * depth, "taps": self.vertical.kernel, "writes": how.writes}
         return Kernel("conv2d4_s8", params, Call.ROWS, row="conv2d4_s8_row", header="gemm4_s8", dsp=True, **memory)
 
+    def _lower_adds(self, g: Graph) -> Kernel:
+        """Row by row into running sums. Where no column is padding a row of the window is one long tap, else each of
+        its columns is one, with a share of its own in what the input's zero point adds."""
+        x, w, y, h = self.input(g), self.input(g, 1), self.output(g), self.horizontal
+        assert w.data is not None
+        inside = [r != OUTSIDE for r in self.reads(g, 0, 0) or ()]
+        whole = h.dilation == 1 and not h.before and not h.after
+        taps = w.data.astype(np.int64).reshape(*w.shape[:2], 1 if whole else w.shape[2], -1)
+        fold = -x.zero_point * taps[:, inside].sum(axis=(1, 3))
+        channels = self._channels(g, bias_values(self.tensor(g, 2), w.shape[0]) + (fold[:, 0] if whole else 0))
+        cols = self.window_params(g)["cols"]
+        assert isinstance(cols, dict)
+        params: dict[str, Value] = {
+            "cols": cols | {"taps": 1} if whole else cols,
+            "in_channels": x.shape[3],
+            "depth": taps.shape[3],
+            "channels": w.shape[0],
+            "output": output_params(self.activation, y, channels),
+            "weights": np.concatenate([interleave(taps[:, k, t], 2) for k, t in np.ndindex(taps.shape[1:3])]),
+            "channel": channels,
+            "fold": 0 if whole or not fold.any() else np.ascontiguousarray(wrap32(fold.T), np.int32),
+        }
+        return Kernel("conv2d_add_s8", params, Call.ADDS, sums=4 * y.size, dsp=True)
+
     def _lower_pointwise(
         self, g: Graph, how: Lowering, name: str, pixels: dict[str, Value], *, header: str, scratch: int | None = None
     ) -> Kernel:
@@ -127,13 +154,7 @@ class Conv2D(WindowOp):
         assert w.data is not None
         matrix = w.data.reshape(w.shape[0], -1).astype(np.int64)
         bias = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * matrix.sum(axis=1)
-        mult, shift = channel_scales(x, w, y, w.shape[0])
-        # A channel without weights is a constant, whatever its bias and scale: a small one, so that sums stay small.
-        constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
-        used = matrix.any(axis=1)
-        channels = channel_structs(
-            np.where(used, bias, 4 * constant), np.where(used, mult, 1 << 30), np.where(used, shift, -1)
-        )
+        channels = self._channels(g, bias)
         return {
             "depth": self.depth(g),
             "channels": w.shape[0],
@@ -143,6 +164,18 @@ class Conv2D(WindowOp):
             "weights": interleave(matrix, 2),
             "channel": channels,
         }
+
+    def _channels(self, g: Graph, bias: NDArray[np.int64]) -> Structs:
+        """`mote_channel_t`. A channel without weights is a constant, whatever its bias and scale: a small one, so that
+        sums stay small."""
+        w = self.input(g, 1)
+        assert w.data is not None
+        mult, shift = channel_scales(self.input(g), w, self.output(g), w.shape[0])
+        constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
+        used = w.data.reshape(w.shape[0], -1).any(axis=1)
+        return channel_structs(
+            np.where(used, bias, 4 * constant), np.where(used, mult, 1 << 30), np.where(used, shift, -1)
+        )
 
     def _lower_float(self, g: Graph) -> Kernel:
         x, w = self.input(g), self.input(g, 1)

@@ -80,6 +80,8 @@ class DepthwiseConv2D(WindowOp):
             row = "depthwise_planar_s8_row"
             return Kernel("depthwise_planar_s8", params, Call.ROWS, row=row, taps=taps, dsp=True, **layouts)
         params |= {"in_channels": x.shape[3], "multiplier": self.multiplier, "weights": _by_four(weights[0])}
+        if self.adds(g, how):
+            return Kernel("depthwise_add_s8", params, Call.ADDS, sums=4 * y.size, dsp=True)
         return Kernel("depthwise_s8", params, Call.ROWS, row="depthwise_s8_row", taps=taps, dsp=True)
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:

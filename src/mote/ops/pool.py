@@ -29,6 +29,8 @@ class Pool(WindowOp):
 
     activation: str = "NONE"
     kernel: ClassVar[str]
+    sum_bytes: ClassVar[int]
+    """Of each running sum (or maximum)."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         x = self.input(g).shape
@@ -59,6 +61,9 @@ class Pool(WindowOp):
             return Kernel(f"{self.kernel}_f32", params, Call.ROWS, row=row, header="pool_f32", taps=taps)
         lo, hi = int8_range(self.activation, self.output(g))
         params |= {"lo": lo, "hi": hi}
+        if self.adds(g, how):
+            sums = self.sum_bytes * self.output(g).size
+            return Kernel(f"{self.kernel}_add_s8", params, Call.ADDS, header="pool_add_s8", sums=sums, dsp=True)
         row = f"{self.kernel}_s8_row"
         return Kernel(f"{self.kernel}_s8", params, Call.ROWS, row=row, header="pool_s8", taps=taps, dsp=True)
 
@@ -69,6 +74,7 @@ class AveragePool(Pool):
 
     kind = "AVERAGE_POOL_2D"
     kernel = "avg_pool"
+    sum_bytes = 4
 
     def pool(self, x: Array) -> NDArray[Any]:
         count = self.windows(np.ones_like(x), 0).astype(np.int64).sum(axis=(4, 5))
@@ -82,6 +88,7 @@ class AveragePool(Pool):
 class MaxPool(Pool):
     kind = "MAX_POOL_2D"
     kernel = "max_pool"
+    sum_bytes = 1
 
     def pool(self, x: Array) -> NDArray[Any]:
         lowest = -np.inf if x.dtype == np.float32 else -128

@@ -51,7 +51,7 @@ Overlays = dict[tuple[int, int], set[tuple[int, int]]]
 ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
     "birth": lambda x: (x.first, -x.nbytes),
     "size": lambda x: (-x.nbytes, x.first),
-    "lifetime": lambda x: (x.first - x.last, -x.nbytes, x.first),
+    "pinned": lambda x: (len(x.pieces) == 1, x.first, -x.nbytes),
     "area": lambda x: (-x.nbytes * (x.last - x.first + 1), x.first),
 }
 

@@ -61,7 +61,7 @@ class _Bound:
         node = self.nodes[i]
         new = sum(self.rows.size[r] for r in node.writes)
         before = self._least_live(i, done=False)
-        if not node.in_place:
+        if not node.over:
             return before + new + node.scratch
         return max(before, self._least_live(i, done=True)) + node.scratch
 

@@ -107,13 +107,15 @@ class _Checker:
         return next(s for s in reversed(self.plan.steps) if s.op is step.op) is step
 
     def _check_taps(self, op: Op, steps: tuple[Step, ...]) -> None:
-        """Every row of the window inside the image is added once; rows arrive one at a time."""
+        """Every row of the window inside the image is added once; every row of an input arrives, from the top."""
         if steps[0].tap is not None:
             rows = op.reads(self.graph, 0, 0) or range(row_count(op.input(self.graph).shape))
             if sorted(s.tap or 0 for s in steps) != [k for k, r in enumerate(rows) if r != OUTSIDE]:
                 raise PlanError(f"{op.kind} '{op.name}' does not add every row once")
-        if isinstance(op, Arrival) and any(s.rows.hi != s.rows.lo + 1 for s in steps):
-            raise PlanError(f"more than a row of '{op.name}' arrives at once")
+        if isinstance(op, Arrival):
+            count = row_count(self.graph.tensors[op.outputs[0]].shape)
+            if [(s.rows.lo, s.rows.hi) for s in steps] != [(y, y + 1) for y in range(count)]:
+                raise PlanError(f"the rows of '{op.name}' do not arrive one after another")
 
     def _check_strip(self, tensor: int, who: str) -> None:
         """Who is told only where a tensor begins finds its rows one after another."""

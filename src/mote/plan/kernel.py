@@ -58,8 +58,9 @@ class Call(StrEnum):
     """The whole tensor only: `kernel(&params, inputs..., out)`."""
 
     ADDS = "adds"
-    """One input row at a time into running sums: `kernel(&params, row, tap, sums, out)`. The first tap inside the image
-    begins the sums, the last one turns them into the output, which may lie where the sums begin."""
+    """One input row at a time into running sums: `kernel(&params, row, tap, part, sums, out)`, once for each tap whose
+    row lies inside the image, in any order. Bit 0 of `part` is set in the first call, which begins the sums, bit 1 in
+    the last one, which turns them into the output; that may lie where the sums begin."""
 
 
 @dataclass(frozen=True)

@@ -88,26 +88,20 @@ class Arrangement:
             self.items.append(Item(tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))))
 
     def overlays(self) -> Overlays:
-        """What each step may write over: a row that it reads last, of the same size; sums that it finishes."""
+        """What each step may write over: rows that it reads last, each under the row that is made from it; sums that it
+        finishes."""
         found: Overlays = {}
-        for step, (run, kernel) in enumerate(zip(self.runs, self.kernels, strict=True)):
-            adds = kernel.call is Call.ADDS
-            if not (kernel.in_place or adds):
-                continue
-            for w in run.node.writes:
-                for r in run.node.reads:
+        for step, run in enumerate(self.runs):
+            for group in run.node.over:
+                written = run.node.writes if len(group) == len(run.node.writes) else ()
+                for w, r in zip(written, group, strict=True) if written else ():
                     (a, i, _), (b, j, _) = self.home[w], self.home[r]
                     p, q = self.items[a].pieces[i], self.items[b].pieces[j]
-                    if run.whole and self._row_of(w) != self._row_of(r):
-                        continue
-                    sums = adds and not self.rows.stores[self.rows.store_of[r]].tensors
+                    sums = self.kernels[step].call is Call.ADDS
                     if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
                         found.setdefault((a, b), set()).add((i, j))
                         found.setdefault((b, a), set()).add((j, i))
         return found
-
-    def _row_of(self, r: int) -> int:
-        return r - self.rows.stores[self.rows.store_of[r]].first
 
     def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
         store = self.rows.stores[i]

@@ -107,7 +107,8 @@ def _filled(plan: Plan, found: Arrangement, overlays: Overlays, units: list[Unit
     for candidate in memories:
         last = candidate is memories[-1]
         at = (_placed if last else _fill)(found.items, overlays, units, room(candidate))
-        end = max((offset + found.items[i].nbytes for i, offset in at.items()), default=0)
+        at = _tightened(found.items, overlays, [u for u in units if u.items[0] in at], at, plan.peak)
+        end = _end(found.items, at)
         if end > room(candidate):
             raise TooSmallError(candidate, end)
         for i, offset in at.items():
@@ -140,6 +141,18 @@ def _placed(
     number = {item: n for n, item in enumerate(chosen)}
     own = {(number[a], number[b]): pairs for (a, b), pairs in overlays.items() if a in number and b in number}
     return dict(zip(chosen, place([items[i] for i in chosen], own, size, rounds), strict=True))
+
+
+def _tightened(
+    items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], at: dict[int, int], peak: int
+) -> dict[int, int]:
+    """The same units in as little memory as was found, not just in what there is."""
+    goal = min(peak, live_peak([items[i] for u in units for i in u.items]))
+    return min(at, _placed(items, overlays, units, goal), key=lambda found: _end(items, found)) if at else at
+
+
+def _end(items: Sequence[Item], at: dict[int, int]) -> int:
+    return max((offset + items[i].nbytes for i, offset in at.items()), default=0)
 
 
 def _meet(items: Sequence[Item], a: Unit, b: Unit) -> bool:

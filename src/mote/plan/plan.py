@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIGNMENT", "Buffer", "Cell", "Plan", "Step"]
 
-COUNTER = 2
-"""Bytes of a counter: the place in the schedule, and the next row of each operator that runs by rows."""
+POSITION = 2
+"""Bytes of the place in the schedule."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class Buffer:
 
     @property
     def offset(self) -> int:
-        """Where the whole tensor begins."""
+        """Where the whole tensor begins; of a tensor of which nobody needs a row, anywhere."""
+        if all(o is None for o in self.offsets):
+            return 0
         assert self.base is not None
         return self.base
 
@@ -146,7 +148,12 @@ class Plan:
     @property
     def static(self) -> int:
         """Bytes of RAM besides the arena: where the run has got to."""
-        return COUNTER * (1 + sum(not steps[0].whole for _, steps in self.works))
+        return POSITION + self.counter_bytes * sum(len(steps) > 1 for _, steps in self.works)
+
+    @property
+    def counter_bytes(self) -> int:
+        """Bytes of the counter of each operator that runs by rows."""
+        return 1 if all(len(steps) < 1 << 8 for _, steps in self.works) else 2
 
     @property
     def ram(self) -> int:

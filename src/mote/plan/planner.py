@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from mote.graph import Graph, Op
 from mote.graph.op import row_count
 from mote.plan import cost
+from mote.plan.bound import lower_bound
 from mote.plan.check import check
 from mote.plan.kernel import Kernel, Layout, Lowering
 from mote.plan.layout import arrange
 from mote.plan.order import order
 from mote.plan.plan import Plan
-from mote.plan.recompute import candidates, rewrite
+from mote.plan.recompute import Twice, candidates, rewrite
 from mote.plan.rows import Arrival, RowGraph, State, aligned, build, is_alias
 from mote.plan.schedule import Run, Schedule, Scheduler
 from mote.plan.search import Effort
@@ -28,6 +29,8 @@ WHOLE_SHARES = (1.0, 0.5, 0.0)
 can mean a smaller arena."""
 ROOM_ROUNDS = 4
 """How often faster kernels are tried before the lean ones are kept."""
+NEVER, UNLIMITED = -1, 1 << 60
+"""Limits of bytes."""
 NARROWER = 6
 """How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
 
@@ -42,6 +45,8 @@ class Goal:
     """The smallest plan is wanted."""
     pushed: bool = False
     """The caller hands the input over row by row."""
+    small_steps: bool = False
+    """No step computes more than one row, where an operator can be run by rows."""
     recompute: float = 0.0
     """How much more of the model's work may be done, in percent, to need less memory."""
 
@@ -62,12 +67,24 @@ def plan(graph: Graph, how: Lowering, goal: Goal | None = None) -> Plan:
     return found
 
 
+def proven_bound(plan: Plan, how: Lowering) -> int:
+    """The bytes that no plan of the same work takes less than: with no row computed twice that this plan computes once,
+    each operator's rows in one direction, and the least working memory that the kernels can do with."""
+    planner = Planner(plan.graph, how, Goal(pushed=plan.pushed), keep_order=True)
+    bounds = []
+    for side in planner.sides:
+        schedule = side.scheduler.cheapest(side.scheduler.least_peak())
+        assert schedule is not None
+        bounds.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
+    return min(bounds)
+
+
 def _with_recomputation(graph: Graph, how: Lowering, goal: Goal) -> Plan:
     """Compute more and more twice, as long as it makes the model smaller, until the plan fits or the allowance is spent."""
     planner = Planner(graph, how, goal)
     allowed = goal.recompute / 100 * sum(op.macs(graph) for op in graph.ops)
     while True:
-        if not goal.least and goal.ram is not None:
+        if not goal.least and goal.ram is not None and planner.peaks[0][0] <= goal.ram:
             with suppress(DoesNotFitError):
                 return planner.plan()
         better = planner.recomputing(allowed)
@@ -89,7 +106,9 @@ class Planner:
         goal = self.goal
         if goal.least or (goal.pushed and goal.ram is None):
             return self.smallest()
-        if not goal.pushed:
+        if goal.small_steps and goal.ram is None:
+            return self.sides[0].unlimited()
+        if not goal.pushed and not goal.small_steps:
             layered = self._layered()
             if goal.ram is None or layered.ram <= goal.ram:
                 return layered
@@ -97,14 +116,19 @@ class Planner:
         return self.within(goal.ram)
 
     def recomputing(self, allowed: float) -> tuple[Planner, int] | None:
-        """The planner of the same model with one more chain of layers computed twice, and what that costs: the one that
-        lowers the peak most. Only what is live at the peak is worth it."""
+        """The planner of the same model with more layers computed twice, and what that costs: what lowers the peak most.
+        Only what is live at the peak is worth it; where several blocks reach the peak, all of them together."""
         best: tuple[Planner, int] | None = None
         least, live = self.peaks
+        chains: dict[int, list[Twice]] = {}
         for twice in candidates(self.graph):
-            macs = twice.macs(self.graph)
-            if twice.tensor in live and macs <= allowed:
-                other = replace(self, graph=rewrite(self.graph, twice), keep_order=True)
+            if twice.tensor in live:
+                chains.setdefault(twice.tensor, []).append(twice)
+        together = [[found[0] for found in chains.values()], [found[-1] for found in chains.values()]]
+        for choice in [*together, *([twice] for found in chains.values() for twice in found)]:
+            macs = sum(twice.macs(self.graph) for twice in choice)
+            if choice and macs <= allowed:
+                other = replace(self, graph=reduce(rewrite, choice, self.graph), keep_order=True)
                 if other.peaks[0] < least:
                     best, least = (other, macs), other.peaks[0]
         return best
@@ -116,13 +140,14 @@ class Planner:
 
     def smallest(self) -> Plan:
         """The least RAM that was found: top-down and bottom-up, whole operators where they cost nothing."""
-        best = None if self.goal.pushed else self._layered()
+        best = None if self.goal.pushed or self.goal.small_steps else self._layered()
         for side in sorted(self.sides, key=lambda side: side.least):
             if best is None or side.least < best.arena:
-                found = side.smallest()
+                found = side.smallest
                 best = found if best is None or found.ram < best.ram else best
         assert best is not None
-        return best
+        tighter = [p for side in self.sides if side.least < best.arena and (p := side.within(best.ram - 1))]
+        return min([best, *tighter], key=lambda p: p.ram)
 
     def within(self, ram: int) -> Plan:
         """The plan with the least extra work that takes at most `ram` bytes."""
@@ -262,7 +287,7 @@ class _Side:
 
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
         """The least peak and how often it is reached; the tensors of which something is live then."""
-        schedule = self.scheduler.cheapest(self.least)
+        schedule = self.scheduler.cheapest(self.scheduler.least_peak())
         assert schedule is not None
         state = State.start(self.rows)
         made = set(self.rows.resident)
@@ -278,11 +303,12 @@ class _Side:
                 found |= {t for r in live for t in self.rows.stores[self.rows.store_of[r]].tensors}
         return (schedule.peak, times), found
 
+    @cached_property
     def smallest(self) -> Plan:
         """The smallest arena; where whole operators make it larger, fewer of them."""
         best: tuple[Plan, Schedule] | None = None
         for share in WHOLE_SHARES:
-            schedule = self.scheduler.cheapest(self.least, int(share * self.least))
+            schedule = self.scheduler.cheapest(self.least, self._whole(int(share * self.least)))
             if schedule is None or (best is not None and schedule.runs == best[1].runs):
                 continue
             found = self._arrange(schedule)
@@ -293,21 +319,31 @@ class _Side:
         assert best is not None
         return self.planner.with_room(best[0], self.rows, best[1], best[0].arena)
 
+    def _whole(self, limit: int) -> int:
+        """The peak up to which operators may run whole."""
+        return NEVER if self.planner.goal.small_steps else limit
+
+    def unlimited(self) -> Plan:
+        """One operator after another, each by rows."""
+        schedule = self.scheduler.cheapest(UNLIMITED, self._whole(UNLIMITED))
+        assert schedule is not None
+        lean = self._arrange(schedule)
+        room = None if self.planner.how.optimize == "speed" else lean.arena + BALANCED_ROOM
+        return self.planner.with_room(lean, self.rows, schedule, room)
+
     def within(self, ram: int) -> Plan | None:
         """The least extra work that was found to fit."""
         limit = ram
         for _ in range(NARROWER):
             if limit < self.least:
-                smallest = self.smallest()
-                return smallest if smallest.ram <= ram else None
-            schedule = self.scheduler.cheapest(limit)
+                break
+            schedule = self.scheduler.cheapest(limit, self._whole(limit))
             assert schedule is not None
             lean = self._arrange(schedule)
             if lean.ram <= ram:
                 return self.planner.with_room(lean, self.rows, schedule, ram - lean.static)
             limit = max(min(limit, schedule.peak) - (lean.ram - ram), min(limit - 1, self.least))
-        smallest = self.smallest()
-        return smallest if smallest.ram <= ram else None
+        return self.smallest if self.smallest.ram <= ram else None
 
     def _arrange(self, schedule: Schedule) -> Plan:
         return arrange(self.rows, schedule, self.planner.kernel, bottom_up=self.bottom_up)

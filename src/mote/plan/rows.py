@@ -65,7 +65,8 @@ class Node:
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     scratch: int = 0
-    in_place: bool = False
+    over: tuple[tuple[int, ...], ...] = ()
+    """Groups of rows that it reads and may write over, if nobody needs them afterwards."""
     tap: int | None = None
     """ADDS kernels: the row of the window that is added."""
     needs: tuple[tuple[int, int], ...] = ()
@@ -115,6 +116,10 @@ class RowGraph:
     sums: dict[int, int] = field(default_factory=dict)
     """The store of the running sums of an operator."""
 
+    def unaligned(self) -> RowGraph:
+        """The same rows without the bytes that alignment adds."""
+        return replace(self, size=tuple(self.stores[s].row_bytes for s in self.store_of))
+
     @cached_property
     def prefixes(self) -> list[State]:
         """What is live after the first i operators, for every i."""
@@ -163,8 +168,9 @@ class State:
             if not left[r]:
                 freed += size[r]
         self.live = before + new - freed
-        if node.in_place and freed >= new:
-            return before + node.scratch
+        for group in node.over:
+            if not any(left[r] for r in group):
+                return before + max(new - sum(size[r] for r in group), 0) + node.scratch
         return before + new + node.scratch
 
 
@@ -338,7 +344,7 @@ class _Builder:
             tuple(reads),
             tuple(writes),
             aligned(kernel.scratch or 0),
-            kernel.in_place and self._overlays(op, kernel),
+            _joined([node.over for node in by_rows[:: self.step]]) if kernel.in_place and len(writes) == len(by_rows) else (),
         )
         if not by_rows:
             return Work(op, whole, (whole,), kernel, kernel, splits=False)
@@ -347,18 +353,23 @@ class _Builder:
         return Work(op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
     def _row(self, i: int, op: Op, kernel: Kernel, y: int) -> Node:
-        reads = () if isinstance(op, Arrival) else tuple(self._reads(op, y))
         out = self.stores[self.place[op.outputs[0]]]
-        in_place = kernel.in_place and self._overlays(op, kernel)
-        return Node(i, Rows(y, y + 1), reads, (out.first + y,), aligned(kernel.scratch or 0), in_place)
+        if isinstance(op, Arrival):
+            return Node(i, Rows(y, y + 1), (), (out.first + y,))
+        over = self._over(op, y, out.row_bytes) if kernel.in_place else ()
+        reads = tuple(self._reads(op, y))
+        return Node(i, Rows(y, y + 1), reads, (out.first + y,), aligned(kernel.scratch or 0), over)
 
-    def _overlays(self, op: Op, kernel: Kernel) -> bool:
-        """Whether an operand is as large as the output, so that this may be written over it."""
-        nbytes = op.output(self.graph).nbytes
-        return any(
-            self.graph.tensors[op.inputs[p]].data is None and self.graph.tensors[op.inputs[p]].nbytes == nbytes
-            for p in kernel.operands
-        )
+    def _over(self, op: Op, y: int, nbytes: int) -> tuple[tuple[int, ...], ...]:
+        """The rows as large as the output's that row y of the output is made from, element by element."""
+        found = []
+        for position, t in enumerate(op.inputs):
+            if t != ABSENT and self.graph.tensors[t].data is None:
+                rows = op.reads(self.graph, position, y) or ()
+                ids = [r for row in rows for r in self._rows_of(t, row)]
+                if len(ids) == 1 and self.stores[self.place[t]].row_bytes == nbytes:
+                    found.append((ids[0],))
+        return tuple(found)
 
     def _adding(self, i: int, op: Op, kernel: Kernel, out: Store) -> list[Node]:
         """A node for each row of the window; the sums live from the first to the last."""
@@ -372,8 +383,19 @@ class _Builder:
             first, last = n == 0, n == len(inside) - 1
             reads = (*self._rows_of(op.inputs[0], row), *(() if first else (acc,)))
             writes = (*((acc,) if first else ()), *(out.ids if last else ()))
-            nodes.append(Node(i, Rows(0, 1), reads, writes, aligned(kernel.scratch or 0), last and not first, tap))
+            over = ((acc,),) if last and not first else ()
+            nodes.append(Node(i, Rows(0, 1), reads, writes, aligned(kernel.scratch or 0), over, tap))
         return nodes
+
+
+def _joined(groups: list[tuple[tuple[int, ...], ...]]) -> tuple[tuple[int, ...], ...]:
+    """Groups of several nodes, one of each: the rows that all of them may write over, each its own."""
+    found = []
+    for parts in zip(*groups, strict=False):
+        rows = tuple(r for part in parts for r in part)
+        if len(set(rows)) == len(groups):
+            found.append(rows)
+    return tuple(found)
 
 
 def _roots(graph: Graph) -> dict[int, int]:

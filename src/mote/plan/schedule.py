@@ -9,7 +9,7 @@ bound, an exact search looks for a better order of the segments around the peak.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mote.plan import cost
@@ -69,6 +69,8 @@ class Scheduler:
     def least_peak(self) -> int:
         """The least peak of all cuts into segments."""
         n = len(self.rows.works)
+        if not n:
+            return self.rows.prefixes[0].live
         best = self._layered_peak()
         reach = [best] * (n + 1)
         reach[0] = 0
@@ -199,8 +201,10 @@ class Scheduler:
             whole = self.rows.works[segment.lo].whole
             assert whole is not None
             return iter((Run(whole, True),))
-        policies = {"lazy": _lazy, "eager": _eager, "searched": lambda _, segment: self._searched[segment]}
-        nodes = policies[segment.policy](self.rows, segment)
+        if segment.policy == "searched":
+            nodes: Iterable[Node] = self._searched[segment]
+        else:
+            nodes = _lazy(self.rows, segment) if segment.policy == "lazy" else _eager(self.rows, segment)
         return (Run(node, not self.rows.works[node.op].splits) for node in nodes)
 
     def _join(self, segments: list[Segment]) -> Schedule:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from mote.report.memory import Box, Holding, MemoryMap
 from mote.report.svg import CHARACTER, LINE, Canvas, byte_ticks, colour, ticks
+from mote.report.text import letters
 
 LEFT, TOP = 76, 64
 
@@ -52,8 +53,8 @@ def arena(memory: MemoryMap, title: str) -> str:
         w, h = frame.at_x(box.last + 1) - x, frame.at_y(start + box.end) - y
         paint = paints[id(holding)]
         canvas.rect(x, y, w, h, _tip(holding, box, steps), fill=paint, class_="box")
-    for holding in memory.holdings:
-        _label(canvas, frame, holding, sum(plan.arenas[: holding.memory]))
+    for letter, holding in zip(letters(memory), memory.holdings, strict=True):
+        _label(canvas, frame, holding, letter, sum(plan.arenas[: holding.memory]))
     bottom = _runs(canvas, frame, memory, paints)
     _marks(canvas, frame, memory)
     return canvas.finish(_legend(canvas, memory, paints, bottom))
@@ -81,7 +82,7 @@ def _arena_axes(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
             canvas.text(frame.x - 6, y + 4, name, anchor="end")
         if len(arenas) > 1:
             canvas.line(frame.x, frame.at_y(start), right, frame.at_y(start))
-            canvas.text(right, frame.at_y(start) + 12, memory.name(i), anchor="end")
+            canvas.text(34, frame.at_y(start + nbytes / 2), memory.name(i), anchor="middle", turn=-90)
         start += nbytes
     canvas.text(18, frame.y + frame.height / 2, "offset in the arena, bytes", anchor="middle", turn=-90)
     canvas.line(frame.x, frame.y, frame.x, bottom)
@@ -123,19 +124,19 @@ def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
         canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.bound:,} bytes")
 
 
-def _label(canvas: Canvas, frame: _Frame, holding: Holding, start: int) -> None:
-    """The name inside, where there is room for it; the holding's memory begins at `start`."""
-    best: tuple[float, float, float, int] | None = None
+def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: int) -> None:
+    """The name inside, or as much of it as there is room for; the holding's memory begins at `start`."""
+    name = f"{letter} {holding.label}"
+    best = (0, 0.0, 0.0, 0.0)
     for offset, end, first, last in _rectangles(holding.boxes):
-        w = frame.at_x(last + 1) - frame.at_x(first) - 6
-        h = frame.at_y(end) - frame.at_y(offset)
-        fits = min(len(holding.label), int(w / CHARACTER))
-        if h >= 12 and fits >= min(6, len(holding.label)) and (best is None or (fits, w * h) > (best[3], best[2])):
-            best = (frame.at_x(first) + 3 + w / 2, frame.at_y(start + offset) + h / 2 + 4, w * h, fits)
-    if best is not None:
-        x, y, _, fits = best
-        name = holding.label if fits == len(holding.label) else "\u2026" + holding.label[-(fits - 1) :]
-        canvas.text(x, y, name, anchor="middle", kind="inside")
+        w, h = frame.at_x(last + 1) - frame.at_x(first), frame.at_y(end) - frame.at_y(offset)
+        fits = min(len(name), int((w - 4) / CHARACTER)) if h >= 11 else 0
+        if fits and (fits, w * h) > best[:2]:
+            best = (fits, w * h, frame.at_x(first) + w / 2, frame.at_y(start + offset) + h / 2 + 4)
+    fits, _, x, y = best
+    if fits:
+        short = letter if fits < 8 else f"{letter} \u2026{name[-(fits - 3) :]}"
+        canvas.text(x, y, name if fits == len(name) else short, anchor="middle", kind="inside")
 
 
 def _rectangles(boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
@@ -172,14 +173,15 @@ def span(first: int, last: int, steps: int) -> str:
 def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: float) -> float:
     """A column entry for each tensor; returns the height of the picture."""
     columns = max(1, int((canvas.width - LEFT) // 260))
-    shown = [h for h in memory.holdings if h.role == "tensor"]
+    named = list(zip(letters(memory), memory.holdings, strict=True))
+    shown = [(letter, h) for letter, h in named if h.role == "tensor"]
     others = [h for h in memory.holdings if h.role != "tensor"]
     lines = -(-len(shown) // columns)
-    for i, h in enumerate(shown):
+    for i, (letter, h) in enumerate(shown):
         x, y = LEFT + i // lines * 260, top + i % lines * LINE
         canvas.rect(x, y, 11, 11, fill=paints[id(h)], stroke="#14181d", stroke_width=0.4)
-        name = h.label if len(h.label) <= 26 else "\u2026" + h.label[-25:]
-        canvas.text(x + 16, y + 10, f"{name}  {h.peak:,}")
+        name = h.label if len(h.label) <= 24 else "\u2026" + h.label[-23:]
+        canvas.text(x + 16, y + 10, f"{letter}  {name}  {h.peak:,}")
     bottom = top + lines * LINE
     if others:
         canvas.rect(LEFT, bottom, 11, 11, fill=paints[id(others[0])], stroke="#14181d", stroke_width=0.4)

@@ -75,7 +75,7 @@ class Target:
         return sum(sizes) if sizes else None
 
     def choice(self, kind: str) -> tuple[Memory, ...]:
-        """The memories of a kind, fastest first, where there is more than one: where things go is then to be decided."""
+        """The memories of a kind, fastest first, where there are several: where things go is then to be decided."""
         found = sorted((m for m in self.memories if m.kind == kind), key=lambda m: m.wait)
         return tuple(found) if len(found) > 1 else ()
 

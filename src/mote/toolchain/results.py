@@ -39,6 +39,8 @@ class Execution:
     instructions: list[int] | None
     steps: list[list[int]] | None
     stack: int | None
+    longest: list[int] | None = None
+    """Instructions from one trace to the next, at most: the longest step."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,9 @@ def interpret(found: list[tuple[int, int, bytes]], mode: Mode, board: Board | No
         totals = [board.elapsed(r.before, r.after) - overhead.call for r in runs]
         return Execution(outputs, dumps, totals, None, max((r.stack for r in runs), default=None))
     profiles = [_profile(board, overhead, i) for i in inferences]
-    return Execution(outputs, dumps, [p[0] for p in profiles], [p[1] for p in profiles], None)
+    return Execution(
+        outputs, dumps, [p[0] for p in profiles], [p[1] for p in profiles], None, [p[2] for p in profiles]
+    )
 
 
 def _group(found: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[_Inference]]:
@@ -196,19 +200,23 @@ def _overhead(board: Board, calibration: list[_Inference]) -> _Overhead:
     )
 
 
-def _profile(board: Board, overhead: _Overhead, inference: _Inference) -> tuple[int, list[int]]:
-    """Total and per step. What follows the last mark belongs to no step but to the total."""
+def _profile(board: Board, overhead: _Overhead, inference: _Inference) -> tuple[int, list[int], int]:
+    """Total, per operator, and the longest step. What follows the last mark belongs to no operator but to the total."""
     run = inference.run
     assert run is not None
     steps = [0] * inference.steps
     if not inference.marks:
-        return board.elapsed(run.before, run.after) - overhead.call, steps
+        total = board.elapsed(run.before, run.after) - overhead.call
+        return total, steps, total
+    longest = 0
     for index, (step, leave, enter) in enumerate(inference.marks):
         if step >= len(steps):
             raise MoteError(
                 f"the model traced step {step}, but said it has {len(steps)}", remedy="this is a bug of Mote"
             )
         start, cost = (leave, overhead.between) if index else (run.before, overhead.first)
-        steps[step] += board.elapsed(start, enter) - cost
+        taken = board.elapsed(start, enter) - cost
+        steps[step] += taken
+        longest = max(longest, taken)
     rest = board.elapsed(run.last_mark, run.after) - overhead.last
-    return sum(steps) + rest, steps
+    return sum(steps) + rest, steps, longest + rest

@@ -1,0 +1,143 @@
+"""Several models in one firmware: with one arena between them, or each with its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
+
+import mote
+from mote.cli import main
+from mote.compiler import compile
+from mote.errors import BudgetError, MoteError
+from mote.verifier import verify
+from support import needs_litert
+
+FORMS = {
+    "layered": {},
+    "rows": {"least_ram": True},
+    "single file": {"single_file": True},
+    "memories": {"target": "stm32h750", "single_file": True},
+}
+
+
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("form", FORMS)
+def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> None:
+    compiler_or_skip(cc)
+    shared = mote.compile_shared([KEYWORDS, DIGITS], **{"target": "cortex-m4", **FORMS[form]})
+    shared.write(tmp_path)
+    assert shared.arena == max(m.plan.arena for m in shared.models)
+    for program in ("main", "selftest"):
+        run([cc, *FLAGS, f"{program}.c", *shared.project.sources, "-o", program, "-lm"], tmp_path)
+    run(["./main"], tmp_path)
+    assert run(["./selftest"], tmp_path) == "keywords: ok\ndigits: ok\n" * 2
+    symbols = run(["nm", "-g", "--defined-only", "-S", "selftest"], tmp_path)
+    arenas = [line.split() for line in symbols.splitlines() if " mote_" in line]
+    assert len(arenas) == 1 and int(arenas[0][1], 16) == -(-shared.arena // 8) * 8
+
+
+def test_results_survive_interleaved_runs(tmp_path: Path) -> None:
+    """Each run gives the same values whatever the other model left behind."""
+    cc = compiler_or_skip("gcc")
+    mote.compile_shared([KEYWORDS, DIGITS], least_ram=True).write(tmp_path)
+    (tmp_path / "turns.c").write_text(
+        """\
+#include <string.h>
+#include "digits.h"
+#include "keywords.h"
+static int8_t a[2][DIGITS_OUTPUT_SIZE], b[2][KEYWORDS_OUTPUT_SIZE];
+static void fill(int8_t *p, int n, int seed) { for (int i = 0; i < n; i++) p[i] = (int8_t)(i * seed); }
+static void digits(int8_t *out, int seed) {
+    fill(digits_input(), DIGITS_INPUT_SIZE, seed);
+    digits_run();
+    memcpy(out, digits_output(), DIGITS_OUTPUT_BYTES);
+}
+static void keywords(int8_t *out, int seed) {
+    fill(keywords_input(), KEYWORDS_INPUT_SIZE, seed);
+    keywords_run();
+    memcpy(out, keywords_output(), KEYWORDS_OUTPUT_BYTES);
+}
+int main(void) {
+    if (digits_init() || keywords_init()) return 1;
+    for (int seed = 1; seed < 8; seed++) {
+        digits(a[0], seed); digits(a[1], seed + 90); digits(a[1], seed);
+        keywords(b[0], seed); digits(a[1], seed); keywords(b[1], seed);
+        if (memcmp(a[0], a[1], sizeof a[0]) || memcmp(b[0], b[1], sizeof b[0])) return 2;
+    }
+    return 0;
+}
+"""
+    )
+    run([cc, "-std=c99", "turns.c", "digits.c", "keywords.c", "mote_arena.c", "-o", "turns", "-lm"], tmp_path)
+    run(["./turns"], tmp_path)
+
+
+def test_make_and_cmake_build_them(tmp_path: Path) -> None:
+    compiler_or_skip("cc")
+    mote.compile_shared([KEYWORDS, DIGITS]).write(tmp_path / "a")
+    assert "digits: ok" in run([compiler_or_skip("make"), "test"], tmp_path / "a")
+    cmake = compiler_or_skip("cmake")
+    run([cmake, "-S", "a", "-B", "b"], tmp_path)
+    run([cmake, "--build", "b"], tmp_path)
+    assert "keywords: ok" in run(["b/selftest"], tmp_path)
+
+
+@needs_litert
+def test_a_model_of_them_is_exact_alone() -> None:
+    shared = mote.compile_shared([KEYWORDS, DIGITS])
+    assert all(verify(m, 2).exact for m in shared.models)
+
+
+@pytest.mark.parametrize("ways", [({}, {}), ({"least_ram": True}, {}), ({"single_file": True}, {"least_ram": True})])
+def test_folders_of_their_own_link_into_one_firmware(ways: tuple[dict[str, object], ...], tmp_path: Path) -> None:
+    """Kernel headers may have other settings in each; only symbols with the model's name are visible."""
+    cc = compiler_or_skip("gcc")
+    for model, way in zip((DIGITS, KEYWORDS), ways, strict=True):
+        compile(model, target="stm32f746", **way).write(tmp_path / model.stem)
+        run([cc, *FLAGS, "-c", f"{model.stem}.c"], tmp_path / model.stem)
+        symbols = run(["nm", "-g", "--defined-only", f"{model.stem}.o"], tmp_path / model.stem).split()[2::3]
+        assert symbols and all(s.startswith(f"{model.stem}_") for s in symbols)
+    (tmp_path / "firmware.c").write_text(
+        '#include "digits/digits.h"\n#include "keywords/keywords.h"\n'
+        "int main(void) { return digits_init() || keywords_init() || digits_run() || keywords_run(); }\n"
+    )
+    run([cc, *FLAGS, "firmware.c", "digits/digits.o", "keywords/keywords.o", "-o", "firmware", "-lm"], tmp_path)
+    run(["./firmware"], tmp_path)
+
+
+def test_names_must_differ(tmp_path: Path) -> None:
+    for name in ("Digits", "digits_constants"):
+        shutil.copy(DIGITS, tmp_path / f"{name}.tflite")
+        with pytest.raises(MoteError, match="would have the same names") as error:
+            mote.compile_shared([DIGITS, tmp_path / f"{name}.tflite"])
+        assert "rename" in error.value.remedy
+
+
+def test_options_that_are_for_one_model() -> None:
+    with pytest.raises(MoteError, match="cannot have one name"):
+        mote.compile_shared([KEYWORDS, DIGITS], name="x")
+    with pytest.raises(MoteError, match="caller"):
+        mote.compile_shared([KEYWORDS, DIGITS], caller_arena=True)
+
+
+def test_flash_is_the_sum() -> None:
+    alone = [compile(m).project.constants for m in (KEYWORDS, DIGITS)]
+    assert mote.compile_shared([KEYWORDS, DIGITS], flash=sum(alone)).project.constants == sum(alone)
+    with pytest.raises(BudgetError, match="of flash"):
+        mote.compile_shared([KEYWORDS, DIGITS], flash=sum(alone) - 1)
+
+
+def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    models = [str(KEYWORDS), str(DIGITS)]
+    assert main(["compile", *models, "-o", str(tmp_path)]) != 0
+    assert "--shared-arena" in capsys.readouterr().err
+    assert main(["compile", *models, "--shared-arena", "-o", str(tmp_path), "-t", "stm32f746", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [m["name"] for m in found["models"]] == ["keywords", "digits"]
+    assert found["ram"]["memories"] == {"dtcm": found["ram"]["arena"]} and "mote_arena.c" in found["files"]
+    assert main(["compile", *models, "--shared-arena", "-o", str(tmp_path)]) == 0
+    assert "mote_arena.h says how" in capsys.readouterr().out

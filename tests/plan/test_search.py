@@ -1,0 +1,75 @@
+"""Schedules against the best there is, which small graphs allow to find by trying everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import brute
+from graphs import Net, graphs, pushable
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from mote.graph import Graph
+from mote.ops.arithmetic import Add
+from mote.ops.common import Axis
+from mote.plan.bound import lower_bound
+from mote.plan.kernel import Lowering
+from mote.plan.planner import Goal, Planner
+from mote.plan.rows import RowGraph
+from mote.plan.schedule import Scheduler
+from mote.plan.search import Effort
+
+MOST_STATES = 2_000
+EFFORT = 100_000
+
+
+def rows_of(graph: Graph, pushed: bool = False, bottom_up: bool = False) -> RowGraph:
+    return Planner(graph, Lowering(), Goal(pushed=pushed)).rows(bottom_up)
+
+
+def simulated(rows: RowGraph, scheduler: Scheduler, limit: int) -> None:
+    """The schedule within a limit keeps it, by the rules of the brute force."""
+    schedule = scheduler.cheapest(limit)
+    assert schedule is not None
+    done = [0] * len(rows.works)
+    for run in schedule.runs:
+        after = done.copy()
+        after[run.node.op] = len(rows.works[run.node.op].by_rows) if run.whole else done[run.node.op] + 1
+        assert brute.during(rows, tuple(done), tuple(after), run.node) <= limit
+        done = after
+    assert done == [len(work.by_rows) for work in rows.works]
+
+
+def test_schedules_are_the_best_there_are() -> None:
+    found: Counter[str] = Counter()
+
+    @given(graphs(most=3), st.booleans(), st.booleans())
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    def compare(graph: Graph, pushed: bool, bottom_up: bool) -> None:
+        pushed = pushed and pushable(graph)
+        rows = rows_of(graph, pushed, bottom_up and not pushed)
+        assume(rows.works and brute.state_count(rows) <= MOST_STATES)
+        least, by_rows = brute.least_peak(rows), brute.least_peak(rows, whole=False)
+        scheduler = Scheduler(rows)
+        segments = scheduler.least_peak()
+        searched = scheduler.improve(Effort(EFFORT))
+        assert least <= searched <= segments
+        simulated(rows, scheduler, searched)
+        assert lower_bound(rows) <= by_rows
+        assert scheduler.bound <= searched
+        found.update(all=1, segments=segments == least, searched=searched == least)
+
+    compare()
+    assert found["all"] >= 80
+    assert found["segments"] >= 0.9 * found["all"], found
+    assert found["searched"] >= 0.99 * found["all"], found
+
+
+def test_a_strided_shortcut() -> None:
+    """Rows of both branches interleave; segments alone do not see how."""
+    net = Net()
+    x = net.input(1, 8, 8, 4)
+    y = net.conv(x, 4, Axis(3, 2, 1, 0, 1), Axis(3, 2, 1, 0, 1))
+    rows = rows_of(net.graph(net.op(Add, net.conv(x, 4, Axis(1, 2), Axis(1, 2)), y)), pushed=True)
+    scheduler = Scheduler(rows)
+    assert lower_bound(rows) <= brute.least_peak(rows) == scheduler.improve(Effort(EFFORT))

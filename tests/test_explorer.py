@@ -1,0 +1,89 @@
+"""The front: from the least RAM to the fastest, nothing in it that is no use."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import mote
+from mote.errors import BudgetError, MoteError
+from mote.explorer import UNLIMITED, Front, Point, _undominated, point_settings
+from mote.toolchain import find_compiler, find_emulator
+
+DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"
+
+
+def check(front: Front) -> None:
+    points = front.points
+    assert points
+    for a, b in pairwise(points):
+        assert a.ram < b.ram and a.cost > b.cost
+    names = [n for p in (*points, *front.dominated) for n in p.names]
+    assert len(names) == len(set(names)) and {"least", "fastest"} <= set(names)
+    for worse in front.dominated:
+        assert any(p.ram <= worse.ram and p.cost <= worse.cost for p in points)
+    ElementTree.fromstring(front.svg())
+
+
+@pytest.mark.parametrize("options", [{}, {"input": "rows"}, {"optimize": "speed"}], ids=str)
+def test_estimated(options: dict[str, str]) -> None:
+    front = mote.explore(DIGITS, points=4, measured=False, **options)
+    check(front)
+    assert front.reason == "as asked for" and front.points[0].ram < front.points[-1].ram
+    for point in front.points:
+        for name in point.names:
+            compiled = mote.compile(DIGITS, **{**options, **point_settings(name)})
+            assert (compiled.plan.ram, compiled.plan.arena) == (point.ram, point.arena), name
+
+
+def test_measured() -> None:
+    from mote import targets
+
+    try:
+        find_compiler(targets.load("cortex-m4"))
+        find_emulator(targets.load("cortex-m4"))
+    except MoteError as error:
+        pytest.skip(str(error))
+    said: list[str] = []
+    front = mote.explore(DIGITS, target="cortex-m4", points=2, say=said.append)
+    check(front)
+    assert front.measured and said
+    for point in (p for p in (*front.points, *front.dominated) if {"least", "fastest"} & set(p.names)):
+        run = mote.run(mote.compile(DIGITS, target="cortex-m4", **point_settings(point.names[-1])), layers=False)
+        assert (run.instructions, run.flash.total, run.ram.stack) == (point.instructions, point.flash, point.stack)
+
+
+def test_a_part_bounds_the_front(tmp_path: Path) -> None:
+    part = tmp_path / "part.toml"
+    part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 900\n')
+    front = mote.explore(DIGITS, target=str(part), points=4, measured=False)
+    check(front)
+    assert front.points[-1].ram <= 900
+    part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')
+    with pytest.raises(BudgetError):
+        mote.explore(DIGITS, target=str(part), measured=False)
+
+
+def test_names() -> None:
+    assert point_settings("ram-4388") == {"ram": 4388}
+    assert point_settings("least") == {"least_ram": True}
+    assert point_settings("fastest") == {"optimize": "speed", "ram": UNLIMITED}
+    for name in ("", "ram-", "ram-4K", "ram-٣", "Least", "ram-1 ", "ram--1"):
+        with pytest.raises(MoteError, match="is not the name of a point"):
+            point_settings(name)
+
+
+def test_dominated_points_are_left_out() -> None:
+    def point(ram: int, instructions: int) -> Point:
+        return Point(f"ram-{ram}", (), ram, 0, 0, instructions, 0, 0, 0, 0, 1, 0)
+
+    given = [point(*x) for x in ((30, 50), (10, 100), (20, 100), (40, 50), (25, 60), (26, 70), (30, 55))]
+    assert [(p.ram, p.cost) for p in _undominated(given)] == [(10, 100), (25, 60), (30, 50)]
+
+
+def test_measuring_on_the_host_is_refused() -> None:
+    with pytest.raises(MoteError, match="not counted on the host"):
+        mote.explore(DIGITS, measured=True)
