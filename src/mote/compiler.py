@@ -21,7 +21,8 @@ from mote.passes import Saving, optimize
 from mote.plan.kernel import Lowering
 from mote.plan.memories import TooSmallError, plan_over
 from mote.plan.plan import Plan
-from mote.plan.planner import DoesNotFitError, Goal, plan
+from mote.plan.planner import DoesNotFitError, Goal, plan, proven_bound
+from mote.plan.schedule import Say, silent
 from mote.targets import Target
 
 OPTIMIZE = ("speed", "balanced", "size")
@@ -95,6 +96,11 @@ class Compiled:
     def macs(self) -> int:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
+    @cached_property
+    def bound(self) -> int:
+        """Bytes of arena that no plan takes less than that computes the same rows as often."""
+        return proven_bound(self.plan, _lowering(self.settings))
+
     def with_step_bound(self, instructions: int) -> Compiled:
         """The same model, whose header states how long a step takes at most."""
         options = replace(self.project.options, step_bound=instructions)
@@ -132,17 +138,27 @@ def read(path: str | Path) -> bytes:
     return tflite.read_file(path)
 
 
-def compile(model: str | Path | bytes, settings: Settings | None = None, **options: Any) -> Compiled:
-    """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file."""
+def compile(
+    model: str | Path | bytes, settings: Settings | None = None, *, say: Say = silent, **options: Any
+) -> Compiled:
+    """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file. `say`
+    is told how the search for a plan gets on."""
     settings = settings or make_settings(**options)
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), read(model))
-    return tflite.guarded(lambda: _compile(data, where, settings), where)
+    return tflite.guarded(lambda: _compile(data, where, settings, say), where)
 
 
-def _compile(data: bytes, where: str, settings: Settings) -> Compiled:
+def gap(compiled: Compiled) -> str:
+    """How far the arena is above what no plan takes less than, in words."""
+    over = compiled.plan.arena - compiled.bound
+    more = f"{over:,} ({100 * over / max(1, compiled.bound):.1f}%) more" if over > 0 else "just that"
+    return f"no schedule of the model's rows takes less; the arena takes {more}"
+
+
+def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
     graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
-    planned = _plan(optimized, where, settings)
+    planned = _plan(optimized, where, settings, say)
     name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
     options_ = Options(
         name=name,
@@ -158,17 +174,18 @@ def _compile(data: bytes, where: str, settings: Settings) -> Compiled:
     return compiled
 
 
-def _plan(graph: Graph, where: str, settings: Settings) -> Plan:
+def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
     goal = Goal(
         ram=settings.ram_limit,
         least=settings.least_ram,
         pushed=settings.input == "rows",
         small_steps=settings.step == "row",
         recompute=settings.recompute,
+        say=say,
     )
     if goal.pushed:
         _check_pushable(graph, where)
-    how = Lowering(settings.target.features, settings.optimize)
+    how = _lowering(settings)
     memories = settings.target.choice("ram")
     try:
         return plan_over(memories, goal, lambda g: plan(graph, how, g)) if memories else plan(graph, how, goal)
@@ -188,6 +205,10 @@ def _plan(graph: Graph, where: str, settings: Settings) -> Plan:
             remedy="use a part with more RAM, a smaller model, a larger --ram budget"
             + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM"),
         ) from None
+
+
+def _lowering(settings: Settings) -> Lowering:
+    return Lowering(settings.target.features, settings.optimize)
 
 
 def _check_pushable(graph: Graph, where: str) -> None:

@@ -9,7 +9,7 @@ from mote import compiler, toolchain
 from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
 from mote.compiler import Compiled
 from mote.errors import MoteError
-from mote.measure import code_size
+from mote.measure import code_size, with_step_bound
 from mote.shared import Shared, check_shared_budgets, compile_shared
 
 
@@ -34,9 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
             remedy="add --shared-arena if they never run at the same time; else compile them one by one into folders of"
             " their own, which link into one firmware",
         )
-    with progress("compiling"):
-        compiled = compiler.compile(arguments.model[0], settings(arguments))
+    with progress("compiling") as say:
+        compiled = compiler.compile(arguments.model[0], settings(arguments), say=say)
         code = _checked_code(compiled)
+        if compiled.settings.step:
+            compiled = with_step_bound(compiled)
     folder = compiled.write(arguments.output)
     if arguments.json:
         print_json(describe(compiled, str(folder), code))
@@ -101,8 +103,8 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
         "macs": compiled.macs,
-        "ram": {"arena": compiled.plan.arena, "live": compiled.plan.peak, "memories": memories(compiled)},
-        "flash": {"constants": compiled.project.constants, "code": code, "memories": compiled.project.flash},
+        "ram": {"arena": compiled.plan.arena, "live": compiled.plan.peak, "static": compiled.plan.static, "memories": memories(compiled)},
+        "flash": {"constants": compiled.project.constants, "code": code, "tables": compiled.project.tables, "memories": compiled.project.flash},
         "passes": [
             {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact} for s in compiled.savings
         ],
@@ -128,6 +130,10 @@ def print_model(compiled: Compiled, code: int | None) -> None:
         print(f"  {s.name}: {s.detail}{note}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")
+    if compiled.project.options.step_bound is not None:
+        print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
+    if not plan.layered:
+        print(f"  bound: {compiled.bound:,} bytes: {compiler.gap(compiled)}")
     shown = "" if code is None else f", code {code:,} bytes"
     print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
 

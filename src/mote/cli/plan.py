@@ -40,9 +40,9 @@ def add(commands: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with progress("planning"):
-        compiled = compiler.compile(arguments.model, settings(arguments))
-    memory = MemoryMap(compiled.plan)
+    with progress("planning") as say:
+        compiled = compiler.compile(arguments.model, settings(arguments), say=say)
+        memory = MemoryMap(compiled.plan, compiled.bound)
     if arguments.svg:
         write_svg(arguments.svg, pictures.arena(memory, _title(compiled)))
     print_json(describe(compiled, memory)) if arguments.json else print_text(compiled, memory)
@@ -144,8 +144,7 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     print(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
     print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
-    more = f"{memory.gap:,} ({100 * memory.gap / max(1, memory.bound):.1f}%) more" if memory.gap else "just that"
-    print(f"  bound: {memory.bound:,} bytes: no placement of this schedule takes less; the arena takes {more}")
+    print(f"  bound: {memory.bound:,} bytes: {compiler.gap(compiled)}")
     print(f"  steps: {steps:,} of {_modes(compiled)}")
     print()
     print(_operators(compiled))

@@ -68,6 +68,8 @@ class Project:
     """Bytes of the arenas that are defined in them."""
     flash: dict[str, int]
     """Bytes of constants in each flash memory, where there is more than one."""
+    tables: int = 0
+    """Bytes of the constants that say what runs when and where rows lie."""
 
     def write(self, folder: Path) -> None:
         """Write every file aside first and move them in place last, so that a failure leaves nothing half-written."""
@@ -147,7 +149,7 @@ def _project(model: Model, body: str, constants: Constants) -> Project:
     project["selftest.c"] = selftest.text(plan, options, model.golden)
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
-    return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash)
+    return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
 
 
 def kernel_text(file: str) -> str:

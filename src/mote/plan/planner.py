@@ -17,7 +17,7 @@ from mote.plan.order import order
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
 from mote.plan.rows import Arrival, RowGraph, State, aligned, build, is_alias
-from mote.plan.schedule import Run, Schedule, Scheduler
+from mote.plan.schedule import Run, Say, Schedule, Scheduler, silent
 from mote.plan.search import Effort
 
 BALANCED_ROOM = 512
@@ -49,6 +49,8 @@ class Goal:
     """No step computes more than one row, where an operator can be run by rows."""
     recompute: float = 0.0
     """How much more of the model's work may be done, in percent, to need less memory."""
+    say: Say = silent
+    """Is told how the search gets on."""
 
 
 class DoesNotFitError(Exception):
@@ -273,7 +275,7 @@ class _Side:
 
     @cached_property
     def scheduler(self) -> Scheduler:
-        return Scheduler(self.rows)
+        return Scheduler(self.rows, say=self.planner.goal.say)
 
     @cached_property
     def least(self) -> int:

@@ -9,13 +9,20 @@ bound, an exact search looks for a better order of the segments around the peak.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mote.plan import cost
 from mote.plan.bound import lower_bound
 from mote.plan.rows import Node, RowGraph
 from mote.plan.search import Effort, Search
+
+Say = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
 
 POLICIES = ("lazy", "eager")
 LENGTHS = (6, 16, 40)
@@ -60,6 +67,7 @@ class Scheduler:
     """The most operators of a segment."""
     bound: int = 0
     """No schedule has a lower peak."""
+    say: Say = silent
     proven: bool = False
     """A search has shown that no order of rows in this direction has a lower peak."""
     _peaks: dict[Segment, tuple[int, bool]] = field(default_factory=dict)
@@ -123,6 +131,7 @@ class Scheduler:
         self.bound = lower_bound(self.rows, schedule.nodes(self.rows))
         for self.longest in LENGTHS:
             least = self.least_peak()
+            self.say(f"planning: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
             if least <= self.bound:
                 return least
         while least > self.bound and not effort.spent:
@@ -131,6 +140,7 @@ class Scheduler:
             if not self._search(segments, least, self.bound, effort):
                 break
             least = self.least_peak()
+            self.say(f"searching: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
         return least
 
     def _search(self, segments: list[Segment], least: int, bound: int, effort: Effort) -> bool:

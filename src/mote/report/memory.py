@@ -94,6 +94,8 @@ class MemoryMap:
     steps the caller after it."""
 
     plan: Plan
+    bound: int
+    """Bytes that no schedule of the same rows takes less than."""
 
     @cached_property
     def holdings(self) -> tuple[Holding, ...]:
@@ -145,19 +147,14 @@ class MemoryMap:
             yield i, max(0, c.end - max(c.offset, reached[c.memory]))
             reached[c.memory] = max(reached[c.memory], c.end)
 
-    def name(self, memory: int) -> str:
-        """What a memory is called; empty where there is no choice."""
-        return self.plan.memories[memory].name if self.plan.memories else ""
-
-    @property
-    def bound(self) -> int:
-        """A proven lower bound of the arena, as far as one is known: no placement of this schedule takes less."""
-        return min(self.plan.peak, self.plan.arena)
-
     @property
     def gap(self) -> int:
         """How far the arena is above the bound."""
-        return self.plan.arena - self.bound
+        return max(self.plan.arena - self.bound, 0)
+
+    def name(self, memory: int) -> str:
+        """What a memory is called; empty where there is no choice."""
+        return self.plan.memories[memory].name if self.plan.memories else ""
 
 
 def ring(offsets: tuple[int | None, ...]) -> int | None:

@@ -1,0 +1,93 @@
+"""How little RAM Mote needs: one Markdown table on standard output.
+
+    python benchmarks/memory.py [--models FOLDER] [--target cortex-m4] [--no-measure]
+
+For each model: layer by layer, the least with the input in RAM, the least with the input handed over row by row; what no
+schedule of its rows can go below; what the smallest plan costs in instructions against the same kernels layer by layer;
+the flash of its tables; the seconds of planning. FOLDER holds the published models; without it, architectures of the same
+shapes with random weights stand in: the same memory. The last row is a 224x224 network of MCUNetV2's kind
+(models/mcunet_v2.py), also with 12% of its work done twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "models"))
+
+import mcunet_v2  # noqa: E402
+import mlperf_tiny  # noqa: E402
+from mote import compile, run  # noqa: E402
+from mote.compiler import Compiled  # noqa: E402
+from mote.plan import planner  # noqa: E402
+
+HEAD = ("model", "layers", "least", "bound", "pushed", "bound", "others", "instructions", "tables", "planning")
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--models", type=Path, help="folder with the published models")
+    p.add_argument("--target", default="cortex-m4")
+    p.add_argument("--no-measure", dest="measure", action="store_false", help="plans only, nothing is emulated")
+    arguments = p.parse_args()
+    anchors = json.loads((HERE / "anchors.json").read_text())
+    del anchors["about"]
+    print(f"| {' | '.join(HEAD)} |\n|---|{'--:|' * (len(HEAD) - 1)}", flush=True)
+    for name, anchor in anchors.items():
+        published = arguments.models / anchor["file"] if arguments.models else None
+        print(row(name, published or mlperf_tiny.build(anchor["architecture"]), anchor["ram"], arguments), flush=True)
+    large = mcunet_v2.build()
+    print(row("224x224", large, None, arguments, heavy=True), flush=True)
+    print(row("224x224, 12% twice", large, None, arguments, heavy=True, recompute=12.0), flush=True)
+
+
+def row(
+    name: str,
+    model: Path | bytes,
+    others: int | None,
+    arguments: argparse.Namespace,
+    *,
+    heavy: bool = False,
+    **options: Any,
+) -> str:
+    common = {"target": arguments.target, "io": "int8", **options}
+    with patch.object(planner, "ROOM_ROUNDS", 0):
+        layers = compile(model, target=arguments.target, io="int8")
+        start = time.perf_counter()
+        least = compile(model, least_ram=True, **common)
+        seconds = time.perf_counter() - start
+    pushed = None if name == "AD" else compile(model, input="rows", **common)
+    cost = ""
+    if arguments.measure and not heavy:
+        before, after = (run(c, layers=False).instructions or 0 for c in (layers, least))
+        cost = f"{after:,} ({100 * (after / before - 1):+.1f}%)"
+    elif options:
+        cost = f"{100 * (least.macs / layers.macs - 1):+.1f}% MACs"
+    cells = [
+        name,
+        f"{layers.plan.ram:,}",
+        *figures(least),
+        *(figures(pushed) if pushed else ("-", "-")),
+        "-" if others is None else f"{others:,}",
+        cost or "-",
+        f"{least.project.tables:,}",
+        f"{seconds:.1f} s",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def figures(compiled: Compiled) -> tuple[str, str]:
+    """RAM, and the bound with the distance of the arena to it."""
+    gap = 100 * (compiled.plan.arena / compiled.bound - 1)
+    return f"{compiled.plan.ram:,}", f"{compiled.bound:,} ({max(gap, 0.0):.1f}%)"
+
+
+if __name__ == "__main__":
+    main()
