@@ -30,6 +30,8 @@ NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
+RED_ZONE = 16
+"""Bytes before and after every buffer in a debug build."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Settings:
     """The plan with the least RAM, whatever it costs in speed."""
     input: str = "whole"
     """rows: the caller hands the input over row by row, so that it is never in RAM whole."""
+    red_zones: bool = False
+    """A debug build: run fails with MOTE_BROKEN where a kernel writes outside of its buffers."""
     step: str = ""
     """What a call of the step function does at most: a layer, or a row of a layer; either way the header says how long
     that takes. Without it a step is a piece of the plan."""
@@ -180,13 +184,14 @@ def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
         least=settings.least_ram,
         pushed=settings.input == "rows",
         small_steps=settings.step == "row",
+        zone=RED_ZONE if settings.red_zones else 0,
         recompute=settings.recompute,
         say=say,
     )
     if goal.pushed:
         _check_pushable(graph, where)
     how = _lowering(settings)
-    memories = settings.target.choice("ram")
+    memories = () if goal.zone else settings.target.choice("ram")
     try:
         return plan_over(memories, goal, lambda g: plan(graph, how, g)) if memories else plan(graph, how, goal)
     except TooSmallError as error:

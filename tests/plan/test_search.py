@@ -6,7 +6,7 @@ from collections import Counter
 
 import brute
 from graphs import Net, graphs, pushable
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from mote.graph import Graph
@@ -44,7 +44,7 @@ def test_schedules_are_the_best_there_are() -> None:
     found: Counter[str] = Counter()
 
     @given(graphs(most=3), st.booleans(), st.booleans())
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     def compare(graph: Graph, pushed: bool, bottom_up: bool) -> None:
         pushed = pushed and pushable(graph)
         rows = rows_of(graph, pushed, bottom_up and not pushed)

@@ -75,6 +75,11 @@ def add_compile_options(parser: argparse.ArgumentParser, *, plan: bool = True, s
         help="rows: the input comes row by row and is never in RAM whole (default: whole)",
     )
     parser.add_argument(
+        "--red-zones",
+        action="store_true",
+        help="a debug build that notices when a kernel writes outside of its buffers",
+    )
+    parser.add_argument(
         "--step",
         choices=STEP[1:],
         default="",
@@ -112,6 +117,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         single_file=arguments.single_file,
         caller_arena=arguments.caller_arena,
         input=arguments.input,
+        red_zones=arguments.red_zones,
         step=arguments.step,
         recompute=arguments.recompute,
         flash=None if arguments.flash is None else parse_size(arguments.flash),

@@ -103,8 +103,18 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
         "macs": compiled.macs,
-        "ram": {"arena": compiled.plan.arena, "live": compiled.plan.peak, "static": compiled.plan.static, "memories": memories(compiled)},
-        "flash": {"constants": compiled.project.constants, "code": code, "tables": compiled.project.tables, "memories": compiled.project.flash},
+        "ram": {
+            "arena": compiled.plan.arena,
+            "live": compiled.plan.peak,
+            "static": compiled.plan.static,
+            "memories": memories(compiled),
+        },
+        "flash": {
+            "constants": compiled.project.constants,
+            "code": code,
+            "tables": compiled.project.tables,
+            "memories": compiled.project.flash,
+        },
         "passes": [
             {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact} for s in compiled.savings
         ],

@@ -105,8 +105,32 @@ class Executor:
             body = self._whole(i, steps[0])
         else:
             body = self._rows(i, op, steps)
-        lines = "\n".join(f"        {line}" for line in _compact(body))
+        lines = "\n".join(f"        {line}" for line in self._guarded(steps, _compact(body)))
         return f"    case {i}: /* {label} */\n{lines}\n        break;"
+
+    def _guarded(self, steps: tuple[Step, ...], body: list[str]) -> list[str]:
+        """In a debug build: paint the zones around what the step writes before the kernel runs, and look at them after."""
+        if not self.plan.zone:
+            return body
+        step, out = steps[0], self.plan.place[steps[0].op.outputs[0]]
+        spans = []
+        if step.whole:
+            spans.append((self._at(0, out.offset), len(out.offsets) * out.row_bytes))
+        elif out.base is None:
+            spans.append((self._row(out, "y"), out.row_bytes))
+        if step.scratch is not None:
+            spans.append((self._at(0, step.scratch), step.kernel.scratch or 0))
+        if step.sums is not None:
+            spans.append((self._at(0, step.sums), step.kernel.sums))
+        call = next(
+            k
+            for k, line in enumerate(body)
+            if line.startswith(("mote_" + step.kernel.name, "memcpy"))
+            or (step.kernel.row and line.startswith(f"mote_{step.kernel.row}("))
+        )
+        before = [f"{self.prefix}_paint({at}, {nbytes});" for at, nbytes in spans]
+        after = [f"{self.prefix}_look({at}, {nbytes});" for at, nbytes in spans]
+        return [*body[:call], *before, body[call], *after, *body[call + 1 :]]
 
     def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int], what: str) -> list[str]:
         """`n` is how often this operator has run; `what` is the value that goes with it."""

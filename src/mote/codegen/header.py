@@ -23,7 +23,8 @@ typedef enum {
     MOTE_BAD_ARENA = 2, /* the arena is missing, too small or not aligned to 8 bytes */
     MOTE_WRONG = 3,     /* the self-test found a difference */
     MOTE_BUSY = 4,      /* there is more to do: call step again */
-    MOTE_WAITING = 5    /* the next row of the input is needed */
+    MOTE_WAITING = 5,   /* the next row of the input is needed */
+    MOTE_BROKEN = 6     /* debug builds: a kernel wrote outside of its buffers */
 } mote_status;
 #endif
 """

@@ -57,6 +57,7 @@ def model(plan: Plan, options: Options, found: Constants) -> str:
         *executor.tables(),
         _memory(plan, options, executor),
         _accessors(plan, options),
+        *([_zones(plan, options)] if plan.zone else []),
         _work(plan, options, executor, cases),
         _push(plan, options) if plan.pushed else _run(plan, options),
     ]
@@ -69,6 +70,27 @@ def includes(plan: Plan) -> list[str]:
     return list(dict.fromkeys(["mote_common.h", *([] if plan.layered else ["mote_rows.h"]), *used]))
 
 
+def _zones(plan: Plan, options: Options) -> str:
+    """Functions of a debug build that guard what lies around a buffer."""
+    if not plan.zone:
+        return ""
+    name = options.name
+    return f"""\
+/* A debug build: there are {plan.zone} bytes around every buffer that no kernel may write. */
+static void {name}_paint(void *buffer, size_t bytes) {{
+    memset((uint8_t *)buffer - {plan.zone}, 0xA5, {plan.zone});
+    memset((uint8_t *)buffer + bytes, 0xA5, {plan.zone});
+}}
+
+static void {name}_look(const void *buffer, size_t bytes) {{
+    const uint8_t *before = (const uint8_t *)buffer - {plan.zone}, *after = (const uint8_t *)buffer + bytes;
+    for (size_t i = 0; i < {plan.zone}; i++) {{
+        {name}_state.broken |= before[i] != 0xA5 || after[i] != 0xA5;
+    }}
+}}
+"""
+
+
 TRACE = """\
 /* A debug or profiling build may define this hook; it is called after each step with its output. */
 #ifndef MOTE_TRACE
@@ -79,13 +101,14 @@ TRACE = """\
 
 def _memory(plan: Plan, options: Options, executor: Executor) -> str:
     name = options.name
-    counters = (
-        f" uint{8 * plan.counter_bytes}_t next[{executor.counters}]; /* of each operator that runs by rows */\n" if executor.counters else ""
-    )
-    state = (
-        "/* How far the inference has got. */\n"
-        f"static struct {{\n    uint16_t position; /* in the schedule */\n{'   ' if counters else ''}{counters}}} {name}_state;\n"
-    )
+    fields = ["uint16_t position; /* in the schedule */"]
+    if executor.counters:
+        kind = f"uint{8 * plan.counter_bytes}_t"
+        fields.append(f"{kind} next[{executor.counters}]; /* of each operator that runs by rows */")
+    if plan.zone:
+        fields.append("uint8_t broken; /* a red zone was written to */")
+    listed = "".join(f"    {text}\n" for text in fields)
+    state = f"/* How far the inference has got. */\nstatic struct {{\n{listed}}} {name}_state;\n"
     if options.shared_arena:
         return state
     found = arenas(plan)
@@ -151,6 +174,17 @@ def _begin(plan: Plan, options: Options) -> str:
     return check
 
 
+def _broken(plan: Plan, options: Options) -> str:
+    """A debug build stops at the first step that wrote where it must not."""
+    if not plan.zone:
+        return ""
+    name = options.name
+    return (
+        f"    if ({name}_state.broken) {{\n        {name}_state.position = {name}_state.broken = 0;\n"
+        "        return MOTE_BROKEN;\n    }\n"
+    )
+
+
 def _run(plan: Plan, options: Options) -> str:
     name = options.name
     if not plan.steps:
@@ -162,6 +196,7 @@ def _run(plan: Plan, options: Options) -> str:
 mote_status {name}_step(void) {{
 {_begin(plan, options)}\
     {name}_work({name}_state.position);
+{_broken(plan, options)}\
     if (++{name}_state.position < {len(plan.steps)}) {{
         return MOTE_BUSY;
     }}
@@ -192,6 +227,7 @@ static int {name}_waits(void) {{ return {name}_schedule[{name}_state.position] =
 static mote_status {name}_advance(const void *row) {{
 {_begin(plan, options)}\
     {name}_work({name}_state.position, row);
+{_broken(plan, options)}\
     if (++{name}_state.position < {len(plan.steps)}) {{
         return {name}_waits() ? MOTE_WAITING : MOTE_BUSY;
     }}
@@ -207,7 +243,10 @@ mote_status {name}_push(const {port.ctype} *rows, size_t count) {{
     mote_status status = MOTE_WAITING;
     for (; count > 0; count--, rows += {name.upper()}_INPUT_ROW_SIZE) {{
         while (!{name}_waits()) {{
-            {name}_advance(NULL);
+            status = {name}_advance(NULL);
+            if (status != MOTE_BUSY && status != MOTE_WAITING) {{
+                return status;
+            }}
         }}
         status = {name}_advance(rows);
         while (status == MOTE_BUSY) {{

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from mote.plan.rows import aligned
+from mote.plan.rows import ALIGNMENT, aligned
 
-EFFORT = 1_500_000
+EFFORT = 5_000_000
 """How many pairs of neighbours all rounds together may look at."""
-ROUNDS = 25
+ROUNDS = 60
 """The most rounds from one order."""
 
 
@@ -76,18 +76,18 @@ def place(items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = RO
     budget = max(EFFORT // pairs, len(ORDERS))
     sizes = [aligned(x.nbytes) for x in items]
     best: list[int] = []
-    best_end = -1
+    best_end = 1 << 62
     for number, key in enumerate(ORDERS.values()):
         random = Random(number)
         order = sorted(range(len(items)), key=lambda i: (*key(items[i]), i))
         for _ in range(min(rounds, budget // len(ORDERS))):
-            offsets = _first_fit(order, neighbours)
-            end = max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)
-            if best_end < 0 or end < best_end:
-                best, best_end = offsets, end
-            if best_end <= goal:
-                return best
-            order = _promoted(order, [i for i in order if offsets[i] + sizes[i] > goal], random)
+            offsets = _first_fit(order, neighbours, sizes, best_end)
+            ends = [o + s for o, s in zip(offsets, sizes, strict=True)]
+            if min(offsets, default=0) >= 0:
+                best, best_end = offsets, max(ends, default=0)
+                if best_end <= goal:
+                    return best
+            order = _promoted(order, [i for i in order if offsets[i] >= 0 and ends[i] > goal], random)
     return best
 
 
@@ -144,8 +144,9 @@ def _forbidden(a: Item, b: Item, overlays: set[tuple[int, int]] | None) -> list[
     return merged
 
 
-def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]]) -> list[int]:
-    """Place each item in turn at the lowest offset at which it collides with none before it."""
+def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]], sizes: list[int], limit: int) -> list[int]:
+    """Place each item in turn at the lowest offset at which it collides with none before it. Where one would end at
+    `limit` or above it the rest is left out, at -1: another order has done better."""
     offsets = [-1] * len(neighbours)
     for i in order:
         taken = [(offsets[j] + lo, offsets[j] + hi) for j, lo, hi in neighbours[i] if offsets[j] >= 0]
@@ -155,6 +156,8 @@ def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]]) -> list[
             if lo > at:
                 break
             if hi >= at:
-                at = (hi + 4) & -4
+                at = (hi // ALIGNMENT + 1) * ALIGNMENT
         offsets[i] = at
+        if at + sizes[i] >= limit:
+            break
     return offsets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from mote.graph import Op
 from mote.plan.arena import Item, Overlays, Piece, place
@@ -15,12 +16,31 @@ KernelOf = Callable[[Op, bool], Kernel]
 """The kernel of an operator, run whole or by rows."""
 
 
-def arrange(rows: RowGraph, schedule: Schedule, kernel_of: KernelOf, *, bottom_up: bool = False) -> Plan:
-    """A place for every row of a schedule."""
+def arrange(rows: RowGraph, schedule: Schedule, kernel_of: KernelOf, *, bottom_up: bool = False, zone: int = 0) -> Plan:
+    """A place for every row of a schedule; `zone` bytes around each that nobody else has."""
     kernels = [kernel_of(rows.works[run.node.op].op, run.whole) for run in schedule.runs]
     found = Arrangement(rows, schedule, kernels)
-    offsets = place(found.items, found.overlays(), schedule.peak)
-    return found.plan(offsets, [0] * len(offsets), bottom_up)
+    if not zone:
+        offsets = place(found.items, found.overlays(), schedule.peak)
+        return found.plan(offsets, [0] * len(offsets), bottom_up)
+    offsets = [at + zone for at in place([_zoned(item, zone) for item in found.items], {}, schedule.peak)]
+    return replace(found.plan(offsets, [0] * len(offsets), bottom_up), zone=zone)
+
+
+def _zoned(item: Item, zone: int) -> Item:
+    """The item with zones at both ends, `zone` bytes further up."""
+    first, last = min(p.at for p in item.pieces), max(_end(p) for p in item.pieces)
+    return Item(
+        tuple(
+            Piece(
+                p.at + (0 if p.at == first else zone),
+                p.nbytes + zone * ((p.at == first) + (_end(p) == last)),
+                p.first,
+                p.last,
+            )
+            for p in item.pieces
+        )
+    )
 
 
 class Arrangement:

@@ -102,6 +102,8 @@ class Plan:
     cells: tuple[Cell, ...]
     schedule: Schedule
     bottom_up: bool = False
+    zone: int = 0
+    """Bytes around every buffer that nobody else has: debug builds see whether a kernel writes there."""
     memories: tuple[Memory, ...] = ()
     """Those that the arena is spread over, fastest first; none where there is no choice."""
 
@@ -120,7 +122,7 @@ class Plan:
         """Bytes in each of the memories, of which there is always one."""
         ends = [0] * max(len(self.memories), 1)
         for cell in self.cells:
-            ends[cell.memory] = max(ends[cell.memory], cell.end)
+            ends[cell.memory] = max(ends[cell.memory], cell.end + self.zone)
         return tuple(ends)
 
     @cached_property

@@ -24,6 +24,8 @@ BALANCED_ROOM = 512
 """Bytes that `balanced` may spend on the working memory of faster kernels, beyond what the tensors need."""
 EFFORT = 300_000
 """Nodes that the search for a lower peak may try."""
+NEAR = 1.01
+"""An arena this close to the least peak is not worth more attempts."""
 WHOLE_SHARES = (1.0, 0.5, 0.0)
 """The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer of them
 can mean a smaller arena."""
@@ -47,6 +49,8 @@ class Goal:
     """The caller hands the input over row by row."""
     small_steps: bool = False
     """No step computes more than one row, where an operator can be run by rows."""
+    zone: int = 0
+    """Bytes of red zone around every buffer."""
     recompute: float = 0.0
     """How much more of the model's work may be done, in percent, to need less memory."""
     say: Say = silent
@@ -145,11 +149,12 @@ class Planner:
         best = None if self.goal.pushed or self.goal.small_steps else self._layered()
         for side in sorted(self.sides, key=lambda side: side.least):
             if best is None or side.least < best.arena:
-                found = side.smallest
-                best = found if best is None or found.ram < best.ram else best
+                best = min([side.smallest, *([best] if best else [])], key=lambda p: p.ram)
         assert best is not None
-        tighter = [p for side in self.sides if side.least < best.arena and (p := side.within(best.ram - 1))]
-        return min([best, *tighter], key=lambda p: p.ram)
+        for side in self.sides:
+            if NEAR * side.least < best.arena:
+                best = side.within(best.ram - 1) or best
+        return self.with_room(best, best.arena)
 
     def within(self, ram: int) -> Plan:
         """The plan with the least extra work that takes at most `ram` bytes."""
@@ -215,16 +220,17 @@ class Planner:
         leave free and a little more (balanced), or without limit but `ram` (speed)."""
         rows = self.rows()
         schedule = layered(rows)
-        lean = arrange(rows, schedule, self.kernel)
+        lean = arrange(rows, schedule, self.kernel, zone=self.goal.zone)
         limits = [] if self.goal.ram is None else [self.goal.ram - lean.static]
         if self.how.optimize == "balanced":
             bare = max((_during(rows, schedule.runs)), default=0)
             limits.append(bare + BALANCED_ROOM)
         limit = max(lean.arena, min(limits)) if limits else None
-        return self.with_room(lean, rows, schedule, limit)
+        return self.with_room(lean, limit)
 
-    def with_room(self, lean: Plan, rows: RowGraph, schedule: Schedule, limit: int | None) -> Plan:
+    def with_room(self, lean: Plan, limit: int | None) -> Plan:
         """The plan with as many of the roomy kernels as an arena of `limit` bytes holds."""
+        rows, schedule = lean.rows, lean.schedule
         live = _during(rows, schedule.runs)
         chosen = self._roomy_ops(rows, schedule, live, limit)
 
@@ -236,7 +242,7 @@ class Planner:
                 break
             kernels = [kernel_of(rows.works[run.node.op].op, run.whole) for run in schedule.runs]
             peak = max(n + aligned(k.scratch or 0) for n, k in zip(live, kernels, strict=True))
-            found = arrange(rows, replace(schedule, peak=peak), kernel_of, bottom_up=lean.bottom_up)
+            found = arrange(rows, replace(schedule, peak=peak), kernel_of, bottom_up=lean.bottom_up, zone=lean.zone)
             if limit is None or found.arena <= limit:
                 return found
             above = {id(s.op) for s in found.steps if (s.scratch or 0) + (s.kernel.scratch or 0) > limit}
@@ -308,18 +314,16 @@ class _Side:
     @cached_property
     def smallest(self) -> Plan:
         """The smallest arena; where whole operators make it larger, fewer of them."""
-        best: tuple[Plan, Schedule] | None = None
+        best: Plan | None = None
         for share in WHOLE_SHARES:
             schedule = self.scheduler.cheapest(self.least, self._whole(int(share * self.least)))
-            if schedule is None or (best is not None and schedule.runs == best[1].runs):
+            if schedule is None or (best is not None and schedule.runs == best.schedule.runs):
                 continue
-            found = self._arrange(schedule)
-            if best is None or found.ram < best[0].ram:
-                best = found, schedule
-            if found.arena <= self.least:
+            best = min([self._arrange(schedule), *([best] if best else [])], key=lambda p: p.ram)
+            if best.arena <= NEAR * self.least:
                 break
         assert best is not None
-        return self.planner.with_room(best[0], self.rows, best[1], best[0].arena)
+        return best
 
     def _whole(self, limit: int) -> int:
         """The peak up to which operators may run whole."""
@@ -331,7 +335,7 @@ class _Side:
         assert schedule is not None
         lean = self._arrange(schedule)
         room = None if self.planner.how.optimize == "speed" else lean.arena + BALANCED_ROOM
-        return self.planner.with_room(lean, self.rows, schedule, room)
+        return self.planner.with_room(lean, room)
 
     def within(self, ram: int) -> Plan | None:
         """The least extra work that was found to fit."""
@@ -343,12 +347,13 @@ class _Side:
             assert schedule is not None
             lean = self._arrange(schedule)
             if lean.ram <= ram:
-                return self.planner.with_room(lean, self.rows, schedule, ram - lean.static)
+                return self.planner.with_room(lean, ram - lean.static)
             limit = max(min(limit, schedule.peak) - (lean.ram - ram), min(limit - 1, self.least))
         return self.smallest if self.smallest.ram <= ram else None
 
     def _arrange(self, schedule: Schedule) -> Plan:
-        return arrange(self.rows, schedule, self.planner.kernel, bottom_up=self.bottom_up)
+        planner = self.planner
+        return arrange(self.rows, schedule, planner.kernel, bottom_up=self.bottom_up, zone=planner.goal.zone)
 
 
 def layered(rows: RowGraph) -> Schedule:

@@ -344,7 +344,9 @@ class _Builder:
             tuple(reads),
             tuple(writes),
             aligned(kernel.scratch or 0),
-            _joined([node.over for node in by_rows[:: self.step]]) if kernel.in_place and len(writes) == len(by_rows) else (),
+            _joined([node.over for node in by_rows[:: self.step]])
+            if kernel.in_place and len(writes) == len(by_rows)
+            else (),
         )
         if not by_rows:
             return Work(op, whole, (whole,), kernel, kernel, splits=False)

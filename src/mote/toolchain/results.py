@@ -151,9 +151,7 @@ def interpret(found: list[tuple[int, int, bytes]], mode: Mode, board: Board | No
         totals = [board.elapsed(r.before, r.after) - overhead.call for r in runs]
         return Execution(outputs, dumps, totals, None, max((r.stack for r in runs), default=None))
     profiles = [_profile(board, overhead, i) for i in inferences]
-    return Execution(
-        outputs, dumps, [p[0] for p in profiles], [p[1] for p in profiles], None, [p[2] for p in profiles]
-    )
+    return Execution(outputs, dumps, [p[0] for p in profiles], [p[1] for p in profiles], None, [p[2] for p in profiles])
 
 
 def _group(found: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[_Inference]]:
