@@ -167,8 +167,8 @@ def test_real_shapes(case: str) -> None:
 def test_several_memories(goal: Goal) -> None:
     memories = [Memory("fast", "ram", 2_000), Memory("middle", "ram", 5_000), Memory("slow", "ram", 50_000)]
     found = plan_over(memories, goal, lambda goal: plan(model("kws"), Lowering(), goal))
-    assert len(found.arenas) == 3
-    assert all(n <= memory.size for n, memory in zip(found.arenas, memories, strict=True))
+    assert len(found.arenas) > 1
+    assert all(n <= memory.size for n, memory in zip(found.arenas, found.memories, strict=True))
     verify(model("kws"), found)
 
 

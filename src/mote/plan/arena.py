@@ -83,7 +83,7 @@ def place(items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = RO
         for _ in range(min(rounds, budget // len(ORDERS))):
             offsets = _first_fit(order, neighbours, sizes, best_end)
             ends = [o + s for o, s in zip(offsets, sizes, strict=True)]
-            if min(offsets, default=0) >= 0:
+            if min(offsets, default=0) >= 0 and max(ends, default=0) < best_end:
                 best, best_end = offsets, max(ends, default=0)
                 if best_end <= goal:
                     return best

@@ -8,7 +8,7 @@ of these minima, over all nodes, bounds the peak of every order in which each op
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,24 @@ FOREVER = 1 << 28
 def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None) -> int:
     """The bound. Nodes during which no more is live in some schedule than the best bound so far cannot raise it and are
     left out: a good schedule (`order`) makes this fast."""
-    return _Bound(rows).lower_bound(order)
+    if order is None:
+        order = [node for work in rows.works for node in work.by_rows]
+    state = rows.prefixes[0].copy()
+    during = [state.run(rows, node) for node in order]
+    return _Bound(_with_least_sums(rows)).lower_bound(order, during)
+
+
+def _with_least_sums(rows: RowGraph) -> RowGraph:
+    """The same rows with running sums so small that the bound holds for operators that run whole, without sums, too.
+    Those keep the rows that they read until they have all of them: while the sums would live, one row at least, unless
+    the rows have to be kept for another reader anyway."""
+    size = list(rows.size)
+    for i, store in rows.sums.items():
+        sums = rows.stores[store].first
+        read = [r for node in rows.works[i].by_rows for r in node.reads if r != sums]
+        alone = all(rows.reader_nodes[r] == 1 and r not in rows.kept for r in read)
+        size[sums] = min(size[sums], *(size[r] for r in read)) if alone else 0
+    return replace(rows, size=tuple(size))
 
 
 @dataclass(frozen=True)
@@ -44,16 +61,13 @@ class _Bound:
         counts = [len(work.by_rows) for work in self.rows.works]
         return frozenset(sum(counts[:i]) for i in range(len(counts)))
 
-    def lower_bound(self, order: Sequence[Node] | None) -> int:
-        rows = self.rows
+    def lower_bound(self, order: Sequence[Node], during: Sequence[int]) -> int:
         number = {id(node): i for i, node in enumerate(self.nodes)}
-        best = max(rows.prefixes[0].live, rows.prefixes[-1].live)
-        state = rows.prefixes[0].copy()
-        during = [(state.run(rows, node), number[id(node)]) for node in order or self.nodes]
-        for most, i in sorted(during, key=lambda x: (-x[0], x[1])):
+        best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
+        for most, node in sorted(zip(during, order, strict=True), key=lambda x: (-x[0], number[id(x[1])])):
             if most <= best:
                 break
-            best = max(best, self._at(i))
+            best = max(best, self._at(number[id(node)]))
         return best
 
     def _at(self, i: int) -> int:

@@ -119,7 +119,8 @@ class _Checker:
 
     def _check_strip(self, tensor: int, who: str) -> None:
         """Who is told only where a tensor begins finds its rows one after another."""
-        if tensor in self.plan.place and self.plan.place[tensor].base is None:
+        buffer = self.plan.place.get(tensor)
+        if buffer is not None and buffer.base is None and any(o is not None for o in buffer.offsets):
             raise PlanError(f"{who}: rows of tensor {tensor} do not lie one after another")
 
     def _reads(self, step: Step) -> Spans:

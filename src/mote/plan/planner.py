@@ -31,8 +31,8 @@ WHOLE_SHARES = (1.0, 0.5, 0.0)
 can mean a smaller arena."""
 ROOM_ROUNDS = 4
 """How often faster kernels are tried before the lean ones are kept."""
-NEVER, UNLIMITED = -1, 1 << 60
-"""Limits of bytes."""
+UNLIMITED = 1 << 60
+"""More bytes than there are."""
 NARROWER = 6
 """How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
 
@@ -79,7 +79,7 @@ def proven_bound(plan: Plan, how: Lowering) -> int:
     planner = Planner(plan.graph, how, Goal(pushed=plan.pushed), keep_order=True)
     bounds = []
     for side in planner.sides:
-        schedule = side.scheduler.cheapest(side.scheduler.least_peak())
+        schedule = side.scheduler.cheapest(side.least)
         assert schedule is not None
         bounds.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
     return min(bounds)
@@ -159,9 +159,12 @@ class Planner:
     def within(self, ram: int) -> Plan:
         """The plan with the least extra work that takes at most `ram` bytes."""
         found = [p for side in self.sides if (p := side.within(ram)) is not None]
-        if not found:
-            raise DoesNotFitError(self.smallest().ram)
-        return min(found, key=cost.estimate)
+        if found:
+            return min(found, key=cost.estimate)
+        smallest = self.smallest()
+        if smallest.ram > ram:
+            raise DoesNotFitError(smallest.ram)
+        return smallest
 
     @cached_property
     def sides(self) -> list[_Side]:
@@ -281,7 +284,8 @@ class _Side:
 
     @cached_property
     def scheduler(self) -> Scheduler:
-        return Scheduler(self.rows, say=self.planner.goal.say)
+        goal = self.planner.goal
+        return Scheduler(self.rows, whole=not goal.small_steps, say=goal.say)
 
     @cached_property
     def least(self) -> int:
@@ -316,7 +320,7 @@ class _Side:
         """The smallest arena; where whole operators make it larger, fewer of them."""
         best: Plan | None = None
         for share in WHOLE_SHARES:
-            schedule = self.scheduler.cheapest(self.least, self._whole(int(share * self.least)))
+            schedule = self.scheduler.cheapest(self.least, int(share * self.least))
             if schedule is None or (best is not None and schedule.runs == best.schedule.runs):
                 continue
             best = min([self._arrange(schedule), *([best] if best else [])], key=lambda p: p.ram)
@@ -325,13 +329,9 @@ class _Side:
         assert best is not None
         return best
 
-    def _whole(self, limit: int) -> int:
-        """The peak up to which operators may run whole."""
-        return NEVER if self.planner.goal.small_steps else limit
-
     def unlimited(self) -> Plan:
         """One operator after another, each by rows."""
-        schedule = self.scheduler.cheapest(UNLIMITED, self._whole(UNLIMITED))
+        schedule = self.scheduler.cheapest(UNLIMITED)
         assert schedule is not None
         lean = self._arrange(schedule)
         room = None if self.planner.how.optimize == "speed" else lean.arena + BALANCED_ROOM
@@ -343,7 +343,7 @@ class _Side:
         for _ in range(NARROWER):
             if limit < self.least:
                 break
-            schedule = self.scheduler.cheapest(limit, self._whole(limit))
+            schedule = self.scheduler.cheapest(limit)
             assert schedule is not None
             lean = self._arrange(schedule)
             if lean.ram <= ram:

@@ -253,7 +253,7 @@ class _Builder:
         graph = self.graph
         members = (root, *(t for t, r in self.root.items() if r == root and t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
-        count = max(counts.values()) if root in graph.inputs else counts[root]
+        count = max(counts.values()) if root in graph.inputs and not self.pushed else counts[root]
         nbytes = graph.tensors[root].nbytes
         linear = any(n != count for n in counts.values()) or any(
             t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members

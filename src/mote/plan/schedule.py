@@ -67,9 +67,9 @@ class Scheduler:
     """The most operators of a segment."""
     bound: int = 0
     """No schedule has a lower peak."""
+    whole: bool = True
+    """Operators that can run by rows may run whole as well."""
     say: Say = silent
-    proven: bool = False
-    """A search has shown that no order of rows in this direction has a lower peak."""
     _peaks: dict[Segment, tuple[int, bool]] = field(default_factory=dict)
     _searched: dict[Segment, tuple[Node, ...]] = field(default_factory=dict)
     """Orders that a search has found."""
@@ -126,12 +126,8 @@ class Scheduler:
     def improve(self, effort: Effort) -> int:
         """The least peak that can be found: by longer segments, then by a search for better orders around the peak,
         until the peak is at the bound, the effort is spent, or the search has shown that there are none."""
-        schedule = self.cheapest(self.least_peak())
-        assert schedule is not None
-        self.bound = lower_bound(self.rows, schedule.nodes(self.rows))
         for self.longest in LENGTHS:
-            least = self.least_peak()
-            self.say(f"planning: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
+            least = self._settle("planning")
             if least <= self.bound:
                 return least
         while least > self.bound and not effort.spent:
@@ -139,8 +135,16 @@ class Scheduler:
             assert segments is not None
             if not self._search(segments, least, self.bound, effort):
                 break
-            least = self.least_peak()
-            self.say(f"searching: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
+            least = self._settle("searching")
+        return least
+
+    def _settle(self, doing: str) -> int:
+        """The least peak so far; the bound is found anew with its help."""
+        least = self.least_peak()
+        schedule = self.cheapest(least)
+        assert schedule is not None
+        self.bound = max(self.bound, lower_bound(self.rows, schedule.nodes(self.rows)))
+        self.say(f"{doing}: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
         return least
 
     def _search(self, segments: list[Segment], least: int, bound: int, effort: Effort) -> bool:
@@ -162,20 +166,16 @@ class Scheduler:
                 if not found.exhausted:
                     return False
             if (lo, hi) == (0, len(segments)):
-                self.proven = True
                 break
         return False
 
     def _layered_peak(self) -> int:
-        return 1 + max(
-            (self.peak(Segment(i, i + 1, p)) for i in range(len(self.rows.works)) for p in self._modes(i)), default=0
-        )
-
-    def _modes(self, i: int) -> tuple[str, ...]:
-        return ("whole",) if self.rows.works[i].whole is not None else ("lazy",)
+        """More than what one operator after another takes."""
+        return 1 + max(self.peak(next(self._segments(i))) for i in range(len(self.rows.works)))
 
     def _segments(self, lo: int) -> Iterator[Segment]:
-        if self.rows.works[lo].whole is not None:
+        work = self.rows.works[lo]
+        if work.whole is not None and (self.whole or not work.splits):
             yield Segment(lo, lo + 1, "whole")
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
             for policy in POLICIES if hi > lo + 1 else POLICIES[:1]:

@@ -1,0 +1,187 @@
+/* mote_common.h: what every kernel shares: row windows, exact requantization, clamping.
+ *
+ * Kernels are plain C99, static inline, without allocation, recursion or global state. All integer
+ * arithmetic equals LiteRT's reference kernels bit for bit. Where the core has the Armv7E-M DSP
+ * instructions they are used; the portable code beside them defines what they mean.
+ */
+#ifndef MOTE_COMMON_H
+#define MOTE_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define MOTE_ALIGNED __attribute__((aligned(4))) /* constants that kernels read as words */
+/* Functions with tight inner loops: inlined into a long caller, their loops would lose registers to it. */
+#define MOTE_NOINLINE __attribute__((noinline, unused)) static
+#else
+#define MOTE_ALIGNED
+#define MOTE_NOINLINE static inline
+#endif
+
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
+#define MOTE_DSP 1
+#else
+#define MOTE_DSP 0
+#endif
+
+#ifndef MOTE_MAX_TAPS
+#define MOTE_MAX_TAPS 16 /* the tallest window of the model; generated code sets it */
+#endif
+
+#if MOTE_DSP
+/* Four and two bytes as a word, from any address. (The builtin, because a freestanding compiler calls memcpy.) */
+static inline uint32_t mote_load4(const int8_t *p) {
+    uint32_t word;
+    __builtin_memcpy(&word, p, 4);
+    return word;
+}
+
+static inline uint32_t mote_load2(const int8_t *p) {
+    uint16_t half;
+    __builtin_memcpy(&half, p, 2);
+    return half;
+}
+#endif
+
+/* The vertical side of a sliding window. Output row y reads the input rows y*step - pad + k*spread for
+ * k = 0..taps-1; those outside the image are padding. Row contract: a kernel's *_row function computes one
+ * output row from `taps` row pointers, NULL for padding, wherever the caller keeps those rows. */
+typedef struct {
+    int32_t in_rows, out_rows;     /* of one image */
+    int32_t in_stride, out_stride; /* elements from one row to the next */
+    int32_t taps, step, spread, pad;
+} mote_window_t;
+
+/* The first input row that output row y reads, and the image (batch) it belongs to. */
+static inline int32_t mote_window_first(const mote_window_t *w, int32_t y, int32_t *image) {
+    int32_t n = 0;
+    while (y >= w->out_rows) {
+        y -= w->out_rows;
+        n++;
+    }
+    *image = n;
+    return y * w->step - w->pad;
+}
+
+/* Row pointers into a tensor whose rows lie one after another. */
+static inline void mote_window_s8(const mote_window_t *w, const int8_t *in, int32_t y, const int8_t **rows) {
+    int32_t image;
+    int32_t row = mote_window_first(w, y, &image);
+    in += image * w->in_rows * w->in_stride;
+    for (int32_t k = 0; k < w->taps; k++, row += w->spread) {
+        rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL;
+    }
+}
+
+static inline void mote_window_f32(const mote_window_t *w, const float *in, int32_t y, const float **rows) {
+    int32_t image;
+    int32_t row = mote_window_first(w, y, &image);
+    in += image * w->in_rows * w->in_stride;
+    for (int32_t k = 0; k < w->taps; k++, row += w->spread) {
+        rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL;
+    }
+}
+
+/* The horizontal side of a window: which of its `taps` columns lie inside the image at output column x. */
+typedef struct {
+    int32_t in_size, out_size;
+    int32_t taps, step, spread, pad;
+} mote_span_t;
+
+static inline int32_t mote_span_lo(const mote_span_t *s, int32_t first) {
+    int32_t k = 0;
+    while (first < 0) {
+        first += s->spread;
+        k++;
+    }
+    return k;
+}
+
+static inline int32_t mote_span_hi(const mote_span_t *s, int32_t first) {
+    int32_t k = s->taps;
+    int32_t last = first + (s->taps - 1) * s->spread;
+    while (k > 0 && last >= s->in_size) {
+        last -= s->spread;
+        k--;
+    }
+    return k;
+}
+
+/* How one output channel turns its int32 sum into int8: see mote_rescale. The compiler normalizes the multiplier. */
+typedef struct {
+    int32_t bias, mult, shift;
+} mote_channel_t;
+
+typedef struct {
+    int32_t zero, lo, hi; /* output zero point and the range of the fused activation */
+    int32_t plain;        /* the range is all of int8, and no channel has a left shift */
+} mote_output_t;
+
+/* floor((x * mult + 2^30) / 2^31): the doubled product's high half, rounded. 0 <= mult. */
+static inline int32_t mote_high_mul(int32_t x, int32_t mult) {
+#if MOTE_DSP
+    /* SMMLAR adds x * twice in 64 bits to a third operand's high half and rounds. `twice` is 2 * mult modulo
+     * 2^32: where that wrapped, the third operand is x and makes up for it. */
+    const int32_t twice = (int32_t)((uint32_t)mult << 1);
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(x), "r"(twice), "r"(x & (twice >> 31)));
+    return high;
+#else
+    return (int32_t)(((int64_t)x * mult + (1 << 30)) >> 31);
+#endif
+}
+
+/* The same for a normalized multiplier, 2^30 <= mult: `twice` always wraps. */
+static inline int32_t mote_high_mul_normal(int32_t x, int32_t mult) {
+#if MOTE_DSP
+    int32_t high;
+    __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(x), "r"((int32_t)((uint32_t)mult << 1)));
+    return high;
+#else
+    return mote_high_mul(x, mult);
+#endif
+}
+
+/* x / 2^(shift + 1), halves away from zero. */
+static inline int32_t mote_shift_right(int32_t x, int32_t shift) { return (((x + (x >> 31)) >> shift) + 1) >> 1; }
+
+/* x * mult / 2^31 / 2^(shift + 1), rounded after the multiply and, halves away from zero, after the shift.
+ * A shift below zero is a left shift by -1 - shift. */
+static inline int32_t mote_rescale(int32_t x, int32_t mult, int32_t shift) {
+    if (shift < 0) {
+        return mote_high_mul((int32_t)((uint32_t)x << (-1 - shift)), mult);
+    }
+    return mote_shift_right(mote_high_mul(x, mult), shift);
+}
+
+static inline int8_t mote_clamp(int32_t x, int32_t lo, int32_t hi) {
+    return (int8_t)(x < lo ? lo : x > hi ? hi : x);
+}
+
+/* A channel's sum as int8 where the output is plain. The multiplier is normalized. */
+static inline int8_t mote_requantize_plain(int32_t sum, int32_t mult, int32_t shift, int32_t zero) {
+    const int32_t y = mote_shift_right(mote_high_mul_normal(sum, mult), shift) + zero;
+#if MOTE_DSP
+    int32_t r;
+    __asm__("ssat %0, #8, %1" : "=r"(r) : "r"(y));
+    return (int8_t)r;
+#else
+    return mote_clamp(y, -128, 127);
+#endif
+}
+
+/* The same for any output. */
+static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, mote_output_t o) {
+    if (o.plain) {
+        return mote_requantize_plain(sum, mult, shift, o.zero);
+    }
+    return mote_clamp(mote_rescale(sum, mult, shift) + o.zero, o.lo, o.hi);
+}
+
+static inline float mote_clamp_f32(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }
+
+static inline int32_t mote_min(int32_t a, int32_t b) { return a < b ? a : b; }
+
+#endif

@@ -1,0 +1,127 @@
+/* mote_depthwise_s8.h: int8 depthwise convolution, any window, four channels at a time.
+ *
+ * Weights are packed by the compiler as [block of 4 channels][tap][4]; the last block is padded with zeros.
+ * Padding taps are skipped, so the input's zero point is subtracted from every input (free with SXTAB16).
+ * With a depth multiplier above one the input channel of output channel c is c / multiplier.
+ */
+#ifndef MOTE_DEPTHWISE_S8_H
+#define MOTE_DEPTHWISE_S8_H
+
+#include "mote_common.h"
+
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t in_channels, channels, multiplier;
+    int32_t in_zero;
+    mote_output_t output;
+    const int8_t *weights;
+    const mote_channel_t *channel;
+} mote_depthwise_s8_t;
+
+/* A window as the inner loops see it: `cols` taps of each row, `step` elements apart, from `first` on; the rows'
+ * weights are `pitch` apart. */
+typedef struct {
+    const int8_t *const *rows;
+    int32_t taps, cols, first, step, pitch, zero;
+} mote_depthwise_view_t;
+
+/* Four neighbouring channels. */
+static inline void mote_depthwise_4(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
+                                    int32_t *sum) {
+    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+    const int32_t cols = v->cols, step = v->step, zero = v->zero;
+#if MOTE_DSP
+    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
+#endif
+    for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
+        const int8_t *x = v->rows[k], *w = weights;
+        if (x == NULL) {
+            continue;
+        }
+        x += v->first + channel;
+        for (int32_t t = cols; t > 0; t--, x += step, w += 4) {
+#if MOTE_DSP
+            const uint32_t xs = mote_load4(x), ws = mote_load4(w);
+            uint32_t xe, xo, we, wo;
+            __asm__("sxtab16 %0, %1, %2" : "=r"(xe) : "r"(minus_zero), "r"(xs));
+            __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(xo) : "r"(minus_zero), "r"(xs));
+            __asm__("sxtb16 %0, %1" : "=r"(we) : "r"(ws));
+            __asm__("sxtb16 %0, %1, ror #8" : "=r"(wo) : "r"(ws));
+            __asm__("smlabb %0, %1, %2, %0" : "+r"(a) : "r"(xe), "r"(we));
+            __asm__("smlabb %0, %1, %2, %0" : "+r"(b) : "r"(xo), "r"(wo));
+            __asm__("smlatt %0, %1, %2, %0" : "+r"(c) : "r"(xe), "r"(we));
+            __asm__("smlatt %0, %1, %2, %0" : "+r"(d) : "r"(xo), "r"(wo));
+#else
+            a += (x[0] - zero) * w[0];
+            b += (x[1] - zero) * w[1];
+            c += (x[2] - zero) * w[2];
+            d += (x[3] - zero) * w[3];
+#endif
+        }
+    }
+    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
+}
+
+/* One channel; `weights` points at its place in the block of four. */
+static inline int32_t mote_depthwise_1(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
+                                       int32_t sum) {
+    for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
+        if (v->rows[k] != NULL) {
+            const int8_t *x = v->rows[k] + v->first + channel;
+            for (int32_t t = 0; t < v->cols; t++) {
+                sum += (x[t * v->step] - v->zero) * weights[t * 4];
+            }
+        }
+    }
+    return sum;
+}
+
+static inline void mote_depthwise_s8_row(const mote_depthwise_s8_t *p, const int8_t *const *rows, int8_t *out) {
+    const mote_span_t *s = &p->cols;
+    const mote_output_t o = p->output;
+    const int32_t m = p->multiplier, channels = p->channels, in_channels = p->in_channels;
+    const int32_t block = p->rows.taps * s->taps * 4;
+    for (int32_t x = 0; x < s->out_size; x++) {
+        const int32_t first = x * s->step - s->pad;
+        const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
+        const mote_depthwise_view_t v = {
+            rows, p->rows.taps, hi - lo, (first + lo * s->spread) * in_channels, in_channels * s->spread, s->taps * 4,
+            p->in_zero};
+        const int8_t *w = p->weights + lo * 4;
+        const mote_channel_t *q = p->channel;
+        int32_t c = 0;
+        if (m == 1) {
+            for (; c + 4 <= channels; c += 4, w += block, q += 4, out += 4) {
+                int32_t sum[4] = {q[0].bias, q[1].bias, q[2].bias, q[3].bias};
+                mote_depthwise_4(&v, c, w, sum);
+                out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
+                out[1] = mote_requantize(sum[1], q[1].mult, q[1].shift, o);
+                out[2] = mote_requantize(sum[2], q[2].mult, q[2].shift, o);
+                out[3] = mote_requantize(sum[3], q[3].mult, q[3].shift, o);
+            }
+        }
+        for (int32_t input = c, copy = 0; c < channels; c++, q++) {
+            const int32_t sum = mote_depthwise_1(&v, input, w + (c & 3), q->bias);
+            *out++ = mote_requantize(sum, q->mult, q->shift, o);
+            if ((c & 3) == 3) {
+                w += block;
+            }
+            if (++copy == m) {
+                copy = 0;
+                input++;
+            }
+        }
+    }
+}
+
+static inline void mote_depthwise_s8(const mote_depthwise_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
+                                     int32_t hi) {
+    const int8_t *rows[MOTE_MAX_TAPS];
+    for (int32_t y = lo; y < hi; y++) {
+        mote_window_s8(&p->rows, in, y, rows);
+        mote_depthwise_s8_row(p, rows, out + y * p->rows.out_stride);
+    }
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* mote_fully_connected_s8.h: int8 fully connected layer on one vector, four outputs at a time.
+ *
+ * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice; `round_once` says which.
+ * Weights are packed by the compiler as [block of 4 outputs][4 inputs][4 outputs][4], both ends padded.
+ */
+#ifndef MOTE_FULLY_CONNECTED_S8_H
+#define MOTE_FULLY_CONNECTED_S8_H
+
+#include "mote_dot_s8.h"
+
+typedef struct {
+    int32_t depth, channels, round_once;
+    mote_output_t output;
+    const int8_t *weights;
+    const mote_channel_t *channel;
+} mote_fully_connected_s8_t;
+
+/* Four products: input i of four outputs. */
+#define MOTE_MAC_1X4(i) (a += x[i] * w[i], b += x[i] * w[(i) + 4], c += x[i] * w[(i) + 8], d += x[i] * w[(i) + 12])
+
+static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth, int32_t *sum) {
+    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+    int32_t k = depth;
+#if MOTE_DSP
+    for (; k >= 4; k -= 4, x += 4, w += 16) {
+        uint32_t v = mote_load4(x), u;
+        uint32_t xe = mote_sxtb16(v), xo = mote_sxtb16_ror8(v);
+        u = mote_load4(w);
+        a = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), a));
+        u = mote_load4(w + 4);
+        b = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), b));
+        u = mote_load4(w + 8);
+        c = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), c));
+        u = mote_load4(w + 12);
+        d = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), d));
+    }
+#else
+    for (; k >= 4; k -= 4, x += 4, w += 16) {
+        MOTE_MAC_1X4(0);
+        MOTE_MAC_1X4(1);
+        MOTE_MAC_1X4(2);
+        MOTE_MAC_1X4(3);
+    }
+#endif
+    for (int32_t i = 0; i < k; i++) {
+        MOTE_MAC_1X4(i);
+    }
+    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
+}
+
+/* x * mult / 2^31 / 2^(shift + 1), rounded once, halves up. With a right shift above one the rounding bit
+ * lies in the product's high word, which is then all that matters. */
+static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) {
+    const int64_t product = (int64_t)x * mult;
+    if (shift > 0) {
+        return ((int32_t)(product >> 32) + (1 << (shift - 1))) >> shift;
+    }
+    return (int32_t)((product + ((int64_t)1 << (31 + shift))) >> (32 + shift));
+}
+
+static inline int8_t mote_finish_fc(int32_t sum, const mote_channel_t *q, int32_t once, mote_output_t o) {
+    const int32_t y = once ? mote_rescale_once(sum, q->mult, q->shift) : mote_rescale(sum, q->mult, q->shift);
+    return mote_clamp(y + o.zero, o.lo, o.hi);
+}
+
+static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
+                                           int32_t vectors) {
+    const int32_t once = p->round_once;
+    const mote_output_t o = p->output;
+    for (; vectors > 0; vectors--, in += p->depth) {
+        const int8_t *w = p->weights;
+        const mote_channel_t *q = p->channel;
+        for (int32_t c = p->channels; c > 0; c -= 4, w += (p->depth + 3) / 4 * 16) {
+            const int32_t n = mote_min(4, c);
+            int32_t sum[4] = {0, 0, 0, 0};
+            for (int32_t i = 0; i < n; i++) {
+                sum[i] = q[i].bias;
+            }
+            mote_dot_1x4(in, w, p->depth, sum);
+            for (int32_t i = 0; i < n; i++, q++) {
+                *out++ = mote_finish_fc(sum[i], q, once, o);
+            }
+        }
+    }
+}
+
+#endif
