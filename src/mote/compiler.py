@@ -69,6 +69,12 @@ class Settings:
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
+        if not 0 <= self.recompute <= 100:
+            raise MoteError(
+                f"{self.recompute:g} is not a percentage",
+                where="option recompute",
+                remedy="give how much of the model's work may be done twice, from 0 to 100",
+            )
 
     @property
     def ram_limit(self) -> int | None:

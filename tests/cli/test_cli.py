@@ -114,7 +114,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         DIGITS,
         "-t",
         "cortex-m4",
-        "--input",
+        "--data",
         str(tmp_path / "x.npy"),
         "--output",
         str(outputs),
@@ -122,7 +122,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     )
     found = json.loads(mote(capsys, *arguments)[1])
     assert set(found) == {
-        "model", "target", "emulator", "compiler", "instructions", "layers", "ram", "flash", "outputs",
+        "model", "target", "emulator", "compiler", "instructions", "longest_step", "layers", "ram", "flash", "outputs",
     }  # fmt: skip
     assert set(found["layers"][0]) == {"name", "op", "kernel", "macs", "instructions"}
     assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total"}
@@ -178,7 +178,8 @@ def test_unsupported_layers_are_all_listed(capsys: pytest.CaptureFixture[str], t
         ("error-suffix", ("compile", "model.onnx", "-o", "x")),
         ("error-target", ("compile", DIGITS, "--target", "cortex-m99", "-o", "x")),
         ("error-size", ("compile", DIGITS, "--ram", "lots", "-o", "x")),
-        ("error-ram", ("compile", DIGITS, "--ram", "1K", "-o", "x")),
+        ("error-ram", ("compile", DIGITS, "--ram", "300", "-o", "x")),
+        ("error-recompute", ("compile", DIGITS, "--recompute", "200", "-o", "x")),
         ("error-flash", ("compile", DIGITS, "--flash", "2K", "-o", "x")),
         ("error-name", ("compile", DIGITS, "--name", "no-good", "-o", "x")),
     ],
@@ -198,9 +199,9 @@ def test_errors_in_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bad_input_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_text("no array")
-    assert mote(capsys, "run", DIGITS, "--input", str(tmp_path / "x.npy"))[0] == 1
+    assert mote(capsys, "run", DIGITS, "--data", str(tmp_path / "x.npy"))[0] == 1
     np.save(tmp_path / "x.npy", np.zeros(3, np.int8))
-    status, _, err = mote(capsys, "run", DIGITS, "--input", str(tmp_path / "x.npy"))
+    status, _, err = mote(capsys, "run", DIGITS, "--data", str(tmp_path / "x.npy"))
     assert status == 1 and "the model takes int8" in err
 
 

@@ -68,7 +68,9 @@ class DoesNotFitError(Exception):
 def plan(graph: Graph, how: Lowering, goal: Goal | None = None) -> Plan:
     """The plan of a graph: see Goal."""
     goal = goal or Goal()
-    found = _with_recomputation(graph, how, goal) if goal.recompute else Planner(graph, how, goal).plan()
+    limited = goal.least or goal.pushed or goal.ram is not None
+    again = goal.recompute > 0 and limited
+    found = _with_recomputation(graph, how, goal) if again else Planner(graph, how, goal).plan()
     check(found)
     return found
 
