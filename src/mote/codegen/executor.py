@@ -115,7 +115,8 @@ class Executor:
         step, out = steps[0], self.plan.place[steps[0].op.outputs[0]]
         spans = []
         if step.whole:
-            spans.append((self._at(0, out.offset), len(out.offsets) * out.row_bytes))
+            begin, end = (y * out.row_bytes for y in (step.rows.lo, step.rows.hi))
+            spans.append((self._at(0, out.offset + begin), end - begin))
         elif out.base is None:
             spans.append((self._row(out, "y"), out.row_bytes))
         if step.scratch is not None:

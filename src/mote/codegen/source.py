@@ -159,13 +159,17 @@ def _work(plan: Plan, options: Options, executor: Executor, cases: list[str]) ->
     return macros + "\n" + "\n".join(lines) + "\n"
 
 
+def _ready(plan: Plan, options: Options) -> str:
+    """Nothing is ready without an arena."""
+    if not options.caller_arena:
+        return ""
+    return f"    if ({arenas(plan)[0].storage(options)} == NULL) {{\n        return MOTE_NOT_READY;\n    }}\n"
+
+
 def _begin(plan: Plan, options: Options) -> str:
-    """What a step does before its work: nothing is ready without an arena, and counters start at zero."""
+    """What a step does before its work: counters start at zero."""
     name = options.name
-    check = ""
-    if options.caller_arena:
-        first = arenas(plan)[0].storage(options)
-        check = f"    if ({first} == NULL) {{\n        return MOTE_NOT_READY;\n    }}\n"
+    check = _ready(plan, options)
     if any(len(steps) > 1 for _, steps in plan.works):
         check += (
             f"    if ({name}_state.position == 0) {{\n"
@@ -235,24 +239,23 @@ static mote_status {name}_advance(const void *row) {{
     return MOTE_OK;
 }}
 
-mote_status {name}_step(void) {{ return {name}_waits() ? MOTE_WAITING : {name}_advance(NULL); }}
+mote_status {name}_step(void) {{
+{_ready(plan, options)}\
+    return {name}_waits() ? MOTE_WAITING : {name}_advance(NULL);
+}}
 
 mote_status {name}_push_row(const {port.ctype} *row) {{ return {name}_waits() ? {name}_advance(row) : MOTE_BUSY; }}
 
 mote_status {name}_push(const {port.ctype} *rows, size_t count) {{
-    mote_status status = MOTE_WAITING;
-    for (; count > 0; count--, rows += {name.upper()}_INPUT_ROW_SIZE) {{
-        while (!{name}_waits()) {{
-            status = {name}_advance(NULL);
-            if (status != MOTE_BUSY && status != MOTE_WAITING) {{
-                return status;
-            }}
-        }}
-        status = {name}_advance(rows);
+    mote_status status = {name}_waits() ? MOTE_WAITING : MOTE_BUSY;
+    for (;; count--, rows += {name.upper()}_INPUT_ROW_SIZE) {{
         while (status == MOTE_BUSY) {{
             status = {name}_advance(NULL);
         }}
+        if (count == 0 || (status != MOTE_WAITING && status != MOTE_OK)) {{
+            return status;
+        }}
+        status = {name}_advance(rows);
     }}
-    return status;
 }}
 """

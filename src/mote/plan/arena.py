@@ -12,7 +12,7 @@ from random import Random
 
 from mote.plan.rows import ALIGNMENT, aligned
 
-EFFORT = 5_000_000
+EFFORT = 3_000_000
 """How many pairs of neighbours all rounds together may look at."""
 ROUNDS = 60
 """The most rounds from one order."""

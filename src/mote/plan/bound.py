@@ -16,18 +16,20 @@ from numpy.typing import NDArray
 
 from mote.plan.rows import Node, RowGraph
 
+MOMENTS = 400
 FOREVER = 1 << 28
 """A capacity that no sum of rows reaches."""
 
 
-def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None) -> int:
+def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None, moments: int = MOMENTS) -> int:
     """The bound. Nodes during which no more is live in some schedule than the best bound so far cannot raise it and are
-    left out: a good schedule (`order`) makes this fast."""
+    left out: a good schedule (`order`) makes this fast. Of the others the `moments` with the most live are looked at:
+    fewer only make the bound lower."""
     if order is None:
         order = [node for work in rows.works for node in work.by_rows]
     state = rows.prefixes[0].copy()
     during = [state.run(rows, node) for node in order]
-    return _Bound(_with_least_sums(rows)).lower_bound(order, during)
+    return _Bound(_with_least_sums(rows)).lower_bound(order, during, moments)
 
 
 def _with_least_sums(rows: RowGraph) -> RowGraph:
@@ -61,10 +63,11 @@ class _Bound:
         counts = [len(work.by_rows) for work in self.rows.works]
         return frozenset(sum(counts[:i]) for i in range(len(counts)))
 
-    def lower_bound(self, order: Sequence[Node], during: Sequence[int]) -> int:
+    def lower_bound(self, order: Sequence[Node], during: Sequence[int], moments: int) -> int:
         number = {id(node): i for i, node in enumerate(self.nodes)}
         best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
-        for most, node in sorted(zip(during, order, strict=True), key=lambda x: (-x[0], number[id(x[1])])):
+        ranked = sorted(zip(during, order, strict=True), key=lambda x: (-x[0], number[id(x[1])]))
+        for most, node in ranked[:moments]:
             if most <= best:
                 break
             best = max(best, self._at(number[id(node)]))

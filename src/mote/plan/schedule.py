@@ -27,6 +27,10 @@ def silent(_: str) -> None:
 POLICIES = ("lazy", "eager")
 LENGTHS = (6, 16, 40)
 """The most operators of a segment, tried in turn while the peak is above the bound."""
+EAGER = 16
+"""The most operators of a segment that runs eagerly; of a longer one many could run at any time."""
+GLANCE = 40
+"""How many moments of a schedule a first look at the bound takes in."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ class Scheduler:
         least = self.least_peak()
         schedule = self.cheapest(least)
         assert schedule is not None
-        self.bound = max(self.bound, lower_bound(self.rows, schedule.nodes(self.rows)))
+        self.bound = max(self.bound, lower_bound(self.rows, schedule.nodes(self.rows), GLANCE))
         self.say(f"{doing}: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
         return least
 
@@ -178,7 +182,7 @@ class Scheduler:
         if work.whole is not None and (self.whole or not work.splits):
             yield Segment(lo, lo + 1, "whole")
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
-            for policy in POLICIES if hi > lo + 1 else POLICIES[:1]:
+            for policy in POLICIES if 1 < hi - lo <= EAGER else POLICIES[:1]:
                 yield Segment(lo, hi, policy)
         yield from (segment for segment in self._searched if segment.lo == lo)
 
