@@ -2,11 +2,11 @@
 
     python benchmarks/memory.py [--models FOLDER] [--target cortex-m4] [--no-measure]
 
-For each model: layer by layer, the least with the input in RAM, the least with the input handed over row by row; what no
-schedule of its rows can go below; what the smallest plan costs in instructions against the same kernels layer by layer;
-the flash of its tables; the seconds of planning. FOLDER holds the published models; without it, architectures of the same
-shapes with random weights stand in: the same memory. The last rows are MobileNetV2 and a network of MCUNetV2's kind
-(models/mcunet_v2.py), both for images of 224x224, the latter also with 12% of its work done twice.
+For each model: layer by layer, the least with the input in RAM, the least with the input handed over row by row; what
+no schedule of its rows can go below; what the smallest plan costs in instructions against the same kernels layer by
+layer; the flash of its tables; the seconds of planning. FOLDER holds the published models; without it, architectures of
+the same shapes with random weights stand in: the same memory. The last rows are MobileNetV2 and a network of MCUNetV2's
+kind (models/mcunet_v2.py), both for images of 224x224, the latter also with 12% of its work done twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from mote import compile, run  # noqa: E402
 from mote.compiler import Compiled  # noqa: E402
 from mote.plan import planner  # noqa: E402
 
-MOBILENET_V2 = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+MOBILENET_V2 = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
 """Groups of blocks: how much wider inside, channels, how many, the stride of the first."""
 HEAD = ("model", "layers", "least", "bound", "pushed", "bound", "others", "instructions", "tables", "planning")
 

@@ -20,7 +20,6 @@ from mote.graph.tensor import DTYPES, Array
 from mote.stimuli import stimuli
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
-
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
 

@@ -74,12 +74,19 @@ def verify(
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
-        dumps = on.execute(Mode.DUMP, raw).dumps
+        run = on.execute(Mode.DUMP, raw)
     computed = [(i, work) for i, work in enumerate(plan.works) if not isinstance(work[0], Arrival)]
     mismatches: list[Mismatch] = []
     worst = 0.0
-    for i, (case, dump) in enumerate(zip(cases, dumps, strict=True)):
+    for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
         expected = oracle(source_inputs(compiled.source, graph, case))
+        for t, raw_output in zip(graph.outputs, outputs, strict=True):
+            tensor = graph.tensors[t]
+            want = expected[tensor.source].reshape(-1)
+            diff, bad = compare(np.frombuffer(raw_output, DTYPES[tensor.dtype]), want)
+            worst = max(worst, diff)
+            if bad:
+                mismatches.append(Mismatch(t, tensor.name, "output", i, bad, diff))
         for number, (op, steps) in computed:
             tensor = op.output(graph)
             flat = np.frombuffer(dump[number], DTYPES[tensor.dtype])

@@ -129,7 +129,8 @@ def _feed(plan: Plan, options: Options) -> str:
         port = ports[0]
         return (
             f"    static {port.ctype} row[{port.macro}_ROW_SIZE];\n"
-            f"    while ({name}_push(row, 1) == MOTE_WAITING) {{\n        /* put the next row of your data here */\n    }}"
+            f"    while ({name}_push(row, 1) == MOTE_WAITING) {{\n"
+            "        /* put the next row of your data here */\n    }"
         )
     fill = "\n".join(
         f"    memset({port.function}(), 0, {port.macro}_BYTES); /* put your data here */" for port in ports

@@ -42,6 +42,28 @@ class _Window:
     at: int
 
 
+@dataclass(frozen=True)
+class _RowsOf:
+    """The rows that the steps of an operator compute."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def group(self) -> int:
+        """How many at once."""
+        return max(s.rows.hi - s.rows.lo for s in self.steps)
+
+    @property
+    def ys(self) -> list[int]:
+        found = [y for s in self.steps for y in range(s.rows.lo, s.rows.hi)]
+        return found if self.group == 1 else sorted(found)
+
+    @property
+    def nth(self) -> str:
+        """Which of them row y is."""
+        return "n" if self.group == 1 else f"({_sum('y', -min(self.ys))})" if min(self.ys) else "y"
+
+
 @dataclass
 class Executor:
     """What the steps of a plan become."""
@@ -109,7 +131,8 @@ class Executor:
         return f"    case {i}: /* {label} */\n{lines}\n        break;"
 
     def _guarded(self, steps: tuple[Step, ...], body: list[str]) -> list[str]:
-        """In a debug build: paint the zones around what the step writes before the kernel runs, and look at them after."""
+        """In a debug build: paint the zones around what the step writes before the kernel runs, and look at them
+        after."""
         if not self.plan.zone:
             return body
         step, out = steps[0], self.plan.place[steps[0].op.outputs[0]]
@@ -117,7 +140,7 @@ class Executor:
         if step.whole:
             begin, end = (y * out.row_bytes for y in (step.rows.lo, step.rows.hi))
             spans.append((self._at(0, out.offset + begin), end - begin))
-        elif out.base is None:
+        elif step.tap is None and (out.base is None or len(out.offsets) == 1) and step.rows.hi - step.rows.lo == 1:
             spans.append((self._row(out, "y"), out.row_bytes))
         if step.scratch is not None:
             spans.append((self._at(0, step.scratch), step.kernel.scratch or 0))
@@ -126,8 +149,7 @@ class Executor:
         call = next(
             k
             for k, line in enumerate(body)
-            if line.startswith(("mote_" + step.kernel.name, "memcpy"))
-            or (step.kernel.row and line.startswith(f"mote_{step.kernel.row}("))
+            if line.strip().startswith((f"mote_{step.kernel.name}(", f"mote_{step.kernel.row}(", "memcpy("))
         )
         before = [f"{self.prefix}_paint({at}, {nbytes});" for at, nbytes in spans]
         after = [f"{self.prefix}_look({at}, {nbytes});" for at, nbytes in spans]
@@ -198,35 +220,36 @@ class Executor:
         return ["NULL" if step.scratch is None else self._at(step.scratch_memory, step.scratch)]
 
     def _rows(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
-        """One output row: from row pointers where the kernel has a row function, else from the operands' rows."""
-        graph, kernel = self.plan.graph, steps[0].kernel
-        ys = [s.rows.lo for s in steps]
-        lines = self._counted(i, steps, ys, "y")
+        """One output row after another, as many as the step has: from row pointers where the kernel has a row function,
+        else from the operands' rows."""
+        kernel = steps[0].kernel
+        lines = self._counted(i, steps, [s.rows.lo for s in steps], "y")
         out = self.plan.place[op.outputs[0]]
         target = self._row(out, "y")
+        rows = _RowsOf(steps)
+        before, arguments = [], [f"&{self.prefix}_step_{i}"]
         if kernel.row:
-            lines += self._pointers(i, op, steps)
-            index = ["y"] if kernel.row_index else []
-            arguments = [f"&{self.prefix}_step_{i}", self._pointer_array(op), *index, target]
-            call = f"mote_{kernel.row}({', '.join([*arguments, *self._scratch(steps[0])])});"
+            before = self._pointers(i, op, rows)
+            arguments += [self._pointer_array(op), *(["y"] if kernel.row_index else []), target]
         else:
-            arguments = [f"&{self.prefix}_step_{i}"]
-            for position in kernel.operands:
-                arguments.append(self._operand(i, op, position, ys))
+            arguments += [self._operand(i, op, position, rows) for position in kernel.operands]
             arguments.append(target)
-            if kernel.call is Call.FLAT:
-                arguments.append(str(kernel.units // row_count(op.output(graph).shape)))
-            else:
-                arguments += ["0", "1"]
-            call = f"mote_{kernel.name}({', '.join([*arguments, *self._scratch(steps[0])])});"
-        return [*lines, call, f"MOTE_TRACE({i}, {target}, {out.row_bytes});"]
+            units = kernel.units // row_count(op.output(self.plan.graph).shape)
+            arguments += [str(units)] if kernel.call is Call.FLAT else ["0", "1"]
+        arguments += self._scratch(steps[0])
+        call = f"mote_{kernel.row or kernel.name}({', '.join(arguments)});"
+        body = [*before, call, f"MOTE_TRACE({i}, {target}, {out.row_bytes});"]
+        if rows.group == 1:
+            return [*lines, *body]
+        loop = f"for (int32_t end = mote_min(y + {rows.group}, {max(rows.ys) + 1}); y < end; y++) {{"
+        return [*lines, loop, *(f"    {line}" for line in body), "}"]
 
-    def _operand(self, i: int, op: Op, position: int, ys: list[int]) -> str:
+    def _operand(self, i: int, op: Op, position: int, rows: _RowsOf) -> str:
         """The row of one operand that output row y is made from."""
         tensor = op.input(self.plan.graph, position)
-        reads = [op.reads(self.plan.graph, position, y) for y in ys]
-        found = affine([(y, 0, r[0]) for y, r in zip(ys, reads, strict=True) if r is not None])
-        row = found.at("y") if found else f"{self._list(f'reads_{i}_{position}', [r[0] for r in reads if r])}[n]"
+        reads = [(op.reads(self.plan.graph, position, y) or (0,))[0] for y in rows.ys]
+        found = affine([(y, 0, r) for y, r in zip(rows.ys, reads, strict=True)])
+        row = found.at("y") if found else f"{self._list(f'reads_{i}_{position}', reads)}[{rows.nth}]"
         return self._source(i, position, tensor, row)
 
     def _source(self, i: int, position: int, tensor: Tensor, row: str) -> str:
@@ -245,19 +268,19 @@ class Executor:
         offsets = tuple(buffer.offset + y * row for y in range(count))
         return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
 
-    def _pointers(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+    def _pointers(self, i: int, op: Op, rows: _RowsOf) -> list[str]:
         """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
         lines: list[str] = []
         at = 0
-        for position in steps[0].kernel.operands:
+        for position in rows.steps[0].kernel.operands:
             tensor = op.input(self.plan.graph, position)
-            reads = [op.reads(self.plan.graph, position, s.rows.lo) or () for s in steps]
+            reads = [op.reads(self.plan.graph, position, y) or () for y in rows.ys]
             taps = max(map(len, reads))
             window = _Window(i, position, tensor, row_count(tensor.shape), taps, self._pointer_array(op), at)
-            samples = [(s.rows.lo, k, r) for s, rows in zip(steps, reads, strict=True) for k, r in enumerate(rows)]
+            samples = [(y, k, r) for y, taken in zip(rows.ys, reads, strict=True) for k, r in enumerate(taken)]
             found = affine(samples, window.count) if all(len(r) == taps for r in reads) else None
             if found is None:
-                lines += self._listed(window, reads)
+                lines += self._listed(window, reads, rows.nth)
             elif taps == 1 and all(r != OUTSIDE for _, _, r in samples):
                 lines.append(f"{window.array}[{at}] = {self._source(i, position, tensor, found.at('y'))};")
             else:
@@ -290,14 +313,14 @@ class Executor:
             return f"mote_strip_rows_{suffix}({arena} + {view.base}, {view.row_bytes}, {where});"
         return f"mote_table_rows_{suffix}({arena}, {self.prefix}_rows + {self._slot(view)}, {where});"
 
-    def _listed(self, window: _Window, reads: Sequence[tuple[int, ...]]) -> list[str]:
+    def _listed(self, window: _Window, reads: Sequence[tuple[int, ...]], nth: str) -> list[str]:
         """Pointers to rows that a list names."""
         flat = [r for rows in reads for r in (*rows, *[OUTSIDE] * (window.taps - len(rows)))]
         name = self._list(f"reads_{window.step}_{window.position}", flat)
         row = self._source(window.step, window.position, window.tensor, "row")
         return [
             f"for (int32_t k = 0; k < {window.taps}; k++) {{",
-            f"    const int32_t row = {name}[n * {window.taps} + k];",
+            f"    const int32_t row = {name}[{_product(nth, window.taps)} + k];",
             f"    {window.array}[{_sum('k', window.at)}] = row < 0 ? NULL : {row};",
             "}",
         ]

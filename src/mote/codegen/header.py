@@ -59,7 +59,7 @@ def _usage(plan: Plan, options: Options) -> str:
             f"while ({name}_push(next_row(), 1) == MOTE_WAITING) {{ }}",
             f"use({results});",
         ]
-        note = " * The input is never held whole: rows are handed over from the top. Outputs stay valid until the next row."
+        note = " * The input is never held whole: rows come from the top. Outputs stay valid until the next row."
     else:
         lines += [
             *(f"memcpy({port.function}(), my_data, {port.macro}_BYTES);" for port in inputs(plan, options)),
@@ -71,8 +71,8 @@ def _usage(plan: Plan, options: Options) -> str:
     shown = "\n".join(f" *     {line}" for line in lines)
     return (
         f"{shown}\n *\n"
-        " * No heap, no recursion, no other state than the arena and a few counters. Not reentrant: one inference at a\n"
-        f" * time.\n{note}"
+        " * No heap, no recursion, no other state than the arena and a few counters. Not reentrant: one\n"
+        f" * inference at a time.\n{note}"
     )
 
 
@@ -85,8 +85,8 @@ def _running(options: Options) -> str:
 
 def _step(options: Options, end: str) -> str:
     return (
-        "/* The same in pieces, for a core that has other things to do as well: one piece of work, then MOTE_BUSY while\n"
-        f" * there is more to do, {end}. */\n"
+        "/* The same in pieces, for a core that has other things to do as well: one piece of work, then\n"
+        f" * MOTE_BUSY while there is more to do, {end}. */\n"
         f"mote_status {options.name}_step(void);\n{_bound(options)}"
     )
 
@@ -107,11 +107,12 @@ def _pushing(port: Port, options: Options) -> str:
         f"#define {port.macro}_ROWS {rows}\n"
         f"#define {port.macro}_ROW_SIZE {port.tensor.size // rows} /* elements */\n"
         f"#define {port.macro}_ROW_BYTES {port.tensor.nbytes // rows}\n\n"
-        "/* Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are needed;\n"
-        " * MOTE_OK: they were the last ones, the outputs are there, and the next row begins another inference. */\n"
+        "/* Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are\n"
+        " * needed; MOTE_OK: they were the last ones, the outputs are there, and the next row begins another\n"
+        " * inference. */\n"
         f"mote_status {name}_push(const {port.ctype} *rows, size_t count);\n\n"
-        "/* The same in pieces, for a core that has other things to do as well: hand over one row, then call step while\n"
-        " * it is MOTE_BUSY. A row is taken only when nothing else is left to do (MOTE_BUSY: it was not). */\n"
+        "/* The same in pieces, for a core that has other things to do as well: hand over one row, then call step\n"
+        " * while it is MOTE_BUSY. A row is taken only when nothing else is left to do (MOTE_BUSY: it was not). */\n"
         f"mote_status {name}_push_row(const {port.ctype} *row);\n"
         f"mote_status {name}_step(void);\n{_bound(options)}"
     )

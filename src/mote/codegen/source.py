@@ -101,7 +101,7 @@ TRACE = """\
 
 def _memory(plan: Plan, options: Options, executor: Executor) -> str:
     name = options.name
-    fields = ["uint16_t position; /* in the schedule */"]
+    fields = [f"uint{8 * plan.position_bytes}_t position; /* in the schedule */"]
     if executor.counters:
         kind = f"uint{8 * plan.counter_bytes}_t"
         fields.append(f"{kind} next[{executor.counters}]; /* of each operator that runs by rows */")
@@ -193,7 +193,8 @@ def _run(plan: Plan, options: Options) -> str:
     name = options.name
     if not plan.steps:
         return (
-            f"mote_status {name}_step(void) {{\n{_begin(plan, options)}    (void){name}_work;\n    return MOTE_OK;\n}}\n\n"
+            f"mote_status {name}_step(void) {{\n{_begin(plan, options)}"
+            f"    (void){name}_work;\n    return MOTE_OK;\n}}\n\n"
             f"mote_status {name}_run(void) {{ return {name}_step(); }}\n"
         )
     return f"""\

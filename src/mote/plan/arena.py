@@ -1,7 +1,8 @@
-"""Offsets for things with known lifetimes: first fit in several orders, what sticks out placed earlier in the next round.
+"""Offsets for things with known lifetimes: first fit in several orders, what sticks out placed earlier in the next
+round.
 
-An item is a strip of bytes that keeps its shape; its pieces (rows) live and die on their own, so that others can use what
-is dead of it. Everything is deterministic.
+An item is a strip of bytes that keeps its shape; its pieces (rows) live and die on their own, so that others can use
+what is dead of it. Everything is deterministic.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Item:
 
 
 Overlays = dict[tuple[int, int], set[tuple[int, int]]]
-"""For a pair of items the pairs of their pieces that may lie at one address: what a kernel writes over what it reads."""
+"""For a pair of items the pairs of their pieces that may lie at one address: what a kernel writes over what it
+reads."""
 
 ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
     "birth": lambda x: (x.first, -x.nbytes),

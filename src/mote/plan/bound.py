@@ -1,8 +1,9 @@
 """A proven lower bound: no schedule of these rows, however it interleaves the operators, has a lower peak.
 
-While a node runs, what it reads has been computed and nothing after it has. The least that can be live at such a moment,
-over all sets of finished work, is a minimum cut (the rows that are computed and not yet dead are what is cut). The largest
-of these minima, over all nodes, bounds the peak of every order in which each operator's rows run in the given direction.
+While a node runs, what it reads has been computed and nothing after it has. The least that can be live at such a
+moment, over all sets of finished work, is a minimum cut (the rows that are computed and not yet dead are what is cut).
+The largest of these minima, over all nodes, bounds the peak of every order in which each operator's rows run in the
+given direction.
 """
 
 from __future__ import annotations

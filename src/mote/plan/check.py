@@ -6,6 +6,8 @@ hold the rows it wants, and may only write where nothing lies that is needed lat
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 import numpy as np
 
 from mote.graph import Graph, Op
@@ -199,8 +201,12 @@ class _Checker:
     ) -> None:
         """What a step writes lies over what it reads only at the same place, and only if the kernel allows it and makes
         nothing else of what is lost."""
+        ranked = sorted(reads.items(), key=lambda item: item[1][0])
+        starts = [span[0] for _, span in ranked]
+        longest = max((span[1] for span in reads.values()), default=0)
         for (_, y), out in writes.items():
-            for (t, r), source in reads.items():
+            near = range(bisect_right(starts, out[0] - longest), bisect_left(starts, out[0] + out[1]))
+            for (t, r), source in (ranked[k] for k in near):
                 same = out[:2] == source[:2] and step.kernel.in_place
                 if _meet(out, source) and not (same and self._made_of(step, t, r) <= {y}):
                     raise PlanError(f"{where} writes over what it reads")

@@ -103,6 +103,8 @@ class Kernel:
     every operand at the operand's address for `lo` = 0."""
     row_index: bool = False
     """The row function is told which row it computes: `(&params, rows, y, out)`."""
+    group: int = 1
+    """How many output rows it wants to compute at once, by rows."""
     sums: int = 0
     """Bytes of the running sums of an ADDS kernel."""
     reads: Layout = Layout.NHWC

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from mote.graph import Op
 from mote.plan.arena import Item, Overlays, Piece, place
 from mote.plan.kernel import Call, Kernel
 from mote.plan.plan import Buffer, Cell, Plan, Step
-from mote.plan.rows import RowGraph
+from mote.plan.rows import RowGraph, aligned
 from mote.plan.schedule import Run, Schedule
 
 KernelOf = Callable[[Op, bool], Kernel]
@@ -81,18 +82,22 @@ class Arrangement:
         existing = [r for r in store.ids if r in self.first]
         if not existing:
             return
-        if not (store.linear or i in self.touched):
-            for r in existing:
-                self.home[r] = (len(self.items), 0, 0)
-                self.items.append(Item((Piece(0, store.row_bytes, *self._lives(r)),)))
+        if store.linear or i in self.touched:
+            self._add_strip(existing, store.first, store.row_bytes)
             return
+        for _, rows in groupby(existing, key=lambda r: self.first[r]):
+            together = list(rows)
+            self._add_strip(together, together[0], aligned(store.row_bytes) if together[1:] else store.row_bytes)
+
+    def _add_strip(self, existing: Sequence[int], origin: int, nbytes: int) -> None:
+        """Rows that lie one after another, each `nbytes` long, with row `origin` at the front."""
         pieces: list[Piece] = []
         for r in existing:
-            at, (first, last) = (r - store.first) * store.row_bytes, self._lives(r)
+            at, (first, last) = (r - origin) * nbytes, self._lives(r)
             if pieces and (pieces[-1].first, pieces[-1].last) == (first, last) and _end(pieces[-1]) == at:
-                pieces[-1] = Piece(pieces[-1].at, pieces[-1].nbytes + store.row_bytes, first, last)
+                pieces[-1] = Piece(pieces[-1].at, pieces[-1].nbytes + nbytes, first, last)
             else:
-                pieces.append(Piece(at, store.row_bytes, first, last))
+                pieces.append(Piece(at, nbytes, first, last))
             self.home[r] = (len(self.items), len(pieces) - 1, at)
         self.items.append(Item(tuple(pieces)))
 

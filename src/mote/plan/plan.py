@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIGNMENT", "Buffer", "Cell", "Plan", "Step"]
 
-POSITION = 2
-"""Bytes of the place in the schedule."""
-
 
 @dataclass(frozen=True)
 class Buffer:
@@ -150,7 +147,12 @@ class Plan:
     @property
     def static(self) -> int:
         """Bytes of RAM besides the arena: where the run has got to."""
-        return POSITION + self.counter_bytes * sum(len(steps) > 1 for _, steps in self.works)
+        return self.position_bytes + self.counter_bytes * sum(len(steps) > 1 for _, steps in self.works)
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of the place in the schedule."""
+        return 2 if len(self.steps) < 1 << 16 else 4
 
     @property
     def counter_bytes(self) -> int:

@@ -16,7 +16,7 @@ from mote.plan.layout import arrange
 from mote.plan.order import order
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
-from mote.plan.rows import Arrival, RowGraph, State, aligned, build, is_alias
+from mote.plan.rows import TALL, Arrival, RowGraph, State, aligned, build, is_alias
 from mote.plan.schedule import Run, Say, Schedule, Scheduler, silent
 from mote.plan.search import Effort
 
@@ -27,8 +27,8 @@ EFFORT = 300_000
 NEAR = 1.01
 """An arena this close to the least peak is not worth more attempts."""
 WHOLE_SHARES = (1.0, 0.5, 0.0)
-"""The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer of them
-can mean a smaller arena."""
+"""The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer
+of them can mean a smaller arena."""
 ROOM_ROUNDS = 4
 """How often faster kernels are tried before the lean ones are kept."""
 UNLIMITED = 1 << 60
@@ -88,7 +88,8 @@ def proven_bound(plan: Plan, how: Lowering) -> int:
 
 
 def _with_recomputation(graph: Graph, how: Lowering, goal: Goal) -> Plan:
-    """Compute more and more twice, as long as it makes the model smaller, until the plan fits or the allowance is spent."""
+    """Compute more and more twice, as long as it makes the model smaller, until the plan fits or the allowance is
+    spent."""
     planner = Planner(graph, how, goal)
     allowed = goal.recompute / 100 * sum(op.macs(graph) for op in graph.ops)
     while True:
@@ -124,8 +125,8 @@ class Planner:
         return self.within(goal.ram)
 
     def recomputing(self, allowed: float) -> tuple[Planner, int] | None:
-        """The planner of the same model with more layers computed twice, and what that costs: what lowers the peak most.
-        Only what is live at the peak is worth it; where several blocks reach the peak, all of them together."""
+        """The planner of the same model with more layers computed twice, and what that costs: what lowers the peak
+        most. Only what is live at the peak is worth it; where several blocks reach the peak, all of them together."""
         best: tuple[Planner, int] | None = None
         least, live = self.peaks
         chains: dict[int, list[Twice]] = {}
@@ -213,6 +214,7 @@ class Planner:
             self.layouts,
             pushed=self.goal.pushed,
             bottom_up=bottom_up,
+            most=UNLIMITED if self.goal.small_steps or self.goal.zone else TALL,
         )
 
     def kernel(self, op: Op, whole: bool) -> Kernel:
@@ -221,8 +223,8 @@ class Planner:
         return (self.lean if whole else self.by_rows)[id(op)]
 
     def _layered(self) -> Plan:
-        """Every operator whole; faster kernels that need more working memory as far as they fit: into what the lean ones
-        leave free and a little more (balanced), or without limit but `ram` (speed)."""
+        """Every operator whole; faster kernels that need more working memory as far as they fit: into what the lean
+        ones leave free and a little more (balanced), or without limit but `ram` (speed)."""
         rows = self.rows()
         schedule = layered(rows)
         lean = arrange(rows, schedule, self.kernel, zone=self.goal.zone)

@@ -1,8 +1,8 @@
 """Computing something twice so that it need not be kept: for models that cannot fit otherwise.
 
-A squeeze-and-excite block needs all of a wide tensor before its gate is known, and again after that. Run the layers that
-make the tensor once for the gate, row by row into the running sums, and once more for the scaled result, row by row as
-well: the wide tensor never exists whole. The price is the work of those layers, bounded by the user.
+A squeeze-and-excite block needs all of a wide tensor before its gate is known, and again after that. Run the layers
+that make the tensor once for the gate, row by row into the running sums, and once more for the scaled result, row by
+row as well: the wide tensor never exists whole. The price is the work of those layers, bounded by the user.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def candidates(graph: Graph) -> Iterator[Twice]:
 
 
 def rewrite(graph: Graph, twice: Twice) -> Graph:
-    """The graph with a second copy of the chain for the reader, and the first copy moved behind what the reader leads to,
-    in front of the next operator that reads it."""
+    """The graph with a second copy of the chain for the reader, and the first copy moved behind what the reader
+    leads to, in front of the next operator that reads it."""
     renamed: dict[int, int] = {}
     tensors, copies = [], []
     fresh = graph.fresh_id()

@@ -22,6 +22,11 @@ ALIGNMENT = 4
 """Every strip of rows starts at a multiple of this many bytes."""
 
 
+TALL = 256
+"""Tensors with more rows than this are computed in groups of rows: more freedom would not make plans smaller by
+much."""
+
+
 def aligned(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
@@ -183,9 +188,11 @@ def build(
     *,
     pushed: bool = False,
     bottom_up: bool = False,
+    most: int = TALL,
 ) -> RowGraph:
-    """The rows of `graph`, whose operators run in the order `ops` (views left out)."""
-    return _Builder(graph, ops, kernels, row_kernels, layouts, pushed, bottom_up).build()
+    """The rows of `graph`, whose operators run in the order `ops` (views left out), by rows in at most `most`
+    pieces."""
+    return _Builder(graph, ops, kernels, row_kernels, layouts, pushed, bottom_up, most).build()
 
 
 class _Builder:
@@ -198,8 +205,9 @@ class _Builder:
         layouts: dict[int, Layout],
         pushed: bool,
         bottom_up: bool,
+        most: int,
     ) -> None:
-        self.graph, self.pushed = graph, pushed
+        self.graph, self.pushed, self.most = graph, pushed, most
         arrivals = [Arrival(inputs=(), outputs=(t,), name=graph.tensors[t].name) for t in graph.inputs if pushed]
         self.ops = [*arrivals, *ops]
         self.kernels, self.row_kernels, self.layouts = kernels, row_kernels, layouts
@@ -329,38 +337,47 @@ class _Builder:
         if row_kernel.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
         elif self._by_rows(op, row_kernel):
-            by_rows = [self._row(i, op, row_kernel, r - out.first) for r in out.ids if r in self.needed][:: self.step]
+            by_rows = [self._rows(i, op, row_kernel, ys) for ys in self._groups(op, row_kernel, out)][:: self.step]
         else:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
+        written: list[int] = []
         if by_rows and row_kernel.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
             reads = [r for r in reads if r in read]
-            lo, hi = (pick(n.writes[0] for n in by_rows) for pick in (min, max))
-            writes = range(lo, hi + 1)
+            written = [r for n in by_rows for r in n.writes]
+            writes = range(min(written), max(written) + 1)
         whole = Node(
             i,
             Rows(writes[0] - out.first, writes[-1] + 1 - out.first),
             tuple(reads),
             tuple(writes),
             aligned(kernel.scratch or 0),
-            _joined([node.over for node in by_rows[:: self.step]])
-            if kernel.in_place and len(writes) == len(by_rows)
-            else (),
+            _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.in_place else (),
         )
         if not by_rows:
             return Work(op, whole, (whole,), kernel, kernel, splits=False)
-        gaps = row_kernel.call is not Call.ADDS and len(writes) > len(by_rows)
+        gaps = row_kernel.call is not Call.ADDS and len(writes) > len(written)
         gaps = gaps or (kernel.call is Call.FLAT and len(writes) < out.count)
         return Work(op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
-    def _row(self, i: int, op: Op, kernel: Kernel, y: int) -> Node:
+    def _groups(self, op: Op, kernel: Kernel, out: Store) -> list[list[int]]:
+        """The rows that are needed, in groups that are computed at once: as many as the kernel wants, and more where
+        there are very many rows."""
+        wanted = [r - out.first for r in out.ids if r in self.needed]
+        size = max(kernel.group, -(-len(wanted) // self.most))
+        if isinstance(op, Arrival) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
+            size = 1
+        return [wanted[k : k + size] for k in range(0, len(wanted), size)]
+
+    def _rows(self, i: int, op: Op, kernel: Kernel, ys: list[int]) -> Node:
         out = self.stores[self.place[op.outputs[0]]]
+        rows, writes = Rows(ys[0], ys[-1] + 1), tuple(out.first + y for y in ys)
         if isinstance(op, Arrival):
-            return Node(i, Rows(y, y + 1), (), (out.first + y,))
-        over = self._over(op, y, out.row_bytes) if kernel.in_place else ()
-        reads = tuple(self._reads(op, y))
-        return Node(i, Rows(y, y + 1), reads, (out.first + y,), aligned(kernel.scratch or 0), over)
+            return Node(i, rows, (), writes)
+        reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
+        over = _joined([self._over(op, y, out.row_bytes) for y in ys], len(ys)) if kernel.in_place else ()
+        return Node(i, rows, tuple(reads), writes, aligned(kernel.scratch or 0), over)
 
     def _over(self, op: Op, y: int, nbytes: int) -> tuple[tuple[int, ...], ...]:
         """The rows as large as the output's that row y of the output is made from, element by element."""
@@ -390,12 +407,12 @@ class _Builder:
         return nodes
 
 
-def _joined(groups: list[tuple[tuple[int, ...], ...]]) -> tuple[tuple[int, ...], ...]:
-    """Groups of several nodes, one of each: the rows that all of them may write over, each its own."""
+def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tuple[int, ...], ...]:
+    """Groups of several pieces of work, one of each: the `count` rows that all of them may write over, each its own."""
     found = []
     for parts in zip(*groups, strict=False):
         rows = tuple(r for part in parts for r in part)
-        if len(set(rows)) == len(groups):
+        if len(rows) == len(set(rows)) == count:
             found.append(rows)
     return tuple(found)
 

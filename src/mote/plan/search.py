@@ -1,9 +1,10 @@
 """Exact search for a schedule with a lower peak, within a limit of work.
 
-A state is how many nodes of each operator have run. From a state, work that leaves no more live than before, at no moment
-of which more could have been freed, can always be done at once: live memory is submodular over sets of finished work, so
-any schedule can be rearranged to do it first. What is left to branch on are the valleys between such commitments. If
-all of them are exhausted, there is no schedule below the limit, with each operator's rows in their direction.
+A state is how many nodes of each operator have run. From a state, work that leaves no more live than before, at no
+moment of which more could have been freed, can always be done at once: live memory is submodular over sets of finished
+work, so any schedule can be rearranged to do it first. What is left to branch on are the valleys between such
+commitments. If all of them are exhausted, there is no schedule below the limit, with each operator's rows in their
+direction.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ class Search:
         return False
 
     def _demand(self, done: list[int], state: State, k: int, count: int) -> list[Node] | None:
-        """The nodes that operator k needs to have `count` done, if they stay within the limit and leave no more live than
-        there is now."""
+        """The nodes that operator k needs to have `count` done, if they stay within the limit and leave no more live
+        than there is now."""
         if count > len(self.rows.works[self.lo + k].by_rows):
             return None
         counted, after = done.copy(), state.copy()

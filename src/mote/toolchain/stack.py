@@ -23,8 +23,8 @@ from .decode import Decoder, Instruction, Kind, Known, riscv, thumb
 _EXECUTABLE = 4  # SHF_EXECINSTR
 _FUNCTION = 2  # STT_FUNC
 _DECODERS: dict[str, Decoder] = {"EM_ARM": thumb, "EM_RISCV": riscv}
-# What fills the space between a table or a jump and what comes next: nop, mov r8, r8, movs r0, r0, both halves of nop.w;
-# RISC-V's nop.
+# What fills the space between a table or a jump and what comes next: nop, mov r8, r8, movs r0, r0, both halves of
+# nop.w; RISC-V's nop.
 _PADDING = (0xBF00, 0x46C0, 0x0000, 0xF3AF, 0x8000, 0x0001)
 
 

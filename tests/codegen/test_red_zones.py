@@ -1,0 +1,114 @@
+"""Debug builds: right kernels pass, a kernel that writes a byte outside of its buffers is seen, and no other build
+pays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
+
+from mote.compiler import RED_ZONE, Compiled, compile
+from mote.verifier import verify
+from test_modes import Net
+
+OK, BROKEN = 0, 6
+PLANS: dict[str, dict[str, Any]] = {"layers": {}, "least": {"least_ram": True}, "pushed": {"input": "rows"}}
+RUN = """
+#include "keywords.h"
+int main(void) {
+    for (int i = 0; i < KEYWORDS_INPUT_SIZE; i++) keywords_input()[i] = (int8_t)(i * 7);
+    const mote_status first = keywords_init() == MOTE_OK ? keywords_run() : MOTE_NOT_READY;
+    return (int)first;
+}
+"""
+PUSH = """
+#include "keywords.h"
+static int8_t frame[KEYWORDS_INPUT_SIZE];
+int main(void) {
+    for (int i = 0; i < KEYWORDS_INPUT_SIZE; i++) frame[i] = (int8_t)(i * 7);
+    return (int)(keywords_init() == MOTE_OK ? keywords_push(frame, KEYWORDS_INPUT_ROWS) : MOTE_NOT_READY);
+}
+"""
+MISTAKES = [
+    ("mote_pointwise_s8", "out[-1]"),
+    ("mote_pointwise_s8", "out[pixels * p->gemm.pixel]"),
+    ("mote_depthwise_s8_row", "out[-1]"),
+    ("mote_depthwise_s8_row", "out[p->cols.out_size * p->channels]"),
+    ("mote_conv2d_s8_row", "scratch[-1]"),
+    ("mote_conv2d_s8_row", "scratch[2 * p->gemm.depth]"),
+    ("mote_fully_connected_s8", "out[8]"),
+    ("mote_softmax_s8", "out[-1]"),
+    ("mote_softmax_s8", "out[p->depth + 15]"),
+]
+"""A kernel function and what it writes to: just before and after its row or its working memory, or sixteen bytes off."""
+SUMS = [
+    ("mote_avg_pool_add_s8", "((int8_t *)sums)[-1]"),
+    ("mote_avg_pool_add_s8", "((int8_t *)(sums + p->channels))[0]"),
+]
+WAYS = [(plan, *mistake) for plan in PLANS for mistake in MISTAKES]
+WAYS += [(plan, *mistake) for plan in ("least", "pushed") for mistake in SUMS]
+
+
+@cache
+def keywords(plan: str) -> Compiled:
+    return compile(KEYWORDS, red_zones=True, **PLANS[plan])
+
+
+def status(plan: str, folder: Path, function: str = "", place: str = "", *, once: bool = False) -> int:
+    """What a model returns of which one kernel function also changes the byte at a place, each time or only once."""
+    compiled = keywords(plan)
+    compiled.write(folder)
+    made = 0
+    for file in folder.glob("mote_*.h") if function else ():
+        wrong = rf"\g<0>    static int calls;\n    if (!calls++ || {int(not once)}) {place} = (int8_t)({place} ^ 1);\n"
+        text, count = re.subn(rf"\bstatic inline void {function}\([^)]*\) {{\n", wrong, file.read_text())
+        file.write_text(text)
+        made += count
+    assert made == bool(function)
+    (folder / "main.c").write_text(PUSH if compiled.plan.pushed else RUN)
+    flags = ["-O0" if flag == "-O2" else flag for flag in FLAGS]
+    run([compiler_or_skip("gcc"), *flags, "main.c", "keywords.c", "-o", "program"], folder)
+    return subprocess.run(["./program"], cwd=folder, timeout=60).returncode
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_right_kernels_pass(plan: str, tmp_path: Path) -> None:
+    assert keywords(plan).plan.layered == (plan == "layers")
+    assert status(plan, tmp_path) == OK
+
+
+@pytest.mark.parametrize(("plan", "function", "place"), WAYS)
+def test_a_byte_outside_is_seen(plan: str, function: str, place: str, tmp_path: Path) -> None:
+    """Whatever the values are: the mistake flips a bit of what lies there."""
+    assert status(plan, tmp_path, function, place) == BROKEN
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_one_mistake_ends_the_inference(plan: str, tmp_path: Path) -> None:
+    """Also where rows are still to come in the same call."""
+    assert status(plan, tmp_path, "mote_conv2d_s8_row", "scratch[-1]", once=True) == BROKEN
+
+
+@pytest.mark.parametrize("options", PLANS.values(), ids=PLANS)
+def test_rows_that_nobody_needs(options: dict[str, Any]) -> None:
+    """Zones lie around the rows that are there."""
+    net = Net()
+    x = net.conv(net.conv(net.input(1, 14, 9, 3), 8), 6, stride=3, padding="VALID")
+    compiled = compile(net.finish(net.conv(x, 5)), red_zones=True, **options)
+    assert any(None in buffer.offsets for buffer in compiled.plan.buffers)
+    assert verify(compiled, 3, sanitize=True).exact
+
+
+@pytest.mark.parametrize("options", PLANS.values(), ids=PLANS)
+def test_other_builds_have_no_trace_of_them(options: dict[str, Any]) -> None:
+    plain, guarded = (compile(DIGITS, red_zones=zones, **options) for zones in (False, True))
+    traces = re.compile("_paint|_look|broken|0xA5")
+    assert not traces.search(plain.project.files["digits.c"])
+    assert set(traces.findall(guarded.project.files["digits.c"])) == {"_paint", "_look", "broken", "0xA5"}
+    assert plain.plan.zone == 0 and guarded.plan.zone == RED_ZONE
+    assert plain.plan.arena < guarded.plan.arena
