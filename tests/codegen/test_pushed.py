@@ -195,8 +195,13 @@ def test_the_input_is_never_whole() -> None:
 
 def test_header_is_a_manual() -> None:
     header = compile(DIGITS, input="rows").project.files["digits.h"]
-    for wanted in ("#define DIGITS_INPUT_ROWS 8\n", "#define DIGITS_INPUT_ROW_SIZE 8 ", "#define DIGITS_INPUT_ROW_BYTES 8\n",
-                   "mote_status digits_push(const int8_t *rows, size_t count);", "digits_push(next_row(), 1)"):  # fmt: skip
+    for wanted in (
+        "#define DIGITS_INPUT_ROWS 8\n",
+        "#define DIGITS_INPUT_ROW_SIZE 8 ",
+        "#define DIGITS_INPUT_ROW_BYTES 8\n",
+        "mote_status digits_push(const int8_t *rows, size_t count);",
+        "digits_push(next_row(), 1)",
+    ):
         assert wanted in header
     assert "digits_input(" not in header and "digits_run(" not in header
 

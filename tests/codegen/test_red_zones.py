@@ -45,7 +45,7 @@ MISTAKES = [
     ("mote_softmax_s8", "out[-1]"),
     ("mote_softmax_s8", "out[p->depth + 15]"),
 ]
-"""A kernel function and what it writes to: just before and after its row or its working memory, or sixteen bytes off."""
+"""A kernel function and what it writes to: a byte before or after its row or its working memory."""
 SUMS = [
     ("mote_avg_pool_add_s8", "((int8_t *)sums)[-1]"),
     ("mote_avg_pool_add_s8", "((int8_t *)(sums + p->channels))[0]"),

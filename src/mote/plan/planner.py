@@ -22,8 +22,8 @@ from mote.plan.search import Effort
 
 BALANCED_ROOM = 512
 """Bytes that `balanced` may spend on the working memory of faster kernels, beyond what the tensors need."""
-EFFORT = 300_000
-"""Nodes that the search for a lower peak may try."""
+EFFORT = 250
+"""How many nodes the search for a lower peak may try, for each node that there is."""
 NEAR = 1.01
 """An arena this close to the least peak is not worth more attempts."""
 WHOLE_SHARES = (1.0, 0.5, 0.0)
@@ -248,7 +248,7 @@ class Planner:
             if not chosen:
                 break
             kernels = [kernel_of(rows.works[run.node.op].op, run.whole) for run in schedule.runs]
-            peak = max(n + aligned(k.scratch or 0) for n, k in zip(live, kernels, strict=True))
+            peak = max(n + (k.scratch or 0) for n, k in zip(live, kernels, strict=True))
             found = arrange(rows, replace(schedule, peak=peak), kernel_of, bottom_up=lean.bottom_up, zone=lean.zone)
             if limit is None or found.arena <= limit:
                 return found
@@ -294,7 +294,8 @@ class _Side:
     @cached_property
     def least(self) -> int:
         """The least peak that was found."""
-        return self.scheduler.improve(Effort(EFFORT))
+        nodes = sum(len(work.by_rows) for work in self.rows.works)
+        return self.scheduler.improve(Effort(EFFORT * nodes))
 
     @property
     def bound(self) -> int:

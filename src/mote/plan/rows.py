@@ -352,7 +352,7 @@ class _Builder:
             Rows(writes[0] - out.first, writes[-1] + 1 - out.first),
             tuple(reads),
             tuple(writes),
-            aligned(kernel.scratch or 0),
+            kernel.scratch or 0,
             _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.in_place else (),
         )
         if not by_rows:
@@ -377,7 +377,7 @@ class _Builder:
             return Node(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
         over = _joined([self._over(op, y, out.row_bytes) for y in ys], len(ys)) if kernel.in_place else ()
-        return Node(i, rows, tuple(reads), writes, aligned(kernel.scratch or 0), over)
+        return Node(i, rows, tuple(reads), writes, kernel.scratch or 0, over)
 
     def _over(self, op: Op, y: int, nbytes: int) -> tuple[tuple[int, ...], ...]:
         """The rows as large as the output's that row y of the output is made from, element by element."""
@@ -403,7 +403,7 @@ class _Builder:
             reads = (*self._rows_of(op.inputs[0], row), *(() if first else (acc,)))
             writes = (*((acc,) if first else ()), *(out.ids if last else ()))
             over = ((acc,),) if last and not first else ()
-            nodes.append(Node(i, Rows(0, 1), reads, writes, aligned(kernel.scratch or 0), over, tap))
+            nodes.append(Node(i, Rows(0, 1), reads, writes, kernel.scratch or 0, over, tap))
         return nodes
 
 
