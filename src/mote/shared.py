@@ -86,6 +86,12 @@ def _check_settings(settings: Settings) -> None:
             where="option name",
             remedy="leave it away: each model is called as its file",
         )
+    if settings.step:
+        raise MoteError(
+            "how long a step takes is not measured for models that share an arena",
+            where="option step",
+            remedy="compile the models one by one with --step to see it; the step functions are there without it",
+        )
     if settings.caller_arena:
         raise MoteError(
             "an arena of the caller's is not the shared one",

@@ -131,17 +131,13 @@ class Executor:
         return f"    case {i}: /* {label} */\n{lines}\n        break;"
 
     def _guarded(self, steps: tuple[Step, ...], body: list[str]) -> list[str]:
-        """In a debug build: paint the zones around what the step writes before the kernel runs, and look at them
-        after."""
+        """In a debug build: note what lies around what the step writes before the kernel runs, and look after."""
         if not self.plan.zone:
             return body
         step, out = steps[0], self.plan.place[steps[0].op.outputs[0]]
-        spans = []
-        if step.whole:
-            begin, end = (y * out.row_bytes for y in (step.rows.lo, step.rows.hi))
-            spans.append((self._at(0, out.offset + begin), end - begin))
-        elif step.tap is None and (out.base is None or len(out.offsets) == 1) and step.rows.hi - step.rows.lo == 1:
-            spans.append((self._row(out, "y"), out.row_bytes))
+        rows = step.rows.hi - step.rows.lo
+        at = self._row(out, "y") if not step.whole and step.tap is None else self._row(out, str(step.rows.lo))
+        spans = [(at, rows * out.row_bytes)] if step.whole or rows == 1 else []
         if step.scratch is not None:
             spans.append((self._at(0, step.scratch), step.kernel.scratch or 0))
         if step.sums is not None:
@@ -151,8 +147,8 @@ class Executor:
             for k, line in enumerate(body)
             if line.strip().startswith((f"mote_{step.kernel.name}(", f"mote_{step.kernel.row}(", "memcpy("))
         )
-        before = [f"{self.prefix}_paint({at}, {nbytes});" for at, nbytes in spans]
-        after = [f"{self.prefix}_look({at}, {nbytes});" for at, nbytes in spans]
+        before = [f"{self.prefix}_note({at}, {nbytes}, {k});" for k, (at, nbytes) in enumerate(spans)]
+        after = [f"{self.prefix}_look({at}, {nbytes}, {k});" for k, (at, nbytes) in enumerate(spans)]
         return [*body[:call], *before, body[call], *after, *body[call + 1 :]]
 
     def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int], what: str) -> list[str]:

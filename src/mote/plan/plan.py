@@ -111,8 +111,9 @@ class Plan:
 
     @property
     def peak(self) -> int:
-        """The most bytes that are live at one step: no placement of this schedule needs less."""
-        return self.schedule.peak
+        """The most bytes that are live at one step: no placement of this schedule needs less. (A row counts with the
+        bytes that align it, which a tensor in one piece does not have.)"""
+        return min(self.schedule.peak, self.arena)
 
     @cached_property
     def arenas(self) -> tuple[int, ...]:
