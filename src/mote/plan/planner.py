@@ -230,7 +230,7 @@ class Planner:
         lean = arrange(rows, schedule, self.kernel, zone=self.goal.zone)
         limits = [] if self.goal.ram is None else [self.goal.ram - lean.static]
         if self.how.optimize == "balanced":
-            bare = max((_during(rows, schedule.runs)), default=0)
+            bare = max(_during(rows, schedule.runs), default=0)
             limits.append(bare + BALANCED_ROOM)
         limit = max(lean.arena, min(limits)) if limits else None
         return self.with_room(lean, limit)
@@ -297,11 +297,6 @@ class _Side:
         nodes = sum(len(work.by_rows) for work in self.rows.works)
         return self.scheduler.improve(Effort(EFFORT * nodes))
 
-    @property
-    def bound(self) -> int:
-        """No schedule of these rows has a lower peak."""
-        return self.scheduler.bound if self.least else 0
-
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
         """The least peak and how often it is reached; the tensors of which something is live then."""
         schedule = self.scheduler.cheapest(self.scheduler.least_peak())
@@ -343,8 +338,15 @@ class _Side:
         return self.planner.with_room(lean, room)
 
     def within(self, ram: int) -> Plan | None:
-        """The least extra work that was found to fit."""
-        limit = ram
+        """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
+        are faster with more of it."""
+        rooms = sorted({k.scratch or 0 for k in self.planner.roomy.values()})
+        limits = dict.fromkeys(max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
+        found = [p for limit in limits if (p := self._fitting(ram, limit)) is not None]
+        return min(found, key=cost.estimate, default=None)
+
+    def _fitting(self, ram: int, limit: int) -> Plan | None:
+        """A plan within `ram` bytes, whose lean kernels take no more than `limit`."""
         for _ in range(NARROWER):
             if limit < self.least:
                 break

@@ -62,7 +62,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Node:
-    """A piece of work: one call of a kernel."""
+    """A piece of work: a step of a schedule."""
 
     op: int
     rows: Rows

@@ -1,0 +1,52 @@
+"""Kernels that want several rows at once: the planner gives them the rows, and accounts for the memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
+
+from mote import compile, verify
+from mote.graph import Graph
+from mote.ops.conv import Conv2D
+from mote.plan.kernel import Kernel, Lowering
+from mote.plan.planner import Goal, Planner
+
+BALANCED = Lowering(DSP, "balanced")
+
+
+@pytest.fixture(params=(2, 4))
+def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Convolutions ask for so many rows."""
+    size: int = request.param
+    lower = Conv2D.lower
+
+    def grouped(self: Conv2D, g: Graph, how: Lowering) -> Kernel:
+        return replace(lower(self, g, how), group=size)
+
+    monkeypatch.setattr(Conv2D, "lower", grouped)
+    return size
+
+
+@pytest.mark.parametrize("goal", (LEAST, PUSHED), ids=("least", "pushed"))
+def test_rows_come_in_groups(goal: Goal, group: int) -> None:
+    found = planned(model("keywords"), BALANCED, goal)
+    by_rows = [s for s in found.steps if isinstance(s.op, Conv2D) and not s.whole]
+    sizes = {s.rows.hi - s.rows.lo for s in by_rows}
+    assert by_rows and max(sizes) == group and sizes <= {group, 25 % group}
+    for step in by_rows:
+        offsets = found.place[step.op.outputs[0]].offsets[step.rows.lo : step.rows.hi]
+        apart = {b - a for a, b in zip(offsets, offsets[1:], strict=False) if a is not None and b is not None}
+        assert len(apart) <= 1, "rows of a group lie one after another"
+
+
+def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    grouped = Planner(model("keywords"), BALANCED, LEAST).sides[0].least
+    monkeypatch.undo()
+    assert grouped > Planner(model("keywords"), BALANCED, LEAST).sides[0].least
+
+
+@pytest.mark.parametrize("options", ({"least_ram": True}, {"input": "rows"}), ids=("least", "pushed"))
+def test_the_c_computes_the_same(options: dict[str, object], group: int) -> None:
+    assert verify(compile(MODELS / "keywords.tflite", **options), 2, sanitize=True).exact
