@@ -4,7 +4,7 @@
 
 For each model: layer by layer, the least with the input in RAM, the least with the input handed over row by row; what
 no schedule of its rows can go below; what the smallest plan costs in instructions against the same kernels layer by
-layer; the flash of its tables; the seconds of planning. FOLDER holds the published models; without it, architectures of
+layer; the flash of its tables; the seconds of compiling. FOLDER holds the published models; without it, architectures of
 the same shapes with random weights stand in: the same memory. The last rows are MobileNetV2 and a network of MCUNetV2's
 kind (models/mcunet_v2.py), both for images of 224x224, the latter also with 12% of its work done twice.
 """
@@ -38,7 +38,7 @@ MOBILENET_V2 = (
     (6, 320, 1, 1),
 )
 """Groups of blocks: how much wider inside, channels, how many, the stride of the first."""
-HEAD = ("model", "layers", "least", "bound", "pushed", "bound", "others", "instructions", "tables", "planning")
+HEAD = ("model", "layers", "least", "bound", "pushed", "bound", "others", "instructions", "tables", "compile")
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def test_step(step: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
 
 def test_red_zones(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     compiled(capsys, tmp_path, "--red-zones", "--ram", "min", "--input", "rows", "--single-file")
-    assert "digits_paint(" in (tmp_path / "digits.c").read_text()
+    assert "digits_note(" in (tmp_path / "digits.c").read_text()
 
 
 def test_recompute(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
