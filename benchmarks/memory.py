@@ -4,9 +4,9 @@
 
 For each model: layer by layer, the least with the input in RAM, the least with the input handed over row by row; what
 no schedule of its rows can go below; what the smallest plan costs in instructions against the same kernels layer by
-layer; the flash of its tables; the seconds of compiling. FOLDER holds the published models; without it, architectures of
-the same shapes with random weights stand in: the same memory. The last rows are MobileNetV2 and a network of MCUNetV2's
-kind (models/mcunet_v2.py), both for images of 224x224, the latter also with 12% of its work done twice.
+layer; the flash of its tables; the seconds of compiling. FOLDER holds the published models; without it, architectures
+of the same shapes with random weights stand in: the same memory. The last rows are MobileNetV2 and a network of
+MCUNetV2's kind (models/mcunet_v2.py), both for images of 224x224, the latter also with 12% of its work done twice.
 """
 
 from __future__ import annotations

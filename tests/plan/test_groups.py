@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
@@ -37,7 +38,7 @@ def test_rows_come_in_groups(goal: Goal, group: int) -> None:
     assert by_rows and max(sizes) == group and sizes <= {group, 25 % group}
     for step in by_rows:
         offsets = found.place[step.op.outputs[0]].offsets[step.rows.lo : step.rows.hi]
-        apart = {b - a for a, b in zip(offsets, offsets[1:], strict=False) if a is not None and b is not None}
+        apart = {b - a for a, b in pairwise(offsets) if a is not None and b is not None}
         assert len(apart) <= 1, "rows of a group lie one after another"
 
 
