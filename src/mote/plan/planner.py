@@ -340,7 +340,7 @@ class _Side:
     def within(self, ram: int) -> Plan | None:
         """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
         are faster with more of it."""
-        rooms = sorted({k.scratch or 0 for k in self.planner.roomy.values()})
+        rooms = sorted({0, *(k.scratch or 0 for k in self.planner.roomy.values())})
         limits = dict.fromkeys(max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
         found = [p for limit in limits if (p := self._fitting(ram, limit)) is not None]
         return min(found, key=cost.estimate, default=None)
