@@ -105,8 +105,8 @@ def row(
 
 def figures(compiled: Compiled) -> tuple[str, str]:
     """RAM, and the bound with the distance of the arena to it."""
-    gap = 100 * (compiled.plan.arena / compiled.bound - 1)
-    return f"{compiled.plan.ram:,}", f"{compiled.bound:,} ({max(gap, 0.0):.1f}%)"
+    gap = 100 * (compiled.plan.arena / compiled.plan.bound - 1)
+    return f"{compiled.plan.ram:,}", f"{compiled.plan.bound:,} ({max(gap, 0.0):.1f}%)"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from mote.passes import Saving, optimize
 from mote.plan.kernel import Lowering
 from mote.plan.memories import TooSmallError, plan_over
 from mote.plan.plan import Plan
-from mote.plan.planner import DoesNotFitError, Goal, plan, proven_bound
+from mote.plan.planner import DoesNotFitError, Goal, plan
 from mote.plan.schedule import Say, silent
 from mote.targets import Target
 
@@ -106,11 +106,6 @@ class Compiled:
     def macs(self) -> int:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
-    @cached_property
-    def bound(self) -> int:
-        """Bytes of arena that no plan takes less than that computes the same rows as often."""
-        return proven_bound(self.plan, _lowering(self.settings))
-
     def with_step_bound(self, instructions: int) -> Compiled:
         """The same model, whose header states how long a step takes at most."""
         options = replace(self.project.options, step_bound=instructions)
@@ -156,13 +151,6 @@ def compile(
     settings = settings or make_settings(**options)
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), read(model))
     return tflite.guarded(lambda: _compile(data, where, settings, say), where)
-
-
-def gap(compiled: Compiled) -> str:
-    """How far the arena is above what no plan takes less than, in words."""
-    over = compiled.plan.arena - compiled.bound
-    more = f"{over:,} ({100 * over / max(1, compiled.bound):.1f}%) more" if over > 0 else "just that"
-    return f"no schedule of the model's rows takes less; the arena takes {more}"
 
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:

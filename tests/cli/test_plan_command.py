@@ -133,7 +133,7 @@ def test_names_from_the_file_are_escaped(capsys: pytest.CaptureFixture[str], tmp
 
 def test_the_map_fits_a_terminal() -> None:
     for options in ({}, {"least_ram": True}):
-        lines = arena_maps(MemoryMap(api.compile(DIGITS, **options).plan, 0)).splitlines()
+        lines = arena_maps(MemoryMap(api.compile(DIGITS, **options).plan)).splitlines()
         assert len(lines) <= 23 and max(map(len, lines)) <= 100
 
 
@@ -170,7 +170,7 @@ def test_a_plan_of_one_step_can_be_drawn(tmp_path: Path) -> None:
     y = w.tensor("y", (1, 4), "int8", scale=0.1)
     w.op("RELU", [x], [y])
     w.output(y)
-    memory = MemoryMap(api.compile(w.finish()).plan, 0)
+    memory = MemoryMap(api.compile(w.finish()).plan)
     ElementTree.fromstring(pictures.arena(memory, "one"))
     assert arena_maps(memory)
 

@@ -15,6 +15,7 @@ from typing import Any
 from mote.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
 from mote.errors import MoteError
 from mote.explorer import point_settings
+from mote.plan.plan import Plan
 from mote.targets import parse_size
 
 LEAST = "min"
@@ -140,6 +141,13 @@ def write_svg(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise MoteError(f"cannot be written ({error.strerror})", where=path) from None
+
+
+def bound_line(plan: Plan) -> str:
+    """What no plan takes less than, and how far the arena is above it."""
+    over = plan.arena - plan.bound
+    more = f"{over:,} ({100 * over / max(1, plan.bound):.1f}%) more" if over > 0 else "just that"
+    return f"  bound: {plan.bound:,} bytes: no schedule of the model's rows takes less; the arena takes {more}"
 
 
 def print_json(value: object) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from mote import compiler, toolchain
-from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
+from mote.cli.common import Subparsers, add_compile_options, bold, bound_line, print_json, progress, settings
 from mote.compiler import Compiled
 from mote.errors import MoteError
 from mote.measure import code_size, with_step_bound
@@ -143,7 +143,7 @@ def print_model(compiled: Compiled, code: int | None) -> None:
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
     if not plan.layered:
-        print(f"  bound: {compiled.bound:,} bytes: {compiler.gap(compiled)}")
+        print(bound_line(plan))
     shown = "" if code is None else f", code {code:,} bytes"
     print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
 

@@ -14,6 +14,7 @@ from mote.cli.common import (
     add_compile_options,
     add_svg,
     bold,
+    bound_line,
     print_json,
     progress,
     settings,
@@ -42,7 +43,7 @@ def add(commands: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         compiled = compiler.compile(arguments.model, settings(arguments), say=say)
-        memory = MemoryMap(compiled.plan, compiled.bound)
+        memory = MemoryMap(compiled.plan)
     if arguments.svg:
         write_svg(arguments.svg, pictures.arena(memory, _title(compiled)))
     print_json(describe(compiled, memory)) if arguments.json else print_text(compiled, memory)
@@ -65,7 +66,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
             "arena": plan.arena,
             "static": plan.static,
             "live": memory.peak,
-            "bound": memory.bound,
+            "bound": memory.plan.bound,
             "gap": memory.gap,
             "steps": len(plan.steps),
             "macs": compiled.macs,
@@ -144,7 +145,7 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     print(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
     print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
-    print(f"  bound: {memory.bound:,} bytes: {compiler.gap(compiled)}")
+    print(bound_line(plan))
     print(f"  steps: {steps:,} of {_modes(compiled)}")
     print()
     print(_operators(compiled))

@@ -11,7 +11,7 @@ from mote.codegen.arenas import Arena, arenas
 from mote.codegen.values import Constants, re_comment, wrap
 from mote.graph import Op, Tensor
 from mote.graph.op import OUTSIDE, row_count
-from mote.plan.kernel import Call
+from mote.plan.kernel import Call, Kernel
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Buffer, Plan, Step
 from mote.plan.rows import Arrival
@@ -75,42 +75,48 @@ class Executor:
     """Offsets of rows, in units of ALIGNMENT."""
     _slots: dict[int, int] = field(default_factory=dict)
     """The place in `row_table` of each buffer's row 0."""
-    lists: list[str] = field(default_factory=list)
-    """Definitions of tables for what no formula describes."""
+    lists: dict[str, Sequence[int]] = field(default_factory=dict)
+    """Tables for what no formula describes."""
     pointers: dict[str, int] = field(default_factory=dict)
-    """How many row pointers of a type a case needs."""
+    """How many row pointers the cases need at most: `rows` of bytes, `floats`."""
 
     @cached_property
     def arenas(self) -> list[Arena]:
         return arenas(self.plan)
 
     @property
+    def order(self) -> list[int]:
+        """Which operator does each step's work; empty where they run one after another."""
+        if self.plan.layered:
+            return []
+        index = {id(op): i for i, (op, _) in enumerate(self.plan.works)}
+        return [index[id(step.op)] for step in self.plan.steps]
+
+    @property
     def table_bytes(self) -> int:
-        """Flash that the row table and the schedule take."""
+        """Flash that the tables take."""
         width = 2 if max(self.row_table, default=0) < 1 << 16 else 4
-        return width * len(self.row_table) + (0 if self.plan.layered else len(self.plan.steps))
+        order = self.order
+        return width * len(self.row_table) + _bytes(order) + sum(map(_bytes, self.lists.values()))
 
     def cases(self) -> list[str]:
         return [self._case(i, op, steps) for i, (op, steps) in enumerate(self.plan.works)]
 
-    @property
-    def counters(self) -> int:
-        return sum(len(steps) > 1 for _, steps in self.plan.works)
-
     def tables(self) -> list[str]:
-        found = list(self.lists)
+        found = [
+            f"static const {_integer(values)} {name}[{len(values)}] = {{\n{wrap([str(v) for v in values])}\n}};\n"
+            for name, values in self.lists.items()
+        ]
         if self.row_table:
             values = wrap([str(x) for x in self.row_table])
             found.append(
                 f"/* Where rows lie in the arena, in units of {ALIGNMENT} bytes. */\n"
                 f"static const mote_place_t {self.prefix}_rows[{len(self.row_table)}] = {{\n{values}\n}};\n"
             )
-        if not self.plan.layered:
-            index = {id(op): i for i, (op, _) in enumerate(self.plan.works)}
-            order = [index[id(step.op)] for step in self.plan.steps]
+        if order := self.order:
             found.append(
                 "/* Which operator does its next piece of work. */\n"
-                f"static const {_unsigned(max(order))} {self.prefix}_schedule[{len(order)}] = {{\n"
+                f"static const {_integer(order)} {self.prefix}_schedule[{len(order)}] = {{\n"
                 f"{wrap([str(x) for x in order])}\n}};\n"
             )
         return found
@@ -120,7 +126,7 @@ class Executor:
         shape = "x".join(map(str, out.shape)) or "scalar"
         label = re_comment(f"{op.kind} {shape} {op.name}")
         if isinstance(op, Arrival):
-            body = self._arrival(op, steps)
+            body = self._arrival(i, op, steps)
         elif steps[0].kernel.call is Call.ADDS:
             body = self._adding(i, op, steps)
         elif steps[0].whole:
@@ -164,18 +170,15 @@ class Executor:
     def counter_of(self, i: int) -> int:
         return sum(len(steps) > 1 for _, steps in self.plan.works[:i])
 
-    def _arrival(self, op: Op, steps: tuple[Step, ...]) -> list[str]:
+    def _arrival(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
         buffer = self.plan.place[op.outputs[0]]
-        lines = self._counted(self._index(op), steps, [s.rows.lo for s in steps], "y")
+        lines = self._counted(i, steps, [s.rows.lo for s in steps], "y")
         target = self._row(buffer, "y")
         return [
             *lines,
             f"memcpy({target}, row, {buffer.row_bytes});",
-            f"MOTE_TRACE({self._index(op)}, {target}, {buffer.row_bytes});",
+            f"MOTE_TRACE({i}, {target}, {buffer.row_bytes});",
         ]
-
-    def _index(self, op: Op) -> int:
-        return next(i for i, (other, _) in enumerate(self.plan.works) if other is op)
 
     def _whole(self, i: int, step: Step) -> list[str]:
         """The kernel's own call over tensors whose rows lie one after another."""
@@ -226,7 +229,7 @@ class Executor:
         before, arguments = [], [f"&{self.prefix}_step_{i}"]
         if kernel.row:
             before = self._pointers(i, op, rows)
-            arguments += [self._pointer_array(op), *(["y"] if kernel.row_index else []), target]
+            arguments += [_pointer_array(kernel), *(["y"] if kernel.row_index else []), target]
         else:
             arguments += [self._operand(i, op, position, rows) for position in kernel.operands]
             arguments.append(target)
@@ -267,12 +270,12 @@ class Executor:
     def _pointers(self, i: int, op: Op, rows: _RowsOf) -> list[str]:
         """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
         lines: list[str] = []
-        at = 0
+        array, at = _pointer_array(rows.steps[0].kernel), 0
         for position in rows.steps[0].kernel.operands:
             tensor = op.input(self.plan.graph, position)
             reads = [op.reads(self.plan.graph, position, y) or () for y in rows.ys]
             taps = max(map(len, reads))
-            window = _Window(i, position, tensor, row_count(tensor.shape), taps, self._pointer_array(op), at)
+            window = _Window(i, position, tensor, row_count(tensor.shape), taps, array, at)
             samples = [(y, k, r) for y, taken in zip(rows.ys, reads, strict=True) for k, r in enumerate(taken)]
             found = affine(samples, window.count) if all(len(r) == taps for r in reads) else None
             if found is None:
@@ -282,17 +285,8 @@ class Executor:
             else:
                 lines.append(self._spread(window, found))
             at += taps
-        kind = self._kind(op)
-        self.pointers[kind] = max(self.pointers.get(kind, 0), at)
+        self.pointers[array] = max(self.pointers.get(array, 0), at)
         return lines
-
-    def _kind(self, op: Op) -> str:
-        """The element type of the kernel's row pointers."""
-        kernel = next(steps[0].kernel for other, steps in self.plan.works if other is op)
-        return "float" if kernel.name.endswith("_f32") else "int8_t"
-
-    def _pointer_array(self, op: Op) -> str:
-        return "floats" if self._kind(op) == "float" else "rows"
 
     def _spread(self, window: _Window, found: Affine) -> str:
         """Pointers by formula."""
@@ -358,9 +352,13 @@ class Executor:
 
     def _list(self, name: str, values: Sequence[int]) -> str:
         full = f"{self.prefix}_{name}"
-        kind = _integer(values)
-        self.lists.append(f"static const {kind} {full}[{len(values)}] = {{\n{wrap([str(v) for v in values])}\n}};\n")
+        self.lists[full] = values
         return full
+
+
+def _pointer_array(kernel: Kernel) -> str:
+    """Where the kernel's row pointers are collected, by their element type."""
+    return "floats" if kernel.name.endswith("_f32") else "rows"
 
 
 def _compact(body: list[str]) -> list[str]:
@@ -419,11 +417,14 @@ def _product(text: str, factor: int) -> str:
     return f"{text} * {factor}" if simple else f"({text}) * {factor}"
 
 
-def _unsigned(largest: int) -> str:
-    return "uint8_t" if largest < 1 << 8 else "uint16_t" if largest < 1 << 16 else "uint32_t"
-
-
 def _integer(values: Sequence[int]) -> str:
-    if min(values) < 0:
-        return "int8_t" if min(values) >= -128 and max(values) < 128 else "int16_t"
-    return _unsigned(max(values))
+    """The smallest type that holds all of them."""
+    least, most = min(values), max(values)
+    if least < 0:
+        return "int8_t" if least >= -128 and most < 128 else "int16_t"
+    return "uint8_t" if most < 1 << 8 else "uint16_t" if most < 1 << 16 else "uint32_t"
+
+
+def _bytes(values: Sequence[int]) -> int:
+    """What a table of them takes."""
+    return len(values) * int(re.sub(r"\D", "", _integer(values))) // 8 if values else 0

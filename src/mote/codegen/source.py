@@ -55,7 +55,7 @@ def model(plan: Plan, options: Options, found: Constants) -> str:
         TRACE,
         *params,
         *executor.tables(),
-        _memory(plan, options, executor),
+        _memory(plan, options),
         _accessors(plan, options),
         *([_zones(plan, options)] if plan.zone else []),
         _work(plan, options, executor, cases),
@@ -72,8 +72,6 @@ def includes(plan: Plan) -> list[str]:
 
 def _zones(plan: Plan, options: Options) -> str:
     """Functions of a debug build that guard what lies around a buffer."""
-    if not plan.zone:
-        return ""
     name = options.name
     return f"""\
 /* A debug build: the {plan.zone} bytes before and after what a step writes are nobody's, or of rows that it must not
@@ -102,12 +100,12 @@ TRACE = """\
 """
 
 
-def _memory(plan: Plan, options: Options, executor: Executor) -> str:
+def _memory(plan: Plan, options: Options) -> str:
     name = options.name
     fields = [f"uint{8 * plan.position_bytes}_t position; /* in the schedule */"]
-    if executor.counters:
+    if plan.counters:
         kind = f"uint{8 * plan.counter_bytes}_t"
-        fields.append(f"{kind} next[{executor.counters}]; /* of each operator that runs by rows */")
+        fields.append(f"{kind} next[{plan.counters}]; /* of each operator that runs by rows */")
     if plan.zone:
         fields.append("uint8_t broken; /* a red zone was written to */")
     listed = "".join(f"    {text}\n" for text in fields)
@@ -146,8 +144,8 @@ def _work(plan: Plan, options: Options, executor: Executor, cases: list[str]) ->
     row = ", const void *row" if plan.pushed else ""
     lines = [f"static void {name}_work(uint32_t step{row}) {{"]
     lines += [f"    uint8_t *const {a.pointer} = {a.storage(options)};" for a in executor.arenas]
-    for kind, count in executor.pointers.items():
-        lines.append(f"    const {kind} *{'floats' if kind == 'float' else 'rows'}[{count}];")
+    for array, count in executor.pointers.items():
+        lines.append(f"    const {'float' if array == 'floats' else 'int8_t'} *{array}[{count}];")
     bodies = [case.split("\n", 1)[1] for case in cases]  # without their comments
     used = [v for v in ("n", "y") if any(re.search(rf"\b{v}\b", body) for body in bodies)]
     if used:
@@ -173,7 +171,7 @@ def _begin(plan: Plan, options: Options) -> str:
     """What a step does before its work: counters start at zero."""
     name = options.name
     check = _ready(plan, options)
-    if any(len(steps) > 1 for _, steps in plan.works):
+    if plan.counters:
         check += (
             f"    if ({name}_state.position == 0) {{\n"
             f"        memset({name}_state.next, 0, sizeof {name}_state.next);\n    }}\n"

@@ -88,7 +88,11 @@ class Op:
 
     def activations(self, g: Graph) -> list[Tensor]:
         """The inputs that are computed at run time (not constants)."""
-        return [g.tensors[i] for i in self.inputs if i != ABSENT and g.tensors[i].data is None]
+        return [g.tensors[i] for _, i in self.computed(g)]
+
+    def computed(self, g: Graph) -> list[tuple[int, int]]:
+        """The positions and ids of these."""
+        return [(p, i) for p, i in enumerate(self.inputs) if i != ABSENT and g.tensors[i].data is None]
 
     def tensor(self, g: Graph, position: int) -> Tensor | None:
         """Input `position`, or None where it is absent."""

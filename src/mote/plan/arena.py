@@ -7,9 +7,10 @@ what is dead of it. Everything is deterministic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Protocol
 
 from mote.plan.rows import ALIGNMENT, aligned
 
@@ -60,10 +61,26 @@ ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
 
 def live_peak(items: Sequence[Item]) -> int:
     """The most bytes that are live at one step: no placement needs less, but for what overlays something."""
+    return most_live(p for item in items for p in item.pieces)
+
+
+class Lives(Protocol):
+    """Bytes that are live from a step to another, both included."""
+
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+
+
+def most_live(things: Iterable[Lives]) -> int:
+    """The most bytes of them that are live at one step."""
     change: dict[int, int] = {}
-    for piece in (p for item in items for p in item.pieces):
-        change[piece.first] = change.get(piece.first, 0) + piece.nbytes
-        change[piece.last + 1] = change.get(piece.last + 1, 0) - piece.nbytes
+    for thing in things:
+        change[thing.first] = change.get(thing.first, 0) + thing.nbytes
+        change[thing.last + 1] = change.get(thing.last + 1, 0) - thing.nbytes
     live = peak = 0
     for step in sorted(change):
         live += change[step]

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.op import ABSENT, OUTSIDE, row_count
+from mote.graph.op import OUTSIDE, row_count
 from mote.plan.kernel import Call, Layout
 from mote.plan.plan import ALIGNMENT, Plan, Step
 from mote.plan.rows import Arrival
@@ -128,9 +128,7 @@ class _Checker:
     def _reads(self, step: Step) -> Spans:
         op, graph = step.op, self.graph
         found: Spans = {}
-        for position, t in enumerate(op.inputs):
-            if t == ABSENT or graph.tensors[t].data is not None:
-                continue
+        for position, t in op.computed(graph):
             count = row_count(graph.tensors[t].shape)
             if step.tap is not None:
                 taps = op.reads(graph, position, 0) or tuple(range(count))

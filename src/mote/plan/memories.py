@@ -115,7 +115,7 @@ def _filled(plan: Plan, found: Arrangement, overlays: Overlays, units: list[Unit
             offsets[i], memory[i] = offset, len(used)
         used += [candidate] if at else []
         units = [u for u in units if u.items[0] not in at]
-    return replace(found.plan(offsets, memory, plan.bottom_up), memories=tuple(used))
+    return replace(found.plan(offsets, memory, plan.bottom_up), memories=tuple(used), prove=plan.prove)
 
 
 def _fill(items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], size: int) -> dict[int, int]:
@@ -179,8 +179,7 @@ def _accesses(plan: Plan, found: Arrangement) -> Counter[int]:
     rows, total = plan.rows, Counter[int]()
     pieces = Counter(run.node.op for run in plan.schedule.runs)
     for run, step in zip(plan.schedule.runs, plan.steps, strict=True):
-        work = rows.works[run.node.op]
-        times = work.times if run.whole else Counter[int]()
+        times = run.node.times or {}
         for r in run.node.writes:
             total[found.home[r][0]] += rows.size[r]
         for r in run.node.reads:

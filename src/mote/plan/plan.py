@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -104,6 +104,14 @@ class Plan:
     memories: tuple[Memory, ...] = ()
     """Those that the arena is spread over, fastest first; none where there is no choice."""
 
+    prove: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
+    """Finds `bound`, which takes as long as planning."""
+
+    @cached_property
+    def bound(self) -> int:
+        """Bytes of arena that no plan takes less than that computes the same rows as often."""
+        return self.prove()
+
     @cached_property
     def place(self) -> dict[int, Buffer]:
         """The buffer of each tensor that has one."""
@@ -148,7 +156,12 @@ class Plan:
     @property
     def static(self) -> int:
         """Bytes of RAM besides the arena: where the run has got to."""
-        return self.position_bytes + self.counter_bytes * sum(len(steps) > 1 for _, steps in self.works)
+        return self.position_bytes + self.counter_bytes * self.counters
+
+    @property
+    def counters(self) -> int:
+        """How many operators take more than one step: each counts them."""
+        return sum(len(steps) > 1 for _, steps in self.works)
 
     @property
     def position_bytes(self) -> int:

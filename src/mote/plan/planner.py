@@ -75,18 +75,6 @@ def plan(graph: Graph, how: Lowering, goal: Goal | None = None) -> Plan:
     return found
 
 
-def proven_bound(plan: Plan, how: Lowering) -> int:
-    """The bytes that no plan of the same work takes less than: with no row computed twice that this plan computes once,
-    each operator's rows in one direction, and the least working memory that the kernels can do with."""
-    planner = Planner(plan.graph, how, Goal(pushed=plan.pushed), keep_order=True)
-    bounds = []
-    for side in planner.sides:
-        schedule = side.scheduler.cheapest(side.least)
-        assert schedule is not None
-        bounds.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
-    return min(bounds)
-
-
 def _with_recomputation(graph: Graph, how: Lowering, goal: Goal) -> Plan:
     """Compute more and more twice, as long as it makes the model smaller, until the plan fits or the allowance is
     spent."""
@@ -112,6 +100,19 @@ class Planner:
     """The operators are in the order that is wanted."""
 
     def plan(self) -> Plan:
+        return replace(self._plan(), prove=self.bound)
+
+    def bound(self) -> int:
+        """The bytes that no plan of the same work takes less than: with no row computed twice that is computed once,
+        each operator's rows in one direction, and the least working memory that the kernels can do with."""
+        bounds = []
+        for side in self.sides:
+            schedule = side.scheduler.cheapest(side.least)
+            assert schedule is not None
+            bounds.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
+        return min(bounds)
+
+    def _plan(self) -> Plan:
         goal = self.goal
         if goal.least or (goal.pushed and goal.ram is None):
             return self.smallest()
@@ -230,15 +231,14 @@ class Planner:
         lean = arrange(rows, schedule, self.kernel, zone=self.goal.zone)
         limits = [] if self.goal.ram is None else [self.goal.ram - lean.static]
         if self.how.optimize == "balanced":
-            bare = max(_during(rows, schedule.runs), default=0)
-            limits.append(bare + BALANCED_ROOM)
+            limits.append(max(_bare(rows, schedule), default=0) + BALANCED_ROOM)
         limit = max(lean.arena, min(limits)) if limits else None
         return self.with_room(lean, limit)
 
     def with_room(self, lean: Plan, limit: int | None) -> Plan:
         """The plan with as many of the roomy kernels as an arena of `limit` bytes holds."""
         rows, schedule = lean.rows, lean.schedule
-        live = _during(rows, schedule.runs)
+        live = _bare(rows, schedule)
         chosen = self._roomy_ops(rows, schedule, live, limit)
 
         def kernel_of(op: Op, whole: bool) -> Kernel:
@@ -301,19 +301,16 @@ class _Side:
         """The least peak and how often it is reached; the tensors of which something is live then."""
         schedule = self.scheduler.cheapest(self.scheduler.least_peak())
         assert schedule is not None
+        during = schedule.during(self.rows)
         state = State.start(self.rows)
         made = set(self.rows.resident)
         found: set[int] = set()
-        times = 0
-        for run in schedule.runs:
+        for run, nbytes in zip(schedule.runs, during, strict=True):
             made.update(run.node.writes)
-            live = [r for r in made if state.left[r]]
-            work = self.rows.works[run.node.op]
-            during = state.run_whole(self.rows, work) if run.whole else state.run(self.rows, run.node)
-            if during == schedule.peak:
-                times += 1
-                found |= {t for r in live for t in self.rows.stores[self.rows.store_of[r]].tensors}
-        return (schedule.peak, times), found
+            if nbytes == schedule.peak:
+                found |= {t for r in made if state.left[r] for t in self.rows.stores[self.rows.store_of[r]].tensors}
+            state.run(self.rows, run.node)
+        return (schedule.peak, during.count(schedule.peak)), found
 
     @cached_property
     def smallest(self) -> Plan:
@@ -365,28 +362,16 @@ class _Side:
 
 def layered(rows: RowGraph) -> Schedule:
     """One operator after another."""
-    state = State.start(rows)
-    runs: list[Run] = []
-    peak = state.live
-    for work in rows.works:
-        if work.whole is not None:
-            peak = max(peak, state.run_whole(rows, work))
-            runs.append(Run(work.whole, True))
-        else:
-            peak = max([peak, *(state.run(rows, node) for node in work.by_rows)])
-            runs += [Run(node, False) for node in work.by_rows]
-    return Schedule(tuple(runs), peak)
+    parts = (
+        [Run(w.whole, True)] if w.whole is not None else [Run(node, False) for node in w.by_rows] for w in rows.works
+    )
+    schedule = Schedule(tuple(run for part in parts for run in part), 0)
+    return replace(schedule, peak=max([rows.prefixes[0].live, *schedule.during(rows)]))
 
 
-def _during(rows: RowGraph, runs: tuple[Run, ...]) -> list[int]:
+def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:
     """The bytes of rows that are live at each run, without working memory."""
-    state = State.start(rows)
-    found = []
-    for run in runs:
-        work = rows.works[run.node.op]
-        live = state.run_whole(rows, work) if run.whole else state.run(rows, run.node)
-        found.append(live - run.node.scratch)
-    return found
+    return [live - run.node.scratch for live, run in zip(schedule.during(rows), schedule.runs, strict=True)]
 
 
 def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:

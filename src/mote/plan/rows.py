@@ -8,13 +8,13 @@ running sums. A schedule is an order of nodes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
 from mote.graph import Graph, Op, Rows
-from mote.graph.op import ABSENT, OUTSIDE, row_count
+from mote.graph.op import OUTSIDE, row_count
 from mote.graph.tensor import Shape
 from mote.plan.kernel import Call, Kernel, Layout
 
@@ -76,6 +76,8 @@ class Node:
     """ADDS kernels: the row of the window that is added."""
     needs: tuple[tuple[int, int], ...] = ()
     """How many nodes of which operators must have run before, where those run by rows."""
+    times: Mapping[int, int] | None = field(default=None, compare=False)
+    """Where it stands for all nodes by rows of its operator: how many of these read each row."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,6 @@ class Work:
     row_kernel: Kernel
     splits: bool = True
     """It can run by rows (where it has one output row only, from rows that may lie anywhere)."""
-
-    @cached_property
-    def times(self) -> dict[int, int]:
-        """How many of the nodes by rows read each row."""
-        return Counter(r for node in self.by_rows for r in node.reads)
 
 
 KernelChoice = Callable[[Op], Kernel]
@@ -154,15 +151,9 @@ class State:
     def copy(self) -> State:
         return State(self.left.copy(), self.live)
 
-    def run_whole(self, rows: RowGraph, work: Work) -> int:
-        """Run an operator as a whole; the bytes that are live while it runs."""
-        assert work.whole is not None
-        return self.run(rows, work.whole, work.times)
-
-    def run(self, rows: RowGraph, node: Node, times: dict[int, int] | None = None) -> int:
-        """Run a node; the bytes that are live while it runs. `times`: how many nodes by rows read each row that it
-        reads, where it stands for all of them."""
-        size, left, before = rows.size, self.left, self.live
+    def run(self, rows: RowGraph, node: Node) -> int:
+        """Run a node; the bytes that are live while it runs."""
+        size, left, before, times = rows.size, self.left, self.live, node.times
         new = freed = 0
         for r in node.writes:
             new += size[r]
@@ -192,32 +183,30 @@ def build(
 ) -> RowGraph:
     """The rows of `graph`, whose operators run in the order `ops` (views left out), by rows in at most `most`
     pieces."""
-    return _Builder(graph, ops, kernels, row_kernels, layouts, pushed, bottom_up, most).build()
+    arrivals = [Arrival(inputs=(), outputs=(t,), name=graph.tensors[t].name) for t in graph.inputs if pushed]
+    step = -1 if bottom_up else 1
+    return _Builder(graph, [*arrivals, *ops], kernels, row_kernels, layouts, pushed, step, most).build()
 
 
+@dataclass
 class _Builder:
-    def __init__(
-        self,
-        graph: Graph,
-        ops: Sequence[Op],
-        kernels: KernelChoice,
-        row_kernels: KernelChoice,
-        layouts: dict[int, Layout],
-        pushed: bool,
-        bottom_up: bool,
-        most: int,
-    ) -> None:
-        self.graph, self.pushed, self.most = graph, pushed, most
-        arrivals = [Arrival(inputs=(), outputs=(t,), name=graph.tensors[t].name) for t in graph.inputs if pushed]
-        self.ops = [*arrivals, *ops]
-        self.kernels, self.row_kernels, self.layouts = kernels, row_kernels, layouts
-        self.step = -1 if bottom_up else 1
-        self.root = _roots(graph)
-        self.stores: list[Store] = []
-        self.place: dict[int, int] = {}
-        self.sums: dict[int, int] = {}
-        self.size: list[int] = []
-        self.needed: set[int] = set()
+    graph: Graph
+    ops: list[Op]
+    kernels: KernelChoice
+    row_kernels: KernelChoice
+    layouts: dict[int, Layout]
+    pushed: bool
+    step: int
+    most: int
+    stores: list[Store] = field(default_factory=list)
+    place: dict[int, int] = field(default_factory=dict)
+    sums: dict[int, int] = field(default_factory=dict)
+    size: list[int] = field(default_factory=list)
+    needed: set[int] = field(default_factory=set)
+
+    @cached_property
+    def root(self) -> dict[int, int]:
+        return _roots(self.graph)
 
     def build(self) -> RowGraph:
         for root in dict.fromkeys(self.root[t] for t, x in self.graph.tensors.items() if x.data is None):
@@ -286,9 +275,7 @@ class _Builder:
     def _reads(self, op: Op, y: int | None) -> list[int]:
         """The rows that row `y` of the output is made from, or all of them."""
         found: dict[int, None] = {}
-        for position, t in enumerate(op.inputs):
-            if t == ABSENT or self.graph.tensors[t].data is not None:
-                continue
+        for position, t in op.computed(self.graph):
             if y is None:
                 found.update(dict.fromkeys(self._rows_of(t)))
                 continue
@@ -308,11 +295,7 @@ class _Builder:
             return False
         if kernel.call is Call.FLAT and kernel.units % row_count(out.shape):
             return False
-        return all(
-            op.reads(self.graph, i, 0) is not None
-            for i, t in enumerate(op.inputs)
-            if t != ABSENT and self.graph.tensors[t].data is None
-        )
+        return all(op.reads(self.graph, position, 0) is not None for position, _ in op.computed(self.graph))
 
     def _find_needed(self) -> None:
         """Rows that an output depends on; of operators that run whole, all."""
@@ -354,6 +337,7 @@ class _Builder:
             tuple(writes),
             kernel.scratch or 0,
             _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.in_place else (),
+            times=Counter(r for node in by_rows for r in node.reads) if by_rows else None,
         )
         if not by_rows:
             return Work(op, whole, (whole,), kernel, kernel, splits=False)
@@ -382,12 +366,11 @@ class _Builder:
     def _over(self, op: Op, y: int, nbytes: int) -> tuple[tuple[int, ...], ...]:
         """The rows as large as the output's that row y of the output is made from, element by element."""
         found = []
-        for position, t in enumerate(op.inputs):
-            if t != ABSENT and self.graph.tensors[t].data is None:
-                rows = op.reads(self.graph, position, y) or ()
-                ids = [r for row in rows for r in self._rows_of(t, row)]
-                if len(ids) == 1 and self.stores[self.place[t]].row_bytes == nbytes:
-                    found.append((ids[0],))
+        for position, t in op.computed(self.graph):
+            rows = op.reads(self.graph, position, y) or ()
+            ids = [r for row in rows for r in self._rows_of(t, row)]
+            if len(ids) == 1 and self.stores[self.place[t]].row_bytes == nbytes:
+                found.append((ids[0],))
         return tuple(found)
 
     def _adding(self, i: int, op: Op, kernel: Kernel, out: Store) -> list[Node]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from mote.plan import cost
 from mote.plan.bound import lower_bound
-from mote.plan.rows import Node, RowGraph
+from mote.plan.rows import Node, RowGraph, State
 from mote.plan.search import Effort, Search
 
 Say = Callable[[str], None]
@@ -46,6 +46,11 @@ class Schedule:
     runs: tuple[Run, ...]
     peak: int
     """The most bytes that are live at one moment."""
+
+    def during(self, rows: RowGraph) -> list[int]:
+        """The bytes that are live at each run."""
+        state = State.start(rows)
+        return [state.run(rows, run.node) for run in self.runs]
 
     def nodes(self, rows: RowGraph) -> list[Node]:
         """The same order with every operator by rows."""
@@ -200,8 +205,7 @@ class Scheduler:
         state = self.rows.prefixes[segment.lo].copy()
         peak, done = state.live, True
         for run in self.order(segment):
-            work = self.rows.works[run.node.op]
-            during = state.run_whole(self.rows, work) if run.whole else state.run(self.rows, run.node)
+            during = state.run(self.rows, run.node)
             if during > peak:
                 peak = during
                 if limit is not None and peak >= limit:

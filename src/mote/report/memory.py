@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mote.graph import Op
+from mote.plan.arena import most_live
 from mote.plan.kernel import Call
 from mote.plan.plan import Buffer, Cell, Plan, Step
 from mote.plan.rows import Arrival
@@ -43,15 +44,7 @@ class Holding:
     @cached_property
     def peak(self) -> int:
         """The most bytes of it that are live at one step."""
-        change: dict[int, int] = {}
-        for c in self.cells:
-            change[c.first] = change.get(c.first, 0) + c.nbytes
-            change[c.last + 1] = change.get(c.last + 1, 0) - c.nbytes
-        live = peak = 0
-        for step in sorted(change):
-            live += change[step]
-            peak = max(peak, live)
-        return peak
+        return most_live(self.cells)
 
     @property
     def stored(self) -> str:
@@ -94,8 +87,6 @@ class MemoryMap:
     steps the caller after it."""
 
     plan: Plan
-    bound: int
-    """Bytes that no schedule of the same rows takes less than."""
 
     @cached_property
     def holdings(self) -> tuple[Holding, ...]:
@@ -150,7 +141,7 @@ class MemoryMap:
     @property
     def gap(self) -> int:
         """How far the arena is above the bound."""
-        return max(self.plan.arena - self.bound, 0)
+        return max(self.plan.arena - self.plan.bound, 0)
 
     def name(self, memory: int) -> str:
         """What a memory is called; empty where there is no choice."""

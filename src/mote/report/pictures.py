@@ -41,7 +41,7 @@ def arena(memory: MemoryMap, title: str) -> str:
     frame = _Frame(LEFT, TOP, width, 440, (-1, steps + 1), (0, max(1, plan.arena)))
     canvas = Canvas(width + LEFT + 24, title)
     canvas.text(LEFT, 24, title, kind="title")
-    above = f"arena {plan.arena:,} bytes, {memory.peak:,} live at most, bound {memory.bound:,}; {steps} steps"
+    above = f"arena {plan.arena:,} bytes, {memory.peak:,} live at most, bound {memory.plan.bound:,}; {steps} steps"
     canvas.text(LEFT, 42, above)
     paints = _paints(canvas, memory)
     _arena_axes(canvas, frame, memory)
@@ -120,8 +120,8 @@ def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
     note = f"peak: {memory.peak:,} bytes live at step {memory.peak_step}"
     canvas.text(x + (-4 if left else 4), frame.y - 7, note, anchor="end" if left else "start", kind="note")
     if memory.gap and len(memory.plan.arenas) == 1:
-        y = frame.at_y(memory.bound)
-        canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.bound:,} bytes")
+        y = frame.at_y(memory.plan.bound)
+        canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.plan.bound:,} bytes")
 
 
 def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: int) -> None:
