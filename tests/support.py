@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mote import reference
+from mote import reference, targets, toolchain
 from mote.compiler import Compiled, compile
+from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.stimuli import stimuli
@@ -17,6 +18,16 @@ needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-e
 
 PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
 """Published models to measure against, where someone put them beside the checkout."""
+
+
+def emulated(core: str) -> str:
+    """The core; the test is skipped where there is no compiler or emulator for it."""
+    try:
+        toolchain.find_compiler(targets.load(core))
+        toolchain.find_emulator(targets.load(core))
+    except MoteError as error:
+        pytest.skip(str(error))
+    return core
 
 
 def check(model: bytes, inputs: int = 3, seed: int = 0, **options: object) -> Compiled:

@@ -11,7 +11,7 @@ import pytest
 import mote
 from mote.errors import BudgetError, MoteError
 from mote.explorer import UNLIMITED, Front, Point, _undominated, point_settings
-from mote.toolchain import find_compiler, find_emulator
+from support import emulated
 
 DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"
 
@@ -40,15 +40,8 @@ def test_estimated(options: dict[str, str]) -> None:
 
 
 def test_measured() -> None:
-    from mote import targets
-
-    try:
-        find_compiler(targets.load("cortex-m4"))
-        find_emulator(targets.load("cortex-m4"))
-    except MoteError as error:
-        pytest.skip(str(error))
     said: list[str] = []
-    front = mote.explore(DIGITS, target="cortex-m4", points=2, say=said.append)
+    front = mote.explore(DIGITS, target=emulated("cortex-m4"), points=2, say=said.append)
     check(front)
     assert front.measured and said
     for point in (p for p in (*front.points, *front.dominated) if {"least", "fastest"} & set(p.names)):

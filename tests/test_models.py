@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 import mlperf_tiny
-from mote import targets, toolchain
 from mote.compiler import compile
 from mote.errors import MoteError
 from mote.measure import run
 from mote.verifier import verify
-from support import PUBLIC_MODELS, needs_litert
+from support import PUBLIC_MODELS, emulated, needs_litert
 
 pytestmark = needs_litert
 MODELS = Path(__file__).parents[1] / "models"
@@ -25,16 +24,6 @@ public = pytest.mark.parametrize("path", PUBLIC or [None], ids=lambda p: p.stem 
 
 def present(path: Path | None) -> Path:
     return path or pytest.skip("the public models are not beside the checkout")
-
-
-def emulated(core: str) -> str:
-    """The core, if there is a compiler and an emulator for it."""
-    try:
-        toolchain.find_compiler(targets.load(core))
-        toolchain.find_emulator(targets.load(core))
-    except MoteError as error:
-        pytest.skip(str(error))
-    return core
 
 
 @cache

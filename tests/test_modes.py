@@ -14,11 +14,9 @@ import pytest
 pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
 
 import mcunet_v2
-from mote import targets, toolchain
 from mote.compiler import Compiled, compile
-from mote.errors import MoteError
 from mote.verifier import verify
-from support import needs_litert
+from support import emulated, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -64,16 +62,6 @@ def exact(compiled: Compiled, inputs: int = 2) -> None:
     assert result.exact, result.mismatches
 
 
-def present(target: str) -> str:
-    """The target, if there is a compiler and an emulator for it."""
-    try:
-        toolchain.find_compiler(targets.load(target))
-        toolchain.find_emulator(targets.load(target))
-    except MoteError as error:
-        pytest.skip(str(error))
-    return target
-
-
 def cases() -> list[tuple[str, str, str]]:
     """Every mode on the host, on a core with DSP instructions and on one or two others; every model on each of them."""
     names = list(BUDGETS)
@@ -87,14 +75,14 @@ def cases() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("target", "mode", "name"), cases())
 def test_every_mode(target: str, mode: str, name: str) -> None:
-    exact(compiled_as(name, mode, present(target)), 4)
+    exact(compiled_as(name, mode, emulated(target)), 4)
 
 
 @pytest.mark.parametrize(("target", "options"), [("host", LEAST), ("cortex-m4", PUSHED)])
 def test_work_done_twice(target: str, options: dict[str, Any]) -> None:
     """Less RAM, more work than once and no more than allowed, the same values."""
     once = compile(model("small"), target=target, **options)
-    twice = compile(model("small"), target=present(target), recompute=30.0, **options)
+    twice = compile(model("small"), target=emulated(target), recompute=30.0, **options)
     assert twice.plan.ram < once.plan.ram
     assert once.macs < twice.macs <= 1.3 * once.macs
     exact(twice)
@@ -104,7 +92,7 @@ def test_work_done_twice(target: str, options: dict[str, Any]) -> None:
     ("target", "options"), [("host", LEAST), ("host", PUSHED), ("cortex-m4", PUSHED), ("rv32imc", {"step": "row"})]
 )
 def test_float_model(target: str, options: dict[str, Any]) -> None:
-    compiled = compile(model("small", "float32"), target=present(target), **options)
+    compiled = compile(model("small", "float32"), target=emulated(target), **options)
     assert not compiled.plan.layered
     exact(compiled)
 

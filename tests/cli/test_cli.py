@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote import targets, toolchain
 from mote.cli import COMMANDS, main
-from mote.errors import MoteError
+from support import emulated
 from tflite_writer import Writer
 
 ROOT = Path(__file__).parents[2]
@@ -44,14 +43,6 @@ def snapshot(name: str, text: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     assert text == path.read_text()
-
-
-def needs_m4() -> None:
-    try:
-        toolchain.find_compiler(targets.load("cortex-m4"))
-        toolchain.find_emulator(targets.load("cortex-m4"))
-    except MoteError as error:
-        pytest.skip(str(error))
 
 
 def unsupported_model(path: Path) -> str:
@@ -106,7 +97,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    needs_m4()
+    emulated("cortex-m4")
     np.save(tmp_path / "x.npy", np.load("models/digits_samples.npz")["inputs"][0])
     outputs = tmp_path / "y.npz"
     arguments = (
@@ -135,7 +126,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_run_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    needs_m4()
+    emulated("cortex-m4")
     status, out, _ = mote(capsys, "run", DIGITS, "--target", "cortex-m4")
     assert status == 0
     for wanted in ("CONV_2D", "/dsp", "instructions:", "RAM:", "flash:", "output"):

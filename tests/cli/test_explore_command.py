@@ -7,7 +7,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from test_cli import DIGITS, ROOT, mote, needs_m4, snapshot
+from test_cli import DIGITS, ROOT, mote, snapshot
+
+from support import emulated
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -38,7 +40,7 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 
 
 def test_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    needs_m4()
+    emulated("cortex-m4")
     status, out, _ = mote(capsys, "explore", DIGITS, "--target", "cortex-m4", "--points", "2", "--json")
     found = json.loads(out)
     assert status == 0 and found["measured"]

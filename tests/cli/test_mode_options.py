@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import DIGITS, ROOT, mote, needs_m4
+from test_cli import DIGITS, ROOT, mote
 
 import mcunet_v2
+from support import emulated
 from tflite_writer import Writer
 
 
@@ -44,7 +45,7 @@ def test_input_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("step", ["layer", "row"])
 def test_step(step: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What is printed is what the header states."""
-    needs_m4()
+    emulated("cortex-m4")
     out = compiled(capsys, tmp_path, "--step", step, "-t", "cortex-m4")
     (printed,) = re.findall(r"step: ([\d,]+) instructions at most", out)
     (stated,) = re.findall(r"#define DIGITS_STEP_INSTRUCTIONS (\d+)\n", (tmp_path / "digits.h").read_text())

@@ -14,12 +14,12 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
-from mote import targets, toolchain
 from mote.compiler import Compiled, compile
 from mote.errors import MoteError
 from mote.measure import bench, with_step_bound
 from mote.stimuli import stimuli
 from mote.toolchain import Mode
+from support import emulated
 
 PLANS: dict[str, dict[str, Any]] = {
     "layers": {},
@@ -172,17 +172,9 @@ def longest(compiled: Compiled, count: int) -> int:
     return max(execution.longest)
 
 
-def needs_m4() -> None:
-    try:
-        toolchain.find_compiler(targets.load("cortex-m4"))
-        toolchain.find_emulator(targets.load("cortex-m4"))
-    except MoteError as error:
-        pytest.skip(str(error))
-
-
 def test_the_stated_bound_holds() -> None:
     """For other inputs too, by layers, by rows and with pushed input; a row takes a fraction of a layer."""
-    needs_m4()
+    emulated("cortex-m4")
     bounds = []
     for options in ({"step": "layer"}, {"step": "row"}, {"step": "row", "input": "rows"}):
         plain = compile(KEYWORDS, target="cortex-m4", **options)

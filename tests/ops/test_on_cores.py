@@ -5,58 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import test_arithmetic
 import test_conv
 import test_mean
 import test_move
-import test_pool
-import test_resize
-import test_softmax
-import test_transpose_conv
-import test_unary
+from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote import targets, toolchain
 from mote.compiler import compile
-from mote.errors import MoteError
 from mote.plan.kernel import Layout
 from mote.verifier import verify
-from support import check, needs_litert
+from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
 
 
-def batch(configs: st.SearchStrategy[object], count: int) -> st.SearchStrategy[list[object]]:
-    return st.lists(configs, min_size=count, max_size=count)
-
-
-LAYERS = {
-    "conv": test_conv.batches("CONV_2D").map(test_conv.model),
-    "depthwise": test_conv.batches("DEPTHWISE_CONV_2D").map(test_conv.model),
-    "fully connected": test_conv.batches("FULLY_CONNECTED").map(test_conv.model),
-    "transpose conv": batch(test_transpose_conv.configs(), 6).map(test_transpose_conv.model),
-    "pool": batch(test_pool.configs(), 8).map(test_pool.model),
+LAYERS = FAMILIES | {
     "mean": batch(test_mean.configs(), 8).map(test_mean.model),
-    "resize": batch(test_resize.configs(), 8).map(test_resize.model),
     "move": batch(st.one_of(test_move.pads(), test_move.transposes(), test_move.concatenations()), 8).map(
         test_move.model
     ),
-    "arithmetic": batch(test_arithmetic.configs(), 12).map(lambda layers: test_arithmetic.model(*layers)),
-    "softmax": batch(test_softmax.configs(), 12).map(lambda layers: test_softmax.model(*layers)),
-    "unary": batch(test_unary.configs(), 12).map(lambda layers: test_unary.model(*layers)),
 }
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 WITH_WEIGHTS = ("conv", "depthwise", "fully connected", "transpose conv")
-
-
-def emulated(core: str) -> None:
-    try:
-        toolchain.find_compiler(targets.load(core))
-        toolchain.find_emulator(targets.load(core))
-    except MoteError as error:
-        pytest.skip(str(error))
 
 
 def exact(model: bytes, core: str, **options: object) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import test_arithmetic
-import test_conv
 import test_move
 import test_pool
 import test_resize
@@ -13,6 +12,7 @@ import test_softmax
 import test_transpose_conv
 import test_unary
 from c_harness import Program, call_row_by_row, inputs_of, random, rows_of
+from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,22 +22,8 @@ from mote.graph.op import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Layout, Lowering
 
-
-def batch(configs: st.SearchStrategy[object], count: int) -> st.SearchStrategy[list[object]]:
-    return st.lists(configs, min_size=count, max_size=count)
-
-
-FAMILIES = {
-    "conv": test_conv.batches("CONV_2D").map(test_conv.model),
-    "depthwise": test_conv.batches("DEPTHWISE_CONV_2D").map(test_conv.model),
-    "fully connected": test_conv.batches("FULLY_CONNECTED").map(test_conv.model),
-    "transpose conv": batch(test_transpose_conv.configs(), 6).map(test_transpose_conv.model),
-    "pool": batch(test_pool.configs(), 8).map(test_pool.model),
-    "resize": batch(test_resize.configs(), 8).map(test_resize.model),
+LAYERS = FAMILIES | {
     "move": batch(st.one_of(*(kind() for kind in test_move.KINDS)), 8).map(test_move.model),
-    "arithmetic": batch(test_arithmetic.configs(), 12).map(lambda layers: test_arithmetic.model(*layers)),
-    "softmax": batch(test_softmax.configs(), 12).map(lambda layers: test_softmax.model(*layers)),
-    "unary": batch(test_unary.configs(), 12).map(lambda layers: test_unary.model(*layers)),
     "prelu": batch(test_unary.prelus(), 12).map(test_unary.prelu_model),
 }
 DSP = frozenset({"dsp"})
@@ -61,11 +47,11 @@ def spoiled(values: Array, kept: tuple[int, ...], rng: np.random.Generator) -> A
     return garbage
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObject) -> None:
-    g = tflite.parse(data.draw(FAMILIES[family]), "model")
+    g = tflite.parse(data.draw(LAYERS[family]), "model")
     rng = np.random.default_rng(1)
     for op in filter(lambda op: row_by_row(op, g), g.ops):
         values = inputs_of(op, g)
@@ -79,11 +65,11 @@ def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObj
             assert rows_of(part)[y].tobytes() == rows_of(whole)[y].tobytes(), (g.text(), y)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 def test_kernels_take_rows_wherever_they_lie(family: str, data: st.DataObject) -> None:
-    g = tflite.parse(data.draw(FAMILIES[family]), "model")
+    g = tflite.parse(data.draw(LAYERS[family]), "model")
     how = data.draw(st.sampled_from(WAYS))
     program, want = Program(), []
     for op in filter(lambda op: row_by_row(op, g), g.ops):

@@ -11,16 +11,16 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import mlperf_tiny
-from mote import targets, toolchain
+from mote import toolchain
 from mote.compiler import check_budgets, compile
-from mote.errors import BudgetError, MoteError
+from mote.errors import BudgetError
 from mote.measure import bench
 from mote.plan.check import PlanError, check
 from mote.plan.memories import spread
 from mote.targets import Memory
 from mote.toolchain import Mode
 from mote.verifier import verify
-from support import needs_litert
+from support import emulated, needs_litert
 
 KEYWORDS = Path(__file__).parents[2] / "models" / "keywords.tflite"
 WAYS = {"layered": {}, "rows": {"least_ram": True}, "caller": {"caller_arena": True, "ram": 30_000}}
@@ -43,19 +43,11 @@ def board(folder: Path, dtcm: str = "2K", sram: str = "64K", flash: str = "36K",
     return str(path)
 
 
-def needs_m7() -> None:
-    try:
-        toolchain.find_compiler(targets.load("cortex-m7"))
-        toolchain.find_emulator(targets.load("cortex-m7"))
-    except MoteError as error:
-        pytest.skip(str(error))
-
-
 @needs_litert
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["kws", "ic"])
 def test_exact_on_a_core_with_sizes_as_planned(name: str, way: str, tmp_path: Path) -> None:
-    needs_m7()
+    emulated("cortex-m7")
     compiled = compile(generated(name), target=board(tmp_path), **WAYS[way])
     plan, flash = compiled.plan, compiled.project.flash
     assert [m.name for m in plan.memories] == ["dtcm", "sram"] and all(plan.arenas) and all(flash.values())

@@ -31,21 +31,9 @@ __attribute__((naked, noinline, unused)) static void mote_dot_1x8(const int8_t *
                                                                   const int16_t *w __attribute__((unused)),
                                                                   const int8_t *end __attribute__((unused)),
                                                                   int32_t *sum __attribute__((unused))) {
-    __asm__ volatile("push {r4-r11, lr}\n\t"
-                     "push {r2, r3}\n\t"
-                     "mov r8, r0\n\t"
-                     "mov r9, r1\n\t"
-                     "ldm r3, {r0-r7}\n"
-                     "1:\n\t"
-                     "ldr r12, [r8], #4\n\t"
-                     "sxtb16 lr, r12, ror #8\n\t"
-                     "sxtb16 r12, r12\n\t" MOTE_PAIRS("r12") MOTE_PAIRS("lr")
-                     "ldr r10, [sp]\n\t"
-                     "cmp r8, r10\n\t"
-                     "bne 1b\n\t"
-                     "pop {r10, r11}\n\t"
-                     "stm r11, {r0-r7}\n\t"
-                     "pop {r4-r11, pc}\n\t");
+    __asm__ volatile(MOTE_EIGHT_SUMS("ldr r12, [r8], #4\n\t"
+                                     "sxtb16 lr, r12, ror #8\n\t"
+                                     "sxtb16 r12, r12\n\t" MOTE_PAIRS("r12") MOTE_PAIRS("lr")));
 }
 #else
 static inline void mote_dot_1x8(const int8_t *x, const int16_t *w, const int8_t *end, int32_t *sum) {

@@ -44,18 +44,7 @@ __attribute__((naked, noinline, unused)) static void mote_dot_4x2(const uint32_t
                                                                   const int16_t *w __attribute__((unused)),
                                                                   const uint32_t *end __attribute__((unused)),
                                                                   int32_t *sum __attribute__((unused))) {
-    __asm__ volatile("push {r4-r11, lr}\n\t"
-                     "push {r2, r3}\n\t"
-                     "mov r8, r0\n\t"
-                     "mov r9, r1\n\t"
-                     "ldm r3, {r0-r7}\n"
-                     "1:\n\t" MOTE_GEMM4_STEP MOTE_GEMM4_STEP MOTE_GEMM4_STEP MOTE_GEMM4_STEP
-                     "ldr r10, [sp]\n\t"
-                     "cmp r8, r10\n\t"
-                     "bne 1b\n\t"
-                     "pop {r10, r11}\n\t"
-                     "stm r11, {r0-r7}\n\t"
-                     "pop {r4-r11, pc}\n\t");
+    __asm__ volatile(MOTE_EIGHT_SUMS(MOTE_GEMM4_STEP MOTE_GEMM4_STEP MOTE_GEMM4_STEP MOTE_GEMM4_STEP));
 }
 #else
 /* Sums wrap as registers do: a block with fewer than four pixels has leftovers in the others' places. */
