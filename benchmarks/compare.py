@@ -1,69 +1,203 @@
-"""Mote against the numbers in anchors.json: one Markdown table on standard output.
+"""Mote against the numbers in anchors.json, for every model and core, as Markdown tables.
 
-    python benchmarks/compare.py [--models FOLDER] [--target cortex-m4] [--optimize balanced]
+    python benchmarks/compare.py [--models FOLDER] [--only KWS ...] [--cores cortex-m4 ...] [--write]
 
 FOLDER holds the published models (MLPerf Tiny and MCUNet); without it, architectures of the same shapes with random
-weights stand in: the same arena and code, nearly the same instructions.
+weights stand in: the same arena and code, nearly the same instructions. `--write` (with all models and cores) writes
+the tables to results.md and from there into README.md and docs/, between the marks `<!-- benchmark NAME -->` and
+`<!-- /benchmark -->`. It takes about five minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import re
+import subprocess
 import sys
-import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "models"))
+from anchors import HERE, TFLM, TINYENGINE, Anchor, load
+from mote import compile, profile, run, verify
 
-import mlperf_tiny  # noqa: E402
-from mote import compile, run, verify  # noqa: E402
+CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc")
+M4 = "cortex-m4"
+OPTIMIZE = ("balanced", "speed")
+RESULTS = HERE / "results.md"
+ROOT = HERE.parent
+PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "profiling.md")
+EXAMPLE = ("profile", "models/digits.tflite", "--target", "stm32l4r5")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model on one core. `exact`: how many tensors were found equal to the reference, or what was not."""
+
+    instructions: int
+    cycles: int
+    macs: int
+    ram: int
+    stack: int
+    code: int
+    constants: int
+    exact: str
+
+    @property
+    def flash(self) -> int:
+        return self.code + self.constants
+
+
+Results = dict[tuple[str, str, str], Result]
+"""By model, core and optimization."""
 
 
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--models", type=Path, help="folder with the published models")
-    p.add_argument("--target", default="cortex-m4")
-    p.add_argument("--optimize", default="balanced")
+    p.add_argument("--only", nargs="+", metavar="MODEL", help="some of the models")
+    p.add_argument("--cores", nargs="+", default=CORES, metavar="CORE", help="some of the cores")
     p.add_argument("--inputs", type=int, default=4, help="inputs of the verification")
+    p.add_argument("--write", action="store_true", help="write results.md and the tables of README.md and docs/")
     arguments = p.parse_args()
-    anchors = json.loads((HERE / "anchors.json").read_text())
-    del anchors["about"]
-    print("| model | instructions | per MAC | other engine | ratio | RAM: arena + static | other | stack | "
-          "code | other | constants | exact | compile |")  # fmt: skip
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|")
-    for name, anchor in anchors.items():
-        print(row(name, anchor, arguments), flush=True)
+    if arguments.write and (arguments.only or not arguments.models or set(arguments.cores) != set(CORES)):
+        p.error("--write needs --models, and all models and cores")
+    anchors = [a for a in load() if a.name in (arguments.only or [a.name])]
+    results: Results = {}
+    for anchor in anchors:
+        for core in arguments.cores:
+            for optimize in OPTIMIZE if core == M4 else OPTIMIZE[:1]:
+                print(f"{anchor.name} on {core}, {optimize}", file=sys.stderr, flush=True)
+                results[anchor.name, core, optimize] = measure(anchor, core, optimize, arguments)
+    sections = tables(anchors, arguments.cores, results)
+    if arguments.write:
+        sections["profile"] = example()
+        write(sections)
+    else:
+        print("\n\n".join(f"## {name}\n\n{text}" for name, text in sections.items()))
 
 
-def row(name: str, anchor: dict[str, Any], arguments: argparse.Namespace) -> str:
-    model: Path | bytes
-    model = arguments.models / anchor["file"] if arguments.models else mlperf_tiny.build(anchor["architecture"])
-    start = time.perf_counter()
-    compiled = compile(model, target=arguments.target, optimize=arguments.optimize, io="int8")
-    seconds = time.perf_counter() - start
-    cost = run(compiled)
-    checked = verify(compiled, arguments.inputs)
-    assert cost.instructions is not None
-    ram = cost.ram.arena + (cost.ram.static or 0)
-    cells = [
-        name,
-        f"{cost.instructions:,}",
-        f"{cost.instructions / compiled.macs:.2f}",
-        f"{anchor['instructions']:,} ({anchor['engine']})",
-        f"{cost.instructions / anchor['instructions']:.2f}x",
-        f"{ram:,}",
-        f"{anchor['ram']:,}",
-        f"{cost.ram.stack:,}",
-        f"{cost.flash.code:,}",
-        f"{anchor['code']:,}",
-        f"{cost.flash.constants:,}",
-        f"{'yes' if checked.exact else 'NO'} ({checked.tensors} tensors)",
-        f"{seconds:.2f} s",
+def measure(anchor: Anchor, core: str, optimize: str, arguments: argparse.Namespace) -> Result:
+    compiled = compile(anchor.model(arguments.models), target=core, optimize=optimize, io="int8")
+    cost, cycles = run(compiled, layers=False), profile(compiled, layers=False).cycles
+    exact = ""
+    if core == M4:
+        checked = verify(compiled, arguments.inputs)
+        exact = f"yes ({checked.tensors} tensors)" if checked.exact else f"NO ({len(checked.mismatches)} differences)"
+    return Result(
+        cost.instructions or 0,
+        cycles,
+        compiled.macs,
+        cost.ram.arena + (cost.ram.static or 0),
+        cost.ram.stack or 0,
+        cost.flash.code or 0,
+        cost.flash.constants,
+        exact,
+    )
+
+
+def tables(anchors: list[Anchor], cores: list[str], results: Results) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if M4 in cores:
+        for optimize in OPTIMIZE:
+            rows = [against_others(a, results[a.name, M4, optimize]) for a in anchors]
+            found[f"m4-{optimize}"] = markdown(M4_HEAD, rows)
+
+    def by_core(cell: Callable[[Anchor, str, Result], str]) -> str:
+        rows = [[a.name, *(cell(a, core, results[a.name, core, "balanced"]) for core in cores)] for a in anchors]
+        return markdown(["", *cores], rows)
+
+    found["instructions"] = by_core(millions_of_instructions)
+    found["cycles"] = by_core(millions_of_cycles)
+    found["memory"] = by_core(lambda a, core, r: f"{r.ram:,} + {r.flash:,}")
+    return found
+
+
+M4_HEAD = [
+    "model",
+    "instructions",
+    "per MAC",
+    TFLM,
+    TINYENGINE,
+    "cycles (model)",
+    "best published",
+    "RAM",
+    "others",
+    "stack",
+    "flash: code + constants",
+    "others",
+    "exact",
+]
+
+
+def against_others(anchor: Anchor, r: Result) -> list[str]:
+    engine, memory = anchor.rival
+    flash = memory["code"] + memory["model"]
+    published = anchor.best_published(M4)
+    return [
+        anchor.name,
+        f"{r.instructions:,}",
+        f"{r.instructions / r.macs:.2f}",
+        *(ratio(r.instructions, anchor.instructions(e, M4)) for e in (TFLM, TINYENGINE)),
+        f"{r.cycles:,}",
+        ratio(r.cycles, published[1] if published else None, published[0] if published else ""),
+        f"{r.ram:,}",
+        ratio(r.ram, memory["ram"], "" if engine == TFLM else engine),
+        f"{r.stack:,}",
+        f"{r.code:,} + {r.constants:,}",
+        ratio(r.flash, flash, "" if engine == TFLM else engine),
+        r.exact,
     ]
-    return f"| {' | '.join(cells)} |"
+
+
+def ratio(mine: int, theirs: int | None, whose: str = "") -> str:
+    """Their number and how many times of it mine is."""
+    if theirs is None:
+        return "-"
+    return f"{theirs:,} ({whose + ', ' if whose else ''}{mine / theirs:.2f}x)"
+
+
+def millions_of_instructions(anchor: Anchor, core: str, r: Result) -> str:
+    theirs = anchor.instructions(TFLM, core) or anchor.instructions(TINYENGINE, core)
+    return f"{r.instructions / 1e6:.2f}" + (f" ({r.instructions / theirs:.2f}x)" if theirs else "")
+
+
+def millions_of_cycles(anchor: Anchor, core: str, r: Result) -> str:
+    published = anchor.best_published(core)
+    return f"{r.cycles / 1e6:.2f}" + (f" ({r.cycles / published[1]:.2f}x)" if published else "")
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    first, *others = (f"| {' | '.join(cells)} |" for cells in [head, *rows])
+    return "\n".join([first, f"|---|{'--:|' * (len(head) - 1)}", *others])
+
+
+def example() -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "mote.cli", *EXAMPLE], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return f"```\n$ mote {' '.join(EXAMPLE)}\n{done.stdout.rstrip()}\n```"
+
+
+def write(sections: dict[str, str]) -> None:
+    how = "Written by `python benchmarks/compare.py --models FOLDER --write`; README.md and docs/ show parts of it."
+    head = f"# Results\n\n{how}\n"
+    RESULTS.write_text(head + "".join(f"\n## {name}\n\n{text}\n" for name, text in sections.items()), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(included(page.read_text(encoding="utf-8"), sections), encoding="utf-8")
+
+
+MARKS = re.compile(r"(<!-- benchmark ([\w-]+) -->\n).*?(<!-- /benchmark -->)", re.DOTALL)
+
+
+def included(page: str, sections: dict[str, str]) -> str:
+    """A page with its marked parts as they are in the results."""
+    return MARKS.sub(lambda found: f"{found[1]}\n{sections[found[2]]}\n\n{found[3]}", page)
+
+
+def read_results() -> dict[str, str]:
+    parts = re.split(r"^## ([\w-]+)\n\n", RESULTS.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {name: text.strip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 if __name__ == "__main__":

@@ -12,21 +12,18 @@ MCUNetV2's kind (models/mcunet_v2.py), both for images of 224x224, the latter al
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "models"))
+from anchors import load  # first: it says where the models' scripts are
 
-import mcunet_v2  # noqa: E402
-import mlperf_tiny  # noqa: E402
-from mote import compile, run  # noqa: E402
-from mote.compiler import Compiled  # noqa: E402
-from mote.plan import planner  # noqa: E402
+# isort: split
+import mcunet_v2
+from mote import compile, run
+from mote.compiler import Compiled
+from mote.plan import planner
 
 MOBILENET_V2 = (
     (1, 16, 1, 1),
@@ -47,12 +44,9 @@ def main() -> None:
     p.add_argument("--target", default="cortex-m4")
     p.add_argument("--no-measure", dest="measure", action="store_false", help="plans only, nothing is emulated")
     arguments = p.parse_args()
-    anchors = json.loads((HERE / "anchors.json").read_text())
-    del anchors["about"]
     print(f"| {' | '.join(HEAD)} |\n|---|{'--:|' * (len(HEAD) - 1)}", flush=True)
-    for name, anchor in anchors.items():
-        published = arguments.models / anchor["file"] if arguments.models else None
-        print(row(name, published or mlperf_tiny.build(anchor["architecture"]), anchor["ram"], arguments), flush=True)
+    for anchor in load():
+        print(row(anchor.name, anchor.model(arguments.models), anchor.rival[1]["ram"], arguments), flush=True)
     print(row("MobileNetV2", mcunet_v2.build(mobilenet_v2()), None, arguments, heavy=True), flush=True)
     large = mcunet_v2.build()
     print(row("MCUNetV2-like", large, None, arguments, heavy=True), flush=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mote.errors import MoteError
     from mote.explorer import Front, Point, explore
     from mote.measure import RunResult, run
+    from mote.profiler import Profile, profile, profile_elf
     from mote.shared import Shared, compile_shared
     from mote.verifier import VerifyResult, verify
 
@@ -27,6 +28,7 @@ __all__ = [
     "Front",
     "MoteError",
     "Point",
+    "Profile",
     "RunResult",
     "Settings",
     "Shared",
@@ -35,6 +37,8 @@ __all__ = [
     "compile_shared",
     "explore",
     "load",
+    "profile",
+    "profile_elf",
     "run",
     "verify",
 ]
@@ -44,6 +48,7 @@ _HOMES = {
     "Front": "explorer",
     "MoteError": "errors",
     "Point": "explorer",
+    "Profile": "profiler",
     "RunResult": "measure",
     "Settings": "compiler",
     "Shared": "shared",
@@ -52,6 +57,8 @@ _HOMES = {
     "compile_shared": "shared",
     "explore": "explorer",
     "load": "compiler",
+    "profile": "profiler",
+    "profile_elf": "profiler",
     "run": "measure",
     "verify": "verifier",
 }

@@ -150,22 +150,21 @@ def run(
     """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
     `layers` is false: that takes a build and a run of its own."""
     graph, plan = compiled.plan.graph, compiled.plan
-    given = inputs or {t: pattern(graph.tensors[t]) for t in graph.inputs}
-    stimulus = [[np.ascontiguousarray(given[t]).tobytes() for t in graph.inputs]]
+    raw = stimulus(compiled, inputs)
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
-        plain = on.execute(Mode.MEASURE, stimulus)
+        plain = on.execute(Mode.MEASURE, raw)
         elf = on.folder / Mode.MEASURE / "model.elf"
         sizes = toolchain.sizes(elf, compiled.settings.target)
         stack, stack_measured = (None, None) if plain.stack is None else stacks(elf, plain.stack)
-        profile = on.execute(Mode.PROFILE, stimulus) if layers and plain.instructions else None
+        profile = on.execute(Mode.PROFILE, raw) if layers and plain.instructions else None
     steps = profile.steps[0] if profile and profile.steps else [None] * len(plan.works)
     values = {}
     outputs = []
-    for t, raw in zip(graph.outputs, plain.outputs[0], strict=True):
+    for t, data in zip(graph.outputs, plain.outputs[0], strict=True):
         tensor = graph.tensors[t]
-        values[tensor.name] = np.frombuffer(raw, DTYPES[tensor.dtype]).reshape(tensor.shape)
-        outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(raw).hexdigest()))
+        values[tensor.name] = np.frombuffer(data, DTYPES[tensor.dtype]).reshape(tensor.shape)
+        outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(data).hexdigest()))
     static = None if sizes is None else sizes.static - compiled.project.arena
     code = None if sizes is None else sizes.code
     constants = compiled.project.constants if sizes is None else sizes.constants
@@ -186,6 +185,13 @@ def run(
         outputs=outputs,
         values=values,
     )
+
+
+def stimulus(compiled: Compiled, inputs: Mapping[int, Array] | None) -> list[list[bytes]]:
+    """One inference as the harness takes it: these inputs, or those of the self-test."""
+    graph = compiled.plan.graph
+    given = inputs or {t: pattern(graph.tensors[t]) for t in graph.inputs}
+    return [[np.ascontiguousarray(given[t]).tobytes() for t in graph.inputs]]
 
 
 def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:

@@ -16,7 +16,8 @@ from mote.errors import MoteError
 from mote.measure import bench, stacks
 from mote.targets import Target
 from mote.toolchain import Compiler, Frame, Mode, worst_stack
-from mote.toolchain.stack import _read, _Walk
+from mote.toolchain.code import read_code
+from mote.toolchain.stack import _Walk
 
 MODELS = Path(__file__).parents[2] / "models"
 ARM = [core for core in CORES if core != "rv32imc"]
@@ -238,7 +239,7 @@ def test_frames_are_those_that_gcc_reports(tmp_path: Path, core: str) -> None:
     text += "int fake_run(void) { return (int)digits_run(); }"
     elf = link(tmp_path, target, compiler, text, "balanced", f"-I{project}", "-fstack-usage")
     reported = re.findall(r":([^:\s]+)\t(\d+)\tstatic", (elf.parent / "model_0_fake.su").read_text())
-    code = _read(elf)
+    code = read_code(elf)
     checked = 0
     for name, size in reported:
         if int(size) and name in code.functions:

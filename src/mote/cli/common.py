@@ -29,9 +29,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def add_compile_options(parser: argparse.ArgumentParser, *, plan: bool = True, several: bool = False) -> None:
-    """The model (or `several`) and how to compile it; `plan`: with the options that choose one plan."""
-    parser.add_argument("model", metavar="MODEL", nargs="+" if several else None, help="a .tflite file")
+def add_compile_options(
+    parser: argparse.ArgumentParser, *, plan: bool = True, several: bool = False, optional: bool = False
+) -> None:
+    """The model (or `several`, or an `optional` one) and how to compile it; `plan`: with the options that choose one
+    plan."""
+    count = "+" if several else "?" if optional else None
+    parser.add_argument("model", metavar="MODEL", nargs=count, help="a .tflite file")
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
     )

@@ -85,6 +85,11 @@ def _step_axis(columns: int, steps: int) -> str:
     return "".join(line)
 
 
+def bar(value: float, largest: float, width: int = 24) -> str:
+    """A bar as long as the value, of the same width for the largest."""
+    return ("#" * _scaled(value, 0, largest, width)).ljust(width)
+
+
 def step_chart(
     points: Sequence[tuple[float, float]], marks: Sequence[str], *, x_name: str, y_name: str, width: int = 72
 ) -> str:

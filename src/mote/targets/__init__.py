@@ -19,9 +19,12 @@ FEATURES = ("dsp", "fpu", "mve")
 KINDS = ("flash", "ram")
 
 _HERE = Path(__file__).parent
-_TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "extends")
+_TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends")
 _LISTS = ("features", "gcc_flags", "zig_flags")
-_KEYS = (*_TEXT, *_LISTS, "clock_hz", "memory")
+_WHOLE = {"clock_hz": 1, "peak_macs": 1, "flash_wait_states": 0, "flash_line": 2}
+"""Whole numbers, and the least that they can be."""
+_REAL = ("ua_per_mhz", "volts")
+_KEYS = (*_TEXT, *_LISTS, *_WHOLE, *_REAL, "memory")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -59,6 +62,16 @@ class Target:
     zig_flags: tuple[str, ...]
     qemu_machine: str | None
     unicorn_cpu: str | None
+    peak_macs: int | None = None
+    """int8 multiplications with addition that the core can do in a cycle."""
+    flash_wait_states: int = 0
+    """Cycles more to fetch a line of code than from memory that answers at once."""
+    flash_line: int = 16
+    """Bytes of code that one access to flash gets."""
+    ua_per_mhz: float | None = None
+    """Current while running, by `energy_source` at `volts`."""
+    volts: float | None = None
+    energy_source: str = ""
 
     @property
     def flash(self) -> int | None:
@@ -152,9 +165,15 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
             raise _bad(path, f"'{key}' must be a string, not {value!r}")
         if key in _LISTS and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
             raise _bad(path, f"'{key}' must be a list of strings, not {value!r}")
-    clock = keys.get("clock_hz", 1)
-    if not isinstance(clock, int) or isinstance(clock, bool) or clock <= 0:
-        raise _bad(path, f"'clock_hz' must be a positive whole number, not {clock!r}")
+    for key, least in _WHOLE.items():
+        value = keys.get(key, least)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            what = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
+            raise _bad(path, f"'{key}' must be {what}, not {value!r}")
+    for key in _REAL:
+        value = keys.get(key, 1)
+        if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+            raise _bad(path, f"'{key}' must be a positive number, not {value!r}")
     unknown = sorted(set(keys.get("features", ())) - set(FEATURES))
     if unknown:
         raise _bad(path, f"unknown feature '{unknown[0]}'", f"the features are: {', '.join(FEATURES)}")
@@ -186,6 +205,8 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         zig_flags=tuple(keys.get("zig_flags", ())),
         qemu_machine=keys.get("qemu_machine"),
         unicorn_cpu=keys.get("unicorn_cpu"),
+        **{key: keys[key] for key in ("peak_macs", "flash_wait_states", "flash_line", *_REAL) if key in keys},
+        energy_source=keys.get("energy_source", ""),
     )
 
 

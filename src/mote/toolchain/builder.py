@@ -31,11 +31,13 @@ _HARNESS_FLAGS = ("-Os", "-ffreestanding", "-fno-builtin")
 
 
 class Mode(StrEnum):
-    """What the hook between steps does: nothing, write instruction counts, or write every step's output."""
+    """What the hook between steps does: nothing, write instruction counts, write every step's output, or one nop with a
+    label."""
 
     MEASURE = "measure"
     PROFILE = "profile"
     DUMP = "dump"
+    MARK = "mark"
 
 
 def build(
@@ -61,8 +63,8 @@ def build(
     base = [*compiler.command, *_target_flags(target, compiler), *_COMMON, *(_SANITIZE if sanitize else ())]
     include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
     trace = [] if mode == Mode.MEASURE else ["-include", str(HARNESS / "trace.h")]
-    if mode == Mode.PROFILE:
-        trace.append("-DMOTE_PROFILE")
+    if mode in (Mode.PROFILE, Mode.MARK):
+        trace.append(f"-DMOTE_{mode.upper()}")
 
     tuning = _GCC_SPEED if compiler.kind == "gcc" and optimize == "speed" else ()
     flags = [*base, _OPTIMIZE[optimize], *tuning, *include, *trace, *extra_flags]

@@ -36,7 +36,7 @@ _PROGRAMS = (
 _WHEELS = (
     ("ziglang", "ziglang", "compile for all targets, without root", "pip install ziglang"),
     ("unicorn", "unicorn", "emulate all cores but Cortex-M55, without root", "pip install unicorn"),
-    ("capstone", "capstone", "disassemble", "pip install capstone"),
+    ("capstone", "capstone", "disassemble, for the cycles of `mote profile`", "pip install capstone"),
     (
         "ai-edge-litert",
         "ai_edge_litert",

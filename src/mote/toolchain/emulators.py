@@ -98,22 +98,30 @@ def execute(
 
         said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
     else:
-        said = _run_process(_command(elf, target, emulator), elf, emulator, workdir, timeout_s)
-    found = records(workdir)
-    if failure_in(found) or not finished(found):
-        raise _crash(elf, target, emulator, found, said)
+        said = _run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
+    found = check(elf, target, emulator, workdir, said)
     return interpret(found, mode, None if target.arch == "host" else board_of(target))
 
 
-def _command(elf: Path, target: Target, emulator: Emulator) -> list[str]:
+def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: str) -> list[tuple[int, int, bytes]]:
+    """The records of a run that came to its end."""
+    found = records(workdir)
+    if failure_in(found) or not finished(found):
+        raise _crash(elf, target, emulator, found, said)
+    return found
+
+
+def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = True) -> list[str]:
+    """What runs an ELF file; `counts`: with a clock that goes by instructions."""
     if emulator.kind == "native":
         return [str(elf.resolve())]
     board = board_of(target)
     bios = ["-bios", "none"] if target.arch == "riscv" else []
     quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
     semihosting = ["-semihosting-config", "enable=on,target=native"]
-    machine = ["-M", str(target.qemu_machine), "-icount", f"shift={board.icount_shift}"]
-    return [*emulator.command, *machine, *bios, *quiet, *semihosting, "-kernel", str(elf.resolve())]
+    machine = ["-M", str(target.qemu_machine)]
+    clock = ["-icount", f"shift={board.icount_shift}"] if counts else []
+    return [*emulator.command, *machine, *clock, *bios, *quiet, *semihosting, "-kernel", str(elf.resolve())]
 
 
 def _run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:

@@ -8,21 +8,15 @@ stack, the code was not understood and is refused.
 
 from __future__ import annotations
 
-import struct
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from mote.errors import MoteError
 
-from .decode import Decoder, Instruction, Kind, Known, riscv, thumb
+from .code import Code, read_code
+from .decode import Instruction, Kind, Known
 
-_EXECUTABLE = 4  # SHF_EXECINSTR
-_FUNCTION = 2  # STT_FUNC
-_DECODERS: dict[str, Decoder] = {"EM_ARM": thumb, "EM_RISCV": riscv}
 # What fills the space between a table or a jump and what comes next: nop, mov r8, r8, movs r0, r0, both halves of
 # nop.w; RISC-V's nop.
 _PADDING = (0xBF00, 0x46C0, 0x0000, 0xF3AF, 0x8000, 0x0001)
@@ -55,7 +49,7 @@ def worst_stack(elf: Path, *entries: str) -> Stack:
 
     Recursion, calls through pointers and frames of variable size are refused.
     """
-    code = _read(elf)
+    code = read_code(elf)
     for name in entries:
         if name not in code.functions:
             raise MoteError(f"has no function '{name}'", where=str(elf))
@@ -63,112 +57,34 @@ def worst_stack(elf: Path, *entries: str) -> Stack:
     return max((_deepest(code, code.functions[name], found, ()) for name in entries), key=lambda s: s.size)
 
 
-def _deepest(code: _Code, entry: int, found: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
+def _deepest(code: Code, entry: int, found: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
     if entry in callers:
-        raise code.refusal(entry, "calls itself, directly or through others")
+        raise _refusal(code, entry, "calls itself, directly or through others")
     if entry not in found:
         walk = _Walk(code)
         walk.walk(entry)
         depth, at = max((depth, -at) for at, depth in walk.depths.items())
-        chains = [Stack(depth, code.frames(entry, -at, depth))]
+        chains = [Stack(depth, _frames(code, entry, -at, depth))]
         for at, target in walk.calls.items():
             below = _deepest(code, target, found, (*callers, entry))
-            frames = code.frames(entry, at, walk.depths[at])
+            frames = _frames(code, entry, at, walk.depths[at])
             chains.append(Stack(walk.depths[at] + below.size, (*frames, *below.chain)))
         found[entry] = max(chains, key=lambda s: s.size)
     return found[entry]
 
 
-@dataclass(frozen=True)
-class _Code:
-    """The executable sections and the functions of an ELF file.
-
-    `borders` are the addresses where code begins and ends, in turn; `starts` those of the functions, in order.
-    """
-
-    elf: Path
-    decode: Decoder
-    sections: list[tuple[int, bytes]]
-    borders: list[int]
-    functions: dict[str, int]
-    starts: list[int]
-    names: dict[int, str]
-    ends: dict[int, int]
-
-    def word(self, at: int) -> int:
-        """The four bytes at an address, or what there is of them."""
-        for start, data in self.sections:
-            if start <= at < start + len(data):
-                return int.from_bytes(data[at - start : at - start + 4], "little")
-        return 0
-
-    def is_code(self, at: int) -> bool:
-        return bisect_right(self.borders, at) % 2 == 1
-
-    def start(self, at: int) -> int:
-        """Of the function that an address is in."""
-        return self.starts[max(bisect_right(self.starts, at) - 1, 0)]
-
-    def frames(self, entry: int, at: int, depth: int) -> tuple[Frame, ...]:
-        first, last = self.names[self.start(entry)], self.names[self.start(at)]
-        return (Frame(last, depth),) if first == last else (Frame(first, 0), Frame(last, depth))
-
-    def refusal(self, at: int, why: str) -> MoteError:
-        start = self.start(at)
-        return MoteError(
-            f"the stack that '{self.names[start]}' needs is not known: it {why} (at +{at - start:#x})",
-            where=str(self.elf),
-            remedy="no generated code does that: if it is generated, this is a bug of Mote",
-        )
+def _frames(code: Code, entry: int, at: int, depth: int) -> tuple[Frame, ...]:
+    first, last = code.names[code.start(entry)], code.names[code.start(at)]
+    return (Frame(last, depth),) if first == last else (Frame(first, 0), Frame(last, depth))
 
 
-def _read(elf: Path) -> _Code:
-    from elftools.elf.elffile import ELFFile
-
-    with elf.open("rb") as file:
-        parsed = ELFFile(file)
-        decode = _DECODERS[parsed["e_machine"]]
-        executable = {n: s for n, s in enumerate(parsed.iter_sections()) if s["sh_flags"] & _EXECUTABLE}
-        sections = [(int(s["sh_addr"]), bytes(s.data())) for s in executable.values()]
-        symbols = [s for s in _symbols(parsed) if s.section in executable]
-    # Where a function has several names, the shortest is the one that people know.
-    functions = sorted((s for s in symbols if s.is_function), key=lambda s: (len(s.name), s.name), reverse=True)
-    names = {s.address: s.name for s in functions}
-    starts = sorted(names)
-    ends = dict(pairwise([*starts, 1 << 32])) | {s.address: s.address + s.size for s in functions if s.size}
-    entries = {s.name: s.address for s in functions}
-    return _Code(elf, decode, sections, _borders(sections, symbols), entries, starts, names, ends)
-
-
-@dataclass(frozen=True)
-class _Symbol:
-    name: str
-    address: int
-    size: int
-    is_function: bool
-    section: int
-
-
-def _symbols(parsed: Any) -> Iterator[_Symbol]:
-    """Unpacked here: pyelftools takes a second for the thousands of labels that zig leaves in a file."""
-    table = parsed.get_section_by_name(".symtab")
-    if table is None:
-        return
-    names = parsed.get_section(table["sh_link"]).data()
-    for name, value, size, info, _, section in struct.iter_unpack("<3I2BH", table.data()):
-        text = names[name : names.index(0, name)].decode()
-        yield _Symbol(text, value & ~1, size, info & 15 == _FUNCTION, section)
-
-
-def _borders(sections: list[tuple[int, bytes]], symbols: list[_Symbol]) -> list[int]:
-    """By the symbols that mark where code ($t, $x) and where data ($d) begin; a section begins with code."""
-    marks = {start + len(data): False for start, data in sections} | {start: True for start, _ in sections}
-    marks |= {s.address: s.name[1] != "d" for s in symbols if s.name[:2] in ("$t", "$x", "$d")}
-    borders: list[int] = []
-    for at, begins in sorted(marks.items()):
-        if begins == (len(borders) % 2 == 0):
-            borders.append(at)
-    return borders
+def _refusal(code: Code, at: int, why: str) -> MoteError:
+    start = code.start(at)
+    return MoteError(
+        f"the stack that '{code.names[start]}' needs is not known: it {why} (at +{at - start:#x})",
+        where=str(code.elf),
+        remedy="no generated code does that: if it is generated, this is a bug of Mote",
+    )
 
 
 @dataclass(frozen=True)
@@ -191,7 +107,7 @@ class _Walk:
     jumps whose targets are not in the instruction; all by address.
     """
 
-    code: _Code
+    code: Code
     depths: dict[int, int] = field(default_factory=dict)
     calls: dict[int, int] = field(default_factory=dict)
     jumps: dict[int, Kind] = field(default_factory=dict)
@@ -217,9 +133,9 @@ class _Walk:
             at += self.sizes.get(at, 2)
         for at, kind in self.jumps.items():
             if self.code.start(at) == function and self.depths[at] != depth:
-                raise self.code.refusal(at, "jumps by tables with different amounts on the stack")
+                raise _refusal(self.code, at, "jumps by tables with different amounts on the stack")
             if self.code.start(at) == function and kind == Kind.REGISTER and not reached:
-                raise self.code.refusal(at, "calls through a pointer")
+                raise _refusal(self.code, at, "calls through a pointer")
 
     def _follow(self, at: int, state: _State) -> None:
         pending = [(at, state)]
@@ -232,13 +148,13 @@ class _Walk:
     def _is_new(self, at: int, state: _State) -> bool:
         """Whether this tells anything new of the place. Of registers only what holds on every path is known."""
         if not self.code.is_code(at):
-            raise self.code.refusal(at, "runs into what is not code")
+            raise _refusal(self.code, at, "runs into what is not code")
         before = self.seen.get((at, state.runs))
         if before is None:
             self.seen[at, state.runs] = state
             return True
         if before.depth != state.depth:
-            raise self.code.refusal(at, f"has {before.depth} or {state.depth} bytes on the stack, by the path taken")
+            raise _refusal(self.code, at, f"has {before.depth} or {state.depth} bytes on the stack, by the path taken")
         common = dict(before.known.items() & state.known.items())
         self.seen[at, state.runs] = _State(state.depth, common, state.runs)
         return len(common) < len(before.known)
@@ -279,8 +195,8 @@ class _Walk:
 
     def _check(self, at: int, kind: Kind, depth: int) -> None:
         if kind == Kind.POINTER:
-            raise self.code.refusal(at, "calls through a pointer")
+            raise _refusal(self.code, at, "calls through a pointer")
         if kind == Kind.DYNAMIC:
-            raise self.code.refusal(at, "moves the stack pointer by an amount that is not a constant")
+            raise _refusal(self.code, at, "moves the stack pointer by an amount that is not a constant")
         if kind == Kind.RETURN and depth:
-            raise self.code.refusal(at, f"returns with {depth} bytes on the stack")
+            raise _refusal(self.code, at, f"returns with {depth} bytes on the stack")

@@ -8,6 +8,7 @@ counter at one fixed place of a function that is always called, so what follows 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,9 +25,18 @@ _NOWHERE = 0xFFFFFFFE
 _SYS_OPEN, _SYS_WRITE, _SYS_READ, _SYS_EXIT = 0x01, 0x05, 0x06, 0x20
 
 
-def run_unicorn(elf: Path, target: Target, workdir: Path, *, count: bool, timeout_s: float) -> str:
-    """Run to the end; what went wrong, or nothing. The results are in the files, as they are with QEMU."""
-    machine = _Machine(elf, target, workdir)
+def run_unicorn(
+    elf: Path,
+    target: Target,
+    workdir: Path,
+    *,
+    count: bool,
+    timeout_s: float,
+    entered: Callable[[int, int], None] | None = None,
+) -> str:
+    """Run to the end; what went wrong, or nothing. The results are in the files, as they are with QEMU. `entered` is
+    told the address and the size of each basic block that runs."""
+    machine = _Machine(elf, target, workdir, entered)
     try:
         return machine.run(count, timeout_s)
     except import_module("unicorn").UcError as error:
@@ -38,7 +48,9 @@ def run_unicorn(elf: Path, target: Target, workdir: Path, *, count: bool, timeou
 class _Machine:
     """One emulated board. A class because Unicorn calls back into its state."""
 
-    def __init__(self, elf: Path, target: Target, workdir: Path) -> None:
+    def __init__(
+        self, elf: Path, target: Target, workdir: Path, entered: Callable[[int, int], None] | None = None
+    ) -> None:
         # Untyped, and an optional dependency.
         unicorn: Any = import_module("unicorn")
         arm_const: Any = import_module("unicorn.arm_const")
@@ -51,6 +63,7 @@ class _Machine:
         self.blocks: dict[tuple[int, int], int] = {}
         self.said = ""
         self.exited = False
+        self.entered = entered
         if self.arm:
             # Without UC_MODE_MCLASS, which would make every core a Cortex-M33.
             cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}")
@@ -90,6 +103,9 @@ class _Machine:
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._trap)
         if count:
             self.uc.hook_add(unicorn.UC_HOOK_BLOCK, self._block)
+        if self.entered:
+            entered = self.entered
+            self.uc.hook_add(unicorn.UC_HOOK_BLOCK, lambda uc, address, size, _: entered(address, size))
         start = self.board.vectors
         if self.arm:
             stack, start = struct.unpack("<2I", self.uc.mem_read(self.board.vectors, 8))

@@ -1,0 +1,140 @@
+"""`mote profile`: cycles, time and energy of each layer, or of each function of any other program."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mote import compiler, measure, targets
+from mote.cli.common import (
+    Subparsers,
+    add_compile_options,
+    add_tools,
+    bold,
+    print_json,
+    progress,
+    settings,
+    shorten,
+    table,
+)
+from mote.errors import MoteError
+from mote.profiler import Profile, profile, profile_elf
+from mote.report.text import bar
+
+SHOWN = 30
+"""How many functions are printed."""
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("profile", help="cycles, time and energy of each layer", description=__doc__)
+    add_compile_options(p, optional=True)
+    add_tools(p)
+    p.add_argument("--data", metavar="FILE", help=".npy or .npz with the inputs (default: the self-test's pattern)")
+    p.add_argument("--functions", action="store_true", help="the table of functions, too")
+    p.add_argument("--elf", metavar="FILE", help="profile this bare-metal program instead of a model")
+    p.add_argument("--entry", metavar="SYMBOL", help="the function of the program whose calls are profiled")
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    result = _program(arguments) if arguments.elf or arguments.entry else _model(arguments)
+    print_json(result.json()) if arguments.json else print_text(result, arguments.functions)
+    return 0
+
+
+def _program(arguments: argparse.Namespace) -> Profile:
+    if arguments.model:
+        raise MoteError("give either a model or --elf", where="mote profile", remedy="profile them one after the other")
+    if not (arguments.elf and arguments.entry):
+        raise MoteError(
+            "--elf and --entry belong together",
+            where="mote profile",
+            remedy="--elf names the program, --entry the function",
+        )
+    if arguments.data:
+        raise MoteError("--data is for models", where="mote profile", remedy="build the inputs into the program")
+    with progress("running"):
+        target = targets.load(arguments.target)
+        return profile_elf(arguments.elf, arguments.entry, target, emulator=arguments.emulator)
+
+
+def _model(arguments: argparse.Namespace) -> Profile:
+    if not arguments.model:
+        raise MoteError(
+            "nothing to profile",
+            where="mote profile",
+            remedy="give a model, or a program with --elf FILE --entry SYMBOL",
+        )
+    compiled = compiler.compile(arguments.model, settings(arguments))
+    inputs = measure.read_inputs(compiled, Path(arguments.data)) if arguments.data else None
+    with progress("building and running"):
+        return profile(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
+
+
+def print_text(result: Profile, functions: bool) -> None:
+    tools = ", ".join(t for t in (result.emulator, result.compiler) if t)
+    what = f"{result.model}: {result.entry}" if not result.layers else result.model
+    print(bold(f"{what} on {result.target}") + f" ({tools})")
+    if result.layers:
+        print(_layers(result))
+    if functions or not result.layers:
+        print(_functions(result))
+    if not result.layers:
+        print(f"calls:        {result.calls:,}")
+    print(f"instructions: {result.instructions:,}{_per_mac(result.instructions, result)}")
+    about = "about " if result.estimate else ""
+    macs = "1 MAC" if result.peak_macs == 1 else f"{result.peak_macs} MACs"
+    peak = f", {100 * result.peak:.0f}% of the peak of {macs} a cycle" if result.peak else ""
+    print(f"cycles:       {about}{result.cycles:,}{_per_mac(result.cycles, result)}{peak}")
+    if result.seconds is not None and result.clock_hz:
+        print(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
+    if result.energy:
+        e = result.energy
+        microjoules = f"{float(f'{e.microjoules:.3g}'):,g}"
+        print(f"energy:       about {microjoules} µJ, an estimate: {e.ua_per_mhz:g} µA/MHz at {e.volts:g} V")
+        print(f"              ({e.source})")
+    else:
+        print(f"energy:       not known: {result.reason}")
+    label = "an estimate" if result.estimate else "memory without wait states"
+    print(f"timing:       {result.core}, {label} ({result.timing})")
+
+
+def _layers(result: Profile) -> str:
+    head = ("layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share", "")
+    widest = max((x.share for x in result.layers), default=0.0)
+    rows = [
+        (
+            shorten(x.name, 28),
+            x.op,
+            x.kernel,
+            x.macs,
+            x.instructions,
+            f"{x.instructions / x.macs:.2f}" if x.macs else "",
+            x.cycles,
+            f"{x.cycles / x.macs:.2f}" if x.macs else "",
+            f"{100 * x.peak:.0f}%" if x.peak else "",
+            f"{100 * x.share:.1f}%",
+            bar(x.share, widest),
+        )
+        for x in result.layers
+    ]
+    return table(head, rows, left=3)
+
+
+def _functions(result: Profile) -> str:
+    head = ("function", "calls", "instructions", "cycles", "share", "")
+    widest = max((f.share for f in result.functions), default=0.0)
+    rows = [
+        (shorten(f.name, 48), f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%", bar(f.share, widest))
+        for f in result.functions[:SHOWN]
+    ]
+    more = len(result.functions) - SHOWN
+    return table(head, rows) + (f"\nand {more} more" if more > 0 else "")
+
+
+def _per_mac(count: int, result: Profile) -> str:
+    return f", {count / result.macs:.2f} per MAC" if result.macs else ""
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

@@ -1,0 +1,329 @@
+"""Cycles of each layer and each function, from a trace of the blocks that ran."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote import toolchain
+from mote.compiler import Compiled
+from mote.errors import MoteError
+from mote.graph.tensor import Array
+from mote.measure import Bench, bench, kernel_label, stimulus
+from mote.targets import Target
+from mote.toolchain import Emulator, Mode
+from mote.toolchain.code import Code, machine_of, read_code
+from mote.toolchain.emulators import check
+from mote.toolchain.results import write_inputs
+
+from .cycles import Core, Memory, block_cycles, core_of, join_cycles
+from .instructions import Instruction, decoder
+from .trace import Trace, calls, cut, length, trace
+
+ENTRY = "harness_run"
+TIMEOUT_S = 300.0
+_STEP = re.compile(r"mote_step_(\d+)_\d+")
+
+
+@dataclass(frozen=True)
+class LayerProfile:
+    name: str
+    op: str
+    kernel: str
+    macs: int
+    instructions: int
+    cycles: int
+    share: float
+    """Of all cycles."""
+    peak: float | None
+    """MACs a cycle, as a fraction of the most that the core can do."""
+
+
+@dataclass(frozen=True)
+class FunctionCost:
+    """What a function does itself, without those that it calls."""
+
+    name: str
+    calls: int
+    instructions: int
+    cycles: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Energy:
+    """An estimate: `microjoules` = volts x µA/MHz x cycles / 10^6, for the current that `source` states."""
+
+    microjoules: float
+    volts: float
+    ua_per_mhz: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One inference, or all calls of a function. `estimate` says that the core's timing is not published; `reason` why
+    there is no energy."""
+
+    model: str
+    target: str
+    emulator: str
+    compiler: str
+    core: str
+    timing: str
+    estimate: bool
+    entry: str
+    calls: int
+    macs: int
+    instructions: int
+    cycles: int
+    peak: float | None
+    peak_macs: int | None
+    """MACs that the core can do in a cycle."""
+    clock_hz: int | None
+    seconds: float | None
+    energy: Energy | None
+    reason: str
+    layers: list[LayerProfile]
+    functions: list[FunctionCost]
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def profile(
+    compiled: Compiled,
+    inputs: Mapping[int, Array] | None = None,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+) -> Profile:
+    """One inference (of the self-test's input unless `inputs` are given). Total and functions are those of the plain
+    firmware; layers, unless `layers` is false, are told apart in a second build, by a nop at the end of each, which is
+    not counted."""
+    target = compiled.settings.target
+    core_of(target)
+    with TemporaryDirectory(prefix="mote-") as folder:
+        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
+        raw = stimulus(compiled, inputs)
+        plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
+        count = len(compiled.plan.works)
+        steps = _run(on, Mode.MARK, raw).region(ENTRY).steps(count) if layers else []
+    total = plain.cost()
+    graph = compiled.plan.graph
+    found = []
+    for i, ((op, _), cost) in enumerate(zip(compiled.plan.works, steps, strict=layers)):
+        macs = op.macs(graph)
+        share, peak = _share(cost.cycles, total.cycles), _peak(macs, cost.cycles, target)
+        kernel = kernel_label(compiled, i)
+        found.append(LayerProfile(op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak))
+    return _result(
+        compiled.path,
+        f"{on.compiler.kind} {on.compiler.version}".strip(),
+        on.emulator,
+        plain,
+        compiled.macs,
+        found,
+    )
+
+
+def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
+    """All calls of a function of a bare-metal program, which runs as it is on the target's board, in this folder, and
+    must end by itself (semihosting)."""
+    core_of(target)
+    path = Path(elf)
+    machine = machine_of(path)
+    if machine != target.arch:
+        raise MoteError(
+            f"is for {machine or 'another machine'}, not for {target.arch}",
+            where=str(path),
+            remedy=f"choose a target for it; {target.name} is {target.arch}",
+        )
+    code = read_code(path)
+    if entry not in code.functions:
+        near = get_close_matches(entry, code.functions, 3)
+        raise MoteError(
+            f"has no function '{entry}'",
+            where=str(path),
+            remedy=f"did you mean: {', '.join(near)}?" if near else "C++ names must be given as the linker sees them",
+        )
+    tool = toolchain.find_emulator(target, emulator or "qemu")
+    if tool.kind != "qemu":
+        raise MoteError("a program other than Mote's runs in QEMU only", remedy="leave --emulator away")
+    traced = trace(path.resolve(), code, target, tool, Path.cwd(), TIMEOUT_S)
+    region = Run(code, traced, target).region(entry)
+    return _result(str(path), "", tool, region, 0, [])
+
+
+@dataclass(frozen=True)
+class Cost:
+    instructions: int = 0
+    cycles: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program that ran to its end."""
+
+    code: Code
+    traced: Trace
+    target: Target
+
+    def region(self, entry: str) -> Region:
+        """All that ran in calls of a function."""
+        decode = decoder(self.code)
+        marks = [(at, int(m[1])) for at, name in self.code.labels if (m := _STEP.match(name))]
+        traced = cut(self.traced, {at for at, _ in marks} | {at + length(self.code, at) for at, _ in marks})
+        blocks = [decode(start, end) for start, end in traced.blocks]
+        returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].calls}
+        where = f"{self.code.elf}: {entry}"
+        found = calls(traced, self.code.functions[entry], returns, where)
+        if not found:
+            said = f" (it said: {traced.said[-200:]})" if traced.said else ""
+            raise MoteError("was not called", where=where, remedy=f"see why the program ended before that{said}")
+        return Region(self.code, self.target, entry, blocks, traced.order, found, dict(marks))
+
+
+@dataclass(frozen=True)
+class Region:
+    """The calls of a function: `spans` are where they begin and end in the `order` of blocks."""
+
+    code: Code
+    target: Target
+    entry: str
+    blocks: list[list[Instruction]]
+    order: NDArray[np.int32]
+    spans: list[tuple[int, int]]
+    marks: dict[int, int]
+    """By address, the step that a nop there ends."""
+
+    @cached_property
+    def core(self) -> Core:
+        return core_of(self.target)
+
+    @cached_property
+    def memory(self) -> Memory:
+        return Memory(self.target.flash_wait_states, self.target.flash_line)
+
+    @cached_property
+    def inside(self) -> list[Cost]:
+        """Of each block by itself."""
+        return [Cost(len(b), block_cycles(self.core, self.memory, b)) for b in self.blocks]
+
+    def cost(self) -> Cost:
+        return self._sum(self.spans)
+
+    def _sum(self, spans: Sequence[tuple[int, int]]) -> Cost:
+        """Of the blocks in these spans, and of going on from each."""
+        ran = self._ran(spans)
+        instructions = sum(n * self.inside[b].instructions for b, n in ran)
+        cycles = sum(n * self.inside[b].cycles for b, n in ran)
+        return Cost(instructions, cycles + sum(n * self._join(a, b) for a, b, n in self._edges(spans)))
+
+    def _ran(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """(block, how often)."""
+        found, counts = np.unique(np.concatenate([self.order[lo:hi] for lo, hi in spans]), return_counts=True)
+        return list(zip(found.tolist(), counts.tolist(), strict=True))
+
+    def _edges(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+        """(block, next block, how often)."""
+        size = len(self.blocks)
+        parts = [self.order[lo:hi][: len(self.order) - lo - 1] for lo, hi in spans]
+        nexts = [self.order[lo + 1 : hi + 1] for lo, hi in spans]
+        keys = np.concatenate(parts).astype(np.int64) * size + np.concatenate(nexts)
+        found, counts = np.unique(keys, return_counts=True)
+        return [(int(k) // size, int(k) % size, int(n)) for k, n in zip(found, counts, strict=True)]
+
+    def _join(self, a: int, b: int) -> int:
+        return join_cycles(self.core, self.memory, self.blocks[a][-1], self.blocks[b][0])
+
+    def steps(self, count: int) -> list[Cost]:
+        """What each step of a marked model took: from one mark to the next. What follows the last belongs to none."""
+        spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        of_block = np.array([self.marks.get(b[0].at, -1) for b in self.blocks], np.int32)
+        for lo, hi in self.spans:
+            start = lo
+            steps = of_block[self.order[lo:hi]]
+            for at in np.flatnonzero(steps >= 0).tolist():
+                spans[steps[at]].append((start, lo + at))
+                start = lo + at + 1
+        return [self._sum(found) if found else Cost() for found in spans]
+
+    def functions(self) -> list[FunctionCost]:
+        """Every function that ran, the most expensive first."""
+        calls, instructions, cycles = Counter[int](), Counter[int](), Counter[int]()
+        starts = [self.code.start(b[0].at) for b in self.blocks]
+        for b, n in self._ran(self.spans):
+            instructions[starts[b]] += n * self.inside[b].instructions
+            cycles[starts[b]] += n * self.inside[b].cycles
+        for a, b, n in self._edges(self.spans):
+            cycles[starts[a]] += n * self._join(a, b)
+            if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].calls or starts[a] != starts[b]):
+                calls[starts[b]] += n
+        calls[self.code.functions[self.entry]] += len(self.spans)
+        total = sum(cycles.values())
+        names = self.code.names
+        found = [FunctionCost(names[f], calls[f], instructions[f], n, _share(n, total)) for f, n in cycles.items()]
+        return sorted(found, key=lambda f: (-f.cycles, f.name))
+
+
+def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> Run:
+    """Build a model and follow one inference."""
+    target = on.compiled.settings.target
+    elf = on.elf(mode)
+    code = read_code(elf)
+    write_inputs(on.folder / mode, raw)
+    traced = trace(elf, code, target, on.emulator, on.folder / mode, TIMEOUT_S)
+    check(elf, target, on.emulator, on.folder / mode, traced.said)
+    return Run(code, traced, target)
+
+
+def _result(
+    model: str, compiler: str, emulator: Emulator, region: Region, macs: int, layers: list[LayerProfile]
+) -> Profile:
+    target, cost, core = region.target, region.cost(), region.core
+    energy = None
+    if target.ua_per_mhz and target.volts:
+        microjoules = target.volts * target.ua_per_mhz * cost.cycles / 1e6
+        energy = Energy(microjoules, target.volts, target.ua_per_mhz, target.energy_source)
+    return Profile(
+        model=model,
+        target=target.name,
+        emulator=f"{emulator.kind} {emulator.version}".strip(),
+        compiler=compiler,
+        core=core.name,
+        timing=core.source,
+        estimate=core.estimate,
+        entry=region.entry,
+        calls=len(region.spans),
+        macs=macs,
+        instructions=cost.instructions,
+        cycles=cost.cycles,
+        peak=_peak(macs, cost.cycles, target),
+        peak_macs=target.peak_macs,
+        clock_hz=target.clock_hz,
+        seconds=cost.cycles / target.clock_hz if target.clock_hz else None,
+        energy=energy,
+        reason="" if energy else f"target {target.name} states no current: ua_per_mhz and volts",
+        layers=layers,
+        functions=region.functions(),
+    )
+
+
+def _share(cycles: int, total: int) -> float:
+    return cycles / total if total else 0.0
+
+
+def _peak(macs: int, cycles: int, target: Target) -> float | None:
+    return macs / (cycles * target.peak_macs) if macs and cycles and target.peak_macs else None

@@ -1,0 +1,265 @@
+"""The cycle models: how many cycles a core takes for a block of instructions, and for going from one to the next.
+
+All memory answers at once; docs/profiling.md has the rules with their sources. What depends on data that a trace does
+not show is counted at its most: divisions, long multiplications on a Cortex-M3, loads of an IT block as if executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from mote.errors import MoteError
+from mote.targets import Target
+
+from .instructions import Instruction, Kind
+
+Block = Sequence[Instruction]
+
+
+@dataclass(frozen=True)
+class Core:
+    """`block`: cycles of a block by itself, jumping aside. `join`: what it takes to get from the end of one to the
+    start of another, given whether by a jump; less than nothing where the two overlap."""
+
+    name: str
+    source: str
+    estimate: bool
+    block: Callable[[Block], int]
+    join: Callable[[Instruction, Instruction, bool], int]
+
+
+def core_of(target: Target) -> Core:
+    if target.cpu not in CORES:
+        raise MoteError(
+            f"there is no cycle model for the core '{target.cpu}'",
+            where=f"target {target.name}",
+            remedy=f"use a target with one of: {', '.join(CORES)}",
+        )
+    return CORES[target.cpu]
+
+
+def fetches(block: Block, wait: int, line: int) -> int:
+    """Cycles that code in slow flash waits for its next line, which is asked for when the one before is entered. An
+    instruction takes a cycle at least, so that a full line hides as many."""
+    waited = entered = 0
+    for n, (before, i) in enumerate(pairwise(block), 1):
+        if before.at // line != i.at // line:
+            waited += max(0, wait - (n - entered))
+            entered = n
+    return waited
+
+
+def refetches(before: Instruction, after: Instruction, jumped: bool, wait: int, line: int) -> int:
+    """Cycles to get the line of a jump's target, or of what comes next in order."""
+    if before.at // line == after.at // line:
+        return 0
+    return wait if jumped else max(0, wait - 1)
+
+
+# The cores that take one instruction after another: a table, and what neighbours do to each other.
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Cycles by kind; every kind that is not there takes one. `words`: of transfers of several words, on top of one for
+    each. `taken`: on top when the program counter is written, by kind, or `taken_else`."""
+
+    cycles: Mapping[Kind, int]
+    words: int
+    taken: Mapping[Kind, int]
+    taken_else: int
+    pairs: Callable[[Instruction, Instruction], int] = field(default=lambda before, i: 0)
+
+    def alone(self, i: Instruction) -> int:
+        if i.kind in (Kind.LOADS, Kind.STORES):
+            return self.words + i.words
+        cycles = self.cycles.get(i.kind, 1)
+        if i.kind == Kind.STORE and not _is_quick(i):
+            cycles = self.cycles.get(Kind.LOAD, 1)
+        return cycles + (i.words - 1 if i.kind in (Kind.LOAD, Kind.STORE) and i.words > 1 else 0)
+
+    def block(self, block: Block) -> int:
+        inside = sum(self.pairs(a, b) for a, b in pairwise(block))
+        return inside + sum(map(self.alone, block))
+
+    def join(self, before: Instruction, after: Instruction, jumped: bool) -> int:
+        if jumped and before.jumps:
+            return self.taken.get(before.kind, self.taken_else)
+        return self.pairs(before, after)
+
+    def core(self, name: str, source: str, *, estimate: bool = False) -> Core:
+        return Core(name, source, estimate, self.block, self.join)
+
+
+_ONE_ADDRESS = (Kind.LOAD, Kind.STORE)
+_MEMORY = (*_ONE_ADDRESS, Kind.LOADS, Kind.STORES)
+_FLOAT = (Kind.FPU, Kind.FMAC, Kind.FDIV, Kind.FMOVE)
+
+
+def _is_quick(i: Instruction) -> bool:
+    """Stores whose address is a register and a constant leave the pipeline at once."""
+    return i.kind == Kind.STORE and len(i.address) == 1 and not i.name.startswith("v")
+
+
+def _m4_pairs(before: Instruction, i: Instruction) -> int:
+    """Cortex-M4 TRM 3.3.2 and 7.2.3: a load lets the next load or store begin unless that needs its result as address;
+    an address from data processing comes one cycle late, and so does a floating-point result."""
+    if before.kind == Kind.LOAD and i.kind in _ONE_ADDRESS and not before.writes & i.address:
+        return 0 if _is_quick(i) else -1
+    if i.kind in _MEMORY and before.kind not in _MEMORY and not before.jumps:
+        return 1 if before.writes & i.address else 0
+    if before.kind in (Kind.FPU, Kind.FMAC, Kind.FDIV) and before.name != "vmov" and before.writes & i.reads:
+        return 1 if i.kind in _FLOAT or i.name.startswith("v") else 0
+    return 0
+
+
+_V7M = {Kind.LOAD: 2, Kind.DIV: 12, Kind.SYSTEM: 2, Kind.TABLE: 3}
+_V7M_TAKEN = {Kind.LOAD: 3, Kind.LOADS: 3, Kind.TABLE: 3}
+_FPU = {Kind.FMAC: 3, Kind.FDIV: 14, Kind.FMOVE: 2}
+_M3 = _Table(
+    {**_V7M, Kind.MLA: 2, Kind.MULL: 5, Kind.MLAL: 7, Kind.BARRIER: 3},
+    words=1,
+    taken=_V7M_TAKEN,
+    taken_else=2,
+    pairs=_m4_pairs,
+)
+_M4 = _Table({**_V7M, **_FPU, Kind.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
+_M0PLUS = _Table(
+    {Kind.LOAD: 2, Kind.STORE: 2, Kind.SYSTEM: 3, Kind.BARRIER: 3, Kind.FENCE: 3},
+    words=1,
+    taken={Kind.CALL: 2, Kind.LOADS: 2},
+    taken_else=1,
+)
+_RISCV = _Table(
+    {Kind.LOAD: 2, Kind.MULL: 2, Kind.DIV: 34, Kind.SYSTEM: 2}, words=1, taken={Kind.BRANCH: 2}, taken_else=1
+)
+
+
+def _m55_pairs(before: Instruction, i: Instruction) -> int:
+    """Vector instructions take two beats, of which the second overlaps with the first of another pipeline's; loads,
+    multiplications and shifts come one cycle late."""
+    if before.kind in (Kind.VECTOR, Kind.VECTOR_MEMORY):
+        return 1 if before.kind == i.kind else 0
+    late = (Kind.LOAD, Kind.LOADS, Kind.MUL, Kind.MLA, Kind.MULL, Kind.MLAL, Kind.MAC, Kind.DSP, Kind.SHIFT, Kind.FMAC)
+    return 1 if before.kind in late and before.writes & (i.reads | i.address) else 0
+
+
+_M55 = _Table(
+    {Kind.DIV: 11, Kind.SYSTEM: 2, Kind.TABLE: 3, Kind.FDIV: 14, Kind.LOOP: 0, Kind.BARRIER: 3},
+    words=0,
+    taken={Kind.LOOP: 0, Kind.LOAD: 3, Kind.LOADS: 3, Kind.TABLE: 3},
+    taken_else=2,
+    pairs=_m55_pairs,
+)
+
+
+# Cortex-M7: two instructions a cycle, in order.
+
+_M7_UNITS = {
+    Kind.LOAD: ("load", 2),
+    Kind.STORE: ("store", 1),
+    Kind.SHIFT: ("shift", 1),
+    Kind.DSP: ("simd", 1),
+    **dict.fromkeys((Kind.MUL, Kind.MLA, Kind.MULL, Kind.MLAL, Kind.MAC), ("mac", 1)),
+    **dict.fromkeys((Kind.BRANCH, Kind.CALL, Kind.JUMP), ("branch", 1)),
+    **dict.fromkeys((Kind.FPU, Kind.FMAC, Kind.FDIV, Kind.FMOVE), ("fpu", 1)),
+}
+_M7_LATENCY = {
+    **dict.fromkeys((Kind.MUL, Kind.MLA, Kind.MULL, Kind.MLAL, Kind.MAC, Kind.LOADS), 2),
+    Kind.FPU: 3,
+    Kind.FMAC: 6,
+    Kind.FDIV: 16,
+}
+_M7_ALONE = (Kind.LOADS, Kind.STORES, Kind.DIV, Kind.TABLE, Kind.SYSTEM, Kind.BARRIER, Kind.FENCE)
+
+
+def _m7_occupies(i: Instruction) -> int:
+    """Cycles in which nothing else can start."""
+    if i.kind in (Kind.LOADS, Kind.STORES):
+        return max(1, (i.words + 1) // 2)
+    return {Kind.DIV: 7, Kind.TABLE: 2, Kind.SYSTEM: 3, Kind.BARRIER: 3, Kind.FENCE: 3}.get(i.kind, 1)
+
+
+def _m7_latency(i: Instruction) -> int:
+    slow = i.kind == Kind.LOAD and i.name not in ("ldr", "vldr")
+    return 2 if slow else _M7_LATENCY.get(i.kind, 1)
+
+
+def _m7_needed(i: Instruction, ready: Mapping[str, int], accumulators: Mapping[str, int]) -> int:
+    """The cycle from which its operands are there: addresses and shifted operands one cycle earlier than others,
+    what a multiplication adds to one cycle later."""
+    early = i.address if i.kind in _MEMORY else i.reads if i.kind == Kind.SHIFT else frozenset()
+    times = [ready.get(r, 0) + (1 if r in early and r in ready else 0) for r in i.reads | i.address]
+    if i.kind in (Kind.MLA, Kind.MLAL, Kind.MAC, Kind.FMAC):
+        times = [accumulators.get(r, 0) if r in i.writes else ready.get(r, 0) for r in i.reads]
+    return max(times, default=0)
+
+
+def _m7_block(block: Block) -> int:
+    """In order, at most two a cycle, one for each unit; what follows from LLVM's scheduling model of the core."""
+    now = 0
+    used: list[str] = []
+    ready: dict[str, int] = {}
+    accumulators: dict[str, int] = {}
+    for i in block:
+        unit, count = _M7_UNITS.get(i.kind, ("alu", 2))
+        at = max(now, _m7_needed(i, ready, accumulators))
+        full = len(used) > 1 or used.count(unit) >= count or (used and (i.kind in (*_M7_ALONE, Kind.DSP)))
+        if at == now and full:
+            at += 1
+        if at > now:
+            used = []
+        used.append(unit)
+        now = at
+        if i.kind in _M7_ALONE:
+            now += _m7_occupies(i) - 1
+            used += [unit, unit]
+        done = now + _m7_latency(i)
+        ready.update(dict.fromkeys(i.writes, done))
+        chained = {Kind.FMAC: 3, Kind.MLA: 1, Kind.MLAL: 1, Kind.MAC: 1}.get(i.kind, 0)
+        accumulators.update(dict.fromkeys(i.writes, done - chained))
+    return now + 1
+
+
+def _m7_join(before: Instruction, after: Instruction, jumped: bool) -> int:
+    """Every jump is taken to be foreseen, at the price of the cycle in which it ends."""
+    return 1 if jumped and before.jumps else 0
+
+
+CORES = {
+    "cortex-m0plus": _M0PLUS.core("Cortex-M0+", "Arm DDI 0484C, table 3-1; single-cycle multiplier"),
+    "cortex-m3": _M3.core("Cortex-M3", "Arm DDI 0337I, 3.3"),
+    "cortex-m4": _M4.core("Cortex-M4", "Arm 100166 (DDI 0439), 3.3 and 7.2"),
+    "cortex-m33": _M4.core("Cortex-M33", "Arm publishes no timing: the Cortex-M4's is assumed", estimate=True),
+    "cortex-m7": Core(
+        "Cortex-M7",
+        "Arm publishes no timing: LLVM's scheduling model, every jump foreseen",
+        True,
+        _m7_block,
+        _m7_join,
+    ),
+    "cortex-m55": _M55.core("Cortex-M55", "LLVM's scheduling model, no pairs of 16-bit instructions", estimate=True),
+    "rv32imc": _RISCV.core(
+        "RV32IMC", "a plain single-issue pipeline; no part's manual states its timing", estimate=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How code is fetched: `wait` cycles more for each `line` of bytes."""
+
+    wait: int = 0
+    line: int = 16
+
+
+def block_cycles(core: Core, memory: Memory, block: Block) -> int:
+    return core.block(block) + (fetches(block, memory.wait, memory.line) if memory.wait else 0)
+
+
+def join_cycles(core: Core, memory: Memory, before: Instruction, after: Instruction) -> int:
+    jumped = before.end != after.at
+    wait = refetches(before, after, jumped, memory.wait, memory.line) if memory.wait else 0
+    return core.join(before, after, jumped) + wait

@@ -1,0 +1,70 @@
+"""The benchmarks: the tables that pages show, and the lock on what the bundled models cost."""
+
+from __future__ import annotations
+
+import pytest
+
+import anchors
+import compare
+import lock
+from support import emulated
+
+LOCK = lock.load()
+
+
+@pytest.mark.parametrize("case", lock.CASES, ids=lock.key)
+def test_no_figure_has_grown_by_more_than_a_percent(case: lock.Case) -> None:
+    core = emulated(case[1])
+    if lock.compiler(core) != LOCK["compilers"][core]:
+        pytest.skip(f"the lock is for {LOCK['compilers'][core]}, here is {lock.compiler(core)}")
+    worse = lock.changes(case, LOCK["figures"][lock.key(case)], lock.measure(case), margin=lock.MARGIN)
+    assert not worse, "\n".join([*worse, f"if that is on purpose: {lock.UPDATE}"])
+
+
+def test_growth_is_named() -> None:
+    case = ("digits", "cortex-m4", "speed")
+    before = {"instructions": 1000, "ram": 1000, "flash": 1000}
+    after = {"instructions": 1011, "ram": 1010, "flash": 900}
+    assert lock.changes(case, before, after, margin=lock.MARGIN) == [
+        "digits cortex-m4 speed: instructions 1,000 -> 1,011 (+1.1%)"
+    ]
+    assert len(lock.changes(case, before, after, margin=0.0)) == 3
+    assert "not in the lock" in lock.changes(case, {}, after, margin=lock.MARGIN)[0]
+
+
+def test_the_lock_has_every_case_and_is_written_as_it_is() -> None:
+    assert set(LOCK["figures"]) == set(map(lock.key, lock.CASES))
+    assert lock.LOCK.read_text() == lock.text(LOCK)
+
+
+def test_pages_show_the_results() -> None:
+    sections = compare.read_results()
+    shown = set()
+    for page in compare.PAGES:
+        text = page.read_text()
+        assert compare.included(text, sections) == text, f"{page.name}: python benchmarks/compare.py --write"
+        shown |= {found[2] for found in compare.MARKS.finditer(text)}
+    assert shown == set(sections)
+
+
+def test_tables_have_every_model_and_core() -> None:
+    models = [a.name for a in anchors.load()]
+    for name, text in compare.read_results().items():
+        if name == "profile":
+            continue
+        head, _, *rows = [[c.strip() for c in line.strip("|").split("|")] for line in text.split("\n")]
+        assert [row[0] for row in rows] == models
+        assert all(len(row) == len(head) and all(row) for row in rows)
+        assert "m4" in name or tuple(head[1:]) == compare.CORES
+
+
+def test_anchors() -> None:
+    kws = next(a for a in anchors.load() if a.name == "KWS")
+    assert kws.best_published("cortex-m4") == ("ST X-CUBE-AI 9.0", 5_180_000)
+    assert kws.best_published("rv32imc") is None and kws.instructions(anchors.TINYENGINE, "cortex-m4") is None
+    assert compare.ratio(50, 100) == "100 (0.50x)" and compare.ratio(1, None) == "-"
+
+
+def test_pages_are_filled_between_the_marks() -> None:
+    page = "a\n<!-- benchmark x -->\nold\n<!-- /benchmark -->\nb"
+    assert compare.included(page, {"x": "new"}) == "a\n<!-- benchmark x -->\n\nnew\n\n<!-- /benchmark -->\nb"
