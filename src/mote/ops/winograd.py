@@ -1,0 +1,267 @@
+"""3x3 convolutions by Winograd's algorithm: the weights and constants of `mote_winograd*_s8.h`.
+
+Every form is exact: sums of products wrap as registers do, but what comes out of the inverse transform is the sum
+itself, times a constant. Whether that fits, and whether it can be requantized exactly, is checked here for the weights
+at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph import Graph
+from mote.graph.fixedpoint import Ints, wrap32
+from mote.ops.common import bias_values, channel_scales, int8_range, pad_to
+from mote.ops.narrow import Sums, narrow, thresholds
+from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value
+
+if TYPE_CHECKING:
+    from mote.ops.conv import Conv2D
+
+LANES = 4
+"""Tiles that are computed at once."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a tile of outputs is computed."""
+
+    header: str
+    size: int
+    """Outputs of a tile, in each direction."""
+    matrix: Ints
+    """The weights' transform in one direction: [transforms, 3]."""
+    scale: int
+    """What the sums of the inverse transform are multiplied by."""
+    stride: int = 1
+    offset: int = 0
+    """What the inputs' transform adds to inputs first."""
+    shifts: tuple[int, ...] = (11, 12, 10, 13, 14, 9, 15, 16, 17, 8, 18, 7)
+    """The shifts that are tried, the same for all layers: those that share one share the code."""
+
+    order: tuple[int, ...] = ()
+    """In which the weights' positions come, numbered row by row."""
+    positions: int = 0
+    """Of the transformed inputs: more than of the weights where some serve twice."""
+    sums: int = 0
+    """Of a tile, that the matrix product leaves."""
+    control: int = 2
+    """Words between transformed inputs."""
+    columns: int = 0
+    """Words of inputs that are transformed in one direction."""
+    patch: int = 0
+    """Pixels that are gathered at the image's edges."""
+
+    def scratch(self, width: int, channels: int) -> int:
+        """Bytes: see the headers."""
+        pairs = channels // 2
+        runs = (pairs % 8 > 0) + (pairs % 16 >= 8) + pairs // 16
+        position = 2 * channels + self.control * runs
+        inputs = self.control + self.positions * position
+        words = 8 * self.sums + 2 + self.columns + 2 * self.size**2 + inputs
+        return 4 * words + (width + self.patch) * channels
+
+
+FORMS = {
+    "2x2": Form(
+        "winograd2_s8",
+        size=2,
+        matrix=np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]]),
+        scale=4,
+        order=tuple(4 * row + column for row in (1, 0, 2, 3) for column in (1, 2, 0, 3)),
+        positions=16,
+        sums=16,
+        columns=80,
+    ),
+    "4x4": Form(
+        "winograd4_s8",
+        size=4,
+        matrix=np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]]),
+        scale=576,
+        offset=128,
+        shifts=(15, 14, 13, 16, 12, 17, 11, 18, 10, 9, 8),
+        order=tuple(6 * row + column for column in (1, 0, 2, 3, 4, 5) for row in (1, 2, 0, 3, 4, 5)),
+        positions=36,
+        sums=36,
+        columns=216,
+    ),
+    "stride2": Form(
+        "winograd_stride2_s8",
+        size=2,
+        matrix=np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]]),
+        scale=1,
+        stride=2,
+        order=tuple(range(16)),
+        positions=25,
+        sums=9,
+        control=3,
+        patch=25,
+    ),
+}
+
+
+def lower_winograd(g: Graph, op: Conv2D, how: Lowering, form: str, shift: int | None = None) -> Kernel | None:
+    """The kernel, None where the layer's shape or numbers allow none; `shift`: only with this one."""
+    f = FORMS[form]
+    if not _fits(g, op, how, f):
+        return None
+    weights, bias, sums = _sums(g, op)
+    every = np.einsum("pi,qj,oijc->opqc", f.matrix, f.matrix, pad_to(weights, 3, 4))
+    transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
+    bias = bias - f.offset * weights.sum(axis=(1, 2, 3))
+    make = _scaled if f.scale.bit_count() == 1 else _divided
+    tried = f.shifts if shift is None else (shift,)
+    found = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
+    if found is None:
+        return None
+    return _kernel(g, op, f, "linear" if sums.linear else "relu", found)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Weights and constants that a kernel reads."""
+
+    shift: int
+    weights: Ints
+    bias: Ints
+    constants: Ints
+    """[channels, 3]: mult, add, fix."""
+
+
+def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Packed | None:
+    """Where sums come times a power of two: what requantization wants beyond it is in the weights, as far as 16 bits
+    hold them."""
+    largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
+    most = np.floor(np.log2(32767 * f.scale / largest)).astype(np.int64)
+    found = narrow(sums, shift, most)
+    if found is None:
+        return None
+    used = np.where(found.constant, 0, 1)
+    more = found.scale - (f.scale.bit_length() - 1)
+    scaled = used[:, None, None] * weights << np.where(found.constant, 0, more)[:, None, None]
+    biases = used * ((bias << found.scale) + found.offset)
+    return Packed(shift, scaled, biases, np.stack([found.mult, found.add, found.fix], axis=1))
+
+
+def _divided(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Packed | None:
+    """Where sums come times a number that is no power of two: multipliers are divided by it, and all thresholds are
+    checked."""
+    constant = sums.constant
+    bits = np.where(constant, 0, shift + 1 + sums.shift)
+    largest = np.maximum(np.abs(sums.low), np.abs(sums.high)) + 2
+    fits = (largest * f.scale < 1 << 31) & (bits >= 0) & (sums.mult << np.maximum(bits, 0) < f.scale << 31)
+    if not np.all(fits | constant) or np.abs(weights).max() > 32767:
+        return None
+    value = sums.outputs(sums.low)
+    rows = np.stack([0 * value, 0 * value, (value << shift) + (1 << (shift - 1)), 0 * value], axis=1)
+    for channel in np.flatnonzero(~constant):
+        found = _search(sums, int(channel), f.scale, shift, int(bits[channel]))
+        if found is None:
+            return None
+        rows[channel] = found
+    biases = np.where(constant, 0, f.scale * bias + rows[:, 0])
+    return Packed(shift, np.where(constant, 0, 1)[:, None, None] * weights, biases, rows[:, 1:])
+
+
+def _search(sums: Sums, channel: int, scale: int, shift: int, bits: int) -> tuple[int, int, int, int] | None:
+    """An offset to sums that come times `scale`, mult, add and fix with which every threshold is where it should be."""
+    low, high, mult = (int(a[channel]) for a in (sums.low, sums.high, sums.mult))
+
+    def outputs(x: Ints) -> Ints:
+        return sums.outputs(x, slice(channel, channel + 1))
+
+    steps = thresholds(outputs, low, high)
+    around = np.unique(np.clip(np.concatenate([steps, steps - 1, [low, high, -1, 0, 1]]), low, high))
+    expected = outputs(around)
+    first = 1 << bits >> 2
+    fix = 1 << bits >> 1 if sums.linear else 0
+    if sums.linear and not fix:
+        return None
+    add = first + (1 << (shift - 1)) + (sums.zero << shift) - fix
+    offset = 0 if first else (scale << 30) // mult
+    multiplier = ((mult << bits) + scale // 2) // scale
+
+    def right(do: int, dm: int, da: int) -> bool:
+        y = scale * around + offset + do
+        r = (y * (multiplier + dm) >> 32) + add + da + np.where(y < 0, 0, fix)
+        return np.array_equal(np.clip(r >> shift, -128, 127), expected)
+
+    tenth = scale // 10
+    for dm in (0, 1, -1, 2, -2):
+        for da in (0, 1, -1):
+            for do in (0, 1, -1, tenth // 4, -tenth // 4, tenth, -tenth, 2 * tenth, -2 * tenth):
+                if right(do, dm, da):
+                    return offset + do, multiplier + dm, add + da, fix
+    return None
+
+
+def _fits(g: Graph, op: Conv2D, how: Lowering, f: Form) -> bool:
+    x, y = op.input(g), op.output(g)
+    plain = x.dtype == "int8" and how.writes == how.reads == Layout.NHWC
+    axes = ((a.kernel, a.stride, a.dilation) for a in (op.vertical, op.horizontal))
+    if not plain or any(axis != (3, f.stride, 1) for axis in axes):
+        return False
+    channels = x.shape[3] % 4 == 0 or (x.shape[3] % 4 == 3 and f.stride == 1)
+    return channels and y.shape[3] % 2 == 0 and int8_range(op.activation, y) == (-128, 127)
+
+
+def _sums(g: Graph, op: Conv2D) -> tuple[Ints, Ints, Sums]:
+    """Weights, biases with the input's zero point folded in, and the sums of products with int8 inputs."""
+    x, w, y = op.input(g), op.input(g, 1), op.output(g)
+    assert w.data is not None
+    weights = w.data.astype(np.int64)
+    bias = bias_values(op.tensor(g, 2), len(weights)) - x.zero_point * weights.sum(axis=(1, 2, 3))
+    low, high = (bias + pick(-128 * weights, 127 * weights).sum(axis=(1, 2, 3)) for pick in (np.minimum, np.maximum))
+    return weights, bias, Sums(low, high, *channel_scales(x, w, y, len(weights)), y.zero_point)
+
+
+def _stream(weights: Ints, bias: Ints) -> NDArray[np.int16]:
+    """[outputs, positions, inputs] in the order of use: two outputs side by side, first their biases, then for each
+    position inputs 0 and 2, then 1 and 3 of each four."""
+    outputs, positions, inputs = weights.shape
+    fours = weights.reshape(outputs // 2, 2, positions, inputs // 4, 2, 2)
+    pairs = fours.transpose(0, 2, 3, 5, 1, 4).reshape(outputs // 2, -1).astype(np.int16)
+    biases = wrap32(bias).astype("<i4").view("<i2").reshape(outputs // 2, -1)
+    return np.concatenate([biases, pairs], axis=1).reshape(-1)
+
+
+def _kernel(g: Graph, op: Conv2D, f: Form, kind: str, packed: Packed) -> Kernel:
+    x, y = op.input(g), op.output(g)
+    one, tile_rows = y.shape[0] == 1, _tile_rows(y.shape[1], y.shape[2], f.size)
+    channels = -(-x.shape[3] // 4) * 4
+    params: dict[str, Value] = {
+        **op.window_params(g),
+        "in_channels": channels,
+        "channels": y.shape[3],
+        "in_pixel": x.shape[3],
+        "in_zero": x.zero_point,
+        "tile_rows": tile_rows,
+        "weights": _stream(packed.weights, packed.bias),
+        "channel": Structs("mote_winograd_channel_t", wrap32(packed.constants)),
+    }
+    name = f"{f.header}_{kind}_{packed.shift}"
+    return Kernel(
+        name,
+        params,
+        Call.ROWS,
+        header=f.header,
+        row=f"{name}_row",
+        rows=f"{name}_rows" if one else "",
+        group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
+        tile=(f.size, f.size),
+        family=f.header.removesuffix("_s8"),
+        taps=3,
+        scratch=f.scratch(x.shape[2], channels),
+        instances=(f"MOTE_{f.header.upper()}({kind}, {packed.shift})",),
+        dsp=True,
+    )
+
+
+def _tile_rows(height: int, width: int, size: int) -> int:
+    """How many rows of tiles at once, so that no lane is empty."""
+    return min(LANES // gcd(-(-width // size), LANES), -(-height // size))
