@@ -77,7 +77,7 @@ static inline int32_t mote_depthwise_1(const mote_depthwise_view_t *v, int32_t c
     return sum;
 }
 
-static inline void mote_depthwise_s8_row(const mote_depthwise_s8_t *p, const int8_t *const *rows, int8_t *out) {
+MOTE_HOT MOTE_NOINLINE void mote_depthwise_s8_row(const mote_depthwise_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
     const mote_output_t o = p->output;
     const int32_t m = p->multiplier, channels = p->channels, in_channels = p->in_channels;

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,10 +24,9 @@ from mote.ops.common import (
     window_axes,
 )
 from mote.ops.conv import finish
+from mote.ops.depthwise_planar import lower_planar, planar_layout
+from mote.ops.depthwise_time import lower_time
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
-
-PLANAR_WIDTH = 23
-"""With DSP instructions planar rows pay off (measured) from this many outputs on whose window lies inside the image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,24 +71,26 @@ class DepthwiseConv2D(WindowOp):
         constants = channel_structs(bias_values(bias, channels), *scales)
         params |= {"channels": channels, "in_zero": x.zero_point, "channel": constants}
         params |= {"output": output_params(self.activation, y, constants)}
-        if how.reads is Layout.PLANAR:
-            pixel, channel = how.writes.steps(y.shape)
-            params |= {"pixel": pixel, "channel_step": channel, "weights": _by_channel(weights[0])}
-            layouts: dict[str, Any] = {"reads": how.reads, "writes": how.writes}
-            row = "depthwise_planar_s8_row"
-            return Kernel("depthwise_planar_s8", params, Call.ROWS, row=row, taps=taps, dsp=True, **layouts)
         params |= {"in_channels": x.shape[3], "multiplier": self.multiplier, "weights": _by_four(weights[0])}
         if self.adds(g, how):
             return Kernel("depthwise_add_s8", params, Call.ADDS, sums=4 * y.size, dsp=True)
-        return Kernel("depthwise_s8", params, Call.ROWS, row="depthwise_s8_row", taps=taps, dsp=True)
+        row = "depthwise_s8_row"
+        return Kernel("depthwise_s8", params, Call.ROWS, row=row, taps=taps, family="depthwise", dsp=True)
+
+    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
+        if how.reads.planar:
+            found = [lower_planar(g, self, how, compact=compact) for compact in (False, True)]
+        else:
+            found = [self.lower(g, how), lower_time(g, self, how) if "dsp" in how.features else None]
+        return [kernel for kernel in found if kernel is not None]
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:
-        """Planar rows where windows are three wide and rows long enough for blocks of four outputs."""
-        h = self.horizontal
-        fits = (h.kernel, h.dilation, self.multiplier) == (3, 1, 1) and h.stride in (1, 2) and h.before < 3
-        inside = (self.input(g).shape[2] - 3) // h.stride + 1
-        worth = "dsp" in how.features and inside >= PLANAR_WIDTH and how.optimize != "size"
-        return Layout.PLANAR if fits and worth and self.input(g).dtype == "int8" else None
+        """Planar rows, where there is a kernel for them."""
+        if "dsp" not in how.features or self.input(g).dtype != "int8":
+            return None
+        layout = planar_layout(g, self)
+        over_time = len(self.kernels(g, replace(how, reads=Layout.NHWC))) > 1
+        return layout if layout and not over_time and self.kernels(g, replace(how, reads=layout)) else None
 
 
 def _by_four(weights: Array) -> Array:
@@ -98,11 +98,6 @@ def _by_four(weights: Array) -> Array:
     taps = weights.reshape(-1, weights.shape[2])
     blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
     return np.ascontiguousarray(blocks).reshape(-1)
-
-
-def _by_channel(weights: Array) -> Array:
-    """[kernel rows, 3, channels] as [channel][row][4]."""
-    return np.ascontiguousarray(pad_to(weights.transpose(2, 0, 1), 2, 4)).reshape(-1)
 
 
 @parses("DEPTHWISE_CONV_2D")

@@ -1,0 +1,265 @@
+"""Depthwise kernels over planar rows and over time against NumPy: their portable twins under the sanitizers, and the
+assembly on an emulated Cortex-M4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from c_harness import Program, rows_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from m4_harness import M4Program, needs_m4
+
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.op import OUTSIDE
+from mote.graph.tensor import Array
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.depthwise_planar import lower_planar, planar_layout
+from mote.ops.depthwise_time import lower_time
+from mote.plan.kernel import Kernel, Lowering
+from tflite_writer import Writer
+
+WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
+
+
+@dataclass(frozen=True)
+class Layer:
+    size: tuple[int, int] = (5, 8)
+    channels: int = 3
+    kernel: tuple[int, int] = (3, 3)
+    stride: tuple[int, int] = (1, 1)
+    padding: str = "SAME"
+    batch: int = 1
+    weights: str = "random"
+    bias: int = 2000
+    zero_in: int = -128
+    zero: int = -128
+    gain: float = 1.0
+    spread: float = 1.0
+    """How different the channels' scales are: up to 2^spread."""
+    compact: bool = False
+    seed: int = 0
+
+    @property
+    def outputs(self) -> tuple[int, int]:
+        if self.padding == "SAME":
+            high, wide = (-(-n // s) for n, s in zip(self.size, self.stride, strict=True))
+        else:
+            high, wide = ((n - k) // s + 1 for n, k, s in zip(self.size, self.kernel, self.stride, strict=True))
+        return high, wide
+
+
+def graph(c: Layer) -> Graph:
+    rng = np.random.default_rng(c.seed)
+    shape = (1, *c.kernel, c.channels)
+    values = {
+        "random": rng.integers(-128, 128, shape),
+        "small": rng.integers(-3, 4, shape),
+        "lowest": np.full(shape, -128),
+        "highest": np.full(shape, 127),
+        "extremes": rng.choice([-128, -127, 127], shape),
+        "zero": np.zeros(shape),
+    }[c.weights]
+    scale = (0.01 * 2 ** -rng.uniform(0, c.spread, c.channels)).astype(np.float32)
+    w = Writer("layer")
+    x = w.input("x", (c.batch, *c.size, c.channels), "int8", scale=0.05, zero_point=c.zero_in)
+    k = w.const("k", values.astype(np.int8), scale=scale, axis=3)
+    bias = rng.integers(-c.bias, c.bias + 1, c.channels).astype(np.int32)
+    b = w.const("b", bias, scale=scale * np.float32(0.05))
+    depth = c.kernel[0] * c.kernel[1]
+    out = float(0.05 * 0.01 * 80 * depth**0.5 * c.gain)
+    y = w.tensor("y", (c.batch, *c.outputs, c.channels), "int8", scale=out, zero_point=c.zero)
+    options = {"padding": c.padding, "depth_multiplier": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+    options |= {"stride_h": c.stride[0], "stride_w": c.stride[1]}
+    activation = "RELU" if c.zero == -128 else "NONE"
+    w.op("DEPTHWISE_CONV_2D", [x, k, b], [y], fused_activation_function=activation, **options)
+    w.output(y)
+    return tflite.parse(w.finish(), "layer")
+
+
+@st.composite
+def layers(draw: st.DrawFn, kernel: st.SearchStrategy[tuple[int, int]]) -> Layer:
+    high, wide = draw(kernel)
+    padding = draw(st.sampled_from(["SAME", "SAME", "VALID"]))
+    least = (high, wide) if padding == "VALID" else (1, 1)
+    return Layer(
+        size=(
+            draw(st.integers(least[0], max(least[0], 8))),
+            draw(st.integers(least[1], draw(st.sampled_from([9, 50])))),
+        ),
+        channels=draw(st.sampled_from([1, 2, 3, 4, 5, 9, 17])),
+        kernel=(high, wide),
+        stride=draw(st.sampled_from([(1, 1), (1, 1), (2, 2), (2, 2), (1, 2), (3, 1)])),
+        padding=padding,
+        batch=draw(st.sampled_from([1, 1, 1, 2])),
+        weights=draw(st.sampled_from(WEIGHTS)),
+        bias=draw(st.sampled_from([0, 2000, 2000, 100_000, 1 << 24])),
+        zero=draw(st.sampled_from([-128, -128, -128, -127, 3, 127])),
+        gain=draw(st.sampled_from([0.1, 0.5, 1.0, 1.0, 2.0, 30.0])),
+        spread=draw(st.sampled_from([0.0, 2.0, 6.0])),
+        compact=draw(st.booleans()),
+        seed=draw(st.integers(0, 1 << 30)),
+    )
+
+
+def batches(*kernels: tuple[int, int]) -> st.SearchStrategy[list[Layer]]:
+    return st.lists(layers(st.sampled_from(kernels)), min_size=10, max_size=10)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer that has a kernel, with an input and what comes out."""
+
+    graph: Graph
+    kernel: Kernel
+    x: Array
+    y: Array
+
+    @property
+    def op(self) -> DepthwiseConv2D:
+        op = self.graph.ops[0]
+        assert isinstance(op, DepthwiseConv2D)
+        return op
+
+    def call(self, program: Program) -> None:
+        """Two times: the whole tensor, and row by row from rows in blocks of their own."""
+        params = program.params(self.kernel)
+        stored = self.kernel.reads.store(self.x)
+        whole, out = program.block(stored.nbytes, stored), program.block(self.y.nbytes)
+        count = self.y.shape[0] * self.y.shape[1]
+        how = f", {program.block(self.kernel.scratch)}" if self.kernel.scratch else f", 0, {count}"
+        program.say(f"mote_{self.kernel.name}({params}, {whole}, {out}{how});")
+        program.write(out, self.y.nbytes)
+        if self.kernel.row:
+            rows = [program.block(row.nbytes, row) for row in rows_of(stored)]
+            self.call_rows(program, params, rows, count)
+
+    def call_rows(self, program: Program, params: str, rows: list[str], count: int) -> None:
+        nbytes = self.y.nbytes // count
+        out = [program.block(nbytes) for _ in range(count)]
+        for y in range(count):
+            read = self.op.reads(self.graph, 0, y)
+            assert read is not None
+            pointers = ", ".join("NULL" if r == OUTSIDE else rows[r] for r in read)
+            program.say(f"{{ const int8_t *const rows[] = {{{pointers}}};")
+            program.say(f"mote_{self.kernel.row}({params}, rows, {out[y]}); }}")
+        for block in out:
+            program.write(block, nbytes)
+
+
+def case(c: Layer) -> Case | None:
+    g = graph(c)
+    op = g.ops[0]
+    assert isinstance(op, DepthwiseConv2D)
+    kernel = lower_time(g, op, Lowering()) or lower_planar(g, op, Lowering(), compact=c.compact)
+    if kernel is None:
+        return None
+    assert not kernel.reads.planar or kernel.reads == planar_layout(g, op)
+    rng = np.random.default_rng(c.seed)
+    x = rng.choice([-128, 127], op.input(g).shape) if c.seed % 4 == 0 else rng.integers(-128, 128, op.input(g).shape)
+    x = x.astype(np.int8)
+    (y,) = op.evaluate(g, [x, *(t.data for t in (op.input(g, 1), op.input(g, 2)))])
+    return Case(g, kernel, x, y)
+
+
+def check(found: list[Case], program: Program) -> None:
+    for each in found:
+        each.call(program)
+    got = program.run()
+    for each in found:
+        for how in ("whole", "by rows")[: 1 + bool(each.kernel.row)]:
+            result = np.frombuffer(got[: each.y.nbytes], np.int8).reshape(each.y.shape)
+            got = got[each.y.nbytes :]
+            assert np.array_equal(result, each.y), (how, each.kernel.name, each.graph.text())
+    assert not got
+
+
+def cases(chosen: list[Layer]) -> list[Case]:
+    return [found for found in map(case, chosen) if found]
+
+
+@given(batches((3, 3)))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_three_by_three(chosen: list[Layer]) -> None:
+    check(cases(chosen), Program())
+
+
+@given(batches((3, 3)))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_three_by_three_on_cortex_m4(chosen: list[Layer]) -> None:
+    needs_m4()
+    check(cases(chosen), M4Program())
+
+
+OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2), (3, 4), (7, 5), (3, 7), (1, 6)]
+
+
+@given(batches(*OTHER_WINDOWS))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_other_windows(chosen: list[Layer]) -> None:
+    check(cases(chosen), Program())
+
+
+@given(batches(*OTHER_WINDOWS))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_other_windows_on_cortex_m4(chosen: list[Layer]) -> None:
+    needs_m4()
+    check(cases(chosen), M4Program())
+
+
+@st.composite
+def time_layers(draw: st.DrawFn) -> list[Layer]:
+    """Rows of one pixel."""
+
+    def one() -> Layer:
+        taps = draw(st.integers(1, 16))
+        return replace(
+            draw(layers(st.just((taps, 1)))),
+            size=(taps + draw(st.integers(0, 30)), 1),
+            channels=draw(st.sampled_from([4, 5, 6, 7, 8, 12, 13])),
+            stride=(1, 1),
+            padding="VALID",
+            zero_in=draw(st.integers(-128, 127)),
+        )
+
+    return [one() for _ in range(10)]
+
+
+@given(time_layers())
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_over_time(chosen: list[Layer]) -> None:
+    found = cases(chosen)
+    assert all(c.kernel.name.startswith("depthwise_time") for c in found)
+    check(found, Program())
+
+
+@given(time_layers())
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_over_time_on_cortex_m4(chosen: list[Layer]) -> None:
+    needs_m4()
+    check(cases(chosen), M4Program())
+
+
+def every_width(kernel: int, stride: int) -> Iterator[Case]:
+    """Rows of every length up to 18 outputs, at both borders of the image and between them."""
+    for width in range(1, 18 * stride):
+        for padding in ("SAME", "VALID") if width >= kernel else ("SAME",):
+            zero, compact = (-128, 5)[width // 2 % 2], width % 2 == 1
+            c = Layer((kernel + 1, width), 5, (kernel, kernel), (1, stride), padding, seed=width)
+            for each in (replace(c, zero=zero, compact=compact), replace(c, zero=-123 - zero, compact=not compact)):
+                found = case(each)
+                assert found
+                yield found
+
+
+@pytest.mark.parametrize("kernel", [3, 5, 7])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_every_width(kernel: int, stride: int) -> None:
+    found = list(every_width(kernel, stride))
+    check(found, Program())
+    needs_m4()
+    check(found, M4Program())
