@@ -13,15 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.codegen.values import Constants
+from mote.compiler import compile
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.arithmetic import broadcast
 from mote.plan.kernel import Call, Lowering
-from support import check, needs_litert
+from mote.verifier import verify
+from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+DSP = Lowering(frozenset({"dsp"}))
+HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 KERNELS = Path(tflite.__file__).parents[1] / "kernels"
 Quant = tuple[float, int]
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]
@@ -103,6 +107,13 @@ def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers))
 
 
+@needs_litert
+@given(st.lists(configs(), min_size=18, max_size=18))
+@settings(max_examples=12, deadline=None)
+def test_random_configurations_for_dsp(layers: list[Config]) -> None:
+    check(model(*layers), target=HOST_DSP)
+
+
 ALL_PAIRS = ((256, 1), (1, 256))
 
 
@@ -121,6 +132,47 @@ def test_every_pair_of_int8(kind: str) -> None:
     check(model(*(Config(kind=kind, shapes=ALL_PAIRS, quants=q) for q in scales)), inputs=6)
 
 
+EVERY_PAIR = np.repeat(np.arange(-128, 128), 256).astype(np.int8)
+
+
+def pairs_of(kind: str, quants: tuple[Quant, Quant, Quant]) -> bytes:
+    """Every int8 with a ramp."""
+    w = Writer("pairs")
+    x, y, z = ({"scale": s, "zero_point": zero} for s, zero in quants)
+    operands = [w.input("x", (65536,), "int8", **x), w.const("y", EVERY_PAIR, **y)]
+    w.op(kind, operands, [out := w.tensor("z", (65536,), "int8", **z)], fused_activation_function="NONE")
+    w.output(out)
+    return w.finish()
+
+
+@pytest.mark.parametrize(("kind", "kernel"), [("ADD", "add4_s8"), ("SUB", "add4_s8"), ("MUL", "mul4_s8")])
+@pytest.mark.parametrize(
+    "quants",
+    [
+        ((0.0512, 3), (0.0337, -7), (0.0623, 11)),
+        ((0.0235, -128), (0.0071, 4), (0.0235, -128)),
+        ((0.5, 0), (0.25, 0), (1.0, 0)),
+        ((0.4, 127), (0.3, -128), (0.5, 100)),
+        ((2.0**-7, 0), (2.0**-3, -9), (2.0**-3, -128)),
+    ],
+)
+def test_every_pair_on_cortex_m4(kind: str, kernel: str, quants: tuple[Quant, Quant, Quant]) -> None:
+    emulated("cortex-m4")
+    compiled = compile(pairs_of(kind, quants), target="cortex-m4")
+    assert compiled.plan.steps[0].kernel.name == kernel
+    result = verify(compiled, 6)
+    assert result.exact, result.mismatches
+
+
+@pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 13, 31])
+def test_any_length_and_address(length: int) -> None:
+    """Rows of any length, one after another, so that most begin at odd addresses."""
+    emulated("cortex-m4")
+    layers = [Config(kind=k, shapes=((5, 2, length), s)) for k in ("ADD", "MUL") for s in ((5, 2, length), (length,))]
+    result = verify(compile(model(*layers), target="cortex-m4"), 3)
+    assert result.exact, result.mismatches
+
+
 @needs_litert
 def test_products_too_small_for_the_output() -> None:
     scales = [(0.01, 0.01, 100.0), (1e-4, 1e-4, 300.0), (1e-6, 1e-6, 1e3), (1e-6, 1e-6, 1e-7)]
@@ -128,14 +180,18 @@ def test_products_too_small_for_the_output() -> None:
     check(model(*layers), inputs=6)
 
 
-@pytest.mark.parametrize(("activation", "kernel"), [("NONE", "add_s8"), ("RELU6", "add_exact_s8")])
-def test_add_takes_one_step_where_it_can(activation: str, kernel: str) -> None:
+@pytest.mark.parametrize(
+    ("activation", "how", "kernel"),
+    [("NONE", Lowering(), "add_s8"), ("NONE", DSP, "add4_s8"), ("RELU6", DSP, "add_exact_s8")],
+)
+def test_add_takes_one_step_where_it_can(activation: str, how: Lowering, kernel: str) -> None:
     g = graph(Config(activation=activation, quants=((0.0512, 3), (0.0337, -7), (0.0623, -100))))
-    lowered = g.ops[0].lower(g, Lowering())
+    lowered = g.ops[0].lower(g, how)
     assert (lowered.name, lowered.call, lowered.in_place) == (kernel, Call.FLAT, True)
 
 
-def test_add_in_one_step_is_found_for_usual_scales() -> None:
+@pytest.mark.parametrize(("how", "kernel", "least"), [(Lowering(), "add_s8", 90), (DSP, "add4_s8", 98)])
+def test_add_in_one_step_is_found_for_usual_scales(how: Lowering, kernel: str, least: int) -> None:
     """Not for all: near a tie LiteRT's own rounding errors decide, and they follow no line."""
     rng = np.random.default_rng(0)
     found = 0
@@ -143,8 +199,8 @@ def test_add_in_one_step_is_found_for_usual_scales() -> None:
         a, b, y = np.exp(rng.uniform(-4, -2, 3))
         quants = ((a, int(rng.integers(-128, 128))), (b, int(rng.integers(-128, 128))), (max(a, b, y), 0))
         g = graph(Config(quants=quants))
-        found += g.ops[0].lower(g, Lowering()).name == "add_s8"
-    assert found >= 90
+        found += g.ops[0].lower(g, how).name == kernel
+    assert found >= least
 
 
 def test_a_constant_scalar_makes_a_table() -> None:

@@ -13,16 +13,24 @@ typedef struct {
     int32_t inner;
     const mote_loop_t *kept, *averaged; /* three of each */
     mote_channel_t channel;             /* how a sum becomes an output */
-    mote_output_t output;
+    mote_output_t output;               /* all of int8 */
 } mote_mean_s8_t;
 
-static inline int8_t mote_mean_s8_finish(const mote_mean_s8_t *p, int32_t sum) {
-    return mote_clamp(mote_rescale(sum, p->channel.mult, p->channel.shift) + p->output.zero, p->output.lo, p->output.hi);
+static inline int8_t mote_mean_s8_finish(int32_t sum, int32_t mult, int32_t shift, int32_t zero) {
+    const int32_t y = mote_rescale(sum, mult, shift) + zero;
+#if MOTE_DSP
+    int32_t r;
+    __asm__("ssat %0, #8, %1" : "=r"(r) : "r"(y));
+    return (int8_t)r;
+#else
+    return mote_clamp(y, -128, 127);
+#endif
 }
 
 /* The means of `inner` neighbours. */
-static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, int8_t *out) {
+MOTE_NOINLINE void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, int8_t *out) {
     const mote_loop_t *a = p->averaged;
+    const int32_t mult = p->channel.mult, shift = p->channel.shift, zero = p->output.zero;
     int32_t c = 0;
     for (; c + 4 <= p->inner; c += 4) {
         int32_t sum[4];
@@ -33,7 +41,7 @@ static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
             }
         }
         for (int32_t i = 0; i < 4; i++) {
-            out[c + i] = mote_mean_s8_finish(p, sum[i]);
+            out[c + i] = mote_mean_s8_finish(sum[i], mult, shift, zero);
         }
     }
     for (; c < p->inner; c++) {
@@ -43,16 +51,32 @@ static inline void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
                 sum = mote_sum_1(in + c + i * a[0].step + j * a[1].step, a[2].step, a[2].size, sum);
             }
         }
-        out[c] = mote_mean_s8_finish(p, sum);
+        out[c] = mote_mean_s8_finish(sum, mult, shift, zero);
+    }
+}
+
+/* The means of single elements, `kept.step` apart, over one loop. */
+MOTE_NOINLINE void mote_mean_s8_each(const mote_mean_s8_t *p, const int8_t *in, mote_loop_t kept, int8_t *out) {
+    const int32_t n = p->averaged[2].size, step = p->averaged[2].step;
+    const int32_t bias = p->channel.bias, mult = p->channel.mult, shift = p->channel.shift, zero = p->output.zero;
+    for (; kept.size > 0; kept.size--, in += kept.step) {
+        *out++ = mote_mean_s8_finish(mote_sum_1(in, step, n, bias), mult, shift, zero);
     }
 }
 
 static inline void mote_mean_s8(const mote_mean_s8_t *p, const int8_t *in, int8_t *out) {
     const mote_loop_t *k = p->kept;
+    const int32_t each = p->inner == 1 && p->averaged[0].size == 1 && p->averaged[1].size == 1;
     for (int32_t i = 0; i < k[0].size; i++) {
         for (int32_t j = 0; j < k[1].size; j++) {
-            for (int32_t l = 0; l < k[2].size; l++, out += p->inner) {
-                mote_mean_s8_line(p, in + i * k[0].step + j * k[1].step + l * k[2].step, out);
+            const int8_t *from = in + i * k[0].step + j * k[1].step;
+            if (each) {
+                mote_mean_s8_each(p, from, k[2], out);
+                out += k[2].size;
+                continue;
+            }
+            for (int32_t l = 0; l < k[2].size; l++, out += p->inner, from += k[2].step) {
+                mote_mean_s8_line(p, from, out);
             }
         }
     }

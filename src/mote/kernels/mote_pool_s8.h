@@ -38,11 +38,31 @@ static inline mote_average_t mote_average_of(int32_t n) {
     return a;
 }
 
-static inline int32_t mote_average(int32_t sum, const mote_average_t *a) {
+/* The average and 128 more, in 0..255. */
+static inline uint32_t mote_average_above(int32_t sum, const mote_average_t *a) {
     const uint32_t v = (uint32_t)(sum + a->offset + ((sum >> 31) & a->even));
-    const uint32_t q = a->inverse != 0 ? (uint32_t)(((uint64_t)(2 * v) * a->inverse) >> 32) : v / (uint32_t)a->n;
-    return (int32_t)q - 128;
+    return a->inverse != 0 ? (uint32_t)(((uint64_t)(2 * v) * a->inverse) >> 32) : v / (uint32_t)a->n;
 }
+
+static inline int32_t mote_average(int32_t sum, const mote_average_t *a) {
+    return (int32_t)mote_average_above(sum, a) - 128;
+}
+
+#if MOTE_DSP
+/* Four averages without an activation: none leaves int8. */
+static inline void mote_average_4(const int32_t *sum, const mote_average_t *a, int8_t *out) {
+    const uint32_t low = mote_average_above(sum[0], a) | mote_average_above(sum[1], a) << 8;
+    const uint32_t high = mote_average_above(sum[2], a) | mote_average_above(sum[3], a) << 8;
+    const uint32_t four = (low | high << 16) ^ 0x80808080u;
+    memcpy(out, &four, 4);
+}
+#else
+static inline void mote_average_4(const int32_t *sum, const mote_average_t *a, int8_t *out) {
+    for (int32_t i = 0; i < 4; i++) {
+        out[i] = (int8_t)mote_average(sum[i], a);
+    }
+}
+#endif
 
 static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
@@ -56,12 +76,17 @@ static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
         const int32_t start = (first + lo) * channels;
         const mote_average_t average = mote_average_of(n * inside);
+        const int32_t plain = least == -128 && greatest == 127;
         int32_t c = 0;
-        for (; c + 4 <= channels; c += 4) {
+        for (; c + 4 <= channels; c += 4, out += 4) {
             int32_t sum[4] = {0, 0, 0, 0};
             mote_sum_4_rows(rows, taps, start + c, channels, n, sum);
+            if (plain) {
+                mote_average_4(sum, &average, out);
+                continue;
+            }
             for (int32_t i = 0; i < 4; i++) {
-                *out++ = mote_clamp(mote_average(sum[i], &average), least, greatest);
+                out[i] = mote_clamp(mote_average(sum[i], &average), least, greatest);
             }
         }
         for (; c < channels; c++) {

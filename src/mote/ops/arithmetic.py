@@ -24,11 +24,29 @@ MAX_AXES = 6
 HEADROOM = 20
 """LiteRT adds int8 numbers with this many more bits."""
 
-SUM_SHIFT = 21
-"""`MOTE_ADD_SHIFT` of `mote_add_s8.h`."""
+
+@dataclass(frozen=True)
+class Precision:
+    """A way to add: clamp(((a * x >> dropped) + (b * y >> dropped) + c) >> shift)."""
+
+    shift: int
+    dropped: int = 0
+
+
+ONE_STEP = Precision(21)
+"""`mote_add_s8.h`."""
+
+FOUR = Precision(16, dropped=8)
+"""`mote_add4_s8.h`."""
 
 MAX_LEFT_SHIFT = 14
 """A product of two int8 numbers shifted further would overflow."""
+
+LEAST_RIGHT_SHIFT = 2
+"""Products that are shifted less do not fit `mote_mul4_s8`'s half words."""
+
+WITH_DSP = ("add4_s8", "mul4_s8")
+"""Kernels with DSP instructions."""
 
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
@@ -97,16 +115,18 @@ class Arithmetic(Binary):
         order, walk = (0, 1), None
         if not self.flat(g):
             order, walk = broadcast(self.output(g).shape, self.input(g).shape, self.input(g, 1).shape)
-        name, params = self.kernel(g, order)
+        name, params = self.kernel(g, how, order)
         header = "arithmetic_f32" if name.endswith("_f32") else name
+        dsp = name in WITH_DSP
         if walk is None:
             units = self.output(g).size
-            return Kernel(name, params, Call.FLAT, units, (0, 1), in_place=True, header=header)
+            return Kernel(name, params, Call.FLAT, units, (0, 1), in_place=True, header=header, dsp=dsp)
         stem, suffix = name.rsplit("_", 1)
         both: dict[str, Value] = {"walk": walk, stem: params}
-        return Kernel(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=True, header=header)
+        name = f"{stem}_rows_{suffix}"
+        return Kernel(name, both, Call.ROWS, operands=order, in_place=True, header=header, dsp=dsp)
 
-    def kernel(self, g: Graph, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
+    def kernel(self, g: Graph, how: Lowering, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
         """Name and parameters of the kernel that takes the inputs in this order."""
         raise NotImplementedError
 
@@ -142,16 +162,18 @@ class Add(Arithmetic):
     def real(self, a: Array, b: Array) -> Array:
         return np.add(a, b)
 
-    def kernel(self, g: Graph, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
+    def kernel(self, g: Graph, how: Lowering, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
         signs = (1, self.sign)
         if self.output(g).dtype == "float32":
             low, high = float_range(self.activation)
             first, second = (float(signs[i]) for i in order)
             return "add_f32", {"a_sign": first, "b_sign": second, "low": low, "high": high}
         inputs = [self.input(g, i) for i in order]
-        if found := self.affine(g):
-            factors, constant = found
-            return "add_s8", {"a": factors[order[0]], "b": factors[order[1]], "c": constant}
+        ways = {"add4_s8": FOUR} if "dsp" in how.features else {}
+        for name, precision in (ways | {"add_s8": ONE_STEP}).items():
+            if found := self.affine(g, precision):
+                factors, constant = found
+                return name, {"a": factors[order[0]], "b": factors[order[1]], "c": constant}
         scales = self.multipliers(g)
         params: dict[str, Value] = {
             name: {"zero": t.zero_point, "mult": scales[i][0], "shift": -scales[i][1] - 1, "sign": signs[i]}
@@ -160,13 +182,13 @@ class Add(Arithmetic):
         params |= {"mult": scales[2][0], "shift": -scales[2][1] - 1}
         return "add_exact_s8", {**params, "output": output_params(self.activation, self.output(g))}
 
-    def affine(self, g: Graph) -> tuple[tuple[int, int], int] | None:
-        """Constants for `mote_add_s8`, if there are any."""
+    def affine(self, g: Graph, precision: Precision) -> tuple[tuple[int, int], int] | None:
+        """Constants for addition in one step, if there are any."""
         if int8_range(self.activation, self.output(g)) != (-128, 127):
             return None
         scale = self.output(g).scale
         ratios = self.input(g).scale / scale, self.sign * self.input(g, 1).scale / scale
-        return affine(self.exact(g, INT8[:, None], INT8[None, :]), *ratios)
+        return affine(self.exact(g, INT8[:, None], INT8[None, :]), *ratios, precision)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +226,7 @@ class Mul(Arithmetic):
     def real(self, a: Array, b: Array) -> Array:
         return np.multiply(a, b)
 
-    def kernel(self, g: Graph, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
+    def kernel(self, g: Graph, how: Lowering, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
         if self.output(g).dtype == "float32":
             low, high = float_range(self.activation)
             return "mul_f32", {"low": low, "high": high}
@@ -214,46 +236,48 @@ class Mul(Arithmetic):
             mult, shift = 1 << 30, -20  # of a product of int8 numbers nothing is left then
         right = max(-shift, 0)
         lo, hi = int8_range(self.activation, self.output(g))
-        return "mul_s8", {
+        params: dict[str, Value] = {
             "a_zero": a.zero_point,
             "b_zero": b.zero_point,
-            "left": max(shift, 0),
             "mult": mult,
-            "right": right,
-            "ties": -1 if right else 0,
             "add": (self.output(g).zero_point << right) + (1 << right >> 1),
-            "lo": lo,
-            "hi": hi,
+            "right": right,
         }
+        if "dsp" in how.features and (lo, hi) == (-128, 127) and right >= LEAST_RIGHT_SHIFT:
+            return "mul4_s8", params
+        return "mul_s8", params | {"left": max(shift, 0), "ties": -1 if right else 0, "lo": lo, "hi": hi}
 
 
 def finish(scaled: Ints, activation: str, output: Tensor) -> Ints:
     return np.clip(scaled + output.zero_point, *int8_range(activation, output))
 
 
-def affine(want: Ints, ratio_a: float, ratio_b: float) -> tuple[tuple[int, int], int] | None:
-    """(p, q), r with clamp((p * a + q * b + r) >> SUM_SHIFT) == want[a + 128, b + 128] for all int8 a, b.
+def affine(want: Ints, ratio_a: float, ratio_b: float, precision: Precision) -> tuple[tuple[int, int], int] | None:
+    """(p, q), r with clamp(((p * a >> dropped) + (q * b >> dropped) + r) >> shift) == want[a + 128, b + 128] for all
+    int8 a, b.
 
     Rounding twice is not affine, but `want` has 256 steps only: p and q need not be the exact ratios, they
     must keep each of the 65,536 pairs on its step. Each pair bounds r from both sides, so p and q will do if
-    the largest lower bound does not exceed the smallest upper one. That slack is concave in (p, q); it is
-    climbed from the exact ratios. Stretching both a little sends ties away from zero, as LiteRT does.
+    the largest lower bound does not exceed the smallest upper one. That slack is concave in (p, q), but for what is
+    dropped; it is climbed from the exact ratios. Stretching both a little sends ties away from zero, as LiteRT does.
     """
-    low = np.where(want > -128, want << SUM_SHIFT, -(1 << 40))
-    high = np.where(want < 127, ((want + 1) << SUM_SHIFT) - 1, 1 << 40)
+    shift, dropped = precision.shift, precision.dropped
+    low = np.where(want > -128, want << shift, -(1 << 40))
+    high = np.where(want < 127, ((want + 1) << shift) - 1, 1 << 40)
 
     def bounds(p: int, q: int) -> tuple[int, int]:
-        total = p * INT8[:, None] + q * INT8[None, :]
+        total = (p * INT8 >> dropped)[:, None] + (q * INT8 >> dropped)[None, :]
         return int((low - total).max()), int((high - total).min())
 
     def slack(pair: tuple[int, int]) -> int:
         lower, upper = bounds(*pair)
         return upper - lower
 
-    best = round(ratio_a * (1 << SUM_SHIFT)), round(ratio_b * (1 << SUM_SHIFT))
+    one = 1 << (shift + dropped)
+    best = round(ratio_a * one), round(ratio_b * one)
     found = slack(best)
     steepest = max(abs(ratio_a), abs(ratio_b))
-    step = 32
+    step = one >> 16
     while found < 0 and step:
         stretch = round(step * ratio_a / steepest), round(step * ratio_b / steepest)
         around = [(step * i, step * j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j] + [stretch]
@@ -265,7 +289,8 @@ def affine(want: Ints, ratio_a: float, ratio_b: float) -> tuple[tuple[int, int],
             step //= 2
     lower, upper = bounds(*best)
     r = (max(lower, -(1 << 31)) + min(upper, 1 << 31)) // 2
-    fits = abs(r) + 128 * (abs(best[0]) + abs(best[1])) < 1 << 31
+    sums = abs(r) + ((abs(best[0]) + abs(best[1])) << 7 >> dropped)
+    fits = max(abs(best[0]), abs(best[1])) < 1 << 31 and sums < (1 << 31) - (1 << 24)
     return (best, r) if found >= 0 and fits else None
 
 

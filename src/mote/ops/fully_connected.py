@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import rescale, rescale_once
+from mote.graph.fixedpoint import Ints, rescale, rescale_once, wrap32
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     bias_values,
@@ -18,14 +18,14 @@ from mote.ops.common import (
     channel_structs,
     float_bias,
     float_range,
+    int8_range,
     interleave,
     output_params,
-    pair_channels,
-    two_channels_fit,
+    pad_to,
     weight_problem,
 )
 from mote.ops.conv import finish
-from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
+from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value, units_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,43 +61,127 @@ class FullyConnected(Op):
         return [finish(g, self, sums, self.activation, scale)]
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
+        return self.variants(g, how)[0]
+
+    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
+        """The first one takes no more flash than the model's weights, and the least working memory."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        if x.dtype == "float32":
+            return [self._real(g)]
+        assert w.data is not None
+        start = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
+        channel = channel_structs(start, *channel_scales(x, w, y, w.shape[0]))
+        least = 1 if self.rounding == "once" else 0
+        plain = int8_range(self.activation, y) == (-128, 127) and channel.rows[:, 2].min() >= least
+        four = "dsp" in how.features and plain
+        if four and pairs_fit(w.data, channel.rows[:, 0]):
+            small = self._four(g, channel.rows, wide=False)
+        else:
+            small = [self._portable(g, channel)]
+        return [*small, *self._four(g, channel.rows, wide=True)] if four else small
+
+    def _real(self, g: Graph) -> Kernel:
+        w = self.input(g, 1)
         assert w.data is not None
         channels, depth = w.shape
-        vectors = units_of(x.shape, depth)
-        bias = self.tensor(g, 2)
-        if x.dtype == "float32":
-            low, high = float_range(self.activation)
-            params: dict[str, Value] = {
-                "depth": depth,
-                "channels": channels,
-                "low": low,
-                "high": high,
-                "weights": w.data,
-                "bias": float_bias(bias, channels),
-            }
-            return Kernel("fully_connected_f32", params, Call.FLAT, vectors)
-        sums = bias_values(bias, channels) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
-        constants = channel_structs(sums, *channel_scales(x, w, y, channels))
-        params = {
+        low, high = float_range(self.activation)
+        params: dict[str, Value] = {
             "depth": depth,
             "channels": channels,
-            "round_once": int(self.rounding == "once"),
-            "output": output_params(self.activation, y),
-            "channel": constants,
+            "low": low,
+            "high": high,
+            "weights": w.data,
+            "bias": float_bias(self.tensor(g, 2), channels),
         }
-        if "dsp" in how.features and channels >= 8 and depth % 4 == 0 and two_channels_fit(w, constants):
-            return Kernel(
-                "fully_connected8_s8", {**params, "weights": eight_outputs(w.data)}, Call.FLAT, vectors, dsp=True
+        return Kernel("fully_connected_f32", params, Call.FLAT, units_of(self.input(g).shape, depth))
+
+    def _portable(self, g: Graph, channel: Structs) -> Kernel:
+        w = self.input(g, 1)
+        assert w.data is not None
+        params: dict[str, Value] = {
+            "depth": w.shape[1],
+            "channels": w.shape[0],
+            "round_once": int(self.rounding == "once"),
+            "output": output_params(self.activation, self.output(g)),
+            "weights": interleave(w.data, 4),
+            "channel": channel,
+        }
+        vectors = units_of(self.input(g).shape, w.shape[1])
+        return Kernel("fully_connected_s8", params, Call.FLAT, vectors, family="fully_connected", dsp=True)
+
+    def _four(self, g: Graph, channel: Ints, *, wide: bool) -> list[Kernel]:
+        """Four outputs at a time: with inputs that are widened as they are read, and once."""
+        w, y = self.input(g, 1), self.output(g)
+        assert w.data is not None
+        channels, inputs = w.shape
+        start, mult, shift = channel.T
+        if self.rounding == "once":
+            scale = four_scales(mult, shift - 1, 0 if wide else 8)
+        else:
+            scale = four_scales(mult << 1, shift, 0)
+        weights = four_outputs(w.data, start, wide=wide)
+        depth = inputs + -inputs % DEPTH
+        params: dict[str, Value] = {
+            "inputs": inputs,
+            "channels": channels,
+            "depth": depth,
+            "block": weights.shape[1],
+            "zero": 2 * y.zero_point + 1,
+            "step": 8 if len(scale) > 1 else 0,
+            "scale": scale.reshape(-1),
+            "weights": weights.reshape(-1),
+        }
+        kind = "fully_connected4_wide" if wide else "fully_connected4"
+        name = kind if self.rounding == "once" else f"{kind}_twice"
+        vectors, header = units_of(self.input(g).shape, inputs), "fully_connected4_s8"
+        found = []
+        if inputs == depth:
+            found.append(Kernel(f"{name}_s8", params, Call.FLAT, vectors, header=header, family=kind, dsp=True))
+        if inputs < depth or channels >= WORTH_WIDENING:
+            family, room = f"{kind}_roomy", 2 * depth
+            found.append(
+                Kernel(
+                    f"{name}_roomy_s8", params, Call.FLAT, vectors, scratch=room, header=header, family=family, dsp=True
+                )
             )
-        return Kernel("fully_connected_s8", {**params, "weights": interleave(w.data, 4)}, Call.FLAT, vectors, dsp=True)
+        return found
 
 
-def eight_outputs(matrix: NDArray[np.int8]) -> NDArray[np.int16]:
-    """Weights for `mote_fully_connected8_s8`: [eights of outputs][fours of inputs][0 and 2, then 1 and 3][4 pairs]."""
-    pairs = pair_channels(matrix, outputs=8, depth=4)
-    blocks = pairs.reshape(pairs.shape[0] // 4, 4, -1, 2, 2).transpose(0, 2, 3, 1, 4)
-    return np.ascontiguousarray(blocks).reshape(-1)
+DEPTH = 8
+"""`mote_fully_connected4_s8` multiplies this many inputs at a time."""
+WORTH_WIDENING = 8
+"""Of fewer outputs inputs need not be widened once for all."""
+
+
+def pairs_fit(weights: NDArray[np.int8], start: Ints) -> bool:
+    """Whether two outputs' weights fit a half word, w0 + 256 * w1, and their sums a register."""
+    matrix = weights.astype(np.int64)
+    most = start + np.maximum(127 * matrix, -128 * matrix).sum(axis=1)
+    least = start + np.minimum(127 * matrix, -128 * matrix).sum(axis=1)
+    largest = int(np.maximum(np.abs(most), np.abs(least)).max())
+    return bool(matrix.min() > -128) and 257 * largest < 1 << 31
+
+
+def four_scales(mult: Ints, shift: Ints, more: int) -> NDArray[np.int32]:
+    """Multiplier and shift of four outputs in a row, one row where all are the same. Every other output's sum comes
+    shifted left by `more`."""
+    fours = [np.pad(a, (0, -len(a) % 4), "edge").reshape(-1, 4) for a in (wrap32(mult), shift)]
+    rows = np.stack([fours[0], np.minimum(fours[1] + more * (np.arange(4) % 2), 31)], axis=2).astype(np.int32)
+    return rows[:1] if np.all(rows == rows[0]) else rows
+
+
+def four_outputs(matrix: NDArray[np.int8], start: Ints, *, wide: bool) -> NDArray[np.int32]:
+    """Weights for `mote_fully_connected4_s8`, four outputs in a row: where their sums start, then words of two weights
+    of each output, or pair of outputs, in turn."""
+    starts = pad_to(start, 0, 4).reshape(-1, 4)
+    lanes = pad_to(pad_to(matrix.astype(np.int64), 0, 4), 1, DEPTH)
+    if not wide:
+        starts[:, 1::2] = starts[:, 0::2] + 256 * starts[:, 1::2]
+        lanes = lanes[0::2] + 256 * lanes[1::2]
+    ordered = lanes.reshape(len(lanes), -1, 4)[:, :, [0, 2, 1, 3]]
+    pairs = ordered.reshape(len(starts), len(lanes) // len(starts), -1, 2).transpose(0, 2, 1, 3)
+    words = (pairs[..., 0] & 0xFFFF | pairs[..., 1] << 16).reshape(len(starts), -1)
+    return np.concatenate([wrap32(starts), words], axis=1).astype(np.int32)
 
 
 @parses("FULLY_CONNECTED")

@@ -66,7 +66,7 @@ class Unary(Op):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         units = self.output(g).size
         if self.input(g).dtype == "int8":
-            return Kernel("lut_s8", {"table": self.table(g)}, Call.FLAT, units, in_place=True)
+            return Kernel("lut_s8", {"table": self.table(g)}, Call.FLAT, units, in_place=True, dsp=True)
         name, params = self.real_kernel()
         return Kernel(name, params, Call.FLAT, units, in_place=True, header="unary_f32")
 

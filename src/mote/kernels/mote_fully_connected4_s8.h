@@ -1,0 +1,286 @@
+/* mote_fully_connected4_s8.h: int8 fully connected layers, four outputs at a time, for cores with DSP instructions.
+ *
+ * A step multiplies eight inputs, widened to 16 bits in four registers, with the weights of four outputs. Inputs are
+ * widened as they are read, or once for all outputs where there is room for that (`_roomy`). Weights:
+ *
+ *   pairs     two outputs in 16 bits, w0 + 256 * w1: the whole gives d0 + 256 * d1, its low byte d0. No larger than the
+ *             model's weights; 27 instructions for 32 products, 32 where the inputs are widened each time.
+ *   `_wide`   16 bits each: 21 instructions for 32 products, or 26.
+ *
+ * Four outputs lie one after another: where their sums begin, then words of two weights in the order in which widening
+ * gives the inputs, 0 and 2, 1 and 3 of each four, for each output (or pair) in turn. The depth is padded with zeros to
+ * a multiple of eight.
+ *
+ * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice (`_twice`). Outputs are clamped to all
+ * of int8 only, shifts are to the right.
+ */
+#ifndef MOTE_FULLY_CONNECTED4_S8_H
+#define MOTE_FULLY_CONNECTED4_S8_H
+
+#include "mote_common.h"
+
+typedef struct {
+    int32_t inputs, channels; /* of a vector */
+    int32_t depth;            /* the inputs, padded */
+    int32_t block;            /* words of four outputs */
+    int32_t zero;             /* twice the output's zero point and one more, which rounds */
+    int32_t step;             /* scales of four outputs; none where all of them have the same */
+    const int32_t *scale;     /* multiplier and shift of each output */
+    const int32_t *weights;
+} mote_fc4_t;
+
+/* Some fours of outputs of one vector. */
+typedef struct {
+    const int32_t *weights;
+    const void *x;
+    const int32_t *scale;
+    int8_t *out;
+    const void *end;    /* of x */
+    const int8_t *stop; /* the end of out */
+    int32_t step;       /* in bytes */
+    int32_t zero;
+    int32_t skip; /* steps that are missing to a multiple of four */
+} mote_fc4_run_t;
+
+#if MOTE_DSP
+/* r0-r3: sums. r4-r7: inputs. r8 and r9: where inputs and weights come from. r10-r12 and lr: weights. */
+#define MOTE_FC4_BYTES \
+    "ldr r4, [r8], #4\n\t" \
+    "ldr r6, [r8], #4\n\t" \
+    "sxtb16 r5, r4, ror #8\n\t" \
+    "sxtb16 r4, r4\n\t" \
+    "sxtb16 r7, r6, ror #8\n\t" \
+    "sxtb16 r6, r6\n\t"
+
+#define MOTE_FC4_WIDENED "ldm r8!, {r4-r7}\n\t"
+
+#define MOTE_FC4_PAIR(x, w, low, both) \
+    "smlad " both ", " x ", " w ", " both "\n\t" \
+    "sxtb16 " w ", " w "\n\t" \
+    "smlad " low ", " x ", " w ", " low "\n\t"
+
+#define MOTE_FC4_TWO_PAIRS(x, y) \
+    "ldm r9!, {r10-r12, lr}\n\t" MOTE_FC4_PAIR(x, "r10", "r0", "r1") MOTE_FC4_PAIR(x, "r11", "r2", "r3") \
+        MOTE_FC4_PAIR(y, "r12", "r0", "r1") MOTE_FC4_PAIR(y, "lr", "r2", "r3")
+
+#define MOTE_FC4_PAIRS MOTE_FC4_TWO_PAIRS("r4", "r5") MOTE_FC4_TWO_PAIRS("r6", "r7")
+
+#define MOTE_FC4_FOUR(x) \
+    "ldm r9!, {r10-r12, lr}\n\t" \
+    "smlad r0, " x ", r10, r0\n\t" \
+    "smlad r1, " x ", r11, r1\n\t" \
+    "smlad r2, " x ", r12, r2\n\t" \
+    "smlad r3, " x ", lr, r3\n\t"
+
+#define MOTE_FC4_WIDE MOTE_FC4_FOUR("r4") MOTE_FC4_FOUR("r5") MOTE_FC4_FOUR("r6") MOTE_FC4_FOUR("r7")
+
+/* What the second output of each pair is left with: 256 * d1, which rounding once takes as it is. */
+#define MOTE_FC4_SPLIT_ONCE \
+    "sub r1, r1, r0\n\t" \
+    "sub r3, r3, r2\n\t"
+#define MOTE_FC4_SPLIT_TWICE MOTE_FC4_SPLIT_ONCE "asr r1, r1, #8\n\tasr r3, r3, #8\n\t"
+#define MOTE_FC4_NO_SPLIT
+
+#define MOTE_FC4_ONCE(sum, mult, shift) \
+    "smmul " sum ", " sum ", " mult "\n\t" \
+    "asr " sum ", " sum ", " shift "\n\t" \
+    "add " sum ", " sum ", lr\n\t" \
+    "ssat " sum ", #8, " sum ", asr #1\n\t"
+
+#define MOTE_FC4_TWICE(sum, mult, shift) \
+    "smmlar " sum ", " sum ", " mult ", " sum "\n\t" \
+    "add " sum ", " sum ", " sum ", asr #31\n\t" \
+    "asr " sum ", " sum ", " shift "\n\t" \
+    "add " sum ", " sum ", lr\n\t" \
+    "ssat " sum ", #8, " sum ", asr #1\n\t"
+
+/* The function for one kind of inputs and weights and one way to round. Four steps to a loop, which begins with the
+ * step that makes it end with the last one. The run is kept on the stack, without the weights. Besides the steps 40
+ * instructions for four outputs (46 twice), and three for each loop. */
+#define MOTE_FC4_RUN(name, inputs, weights, split, finish) \
+    __attribute__((naked, noinline, unused)) static void name(const mote_fc4_run_t *run __attribute__((unused))) { \
+        __asm__ volatile("push {r4-r11, lr}\n\t" \
+                         "ldm r0, {r0-r8}\n\t" \
+                         "push {r1-r8}\n\t" \
+                         "mov r9, r0\n" \
+                         "1:\n\t" \
+                         "ldr r10, [sp, #28]\n\t" /* skip */ \
+                         "ldr r8, [sp]\n\t"       /* x */ \
+                         "ldm r9!, {r0-r3}\n\t" \
+                         "tbb [pc, r10]\n" \
+                         "2:\n\t" \
+                         ".byte (3f - 2b) / 2, (4f - 2b) / 2, (5f - 2b) / 2, (6f - 2b) / 2\n" \
+                         "3:\n\t" inputs weights "4:\n\t" inputs weights "5:\n\t" inputs weights \
+                         "6:\n\t" inputs weights \
+                         "ldr r10, [sp, #12]\n\t" /* end */ \
+                         "cmp r8, r10\n\t" \
+                         "bne 3b\n\t" split \
+                         "ldr r8, [sp, #4]\n\t"   /* scale */ \
+                         "ldr r10, [sp, #20]\n\t" /* step */ \
+                         "ldr lr, [sp, #24]\n\t"  /* zero */ \
+                         "add r10, r8, r10\n\t" \
+                         "str r10, [sp, #4]\n\t" \
+                         "ldm r8!, {r4-r7}\n\t" finish("r0", "r4", "r5") finish("r1", "r6", "r7") \
+                         "ldm r8!, {r4-r7}\n\t" finish("r2", "r4", "r5") finish("r3", "r6", "r7") \
+                         "ldr r8, [sp, #8]\n\t"   /* out */ \
+                         "ldr r10, [sp, #16]\n\t" /* stop */ \
+                         "strb r0, [r8], #1\n\t" \
+                         "strb r1, [r8], #1\n\t" \
+                         "strb r2, [r8], #1\n\t" \
+                         "strb r3, [r8], #1\n\t" \
+                         "str r8, [sp, #8]\n\t" \
+                         "cmp r8, r10\n\t" \
+                         "bne 1b\n\t" \
+                         "add sp, sp, #32\n\t" \
+                         "pop {r4-r11, pc}\n\t"); \
+    }
+#else
+#define MOTE_FC4_BYTES 0
+#define MOTE_FC4_WIDENED 1
+#define MOTE_FC4_PAIRS 0
+#define MOTE_FC4_WIDE 1
+#define MOTE_FC4_ONCE 0
+#define MOTE_FC4_TWICE 1
+#define MOTE_FC4_RUN(name, inputs, weights, split, finish) \
+    static inline void name(const mote_fc4_run_t *run) { mote_fc4_run(run, inputs, weights, finish); }
+
+/* Half `i` of a word of two. */
+static inline int32_t mote_fc4_half(uint32_t word, int32_t i) { return (int16_t)(word >> 16 * i & 0xffff); }
+
+/* Input i of the two that a register would hold. */
+static inline int32_t mote_fc4_input(const void *x, int32_t word, int32_t i, int32_t widened) {
+    if (widened) {
+        return mote_fc4_half(((const uint32_t *)x)[word], i);
+    }
+    return ((const int8_t *)x)[word / 2 * 4 + word % 2 + 2 * i];
+}
+
+static inline int8_t mote_fc4_finish(int32_t sum, const int32_t *scale, int32_t zero, int32_t twice) {
+    int32_t y = (int32_t)(((int64_t)sum * scale[0]) >> 32);
+    if (twice) {
+        y = mote_high_mul_normal(sum, (int32_t)((uint32_t)scale[0] >> 1));
+        y += y >> 31;
+    }
+    return mote_clamp(((y >> scale[1]) + zero) >> 1, -128, 127);
+}
+
+static inline void mote_fc4_run(const mote_fc4_run_t *run, int32_t widened, int32_t wide, int32_t twice) {
+    const int32_t nbytes = (int32_t)((const int8_t *)run->end - (const int8_t *)run->x);
+    const int32_t words = widened ? nbytes / 4 : nbytes / 2, lanes = wide ? 4 : 2;
+    const int32_t *w = run->weights, *scale = run->scale;
+    for (int8_t *out = run->out; out < run->stop; out += 4, scale += run->step / 4) {
+        int32_t sum[4] = {w[0], w[1], w[2], w[3]};
+        w += 4;
+        for (int32_t k = 0; k < words; k++) {
+            for (int32_t c = 0; c < lanes; c++, w++) {
+                for (int32_t i = 0; i < 2; i++) {
+                    const int32_t x = mote_fc4_input(run->x, k, i, widened), both = mote_fc4_half((uint32_t)*w, i);
+                    if (wide) {
+                        sum[c] += x * both;
+                    } else {
+                        sum[2 * c] += x * (int8_t)(both & 0xff);
+                        sum[2 * c + 1] = (int32_t)((uint32_t)sum[2 * c + 1] + (uint32_t)(x * both));
+                    }
+                }
+            }
+        }
+        for (int32_t c = 0; c < 4; c++) {
+            int32_t y = sum[c];
+            if (!wide && c % 2) {
+                y = (int32_t)((uint32_t)y - (uint32_t)sum[c - 1]) >> (twice ? 8 : 0);
+            }
+            out[c] = mote_fc4_finish(y, scale + 2 * c, run->zero, twice);
+        }
+    }
+}
+#endif
+
+/* The first outputs of a vector, a multiple of four. */
+static inline mote_fc4_run_t mote_fc4_whole(const mote_fc4_t *p, const void *x, const void *end, int8_t *out) {
+    mote_fc4_run_t run;
+    run.weights = p->weights;
+    run.x = x;
+    run.scale = p->scale;
+    run.out = out;
+    run.end = end;
+    run.stop = out + (p->channels & ~3);
+    run.step = 4 * p->step;
+    run.zero = p->zero;
+    run.skip = -(p->depth / 8) & 3;
+    return run;
+}
+
+/* The last four, not all of which the vector has. */
+static inline void mote_fc4_rest(const mote_fc4_t *p, mote_fc4_run_t *run, int8_t *four) {
+    const int32_t fours = p->channels / 4;
+    run->weights = p->weights + fours * p->block;
+    run->scale = p->scale + fours * p->step;
+    run->out = four;
+    run->stop = four + 4;
+}
+
+#define MOTE_FC4_OUTPUTS(function, p, x, end, out) \
+    do { \
+        mote_fc4_run_t run = mote_fc4_whole(p, x, end, out); \
+        const int32_t rest = (p)->channels & 3; \
+        if ((p)->channels > 3) { \
+            function(&run); \
+        } \
+        if (rest) { \
+            int8_t four[4]; \
+            mote_fc4_rest(p, &run, four); \
+            function(&run); \
+            memcpy((out) + (p)->channels - rest, four, (size_t)rest); \
+        } \
+    } while (0)
+
+/* A vector's inputs as 16-bit words, zeros behind them. */
+static inline void mote_fc4_widen(const int8_t *x, int32_t inputs, int32_t depth, uint32_t *to) {
+    int8_t last[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (int32_t left = inputs; depth > 0; depth -= 8, left -= 8, x += 8, to += 4) {
+        if (left < 8) {
+            memcpy(last, x, (size_t)left);
+            x = last;
+        }
+#if MOTE_DSP
+        const uint32_t a = mote_load4(x), b = mote_load4(x + 4);
+        __asm__("sxtb16 %0, %1" : "=r"(to[0]) : "r"(a));
+        __asm__("sxtb16 %0, %1, ror #8" : "=r"(to[1]) : "r"(a));
+        __asm__("sxtb16 %0, %1" : "=r"(to[2]) : "r"(b));
+        __asm__("sxtb16 %0, %1, ror #8" : "=r"(to[3]) : "r"(b));
+#else
+        for (int32_t i = 0; i < 4; i++) {
+            const int32_t first = i / 2 * 4 + i % 2;
+            to[i] = (uint32_t)(uint16_t)x[first] | (uint32_t)(uint16_t)x[first + 2] << 16;
+        }
+#endif
+    }
+}
+
+#define MOTE_FULLY_CONNECTED4(name, weights, split, finish) \
+    MOTE_FC4_RUN(name##_bytes, MOTE_FC4_BYTES, weights, split, finish) \
+    MOTE_FC4_RUN(name##_widened, MOTE_FC4_WIDENED, weights, split, finish) \
+    typedef mote_fc4_t name##_s8_t, name##_roomy_s8_t; \
+\
+    /* The inputs are a multiple of eight. */ \
+    MOTE_NOINLINE void name##_s8(const name##_s8_t *p, const int8_t *in, int8_t *out, int32_t vectors) { \
+        for (; vectors > 0; vectors--, in += p->inputs, out += p->channels) { \
+            MOTE_FC4_OUTPUTS(name##_bytes, p, in, in + p->inputs, out); \
+        } \
+    } \
+\
+    /* Scratch: two bytes for each input, padded. */ \
+    MOTE_NOINLINE void name##_roomy_s8(const name##_roomy_s8_t *p, const int8_t *in, int8_t *out, int32_t vectors, \
+                                       uint32_t *scratch) { \
+        for (; vectors > 0; vectors--, in += p->inputs, out += p->channels) { \
+            mote_fc4_widen(in, p->inputs, p->depth, scratch); \
+            MOTE_FC4_OUTPUTS(name##_widened, p, scratch, scratch + p->depth / 2, out); \
+        } \
+    }
+
+MOTE_FULLY_CONNECTED4(mote_fully_connected4, MOTE_FC4_PAIRS, MOTE_FC4_SPLIT_ONCE, MOTE_FC4_ONCE)
+MOTE_FULLY_CONNECTED4(mote_fully_connected4_twice, MOTE_FC4_PAIRS, MOTE_FC4_SPLIT_TWICE, MOTE_FC4_TWICE)
+MOTE_FULLY_CONNECTED4(mote_fully_connected4_wide, MOTE_FC4_WIDE, MOTE_FC4_NO_SPLIT, MOTE_FC4_ONCE)
+MOTE_FULLY_CONNECTED4(mote_fully_connected4_wide_twice, MOTE_FC4_WIDE, MOTE_FC4_NO_SPLIT, MOTE_FC4_TWICE)
+
+#endif

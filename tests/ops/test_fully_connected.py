@@ -1,0 +1,186 @@
+"""FULLY_CONNECTED four outputs at a time: every kind of inputs, weights and rounding, on the host and on a core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.compiler import compile
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.ops.fully_connected import FullyConnected, pairs_fit
+from mote.plan.kernel import Kernel, Lowering
+from mote.verifier import verify
+from support import check, emulated, needs_litert
+from tflite_writer import Writer
+
+HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
+DSP = Lowering(frozenset({"dsp"}))
+
+
+@dataclass(frozen=True)
+class Config:
+    """One layer. `weights`: how large they are; `gain`: the output's scale over a usual one."""
+
+    vectors: int = 1
+    depth: int = 8
+    outputs: int = 4
+    weights: str = "usual"
+    per_channel: bool = False
+    activation: str = "NONE"
+    gain: float = 1.0
+    zeros: tuple[int, int] = (-3, 5)
+    seed: int = 0
+
+
+def configs() -> st.SearchStrategy[Config]:
+    return st.builds(
+        Config,
+        vectors=st.sampled_from([1, 1, 3]),
+        depth=st.integers(1, 20) | st.integers(21, 90),
+        outputs=st.integers(1, 14),
+        weights=st.sampled_from(["usual", "usual", "extreme", "lowest", "small"]),
+        per_channel=st.booleans(),
+        activation=st.sampled_from(["NONE", "RELU"]),
+        gain=st.sampled_from([0.1, 1.0, 1.0, 30.0]),
+        zeros=st.tuples(st.sampled_from([-128, 127]) | st.integers(-128, 127), st.just(-128) | st.integers(-128, 127)),
+        seed=st.integers(0, 1 << 30),
+    )
+
+
+def weights(c: Config, rng: np.random.Generator) -> np.ndarray:
+    shape = (c.outputs, c.depth)
+    choices = {"extreme": [-127, 127], "lowest": [-128, 127, 0], "small": [-1, 0, 1]}.get(c.weights)
+    return (rng.integers(-127, 128, shape) if choices is None else rng.choice(choices, shape)).astype(np.int8)
+
+
+def model(layers: list[Config]) -> bytes:
+    w = Writer("dense")
+    for i, c in enumerate(layers):
+        rng = np.random.default_rng(c.seed)
+        scale = rng.uniform(0.001, 0.02, c.outputs if c.per_channel else 1).astype(np.float32)
+        x = w.input(f"x{i}", (c.vectors, c.depth), "int8", scale=0.05, zero_point=c.zeros[0])
+        k = w.const(f"k{i}", weights(c, rng), scale=scale, axis=0)
+        b = w.const(f"b{i}", rng.integers(-3000, 3000, c.outputs).astype(np.int32), scale=scale * np.float32(0.05))
+        size = float(0.05 * scale.max() * 80 * c.depth**0.5 * c.gain)
+        y = w.tensor(f"y{i}", (c.vectors, c.outputs), "int8", scale=size, zero_point=c.zeros[1])
+        w.op("FULLY_CONNECTED", [x, k, b], [y], fused_activation_function=c.activation)
+        w.output(y)
+    return w.finish()
+
+
+def models(count: int = 8) -> st.SearchStrategy[bytes]:
+    return st.lists(configs(), min_size=count, max_size=count).map(model)
+
+
+KINDS = ["4", "4_roomy", "4_wide", "4_wide_roomy"]
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every layer for which there is such a kernel gets it."""
+    kind: str = request.param
+    variants = FullyConnected.variants
+
+    def chosen(self: FullyConnected, g: Graph, how: Lowering) -> list[Kernel]:
+        found = variants(self, g, how)
+        return [k for k in found if k.family == f"fully_connected{kind}"] or found
+
+    monkeypatch.setattr(FullyConnected, "variants", chosen)
+    return kind
+
+
+MANY = list(HealthCheck)
+
+
+@needs_litert
+@pytest.mark.usefixtures("kind")
+@given(models())
+@settings(max_examples=12, deadline=None, suppress_health_check=MANY)
+def test_portable_twins(layers: bytes) -> None:
+    check(layers, target=HOST_DSP)
+
+
+@needs_litert
+@pytest.mark.usefixtures("kind")
+@given(models())
+@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+def test_on_cortex_m4(layers: bytes) -> None:
+    emulated("cortex-m4")
+    result = verify(compile(layers, target="cortex-m4"), 3)
+    assert result.exact, result.mismatches
+
+
+@pytest.mark.usefixtures("kind")
+@given(models())
+@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+@pytest.mark.parametrize("target", [HOST_DSP, "cortex-m4"])
+def test_rounding_twice(target: str, layers: bytes) -> None:
+    if target == "cortex-m4":
+        emulated(target)
+    result = verify(compile(layers, target=target, numerics="tflm"), 3)
+    assert result.exact, result.mismatches
+
+
+@needs_litert
+@pytest.mark.usefixtures("kind")
+@pytest.mark.parametrize("zero", [-128, 0, 127])
+def test_sums_as_large_as_they_can_be(zero: int) -> None:
+    """257 times the largest of the second one is just below 2^31."""
+    emulated("cortex-m4")
+    layers = [Config(depth=256, outputs=6, weights="extreme", gain=g, zeros=(zero, 4)) for g in (1.0, 16.0)]
+    layers += [Config(depth=497, outputs=6, weights="extreme", gain=16.0, zeros=(0, 4))]
+    result = verify(compile(model(layers), target="cortex-m4"), 6)
+    assert result.exact, result.mismatches
+
+
+def kernels(c: Config, how: Lowering = DSP) -> dict[str, Kernel]:
+    g = tflite.parse(model([c]), "model")
+    return {k.name: k for k in g.ops[0].variants(g, how)}
+
+
+FOUR = ["fully_connected4_s8", "fully_connected4_roomy_s8"]
+WIDE = ["fully_connected4_wide_s8", "fully_connected4_wide_roomy_s8"]
+
+
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        (Config(outputs=9), [*FOUR, *WIDE]),
+        (Config(outputs=2), [FOUR[0], WIDE[0]]),
+        (Config(depth=9), [FOUR[1], WIDE[1]]),
+        (Config(weights="lowest", seed=1), ["fully_connected_s8", WIDE[0]]),
+        (Config(activation="RELU"), ["fully_connected_s8"]),
+        (Config(activation="RELU", zeros=(0, -128)), [FOUR[0], WIDE[0]]),
+    ],
+)
+def test_which_kernels(config: Config, names: list[str]) -> None:
+    assert list(kernels(config)) == names
+    assert list(kernels(config, Lowering())) == ["fully_connected_s8"]
+
+
+def test_working_memory() -> None:
+    room = {name: k.scratch for name, k in kernels(Config(depth=24, outputs=8)).items()}
+    assert room == {FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
+
+
+def test_scales_are_stored_once_where_they_are_the_same() -> None:
+    same = kernels(Config(outputs=11))[FOUR[0]]
+    other = kernels(Config(outputs=11, per_channel=True))[FOUR[0]]
+    assert (same.params["step"], len(same.params["scale"])) == (0, 8)
+    assert (other.params["step"], len(other.params["scale"])) == (8, 24)
+
+
+def test_pairs_fit_a_register() -> None:
+    most = (1 << 31) // 257
+    deep = most // (127 * 128)
+    row = np.full((1, deep), -127, np.int8)
+    left = most - 127 * 128 * deep
+    assert pairs_fit(row, np.array([left]))
+    assert not pairs_fit(row, np.array([left + 1]))
+    assert not pairs_fit(np.array([[-128, 1]], np.int8), np.array([0]))
