@@ -48,6 +48,7 @@ class Program:
     """C that reads rows from its input, calls kernels and writes rows to its output."""
 
     includes: dict[str, None] = field(default_factory=dict)
+    instances: dict[str, None] = field(default_factory=dict)
     constants: Constants = field(default_factory=lambda: Constants("k"))
     globals: list[str] = field(default_factory=list)
     body: list[str] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Program:
     def params(self, kernel: Kernel) -> str:
         """The kernel's parameters as a global; gives the expression to pass."""
         self.includes[kernel.file] = None
+        self.instances.update(dict.fromkeys(kernel.instances))
         self.taps = max(self.taps, kernel.taps)
         name = f"p{len(self.globals)}"
         body = self.constants.struct(name, kernel.params)
@@ -82,6 +84,7 @@ class Program:
             [
                 f"#define MOTE_MAX_TAPS {self.taps}",
                 *(f'#include "{file}"' for file in self.includes),
+                *self.instances,
                 READ,
                 *self.constants.definitions,
                 *self.globals,
@@ -118,11 +121,6 @@ def random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arra
     return rng.integers(0, 256, (*shape, kind.itemsize), dtype=np.uint8).view(kind).reshape(shape)
 
 
-def store(values: Array, layout: Layout) -> Array:
-    """NHWC values as they lie in a buffer."""
-    return values if layout is Layout.NHWC else np.ascontiguousarray(np.swapaxes(values, -1, -2))
-
-
 def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Kernel, values: list[Array]) -> None:
     """Calls for every output row, the last one first; the rows are written in order."""
     y = op.output(g)
@@ -131,20 +129,23 @@ def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Kernel, values: 
     activations = {}
     for position in kernel.operands:
         layout = kernel.reads if position == 0 else Layout.NHWC
-        rows = rows_of(store(values[position], layout))
+        rows = rows_of(layout.store(values[position]))
         activations[position] = [program.block(row.nbytes, row) for row in rows]
     scratch = "" if kernel.scratch is None else f", {program.block(max(kernel.scratch, 1))}"
-    nbytes = y.nbytes // count
+    nbytes = kernel.writes.line * y.shape[-1] if kernel.writes.planar else y.nbytes // count
     out = [program.block(nbytes) for _ in range(count)]
     ctype = "float" if kernel.row.endswith("f32_row") else "int8_t"
     for row in reversed(range(count)):
         read = {p: op.reads(g, p, row) for p in kernel.operands}
         assert all(r is not None for r in read.values())
         pointers = [activations[p][r] if r != OUTSIDE else "NULL" for p in kernel.operands for r in read[p] or ()]
-        if kernel.row:
+        if kernel.rows and kernel.group > 1:
+            if row % kernel.group == 0:
+                _call_several(program, op, g, kernel, row, activations[0], out, f"{params}, ", scratch)
+        elif kernel.row:
             at = f"{row}, " if kernel.row_index else ""
             program.say(
-                f"{{ const {ctype} *const rows[] = {{{', '.join(pointers)}}};",
+                f"{{ const {ctype} *rows[] = {{{', '.join(pointers)}}};",
                 f"mote_{kernel.row}({params}, rows, {at}{out[row]}{scratch}); }}",
             )
         else:
@@ -152,3 +153,27 @@ def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Kernel, values: 
             program.say(f"mote_{kernel.name}({params}, {', '.join(pointers)}, {out[row]}, {how}{scratch});")
     for block in out:
         program.write(block, nbytes)
+
+
+def _call_several(
+    program: Program,
+    op: Op,
+    g: Graph,
+    kernel: Kernel,
+    first: int,
+    inputs: list[str],
+    out: list[str],
+    params: str,
+    scratch: str,
+) -> None:
+    """One call for as many rows as the kernel computes at once."""
+    count = min(kernel.group, len(out) - first)
+    read = [op.reads(g, 0, first + k) or () for k in range(count)]
+    step = op.vertical.stride  # type: ignore[attr-defined]
+    found = {k * step + i: r for k, rows in enumerate(read) for i, r in enumerate(rows)}
+    pointers = [inputs[r] if (r := found.get(i, OUTSIDE)) != OUTSIDE else "NULL" for i in range(max(found) + 1)]
+    program.say(
+        f"{{ const int8_t *rows[] = {{{', '.join(pointers)}}};",
+        f"int8_t *outs[] = {{{', '.join(out[first : first + count])}}};",
+        f"mote_{kernel.rows}({params}rows, outs, {count}{scratch}); }}",
+    )

@@ -15,9 +15,21 @@
 #define MOTE_ALIGNED __attribute__((aligned(4))) /* constants that kernels read as words */
 /* Functions with tight inner loops: inlined into a long caller, their loops would lose registers to it. */
 #define MOTE_NOINLINE __attribute__((noinline, unused)) static
+#define MOTE_UNUSED __attribute__((unused)) /* what macros define and not every model uses */
+/* Functions that are given another function: inlined, the call is a direct one. */
+#define MOTE_ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
 #define MOTE_ALIGNED
 #define MOTE_NOINLINE static inline
+#define MOTE_UNUSED
+#define MOTE_ALWAYS_INLINE static inline
+#endif
+
+/* Loops in C that would be much slower in a build for size. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE_SIZE__)
+#define MOTE_HOT __attribute__((optimize("O2")))
+#else
+#define MOTE_HOT
 #endif
 
 #if defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && !defined(MOTE_PORTABLE)

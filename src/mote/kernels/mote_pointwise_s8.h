@@ -20,17 +20,4 @@ static inline void mote_pointwise_s8(const mote_pointwise_s8_t *p, const int8_t 
     }
 }
 
-/* Row by row, for an output whose rows are not one run of pixels. */
-typedef struct {
-    mote_pointwise_s8_t pixels;
-    int32_t width, in_stride, out_stride;
-} mote_pointwise_rows_s8_t;
-
-static inline void mote_pointwise_rows_s8(const mote_pointwise_rows_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                          int32_t hi) {
-    for (int32_t y = lo; y < hi; y++) {
-        mote_pointwise_s8(&p->pixels, in + y * p->in_stride, out + y * p->out_stride, p->width);
-    }
-}
-
 #endif

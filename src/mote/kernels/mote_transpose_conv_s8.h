@@ -56,7 +56,6 @@ static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p,
         gemm.depth = depth;
         gemm.channels = channels;
         gemm.pixel = step * channels;
-        gemm.channel_step = 1;
         gemm.output = p->output;
         gemm.weights = p->weights + phase->weights;
         gemm.channel = p->channel + number * channels;

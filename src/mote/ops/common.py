@@ -130,7 +130,7 @@ class WindowOp(Op):
 
     def adds(self, g: Graph, how: Lowering) -> bool:
         """Whether running sums are wanted and possible: int8 in NHWC, one output row from several input rows."""
-        plain = self.output(g).dtype == "int8" and how.reads is how.writes is Layout.NHWC
+        plain = self.output(g).dtype == "int8" and how.reads == how.writes == Layout.NHWC
         if not how.adds or not plain or row_count(self.output(g).shape) != 1:
             return False
         return sum(r != OUTSIDE for r in self.reads(g, 0, 0) or ()) > 1

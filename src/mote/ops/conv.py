@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
 from mote.graph.op import OUTSIDE
 from mote.graph.tensor import Array, Shape
+from mote.ops import gemm
 from mote.ops.common import (
     Axis,
     WindowOp,
@@ -27,11 +28,10 @@ from mote.ops.common import (
     int8_range,
     interleave,
     output_params,
-    pair_channels,
-    two_channels_fit,
     weight_problem,
     window_axes,
 )
+from mote.ops.winograd import FORMS, lower_winograd
 from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value, units_of
 
 Rescale = Callable[[Ints, Ints, Ints], Ints]
@@ -74,38 +74,36 @@ class Conv2D(WindowOp):
             return self._lower_float(g)
         if self.adds(g, how):
             return self._lower_adds(g)
-        gemm = self.gemm(g, how.writes)
-        if how.roomy and "dsp" in how.features and two_channels_fit(self.input(g, 1), gemm["channel"]):
-            return self._lower_roomy(g, how, gemm)
+        y, vectors = self.output(g).shape, {"gemm": self.gemm(g)}
         if self.pointwise:
-            return self._lower_pointwise(g, how, "pointwise", {"gemm": gemm}, header="pointwise_s8")
-        params: dict[str, Value] = {"patch": self._patch(g), "gemm": gemm}
-        taps = self.vertical.kernel
-        memory: dict[str, Any] = {"scratch": 2 * self.depth(g), "taps": taps, "writes": how.writes}
-        return Kernel("conv2d_s8", params, Call.ROWS, row="conv2d_s8_row", dsp=True, **memory)
+            pixels = units_of(y, y[3])
+            return Kernel("pointwise_s8", vectors, Call.FLAT, pixels, tile=(1, 2), family="pointwise", dsp=True)
+        return Kernel(
+            "conv2d_s8",
+            {"patch": self.patch(g), **vectors},
+            Call.ROWS,
+            row="conv2d_s8_row",
+            scratch=2 * self.depth(g),
+            taps=self.vertical.kernel,
+            tile=(1, 2),
+            family="conv2d",
+            dsp=True,
+        )
+
+    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
+        lean = [] if how.writes.planar else [self.lower(g, how)]
+        if "dsp" not in how.features or self.output(g).dtype != "int8":
+            return lean
+        found = [*(gemm.lower(g, self, how, weights) for weights in gemm.WEIGHTS)]
+        found += [lower_winograd(g, self, how, form) for form in FORMS]
+        return [*lean, *filter(None, found)]
 
     @property
     def pointwise(self) -> bool:
         return self.vertical == self.horizontal == Axis(1)
 
-    def writable(self, g: Graph, how: Lowering) -> frozenset[Layout]:
-        return frozenset({Layout.PLANAR} if self.output(g).dtype == "int8" else ())
-
-    def _lower_roomy(self, g: Graph, how: Lowering, gemm: dict[str, Value]) -> Kernel:
-        """Four pixels at a time from widened inputs: faster, for eight bytes of working memory a product, and one more
-        where a window has to be gathered or padded first."""
-        w = self.input(g, 1)
-        assert w.data is not None
-        packed = pair_channels(w.data.reshape(w.shape[0], -1), depth=8)
-        depth = packed.shape[1]
-        gemm |= {"depth": depth, "weights": packed.reshape(-1)}
-        if self.pointwise:
-            pixels: dict[str, Value] = {"in_channels": self.input(g).shape[3], "gemm": gemm}
-            scratch = 8 * depth if depth == self.depth(g) else 9 * depth
-            return self._lower_pointwise(g, how, "pointwise4", pixels, header="gemm4_s8", scratch=scratch)
-        params: dict[str, Value] = {"patch": self._patch(g), "gemm": gemm}
-        memory: dict[str, Any] = {"scratch": 9 * depth, "taps": self.vertical.kernel, "writes": how.writes}
-        return Kernel("conv2d4_s8", params, Call.ROWS, row="conv2d4_s8_row", header="gemm4_s8", dsp=True, **memory)
+    def writes(self, g: Graph, how: Lowering, layout: Layout) -> bool:
+        return bool(self.kernels(g, replace(how, writes=layout)))
 
     def _lower_adds(self, g: Graph) -> Kernel:
         """Row by row into running sums. Where no column is padding a row of the window is one long tap, else each of
@@ -131,26 +129,14 @@ class Conv2D(WindowOp):
         }
         return Kernel("conv2d_add_s8", params, Call.ADDS, sums=4 * y.size, dsp=True)
 
-    def _lower_pointwise(
-        self, g: Graph, how: Lowering, name: str, pixels: dict[str, Value], *, header: str, scratch: int | None = None
-    ) -> Kernel:
-        """In NHWC the whole tensor is one run of pixels; in another layout each row is."""
-        x, y = self.input(g).shape, self.output(g).shape
-        common: dict[str, Any] = {"header": header, "scratch": scratch, "writes": how.writes, "dsp": True}
-        if how.writes is Layout.NHWC:
-            return Kernel(f"{name}_s8", pixels, Call.FLAT, units_of(y, y[3]), **common)
-        strides: dict[str, Value] = {"width": y[2], "in_stride": x[2] * x[3], "out_stride": y[2] * y[3]}
-        return Kernel(f"{name}_rows_s8", {"pixels": pixels, **strides}, Call.ROWS, **common)
-
-    def _patch(self, g: Graph) -> dict[str, Value]:
+    def patch(self, g: Graph) -> dict[str, Value]:
         """`mote_patch_t`."""
         x = self.input(g)
         return {**self.window_params(g), "in_channels": x.shape[3], "in_zero": x.zero_point}
 
-    def gemm(self, g: Graph, writes: Layout) -> dict[str, Value]:
+    def gemm(self, g: Graph) -> dict[str, Value]:
         """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        pixel, channel = writes.steps(y.shape)
         assert w.data is not None
         matrix = w.data.reshape(w.shape[0], -1).astype(np.int64)
         bias = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * matrix.sum(axis=1)
@@ -158,8 +144,7 @@ class Conv2D(WindowOp):
         return {
             "depth": self.depth(g),
             "channels": w.shape[0],
-            "pixel": pixel,
-            "channel_step": channel,
+            "pixel": y.shape[3],
             "output": output_params(self.activation, y, channels),
             "weights": interleave(matrix, 2),
             "channel": channels,

@@ -1,0 +1,703 @@
+/* mote_gemm3_s8.h: int8 convolutions three pixels and two channels at a time, for cores with DSP instructions.
+ *
+ * Inputs are widened once to 16 bits, [depth / 2][3 pixels] words, and shared by all output channels; every register
+ * is in use, and no sum leaves its register before it is a byte. Sums come scaled so that a byte takes two
+ * instructions (see the compiler's ops/narrow.py); the shift is built into the code, hence the macro that makes a
+ * function for each shift that a model needs.
+ *
+ * Weights come in one of two forms, as a stream with the constants of each pair of channels in the order of use:
+ *   wide  16 bits a weight, scaled: 8 instructions for 12 products
+ *   pair  w0 + 256 * w1 in 16 bits: as it is it gives d0 + 256 * d1, and its low byte gives d0: 17 for 24 products
+ * and outputs in one of three: `nhwc` and `planar` (see mote_planar.h) where negative results vanish in the
+ * activation, `linear` (in NHWC) where they do not.
+ */
+#ifndef MOTE_GEMM3_S8_H
+#define MOTE_GEMM3_S8_H
+
+#include "mote_conv2d_s8.h"
+
+/* Behind the widened inputs: where the three pixels' outputs go. */
+typedef struct {
+    int8_t *to[3];
+    int32_t offset, step; /* planar: of the next channel, and from one channel to the next */
+    int32_t limit;        /* where to[0] (nhwc) or offset (planar) is after the last channel */
+    uint32_t *inputs;
+} mote_gemm3_tail_t;
+
+typedef struct {
+    int32_t depth;         /* products in a sum, padded to a multiple of four */
+    int32_t channels;      /* output channels */
+    int32_t pixel, planes; /* from one output pixel to the next (nhwc), from one channel to the next (planar) */
+    int32_t before;        /* planar: bytes of padding before a line */
+    const int32_t *stream;
+} mote_gemm3_t;
+
+#if MOTE_DSP
+#define MOTE_TEXT(x) #x
+#define MOTE_ASM_STRING(x) MOTE_TEXT(x)
+
+/* Two products of each of three pixels and two channels whose weights are in two registers. */
+#define MOTE_GEMM3_MACS(w0, w1) \
+    "smlad r0, r3, " w0 ", r0\n\t" \
+    "smlad r4, r3, " w1 ", r4\n\t" \
+    "smlad r1, r7, " w0 ", r1\n\t" \
+    "smlad r5, r7, " w1 ", r5\n\t" \
+    "smlad r2, r12, " w0 ", r2\n\t" \
+    "smlad r6, r12, " w1 ", r6\n\t"
+
+/* The first ones: r0 and r4 hold the biases. */
+#define MOTE_GEMM3_FIRST(w0, w1) \
+    "smlad r1, r7, " w0 ", r0\n\t" \
+    "smlad r5, r7, " w1 ", r4\n\t" \
+    "smlad r2, r12, " w0 ", r0\n\t" \
+    "smlad r6, r12, " w1 ", r4\n\t" \
+    "smlad r0, r3, " w0 ", r0\n\t" \
+    "smlad r4, r3, " w1 ", r4\n\t"
+
+/* wide: 32 bytes of code a step; lr is where the inputs end. */
+#define MOTE_GEMM3_STEP_wide \
+    "ldm r9!, {r10, r11}\n\t" \
+    "ldm r8!, {r3, r7, r12}\n\t" MOTE_GEMM3_MACS("r10", "r11")
+#define MOTE_GEMM3_LOOP_wide \
+    "ldm r9!, {r0, r4, r10, r11}\n\t" \
+    "ldm r8!, {r3, r7, r12}\n\t" MOTE_GEMM3_FIRST("r10", "r11") \
+    "ldr pc, [sp]\n" \
+    "2:\n\t" MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide \
+        MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide \
+    "3:\n\t" \
+    "cmp r8, lr\n\t" \
+    "bne 2b\n\t"
+
+/* pair: 68 bytes of code a step of four products; where the inputs end is on the stack. */
+#define MOTE_GEMM3_STEP_pair \
+    "ldm r9!, {r10, lr}\n\t" \
+    "ldm r8!, {r3, r7, r12}\n\t" \
+    "sxtb16 r11, r10\n\t" MOTE_GEMM3_MACS("r11", "r10") \
+    "ldm r8!, {r3, r7, r12}\n\t" \
+    "sxtb16 r11, lr\n\t" MOTE_GEMM3_MACS("r11", "lr")
+#define MOTE_GEMM3_LOOP_pair \
+    "ldm r9!, {r0, r4, r10, lr}\n\t" \
+    "ldm r8!, {r3, r7, r12}\n\t" \
+    "sxtb16 r11, r10\n\t" MOTE_GEMM3_FIRST("r11", "r10") \
+    "ldm r8!, {r3, r7, r12}\n\t" \
+    "sxtb16 r11, lr\n\t" MOTE_GEMM3_MACS("r11", "lr") \
+    "ldr pc, [sp]\n" \
+    "2:\n\t" MOTE_GEMM3_STEP_pair MOTE_GEMM3_STEP_pair MOTE_GEMM3_STEP_pair MOTE_GEMM3_STEP_pair \
+    "3:\n\t" \
+    "ldr r10, [sp, #4]\n\t" \
+    "cmp r8, r10\n\t" \
+    "bne 2b\n\t" \
+    "sub r4, r4, r0\n\t" \
+    "sub r5, r5, r1\n\t" \
+    "sub r6, r6, r2\n\t"
+
+/* Sums of a channel times its multiplier, with constants from the stream. */
+#define MOTE_GEMM3_SCALE_relu(a, b, c) \
+    "ldm r9!, {r10, r11}\n\t" \
+    "smmla " a ", " a ", r10, r11\n\t" \
+    "smmla " b ", " b ", r10, r11\n\t" \
+    "smmla " c ", " c ", r10, r11\n\t"
+#define MOTE_GEMM3_SCALE_linear(a, b, c) \
+    "ldm r9!, {r10, r11, r12}\n\t" \
+    "bic r3, r12, " a ", asr #31\n\t" \
+    "bic r7, r12, " b ", asr #31\n\t" \
+    "bic r12, r12, " c ", asr #31\n\t" \
+    "add r3, r3, r11\n\t" \
+    "add r7, r7, r11\n\t" \
+    "add r12, r12, r11\n\t" \
+    "smmla " a ", " a ", r10, r3\n\t" \
+    "smmla " b ", " b ", r10, r7\n\t" \
+    "smmla " c ", " c ", r10, r12\n\t"
+
+/* wide: both channels are scaled to the same shift. */
+#define MOTE_GEMM3_NARROW_wide(scale, sat, s) \
+    MOTE_GEMM3_SCALE_##scale("r0", "r1", "r2") MOTE_GEMM3_SCALE_##scale("r4", "r5", "r6") \
+    sat " r0, #8, r0, asr #" s "\n\t" \
+    sat " r1, #8, r1, asr #" s "\n\t" \
+    sat " r2, #8, r2, asr #" s "\n\t" \
+    sat " r4, #8, r4, asr #" s "\n\t" \
+    sat " r5, #8, r5, asr #" s "\n\t" \
+    sat " r6, #8, r6, asr #" s "\n\t"
+
+/* pair: the first channel is not scaled and the second by 256, so that the shift is the channel's own, in a register.
+ * The first channel's product is doubled and rounded by SMMLAR; the stream has 2 * mult - 2^32 for it. */
+#define MOTE_GEMM3_HIGH_relu(a) \
+    "smmlar " a ", " a ", r10, " a "\n\t" \
+    "add " a ", " a ", r11\n\t"
+#define MOTE_GEMM3_HIGH_linear(a) \
+    "smmlar " a ", " a ", r10, " a "\n\t" \
+    "add " a ", " a ", " a ", asr #31\n\t" \
+    "add " a ", " a ", r11\n\t"
+#define MOTE_GEMM3_SHIFT(sat, a, by) \
+    "asr " a ", " a ", " by "\n\t" \
+    sat " " a ", #8, " a "\n\t"
+#define MOTE_GEMM3_NARROW_pair(scale, sat, s) \
+    "ldm r9!, {r10, r11, r12}\n\t" \
+    MOTE_GEMM3_HIGH_##scale("r0") MOTE_GEMM3_HIGH_##scale("r1") MOTE_GEMM3_HIGH_##scale("r2") \
+    MOTE_GEMM3_SHIFT(sat, "r0", "r12") MOTE_GEMM3_SHIFT(sat, "r1", "r12") MOTE_GEMM3_SHIFT(sat, "r2", "r12") \
+    MOTE_GEMM3_SCALE_##scale("r4", "r5", "r6") \
+    "ldr r12, [r9], #4\n\t" \
+    MOTE_GEMM3_SHIFT(sat, "r4", "r12") MOTE_GEMM3_SHIFT(sat, "r5", "r12") MOTE_GEMM3_SHIFT(sat, "r6", "r12")
+
+/* Two bytes of each pixel, side by side, or one plane apart. */
+#define MOTE_GEMM3_STORE_nhwc \
+    "ldm r8, {r3, r7, r12}\n\t" \
+    "strb r4, [r3, #1]\n\t" \
+    "strb r5, [r7, #1]\n\t" \
+    "strb r6, [r12, #1]\n\t" \
+    "strb r0, [r3], #2\n\t" \
+    "strb r1, [r7], #2\n\t" \
+    "strb r2, [r12], #2\n\t" \
+    "stm r8, {r3, r7, r12}\n\t" \
+    "ldrd r11, r8, [r8, #20]\n\t" \
+    "cmp r3, r11\n\t"
+#define MOTE_GEMM3_STORE_planar \
+    "ldm r8, {r3, r7, r12}\n\t" \
+    "ldrd r10, r11, [r8, #12]\n\t" \
+    "strb r0, [r3, r10]\n\t" \
+    "strb r1, [r7, r10]\n\t" \
+    "strb r2, [r12, r10]\n\t" \
+    "add r10, r10, r11\n\t" \
+    "strb r4, [r3, r10]\n\t" \
+    "strb r5, [r7, r10]\n\t" \
+    "strb r6, [r12, r10]\n\t" \
+    "add r10, r10, r11\n\t" \
+    "str r10, [r8, #12]\n\t" \
+    "ldrd r11, r8, [r8, #20]\n\t" \
+    "cmp r10, r11\n\t"
+
+/* const int32_t *block(inputs, stream, tail, back): all pairs of channels of three pixels; gives where the stream goes
+ * on. `back` is how many bytes before the end of the unrolled loop its first pass begins. */
+#define MOTE_GEMM3_BLOCK(name, weights, scale, sat, store, s) \
+    __attribute__((naked, noinline, unused, aligned(4))) static const int32_t *name( \
+        const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)), \
+        mote_gemm3_tail_t *tail __attribute__((unused)), int32_t back __attribute__((unused))) { \
+        __asm__ volatile("push {r4-r11, lr}\n\t" \
+                         "adr.w r12, 3f\n\t" \
+                         "sub r12, r12, r3\n\t" \
+                         "orr r12, r12, #1\n\t" \
+                         "push {r2}\n\t" \
+                         "push {r12}\n\t" \
+                         "mov r8, r0\n\t" \
+                         "mov r9, r1\n\t" \
+                         "mov lr, r2\n" \
+                         "1:\n\t" MOTE_GEMM3_LOOP_##weights MOTE_GEMM3_NARROW_##weights(scale, sat, s) \
+                             MOTE_GEMM3_STORE_##store "bne.w 1b\n\t" \
+                         "mov r0, r9\n\t" \
+                         "add sp, sp, #8\n\t" \
+                         "pop {r4-r11, pc}\n\t"); \
+    }
+#define MOTE_GEMM3_BACK_wide(depth) (((depth) / 2 - 1) % 8 * 32)
+#define MOTE_GEMM3_BACK_pair(depth) ((depth) == 4 ? 0 : (((depth) / 4 - 2) % 4 + 1) * 68)
+
+#define MOTE_GEMM3_ASM_nhwc(name, weights, s) \
+    MOTE_GEMM3_BLOCK(name, weights, relu, "ssat", nhwc, MOTE_ASM_STRING(s))
+#define MOTE_GEMM3_ASM_linear(name, weights, s) \
+    MOTE_GEMM3_BLOCK(name, weights, linear, "ssat", nhwc, MOTE_ASM_STRING(s))
+#define MOTE_GEMM3_ASM_planar(name, weights, s) \
+    MOTE_GEMM3_BLOCK(name, weights, relu, "usat", planar, MOTE_ASM_STRING(s))
+#define MOTE_GEMM3_FUNCTION(name, weights, out, s) MOTE_GEMM3_ASM_##out(name, weights, s)
+
+/* Four inputs a step of each of three pixels, as words of 0 and 2, then of 1 and 3: ten instructions for twelve. */
+__attribute__((naked, noinline, unused)) static uint32_t *mote_widen3(
+    const int8_t *a __attribute__((unused)), const int8_t *b __attribute__((unused)),
+    const int8_t *c __attribute__((unused)), uint32_t *to __attribute__((unused)),
+    int32_t words __attribute__((unused))) {
+    __asm__ volatile("push {r4-r10, lr}\n\t"
+                     "ldr r10, [sp, #32]\n"
+                     "1:\n\t"
+                     "ldr r4, [r0], #4\n\t"
+                     "ldr r5, [r1], #4\n\t"
+                     "ldr r6, [r2], #4\n\t"
+                     "subs r10, r10, #1\n\t"
+                     "sxtb16 r7, r4, ror #8\n\t"
+                     "sxtb16 r8, r5, ror #8\n\t"
+                     "sxtb16 r9, r6, ror #8\n\t"
+                     "sxtb16 r4, r4\n\t"
+                     "sxtb16 r5, r5\n\t"
+                     "sxtb16 r6, r6\n\t"
+                     "stm r3!, {r4-r9}\n\t"
+                     "bne 1b\n\t"
+                     "mov r0, r3\n\t"
+                     "pop {r4-r10, pc}\n\t");
+}
+/* The same for `words` words of each of `taps` rows, from three places in a row that are `step` bytes apart; for rows
+ * that are not there from the line of padding. */
+__attribute__((naked, noinline, unused)) static uint32_t *mote_widen3_rows(
+    const int8_t *const *rows __attribute__((unused)), int32_t offset __attribute__((unused)),
+    int32_t step __attribute__((unused)), uint32_t *to __attribute__((unused)), int32_t taps __attribute__((unused)),
+    int32_t words __attribute__((unused)), const int8_t *padding __attribute__((unused))) {
+    __asm__ volatile("push {r4-r11, lr}\n\t"
+                     "push {r1, r2}\n\t"
+                     "ldr r11, [sp, #44]\n"
+                     "1:\n\t"
+                     "ldr r1, [r0], #4\n\t"
+                     "ldr r10, [sp, #48]\n\t"
+                     "ldrd r4, r5, [sp]\n\t"
+                     "cbz r1, 3f\n\t"
+                     "add r1, r1, r4\n\t"
+                     "add r2, r1, r5\n\t"
+                     "add r12, r2, r5\n"
+                     "2:\n\t"
+                     "ldr r4, [r1], #4\n\t"
+                     "ldr r5, [r2], #4\n\t"
+                     "ldr r6, [r12], #4\n\t"
+                     "subs r10, r10, #1\n\t"
+                     "sxtb16 r7, r4, ror #8\n\t"
+                     "sxtb16 r8, r5, ror #8\n\t"
+                     "sxtb16 r9, r6, ror #8\n\t"
+                     "sxtb16 r4, r4\n\t"
+                     "sxtb16 r5, r5\n\t"
+                     "sxtb16 r6, r6\n\t"
+                     "stm r3!, {r4-r9}\n\t"
+                     "bne 2b\n\t"
+                     "subs r11, r11, #1\n\t"
+                     "bne 1b\n\t"
+                     "mov r0, r3\n\t"
+                     "add sp, sp, #8\n\t"
+                     "pop {r4-r11, pc}\n"
+                     "3:\n\t"
+                     "ldr r1, [sp, #52]\n\t"
+                     "mov r2, r1\n\t"
+                     "mov r12, r1\n\t"
+                     "b 2b\n\t");
+}
+#else
+enum { mote_gemm3_wide, mote_gemm3_pair, mote_gemm3_nhwc, mote_gemm3_linear, mote_gemm3_planar };
+#define MOTE_GEMM3_BACK_wide(depth) (depth)
+#define MOTE_GEMM3_BACK_pair(depth) (depth)
+
+/* (y * mult >> 32) + add, as SMMLA does it; with the constant for sums below zero where that is another one. */
+static inline int32_t mote_gemm3_scale(int32_t y, int32_t linear, const int32_t **stream) {
+    const int32_t *const q = *stream;
+    const int32_t add = linear && y >= 0 ? q[1] + q[2] : q[1];
+    return (int32_t)(((int64_t)y * q[0] >> 32) + add);
+}
+
+/* What the assembly does. Sums wrap as registers do. */
+static inline const int32_t *mote_gemm3_c(const uint32_t *inputs, const int32_t *stream, mote_gemm3_tail_t *tail,
+                                          int32_t depth, int32_t weights, int32_t out, int32_t s) {
+    const int32_t linear = out == mote_gemm3_linear, planar = out == mote_gemm3_planar;
+    const int32_t lo = planar ? 0 : -128, hi = planar ? 255 : 127;
+    for (;;) {
+        uint32_t sum[2][3];
+        int32_t byte[2][3];
+        const uint32_t *x = inputs;
+        for (int32_t c = 0; c < 2; c++, stream++) {
+            sum[c][0] = sum[c][1] = sum[c][2] = (uint32_t)*stream;
+        }
+        for (int32_t k = 0; k < depth; k += 2) {
+            const int32_t first = *stream++, second = weights == mote_gemm3_wide ? *stream++ : first;
+            for (int32_t i = 0; i < 3; i++, x++) {
+                const int32_t x0 = (int16_t)(*x & 0xffff), x1 = (int16_t)(*x >> 16);
+                int32_t v0 = (int16_t)(first & 0xffff), v1 = first >> 16;
+                const int32_t u0 = (int16_t)(second & 0xffff), u1 = second >> 16;
+                if (weights == mote_gemm3_pair) {
+                    v0 = (int8_t)(v0 & 0xff), v1 = (int8_t)(v1 & 0xff);
+                }
+                sum[0][i] += (uint32_t)(x0 * v0) + (uint32_t)(x1 * v1);
+                sum[1][i] += (uint32_t)(x0 * u0) + (uint32_t)(x1 * u1);
+            }
+        }
+        for (int32_t c = 0; c < 2; c++) {
+            const int32_t half = weights == mote_gemm3_pair && c == 0; /* the channel whose sum is not scaled */
+            const int32_t used = half ? 2 : 2 + linear;
+            const int32_t shift = weights == mote_gemm3_wide ? s : stream[used];
+            for (int32_t i = 0; i < 3; i++) {
+                int32_t y = (int32_t)sum[c][i];
+                if (half) {
+                    y = (int32_t)(((int64_t)y * (stream[0] + ((int64_t)1 << 32)) + ((int64_t)1 << 31)) >> 32);
+                    y += (linear ? y >> 31 : 0) + stream[1];
+                } else {
+                    y = (int32_t)(sum[c][i] - (weights == mote_gemm3_pair ? sum[0][i] : 0));
+                    y = mote_gemm3_scale(y, linear, &stream);
+                }
+                y >>= shift;
+                byte[c][i] = y < lo ? lo : y > hi ? hi : y;
+            }
+            stream += used + (weights == mote_gemm3_pair);
+        }
+        for (int32_t i = 0; i < 3; i++) {
+            if (planar) {
+                tail->to[i][tail->offset] = (int8_t)(uint8_t)byte[0][i];
+                tail->to[i][tail->offset + tail->step] = (int8_t)(uint8_t)byte[1][i];
+            } else {
+                tail->to[i][0] = (int8_t)byte[0][i];
+                tail->to[i][1] = (int8_t)byte[1][i];
+                tail->to[i] += 2;
+            }
+        }
+        tail->offset += 2 * tail->step;
+        if (tail->offset == tail->limit) {
+            return stream;
+        }
+    }
+}
+
+#define MOTE_GEMM3_FUNCTION(name, weights, out, s) \
+    MOTE_UNUSED static inline const int32_t *name(const uint32_t *inputs, const int32_t *stream, mote_gemm3_tail_t *tail, \
+                                      int32_t depth) { \
+        return mote_gemm3_c(inputs, stream, tail, depth, mote_gemm3_##weights, mote_gemm3_##out, s); \
+    }
+
+static inline uint32_t *mote_widen3(const int8_t *a, const int8_t *b, const int8_t *c, uint32_t *to, int32_t words) {
+    const int8_t *const from[3] = {a, b, c};
+    for (int32_t k = 0; k < 4 * words; k += 4, to += 6) {
+        for (int32_t i = 0; i < 6; i++) {
+            const int8_t *const x = from[i % 3] + k + i / 3;
+            to[i] = (uint32_t)(uint16_t)x[0] | (uint32_t)(uint16_t)x[2] << 16;
+        }
+    }
+    return to;
+}
+
+static inline uint32_t *mote_widen3_rows(const int8_t *const *rows, int32_t offset, int32_t step, uint32_t *to,
+                                         int32_t taps, int32_t words, const int8_t *padding) {
+    for (int32_t k = 0; k < taps; k++) {
+        const int8_t *const from = rows[k] ? rows[k] + offset : padding;
+        const int32_t next = rows[k] ? step : 0;
+        to = mote_widen3(from, from + next, from + 2 * next, to, words);
+    }
+    return to;
+}
+#endif
+
+/* The assembly finds the tail behind the inputs; elsewhere, where it may be larger, it lies on the stack. */
+#define MOTE_GEMM3_TAIL_WORDS 7
+#if MOTE_DSP
+#define MOTE_GEMM3_TAIL(name, at) mote_gemm3_tail_t *const name = (mote_gemm3_tail_t *)(void *)(at)
+#else
+#define MOTE_GEMM3_TAIL(name, at) mote_gemm3_tail_t name##_here, *const name = &name##_here
+#endif
+
+typedef const int32_t *mote_gemm3_block_t(const uint32_t *, const int32_t *, mote_gemm3_tail_t *, int32_t);
+
+/* Where a planar row keeps padded column x: see mote_planar.h. */
+static inline int32_t mote_planar_place(int32_t x) { return (x & ~3) | (x & 1) << 1 | (x >> 1 & 1); }
+
+/* Zeros for `bytes` bytes, a multiple of four, at an aligned address. */
+static inline void mote_clear(int8_t *to, int32_t bytes) {
+#if MOTE_DSP
+    int32_t blocks = bytes >> 5;
+    int8_t *p = to;
+    if (blocks > 0) {
+        __asm__ volatile("movs r4, #0\n\t"
+                         "movs r5, #0\n\t"
+                         "movs r6, #0\n\t"
+                         "mov r8, r4\n"
+                         "1:\n\t"
+                         "stm %0!, {r4-r6, r8}\n\t"
+                         "stm %0!, {r4-r6, r8}\n\t"
+                         "subs %1, %1, #1\n\t"
+                         "bne 1b\n\t"
+                         : "+r"(p), "+r"(blocks)
+                         :
+                         : "r4", "r5", "r6", "r8", "cc", "memory");
+    }
+    for (; p < to + bytes; p += 4) {
+        *(uint32_t *)(void *)p = 0;
+    }
+#else
+    memset(to, 0, (size_t)bytes);
+#endif
+}
+
+/* The three pixels against every channel. The outputs of an odd last channel's partner go nowhere. */
+MOTE_ALWAYS_INLINE void mote_gemm3_channels(const mote_gemm3_t *g, mote_gemm3_block_t *block, int32_t back,
+                                            int32_t planar, uint32_t *inputs, mote_gemm3_tail_t *tail,
+                                            int8_t *const *to) {
+    const int32_t even = g->channels & ~1, step = planar ? g->planes : 1;
+    const int32_t *stream = g->stream;
+    tail->to[0] = to[0], tail->to[1] = to[1], tail->to[2] = to[2];
+    tail->offset = 0;
+    tail->step = step;
+    tail->inputs = inputs;
+    if (even > 0) {
+#if MOTE_DSP
+        tail->limit = planar ? even * step : (int32_t)(intptr_t)(to[0] + even);
+#else
+        tail->limit = even * step;
+#endif
+        stream = block(inputs, stream, tail, back);
+    }
+    if (even < g->channels) {
+        int8_t last[6];
+        for (int32_t i = 0; i < 3; i++) {
+            tail->to[i] = last + 2 * i;
+        }
+        tail->offset = 0;
+        tail->step = 1;
+#if MOTE_DSP
+        tail->limit = planar ? 2 : (int32_t)(intptr_t)(last + 2);
+#else
+        tail->limit = 2;
+#endif
+        (void)block(inputs, stream, tail, back);
+        for (int32_t i = 0; i < 3; i++) {
+            to[i][even * step] = last[2 * i];
+        }
+    }
+}
+
+typedef struct {
+    int32_t width, in_channels;    /* pixels of a row; a multiple of four channels */
+    int32_t in_stride, out_stride; /* bytes of a row */
+    mote_gemm3_t gemm;
+} mote_pointwise3_t;
+
+/* A 1x1 convolution of `pixels` pixels. Rows lie one after another, or where `rows` and `outs` say. */
+MOTE_ALWAYS_INLINE void mote_pointwise3(const mote_pointwise3_t *p, mote_gemm3_block_t *block, int32_t back,
+                                        int32_t planar, const int8_t *in, int8_t *out, const int8_t *const *rows,
+                                        int8_t *const *outs, int32_t pixels, uint32_t *scratch) {
+    const mote_gemm3_t *const g = &p->gemm;
+    const int32_t channels = p->in_channels, pixel = g->pixel, before = g->before;
+    const int32_t width = planar || rows != NULL ? p->width : pixels;
+    int32_t x = 0;
+    MOTE_GEMM3_TAIL(tail, scratch + 3 * (g->depth / 2));
+    if (planar) {
+        mote_clear(out, p->out_stride);
+    }
+    while (pixels > 0) {
+        const int8_t *from[3];
+        int8_t *to[3];
+        for (int32_t i = 0;;) {
+            from[i] = in;
+            to[i] = planar ? out + mote_planar_place(x + before) : out;
+            if (pixels > 1) {
+                pixels--;
+                in += channels;
+                out += planar ? 0 : pixel;
+                if (++x == width) {
+                    x = 0;
+                    in = rows != NULL ? *++rows : in;
+                    out = rows != NULL ? *++outs : planar ? out + p->out_stride : out;
+                    if (planar) {
+                        mote_clear(out, p->out_stride);
+                    }
+                }
+            } else { /* where there are fewer than three the last one is computed again */
+                pixels = i < 2 ? 1 : 0;
+            }
+            if (++i == 3) {
+                break;
+            }
+            if (i == 1 && x + 2 < width && pixels > 2) {
+                from[1] = in;
+                from[2] = in + channels;
+                to[1] = planar ? out + mote_planar_place(x + before) : out;
+                to[2] = planar ? out + mote_planar_place(x + before + 1) : out + pixel;
+                in += 2 * channels;
+                out += planar ? 0 : 2 * pixel;
+                x += 2;
+                pixels -= 2;
+                break;
+            }
+        }
+        mote_widen3(from[0], from[1], from[2], scratch, channels / 4);
+        mote_gemm3_channels(g, block, back, planar, scratch, tail, to);
+    }
+}
+
+/* Any window. The widened inputs of a pixel are first the whole words of each row of its window, then what is left of
+ * each row. Scratch: the widened inputs and the tail; three times the leftovers; a line of padding; a window. */
+typedef struct {
+    mote_patch_t patch;
+    mote_gemm3_t gemm;
+} mote_conv3_t;
+
+/* One pixel's share of the widened inputs. */
+static inline void mote_widen1(const int8_t *from, int32_t words, uint32_t *to) {
+    for (; words > 0; words--, from += 4, to += 6) {
+#if MOTE_DSP
+        const uint32_t word = mote_load4(from);
+        to[0] = mote_sxtb16(word);
+        to[3] = mote_sxtb16_ror8(word);
+#else
+        to[0] = (uint32_t)(uint16_t)from[0] | (uint32_t)(uint16_t)from[2] << 16;
+        to[3] = (uint32_t)(uint16_t)from[1] | (uint32_t)(uint16_t)from[3] << 16;
+#endif
+    }
+}
+
+/* What every pixel of a layer has in common. */
+typedef struct {
+    int32_t line, words, leftover; /* bytes of a row of the window, its whole words; leftovers of a window, padded */
+    int8_t *more;                  /* the leftovers of three pixels */
+    const int8_t *padding;
+} mote_conv3_shape_t;
+
+/* The widened inputs of the pixel at output column x, the first, second or third of its block. */
+MOTE_NOINLINE void mote_conv3_one(const mote_conv3_t *p, const mote_conv3_shape_t *f, const int8_t *const *rows,
+                                  int32_t x, int32_t which, uint32_t *inputs) {
+    const mote_patch_t *const w = &p->patch;
+    const mote_span_t *const s = &w->cols;
+    const int32_t first = x * s->step - s->pad, taps = w->rows.taps;
+    const int32_t inside = first >= 0 && first + s->taps <= s->in_size && s->spread == 1;
+    int8_t *const window = (int8_t *)(intptr_t)f->padding + ((f->line + 3) & ~3);
+    int8_t *left = f->more + which * f->leftover;
+    uint32_t *to = inputs + which;
+    if (!inside) {
+        mote_gather(w, rows, x, window);
+    }
+    for (int32_t k = 0; k < taps; k++, to += 6 * f->words) {
+        const int8_t *const row = rows[k];
+        const int8_t *const from = !inside ? window + k * f->line : row ? row + first * w->in_channels : f->padding;
+        mote_widen1(from, f->words, to);
+        for (int32_t i = 4 * f->words; i < f->line; i++) {
+            *left++ = from[i];
+        }
+    }
+}
+
+/* Those of three neighbours whose windows lie inside the image; whether with what is left of the rows. */
+MOTE_NOINLINE int32_t mote_conv3_three(const mote_conv3_t *p, const mote_conv3_shape_t *f, const int8_t *const *rows,
+                                       int32_t x, uint32_t *inputs) {
+    const mote_patch_t *const w = &p->patch;
+    const int32_t a = (x * w->cols.step - w->cols.pad) * w->in_channels, step = w->cols.step * w->in_channels;
+    const int32_t leftover = f->leftover, words = f->words, line = f->line, taps = w->rows.taps;
+    int8_t *left = f->more;
+    if (words > 0) {
+        inputs = mote_widen3_rows(rows, a, step, inputs, taps, words, f->padding);
+    }
+    if (taps == 3 && line == 4 * words + 1) { /* one byte of each row: 3x3 windows of one or three channels, say */
+        const int8_t *from[3];
+        int32_t next[3];
+        for (int32_t k = 0; k < 3; k++) {
+            from[k] = (rows[k] ? rows[k] + a : f->padding) + 4 * words;
+            next[k] = rows[k] ? step : 0;
+        }
+        for (int32_t i = 0; i < 3; i++, from[0] += next[0], from[1] += next[1], from[2] += next[2]) {
+            inputs[i] = (uint32_t)(uint16_t)*from[0] | (uint32_t)*from[2] << 16;
+            inputs[i + 3] = (uint32_t)(uint16_t)*from[1];
+        }
+        return 1;
+    }
+    for (int32_t k = 0; leftover > 0 && k < taps; k++) {
+        const int32_t next = rows[k] ? step : 0;
+        const int8_t *const from = rows[k] ? rows[k] + a : f->padding;
+        for (int32_t i = 4 * words; i < line; i++, left++) {
+            left[0] = from[i];
+            left[leftover] = from[i + next];
+            left[2 * leftover] = from[i + 2 * next];
+        }
+    }
+    return leftover == 0;
+}
+
+/* `pixels` pixels of output rows. Their first row is made from `rows`; the next ones from `step` rows further on and
+ * written to where `outs` says, or, for a tensor in one piece, from those under row y + 1 and so on of the tensor `in`
+ * and written behind one another. */
+MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *block, int32_t back, int32_t planar,
+                                   const int8_t *in, const int8_t **rows, int8_t *const *outs, int32_t y,
+                                   int32_t pixels, int8_t *out, uint32_t *scratch) {
+    const mote_gemm3_t *const g = &p->gemm;
+    const mote_patch_t *const w = &p->patch;
+    const mote_span_t *const s = &w->cols;
+    const int32_t width = s->out_size, row_bytes = w->rows.out_stride;
+    MOTE_GEMM3_TAIL(tail, scratch + 3 * (g->depth / 2));
+    mote_conv3_shape_t f;
+    int32_t x = 0;
+    f.line = s->taps * w->in_channels;
+    f.words = f.line / 4;
+    f.leftover = (w->rows.taps * (f.line % 4) + 3) & ~3;
+    f.more = (int8_t *)(scratch + 3 * (g->depth / 2) + MOTE_GEMM3_TAIL_WORDS);
+    f.padding = f.more + 3 * f.leftover;
+    memset(f.more, 0, (size_t)(3 * f.leftover));
+    memset(f.more + 3 * f.leftover, (int)w->in_zero, (size_t)f.line);
+    if (planar) {
+        mote_clear(out, row_bytes);
+    }
+    while (pixels > 0) {
+        const int32_t first = x * s->step - s->pad, end = first + 2 * s->step + s->taps;
+        const int32_t three = x + 3 < width && first >= 0 && end <= s->in_size && s->spread == 1;
+        int32_t done = f.leftover == 0;
+        int8_t *to[3];
+        if (three) {
+            done = mote_conv3_three(p, &f, rows, x, scratch);
+            for (int32_t i = 0; i < 3; i++, x++) {
+                to[i] = out + (planar ? mote_planar_place(x + g->before) : x * g->pixel);
+            }
+            pixels -= 3;
+        }
+        for (int32_t i = 0; !three && i < 3; i++) { /* where there are fewer the last one is computed again */
+            to[i] = out + (planar ? mote_planar_place(x + g->before) : x * g->pixel);
+            mote_conv3_one(p, &f, rows, x, i, scratch);
+            if (pixels > 1) {
+                pixels--;
+                if (++x == width) {
+                    x = 0;
+                    if (outs != NULL) {
+                        rows += w->rows.step;
+                        out = *++outs;
+                    } else {
+                        mote_window_s8(&w->rows, in, ++y, rows);
+                        out += row_bytes;
+                    }
+                    if (planar) {
+                        mote_clear(out, row_bytes);
+                    }
+                }
+            } else if (i == 2) {
+                pixels = 0;
+            }
+        }
+        if (!done) {
+            mote_widen3(f.more, f.more + f.leftover, f.more + 2 * f.leftover,
+                        scratch + 6 * w->rows.taps * f.words, f.leftover / 4);
+        }
+        mote_gemm3_channels(g, block, back, planar, scratch, tail, to);
+    }
+}
+
+/* The functions for one form of weights, one form of outputs, and a shift. */
+#define MOTE_GEMM3_IS_PLANAR_nhwc 0
+#define MOTE_GEMM3_IS_PLANAR_linear 0
+#define MOTE_GEMM3_IS_PLANAR_planar 1
+#define MOTE_GEMM3(weights, out, s) MOTE_GEMM3_(weights, out, weights##_##out##_##s, s)
+#define MOTE_GEMM3_(weights, out_, id, s) \
+    MOTE_GEMM3_FUNCTION(mote_gemm3_##id, weights, out_, s) \
+    typedef mote_pointwise3_t mote_pointwise3_##id##_t; \
+    typedef mote_pointwise3_t mote_pointwise3_rows_##id##_t; \
+    typedef mote_conv3_t mote_conv3_##id##_t; \
+    MOTE_NOINLINE void mote_pointwise3_##id##_all(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
+                                                  const int8_t *const *rows, int8_t *const *outs, int32_t pixels, \
+                                                  uint32_t *scratch) { \
+        mote_pointwise3(p, mote_gemm3_##id, MOTE_GEMM3_BACK_##weights(p->gemm.depth), MOTE_GEMM3_IS_PLANAR_##out_, \
+                        in, out, rows, outs, pixels, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_pointwise3_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
+                                            int32_t pixels, uint32_t *scratch) { \
+        mote_pointwise3_##id##_all(p, in, out, NULL, NULL, pixels, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_pointwise3_rows_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
+                                                 int32_t lo, int32_t hi, uint32_t *scratch) { \
+        mote_pointwise3_##id##_all(p, in + lo * p->in_stride, out + lo * p->out_stride, NULL, NULL, \
+                                   (hi - lo) * p->width, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_pointwise3_##id##_rows(const mote_pointwise3_t *p, const int8_t *const *rows, \
+                                                   int8_t *const *outs, int32_t count, uint32_t *scratch) { \
+        mote_pointwise3_##id##_all(p, rows[0], outs[0], rows, outs, count * p->width, scratch); \
+    } \
+    MOTE_NOINLINE void mote_conv3_##id##_all(const mote_conv3_t *p, const int8_t *in, const int8_t **rows, \
+                                             int8_t *const *outs, int32_t y, int32_t pixels, int8_t *out, \
+                                             uint32_t *scratch) { \
+        mote_conv3(p, mote_gemm3_##id, MOTE_GEMM3_BACK_##weights(p->gemm.depth), MOTE_GEMM3_IS_PLANAR_##out_, in, \
+                   rows, outs, y, pixels, out, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv3_##id##_rows(const mote_conv3_t *p, const int8_t **rows, int8_t *const *outs, \
+                                              int32_t count, uint32_t *scratch) { \
+        mote_conv3_##id##_all(p, NULL, rows, outs, 0, count * p->patch.cols.out_size, outs[0], scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv3_##id##_row(const mote_conv3_t *p, const int8_t **rows, int8_t *out, \
+                                             uint32_t *scratch) { \
+        mote_conv3_##id##_all(p, NULL, rows, NULL, 0, p->patch.cols.out_size, out, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv3_##id(const mote_conv3_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi, \
+                                       uint32_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        mote_window_s8(&p->patch.rows, in, lo, rows); \
+        mote_conv3_##id##_all(p, in, rows, NULL, lo, (hi - lo) * p->patch.cols.out_size, \
+                              out + lo * p->patch.rows.out_stride, scratch); \
+    }
+
+#endif
