@@ -30,6 +30,8 @@ NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
+CODE = 12 << 10
+"""Bytes of flash that are left to the code when constants are chosen for a flash of a given size."""
 RED_ZONE = 16
 """Bytes before and after every buffer in a debug build."""
 
@@ -175,6 +177,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
 def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
     goal = Goal(
         ram=settings.ram_limit,
+        flash=None if settings.flash_limit is None else max(settings.flash_limit - CODE, 0),
         least=settings.least_ram,
         pushed=settings.input == "rows",
         small_steps=settings.step == "row",

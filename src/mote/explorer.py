@@ -55,7 +55,7 @@ class Point:
     stack: int | None
     instructions: int | None
     estimate: int
-    """The planner's guess of the instructions that rows and lean kernels cost on top."""
+    """The planner's guess of the instructions, from its tables for a Cortex-M4."""
     macs: int
     code: int | None
     constants: int
@@ -103,7 +103,7 @@ class Front:
 
     @property
     def cost_name(self) -> str:
-        return "instructions" if self.measured else "estimated extra instructions"
+        return "instructions" if self.measured else "estimated instructions"
 
     def json(self) -> dict[str, Any]:
         return {

@@ -20,7 +20,6 @@ from mote.graph import Graph
 from mote.graph.op import row_count
 from mote.graph.tensor import DTYPES, Array
 from mote.measure import bench
-from mote.plan.kernel import Layout
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival
 from mote.stimuli import stimuli
@@ -93,7 +92,7 @@ def verify(
             rows = [r for step in steps if step.tap is None or step is steps[-1] for r in _rows(step)]
             want = expected[tensor.source].reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
-            got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout is not Layout.NHWC else want.shape)
+            got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
             diff, bad = compare(got.reshape(want.shape), want)
             worst = max(worst, diff)
             if bad:

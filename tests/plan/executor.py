@@ -230,7 +230,7 @@ class _Machine:
     def _span(self, row: Row) -> Span:
         t, y = row
         count = self._count(t)
-        buffer, nbytes = self.plan.place[t], self.graph.tensors[t].nbytes // count
+        buffer, nbytes = self.plan.place[t], self.want[t].nbytes // count
         if count == len(buffer.offsets):
             offset = buffer.offsets[y]
         else:
@@ -242,7 +242,7 @@ class _Machine:
 
     def _wanted(self, row: Row) -> Bytes:
         t, y = row
-        nbytes = self.graph.tensors[t].nbytes // self._count(t)
+        nbytes = self.want[t].nbytes // self._count(t)
         return self.want[t][y * nbytes : (y + 1) * nbytes]
 
     def _at(self, span: Span) -> Bytes:
@@ -299,9 +299,9 @@ class _Machine:
     def _check_layouts(self, step: Step) -> None:
         layouts = {t: buffer.layout for t, buffer in self.plan.place.items()}
         for position, t in enumerate(step.op.inputs):
-            if layouts.get(t, Layout.NHWC) is not (step.kernel.reads if position == 0 else Layout.NHWC):
+            if layouts.get(t, Layout.NHWC) != (step.kernel.reads if position == 0 else Layout.NHWC):
                 raise CorruptError(f"the kernel does not read tensor {t} in its layout")
-        if layouts[step.op.outputs[0]] is not step.kernel.writes:
+        if layouts[step.op.outputs[0]] != step.kernel.writes:
             raise CorruptError("the kernel writes another layout")
 
     def _all_rows(self, tensor: int) -> list[Row]:
@@ -347,9 +347,7 @@ def _rows(values: Array) -> Array:
 
 
 def _flat(values: Array, layout: Layout) -> Bytes:
-    if layout is Layout.PLANAR:
-        values = np.swapaxes(values, -1, -2)
-    return np.frombuffer(values.tobytes(), np.uint8)
+    return np.frombuffer(layout.store(values).tobytes(), np.uint8)
 
 
 def _garbage(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:

@@ -111,7 +111,7 @@ def other_layout(planned: Plan, random: Random) -> Plan:
     i, _, _ = some_row(planned, random)
 
     def flipped(b: Buffer) -> Buffer:
-        return replace(b, layout=Layout.NHWC if b.layout is Layout.PLANAR else Layout.PLANAR)
+        return replace(b, layout=Layout.NHWC if b.layout.planar else Layout(256, 1))
 
     return replace(planned, buffers=tuple(flipped(b) if n == i else b for n, b in enumerate(planned.buffers)))
 

@@ -26,7 +26,7 @@ from mote.plan.kernel import Lowering
 from mote.plan.memories import plan_over
 from mote.plan.order import order
 from mote.plan.plan import Cell, Plan
-from mote.plan.planner import BALANCED_ROOM, DoesNotFitError, Goal, plan
+from mote.plan.planner import LITTLE_ROOM, LITTLE_SHARE, DoesNotFitError, Goal, plan
 from mote.plan.rows import Arrival
 from mote.stimuli import stimuli
 from mote.targets import Memory
@@ -176,13 +176,12 @@ def test_several_memories(goal: Goal) -> None:
     ("name", "bytes_"), [("ad", 768), ("kws", 16_000), ("ic", 49_440), ("vww", 55_296), ("sww", 6_656)]
 )
 def test_layer_by_layer(name: str, bytes_: int) -> None:
-    """Scratch included: these numbers only go down."""
+    """What layer by layer takes, and a little for faster kernels: these numbers only go down."""
     graph = model(name)
-    assert plan(graph, Lowering(DSP, "size")).arena <= bytes_
-    assert plan(graph, Lowering(DSP)).arena <= bytes_ + BALANCED_ROOM
+    for wish in ("balanced", "size"):
+        assert plan(graph, Lowering(DSP, wish)).arena <= bytes_ + max(LITTLE_ROOM, LITTLE_SHARE * bytes_)
     for wish in ("balanced", "speed"):
-        found = plan(graph, Lowering(DSP, wish), Goal(bytes_ + 2))
-        assert found.layered and found.ram <= bytes_ + 2
+        assert plan(graph, Lowering(DSP, wish), Goal(bytes_ + 2)).ram <= bytes_ + 2
 
 
 def test_in_place_takes_no_memory() -> None:

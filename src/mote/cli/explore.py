@@ -63,7 +63,7 @@ def print_text(front: Front) -> None:
     print(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
     print(table(*_table(front), left=2))
     if not front.measured:
-        print("extra: instructions that rows and lean kernels cost on top, by the planner's estimate; flash: constants")
+        print("estimate: instructions, by the planner's tables for a Cortex-M4; flash: constants")
     print()
     print(step_chart([(p.ram, p.cost) for p in front.points], LETTERS, x_name="RAM", y_name=front.cost_name))
     print()
@@ -80,5 +80,5 @@ def _table(front: Front) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         cost: tuple[object, ...] = (p.instructions, per) if front.measured else (p.macs, p.estimate)
         sizes = (p.ram, p.arena, p.static, p.stack)
         rows.append((letter, ", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
-    costs = ("instructions", "ratio") if front.measured else ("MACs", "extra")
+    costs = ("instructions", "ratio") if front.measured else ("MACs", "estimate")
     return ("", "point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from mote.cli.common import (
 )
 from mote.compiler import Compiled
 from mote.measure import kernel_label
+from mote.plan.choice import Option
 from mote.report import pictures
 from mote.report.memory import Holding, MemoryMap, direction, mode
 from mote.report.text import arena_maps, letters
@@ -85,6 +87,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "direction": direction(steps),
                 "steps": len(steps),
                 "macs": op.macs(plan.graph),
+                "choice": [asdict(option) for option in plan.choices.get(id(op), ())],
             }
             for i, (op, steps) in enumerate(plan.works)
         ],
@@ -130,7 +133,7 @@ def _buffer(h: Holding, compiled: Compiled) -> dict[str, Any]:
         "tensors": [] if b is None else [tensors[t].name for t in b.tensors],
         "rows": 1 if b is None else len(b.offsets),
         "row_bytes": h.cells[0].nbytes if b is None else b.row_bytes,
-        "layout": None if b is None else b.layout.value,
+        "layout": None if b is None else str(b.layout),
         "memory": h.memory,
         "stored": h.stored,
         "first": h.first,
@@ -190,10 +193,26 @@ def _modes(compiled: Compiled) -> str:
 
 def _operators(compiled: Compiled) -> str:
     rows = [
-        (shorten(op.name), op.kind, kernel_label(compiled, i), _how(mode(op, steps), direction(steps)), len(steps))
+        (
+            shorten(op.name),
+            op.kind,
+            kernel_label(compiled, i),
+            _how(mode(op, steps), direction(steps)),
+            _why(compiled.plan.choices.get(id(op), ())),
+            len(steps),
+        )
         for i, (op, steps) in enumerate(compiled.plan.works)
     ]
-    return table(("operator", "op", "kernel", "runs", "steps"), rows, left=4)
+    return table(("operator", "op", "kernel", "runs", "why this kernel", "steps"), rows, left=5)
+
+
+def _why(choice: tuple[Option, ...]) -> str:
+    """The reason for a kernel, and against the next best where there is one that would be faster."""
+    if not choice:
+        return ""
+    chosen, *others = choice
+    faster = next((o for o in others if o.instructions < chosen.instructions), None)
+    return chosen.why if faster is None else f"{chosen.why}; {faster.family} {faster.why}"
 
 
 def _how(kind: str, way: str | None) -> str:
@@ -208,7 +227,7 @@ def _buffers(memory: MemoryMap, steps: int) -> str:
             (
                 letter,
                 shorten(h.label),
-                "" if b is None else b.layout.value,
+                "" if b is None else str(b.layout),
                 h.stored + (f" in {memory.name(h.memory)}" if len(memory.plan.arenas) > 1 else ""),
                 1 if b is None else len(b.offsets),
                 h.cells[0].nbytes if b is None else b.row_bytes,

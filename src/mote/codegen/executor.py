@@ -223,6 +223,8 @@ class Executor:
         else from the operands' rows."""
         kernel = steps[0].kernel
         lines = self._counted(i, steps, [s.rows.lo for s in steps], "y")
+        if kernel.rows and kernel.group > 1:
+            return [*lines, *self._several(i, op, steps)]
         out = self.plan.place[op.outputs[0]]
         target = self._row(out, "y")
         rows = _RowsOf(steps)
@@ -242,6 +244,34 @@ class Executor:
             return [*lines, *body]
         loop = f"for (int32_t end = mote_min(y + {rows.group}, {max(rows.ys) + 1}); y < end; y++) {{"
         return [*lines, loop, *(f"    {line}" for line in body), "}"]
+
+    def _several(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+        """As many output rows as the kernel computes at once, from all input rows under them."""
+        kernel, out, rows = steps[0].kernel, self.plan.place[op.outputs[0]], _RowsOf(steps)
+        tensor = op.input(self.plan.graph)
+        count = row_count(tensor.shape)
+        reads = [op.reads(self.plan.graph, 0, y) or () for y in rows.ys]
+        found = affine([(y, k, r) for y, read in zip(rows.ys, reads, strict=True) for k, r in enumerate(read)], count)
+        assert found is not None and found.spread == 1, "kernels for several rows take plain windows only"
+        taps = (kernel.group - 1) * found.step + len(reads[0])
+        self.pointers["rows"] = max(self.pointers.get("rows", 0), taps)
+        self.pointers["outs"] = max(self.pointers.get("outs", 0), kernel.group)
+        window = _Window(i, 0, tensor, count, taps, "rows", 0)
+        arguments = [f"&{self.prefix}_step_{i}", "rows", "outs", "count", *self._scratch(steps[0])]
+        each = "    for (int32_t k = 0; k < count; k++) {"
+        return [
+            f"for (int32_t end = mote_min(y + {rows.group}, {max(rows.ys) + 1}); y < end; y += {kernel.group}) {{",
+            f"    const int32_t count = mote_min({kernel.group}, end - y);",
+            f"    {self._spread(window, found)}",
+            each,
+            f"        outs[k] = {self._row(out, 'y + k')};",
+            "    }",
+            f"    mote_{kernel.rows}({', '.join(arguments)});",
+            each,
+            f"        MOTE_TRACE({i}, outs[k], {out.row_bytes});",
+            "    }",
+            "}",
+        ]
 
     def _operand(self, i: int, op: Op, position: int, rows: _RowsOf) -> str:
         """The row of one operand that output row y is made from."""

@@ -50,6 +50,7 @@ def model(plan: Plan, options: Options, found: Constants) -> str:
         *settings,
         *([SECTION] if options.flashes or plan.memories else []),
         "\n".join(f'#include "{file}"' for file in includes(plan)),
+        *instances(plan),
         *(['#include "mote_arena.h"'] if options.shared_arena else []),
         f'#include "{name}_constants.h"\n',
         TRACE,
@@ -68,6 +69,11 @@ def includes(plan: Plan) -> list[str]:
     """The kernels' files."""
     used = [s.kernel.file for s in plan.steps if not isinstance(s.op, Arrival)]
     return list(dict.fromkeys(["mote_common.h", *([] if plan.layered else ["mote_rows.h"]), *used]))
+
+
+def instances(plan: Plan) -> list[str]:
+    """What the kernels' files define only where it is asked for."""
+    return list(dict.fromkeys(line for s in plan.steps for line in s.kernel.instances))
 
 
 def _zones(plan: Plan, options: Options) -> str:
@@ -145,7 +151,8 @@ def _work(plan: Plan, options: Options, executor: Executor, cases: list[str]) ->
     lines = [f"static void {name}_work(uint32_t step{row}) {{"]
     lines += [f"    uint8_t *const {a.pointer} = {a.storage(options)};" for a in executor.arenas]
     for array, count in executor.pointers.items():
-        lines.append(f"    const {'float' if array == 'floats' else 'int8_t'} *{array}[{count}];")
+        kind = {"floats": "const float", "rows": "const int8_t", "outs": "int8_t"}[array]
+        lines.append(f"    {kind} *{array}[{count}];")
     bodies = [case.split("\n", 1)[1] for case in cases]  # without their comments
     used = [v for v in ("n", "y") if any(re.search(rf"\b{v}\b", body) for body in bodies)]
     if used:

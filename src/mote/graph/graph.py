@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mote.errors import MoteError
 from mote.graph.op import ABSENT, Op
 from mote.graph.tensor import DTYPES, Array, Tensor
+
+if TYPE_CHECKING:
+    from mote.plan.kernel import Kernel, Lowering
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +26,11 @@ class Graph:
     ops: tuple[Op, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+    @cached_property
+    def kernels(self) -> dict[tuple[int, Lowering], list[Kernel]]:
+        """What `Op.kernels` has found for the operators of this graph."""
+        return {}
 
     @cached_property
     def producers(self) -> dict[int, Op]:

@@ -58,9 +58,20 @@ class Op:
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         raise NotImplementedError
 
-    def writable(self, g: Graph, how: Lowering) -> frozenset[Layout]:
-        """The layouts besides NHWC in which the kernel can write its output."""
-        return frozenset()
+    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
+        """The kernels to choose from."""
+        return [self.lower(g, how)]
+
+    def kernels(self, g: Graph, how: Lowering) -> list[Kernel]:
+        """The same, found once: packing weights and proving constants takes time."""
+        key = id(self), how
+        if key not in g.kernels:
+            g.kernels[key] = self.variants(g, how)
+        return g.kernels[key]
+
+    def writes(self, g: Graph, how: Lowering, layout: Layout) -> bool:
+        """Whether a kernel can write the output in a layout other than NHWC."""
+        return False
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:
         """The layout other than NHWC in which the kernel would rather have its first input, if there is one."""

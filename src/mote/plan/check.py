@@ -47,7 +47,7 @@ class _Checker:
         for t, tensor in self.graph.tensors.items():
             if tensor.data is None and self.root[t] == t:
                 self.base[t] = at
-                at += tensor.nbytes
+                at += self._nbytes(t)
 
     def check(self) -> None:
         plan, graph = self.plan, self.graph
@@ -151,9 +151,15 @@ class _Checker:
             raise PlanError(f"{nbytes} bytes at {offset} lie outside of the arena")
         return self.start[memory] + offset, nbytes, meaning
 
+    def _nbytes(self, tensor: int) -> int:
+        """What a tensor takes in its layout."""
+        found = self.graph.tensors[tensor]
+        layout = self.plan.place[tensor].layout if tensor in self.plan.place else Layout.NHWC
+        return row_count(found.shape) * layout.line * found.shape[-1] if layout.planar else found.nbytes
+
     def _spans(self, tensor: int, rows: range | dict[int, None]) -> Spans:
         """Where rows of a tensor lie; rows of a view of another shape are found in the memory it is a view of."""
-        buffer, nbytes = self.plan.place[tensor], self.graph.tensors[tensor].nbytes
+        buffer, nbytes = self.plan.place[tensor], self._nbytes(tensor)
         meaning = self.base[self.root[tensor]]
         count = row_count(self.graph.tensors[tensor].shape)
         row = nbytes // count
@@ -186,11 +192,11 @@ class _Checker:
 
     def _check_layouts(self, step: Step, where: str) -> None:
         """A kernel finds its inputs and leaves its output in the layout of their buffers."""
-        wrong = self.plan.place[step.op.outputs[0]].layout is not step.kernel.writes
+        wrong = self.plan.place[step.op.outputs[0]].layout != step.kernel.writes
         for position, t in enumerate(step.op.inputs):
             if t in self.plan.place:
                 expected = step.kernel.reads if position == 0 else Layout.NHWC
-                wrong = wrong or self.plan.place[t].layout is not expected
+                wrong = wrong or self.plan.place[t].layout != expected
         if wrong:
             raise PlanError(f"{where}: the kernel wants another layout than its buffers have")
 

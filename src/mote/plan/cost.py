@@ -1,55 +1,147 @@
-"""What running by rows costs in instructions, as an estimate: enough to choose between plans, not to report.
+"""What kernels cost in instructions, estimated from measurements: to choose between kernels and between plans.
 
-`mote run` and `mote explore` measure; where that is not possible `explore` shows this, as the estimate that it is.
+`costs.json` holds, for each family of kernels, instructions for each of the `features` that an operator has. They are
+fitted to layers run in the emulator (`benchmarks/fit_costs.py`). `mote run` and `mote explore` measure; where that is
+not possible `explore` shows this, as the estimate that it is.
 """
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from importlib.resources import files
+from weakref import WeakKeyDictionary
+
 from mote.graph import Graph, Op
+from mote.graph.op import OUTSIDE, row_count
+from mote.plan.kernel import Kernel
 from mote.plan.plan import Plan
 from mote.plan.rows import Arrival, Work
 
-CALL = 120.0
-"""Finding a row's pointers and calling a kernel for it."""
-PAIRED = ("pointwise", "conv2d")
-"""Kernels that take pixels two at a time; a single one costs this share of a pair:"""
-SINGLE = 0.55
-PER_MAC = 1.4
-PER_MAC_FOUR = 0.95
-"""Kernels that take four."""
+OTHER = "other"
+"""The family of kernels that nothing has to choose between."""
+BY_ROWS = "by_rows"
+"""What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
+LANES = {"CONV_2D": 2, "FULLY_CONNECTED": 4}
+"""Output channels that are computed at once."""
+TILES = 4
+"""Tiles that are computed at once, where tiles are higher than a row."""
+
+_known: WeakKeyDictionary[Kernel, dict[bool, dict[str, float]]] = WeakKeyDictionary()
+"""Features of kernels, each of which is for one operator, whole or by rows."""
+
+
+def features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, float]:
+    """How much of what a kernel takes time for an operator has, whole or by rows; what is computed for nothing at the
+    end of a row or of the image counts as well.
+
+    product, output, pixel, row, call: these
+    input: inputs of all windows; of depthwise convolutions, those of all rows of windows; elsewhere simply all
+    tap: rows of windows; of depthwise convolutions, for each channel
+    rest: what is left of them where they are taken in fours
+    edge: those of windows that hang over a side of the image
+    """
+    known = _known.setdefault(kernel, {})
+    if whole not in known:
+        known[whole] = _features(graph, op, kernel, whole)
+    return known[whole]
+
+
+def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, float]:
+    shape = op.output(graph).shape
+    rows = row_count(shape)
+    width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
+    pixels, multiplied = _pixels(kernel, rows, width, whole)
+    lanes = _up(channels, LANES.get(op.kind, 1))
+    found = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
+    depth = op.macs(graph) / max(rows * width * channels, 1)
+    windows = _windows(graph, op, width)
+    if op.kind == "DEPTHWISE_CONV_2D":
+        inside = channels * sum(row != OUTSIDE for y in range(rows) for row in op.reads(graph, 0, y) or ())
+        return found | {
+            "product": inside * sum(map(len, windows)),
+            "input": inside * op.input(graph).shape[-2],
+            "tap": inside * width,
+            "rest": pixels * (channels % 4),
+        }
+    taps = len(op.reads(graph, 0, 0) or (0,))
+    return found | {
+        "product": multiplied * lanes * depth,
+        "input": pixels * depth or sum(t.size for t in op.activations(graph)),
+        "tap": pixels * taps,
+        "rest": pixels * taps * (depth / taps % 4),
+        "edge": rows * taps * sum(len(w) < max(map(len, windows)) for w in windows),
+    }
+
+
+def _pixels(kernel: Kernel, rows: int, width: int, whole: bool) -> tuple[int, int]:
+    """Pixels that are computed, and those that take part in multiplications. Kernels for several rows have blocks that
+    go on from one row to the next, and with tiles, blocks of tiles."""
+    if not kernel.rows:
+        return rows * width, rows * width
+    high, wide = kernel.tile
+    at_once = rows if high == 1 else high * _tile_rows(kernel)
+    strip = at_once if whole else kernel.group
+    strips = [(strip, rows // strip), (rows % strip, 1)]
+    if high == 1:
+        pixels = sum(times * _up(n * width, wide) for n, times in strips)
+        return pixels, pixels
+    tiles = [(_over(n, high) * _over(width, wide), times) for n, times in strips]
+    computed, multiplied = (sum(times * _up(n, multiple) for n, times in tiles) for multiple in (1, TILES))
+    return computed * high * wide, multiplied * high * wide
+
+
+def _tile_rows(kernel: Kernel) -> int:
+    """Rows of tiles that are computed at once."""
+    found = kernel.params["tile_rows"]
+    assert isinstance(found, int)
+    return found
+
+
+def _windows(graph: Graph, op: Op, width: int) -> list[list[int]]:
+    """The columns of the image under each column of windows."""
+    axis = op.attributes().get("horizontal")
+    if axis is None:
+        return []
+    size = op.input(graph).shape[-2]
+    return [[column for column in axis.rows(x, size) if column != OUTSIDE] for x in range(width)]
+
+
+def instructions(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> float:
+    """What an operator takes, about."""
+    found = features(graph, op, kernel, whole)
+    known = table().get(kernel.family) or table()[OTHER]
+    total = sum(known.get(name, 0.0) * value for name, value in found.items())
+    return total if whole else total + found["row"] * table()[BY_ROWS]["row"]
+
+
+@cache
+def table() -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = json.loads(files("mote.plan").joinpath("costs.json").read_text())
+    return found
 
 
 def extra_by_rows(graph: Graph, work: Work) -> float:
     """Instructions that an operator takes more by rows than as a whole."""
     if isinstance(work.op, Arrival):
         return 0.0
-    extra = CALL * len(work.by_rows)
-    shape = work.op.output(graph).shape
-    if work.kernel.name.startswith(PAIRED) and len(shape) == 4 and shape[2] % 2:
-        rows = len(work.by_rows)
-        per_pixel = work.op.macs(graph) / (shape[1] * shape[2]) * PER_MAC
-        extra += (rows - 1) * (2 * SINGLE - 1) * per_pixel
-    return extra
-
-
-def worth_room(graph: Graph, op: Op, whole: bool) -> bool:
-    """Whether a kernel that takes four pixels at a time is faster: short rows leave it half empty."""
-    shape = op.output(graph).shape
-    if whole or len(shape) != 4:
-        return True
-    width = shape[2]
-    four = -(-width // 4) * 4 * PER_MAC_FOUR
-    two = (width // 2 * 2 + width % 2 * 2 * SINGLE) * PER_MAC
-    return four < two
+    by_rows = instructions(graph, work.op, work.kernel, whole=False)
+    more = by_rows - instructions(graph, work.op, work.kernel, whole=True)
+    return max(more, table()[BY_ROWS]["row"] * len(work.by_rows))
 
 
 def estimate(plan: Plan) -> float:
-    """Instructions that a plan takes more than one with all operators whole and all fast kernels."""
-    rows = {id(w.op): w for w in plan.rows.works}
-    total = 0.0
-    for op, steps in plan.works:
-        if not steps[0].whole:
-            total += extra_by_rows(plan.graph, rows[id(op)])
-        if steps[0].kernel.name.startswith(("pointwise_s8", "conv2d_s8")):
-            total += op.macs(plan.graph) * (PER_MAC - PER_MAC_FOUR)
-    return total
+    """Instructions that a plan takes, about."""
+    return sum(
+        instructions(plan.graph, op, steps[0].kernel, steps[0].whole)
+        for op, steps in plan.works
+        if not isinstance(op, Arrival)
+    )
+
+
+def _over(n: int, size: int) -> int:
+    return -(-n // size)
+
+
+def _up(n: int, multiple: int) -> int:
+    return _over(n, multiple) * multiple

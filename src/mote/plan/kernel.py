@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,25 +26,46 @@ class Structs:
 Value = int | float | Array | Structs | Mapping[str, "Value"]
 
 
-class Layout(StrEnum):
-    """How a tensor lies in its buffer. Kernels say what they read and write, the planner chooses for each
-    buffer; the model's inputs and outputs are always NHWC."""
+@dataclass(frozen=True)
+class Layout:
+    """How a tensor lies in its buffer. Kernels say what they read and write, the planner chooses for each buffer; the
+    model's inputs and outputs are always NHWC: channels innermost, the order of the model file."""
 
-    NHWC = "nhwc"
-    """Channels innermost, the order of the model file."""
+    NHWC: ClassVar[Layout]
 
-    PLANAR = "planar"
-    """Row by row, inside a row one line for each channel."""
+    line: int = 0
+    """Planar: inside a row one line of this many bytes (a multiple of four) for each channel, with the window's padding
+    as zeros before and after the pixels. Bytes are 128 more than the values, whose zero point is -128, and the middle
+    two of each four change places: one instruction then widens neighbours. 0: NHWC."""
+    before: int = 0
+    """Bytes of padding before a line's first pixel."""
 
-    def steps(self, shape: Shape) -> tuple[int, int]:
-        """How far apart neighbouring pixels and neighbouring channels of a row lie."""
-        return (shape[-1], 1) if self is Layout.NHWC else (1, shape[-2])
+    @property
+    def planar(self) -> bool:
+        return self.line > 0
 
     def load(self, flat: Array, shape: Shape) -> Array:
         """A buffer's elements as NHWC values."""
-        if self is Layout.NHWC:
+        if not self.planar:
             return flat.reshape(shape)
-        return np.swapaxes(flat.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
+        lines = flat.reshape(*shape[:-2], shape[-1], self.line // 4, 4)[..., [0, 2, 1, 3]]
+        pixels = lines.reshape(*shape[:-2], shape[-1], self.line)[..., self.before : self.before + shape[-2]]
+        return np.swapaxes(pixels ^ np.int8(-128), -1, -2)
+
+    def store(self, values: Array) -> Array:
+        """NHWC values as they lie in a buffer."""
+        if not self.planar:
+            return values
+        after = self.line - self.before - values.shape[-2]
+        pad = [(0, 0)] * (values.ndim - 1) + [(self.before, after)]
+        lines = np.pad(np.swapaxes(values, -1, -2) ^ np.int8(-128), pad)
+        return np.ascontiguousarray(lines.reshape(*lines.shape[:-1], -1, 4)[..., [0, 2, 1, 3]]).reshape(lines.shape)
+
+    def __str__(self) -> str:
+        return f"planar, lines of {self.line}" if self.planar else "nhwc"
+
+
+Layout.NHWC = Layout()
 
 
 class Call(StrEnum):
@@ -73,7 +96,9 @@ class Lowering:
     reads: Layout = Layout.NHWC
     writes: Layout = Layout.NHWC
     roomy: bool = False
-    """The faster kernel that takes more working memory is wanted, where there is one."""
+    """Working memory may be taken where that is faster."""
+    wide: bool = False
+    """Weights may take two bytes each, where that is faster."""
     adds: bool = False
     """The kernel that keeps running sums is wanted, where there is one (see `Call.ADDS`)."""
 
@@ -101,20 +126,42 @@ class Kernel:
     """The function that computes one output row wherever its input rows lie: `mote_<row>(&params, rows, out)`, and the
     scratch memory where there is some. FLAT kernels need none; other ROWS kernels without one read row `lo` of
     every operand at the operand's address for `lo` = 0."""
+    rows: str = ""
+    """The function that computes up to `group` output rows at once, one below the other, from the input rows under all
+    of them: `mote_<rows>(&params, rows, outs, count)`, and the scratch memory. It stands in for `row`."""
     row_index: bool = False
     """The row function is told which row it computes: `(&params, rows, y, out)`."""
     group: int = 1
     """How many output rows it wants to compute at once, by rows."""
+    tile: tuple[int, int] = (1, 1)
+    """How many rows and columns of the output it computes at once."""
+    family: str = "other"
+    """Which kernels cost alike: see cost.py."""
     sums: int = 0
     """Bytes of the running sums of an ADDS kernel."""
     reads: Layout = Layout.NHWC
     writes: Layout = Layout.NHWC
+    instances: tuple[str, ...] = ()
+    """Macros of the header that define the functions called, with what is known at compile time built into them."""
     dsp: bool = False
     """Whether the kernel has a variant for the Armv7E-M DSP instructions."""
 
     @property
     def file(self) -> str:
         return f"mote_{self.header or self.name}.h"
+
+    @cached_property
+    def constants(self) -> int:
+        """Bytes of the arrays in its parameters."""
+        return _nbytes(self.params)
+
+
+def _nbytes(value: Value) -> int:
+    if isinstance(value, Mapping):
+        return sum(map(_nbytes, value.values()))
+    if isinstance(value, Structs):
+        return 4 * value.rows.size
+    return value.nbytes if isinstance(value, np.ndarray) else 0
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from mote.plan.rows import ALIGNMENT, Arrival, RowGraph
 from mote.targets import Memory
 
 if TYPE_CHECKING:
+    from mote.plan.choice import Option
     from mote.plan.schedule import Schedule
 
 __all__ = ["ALIGNMENT", "Buffer", "Cell", "Plan", "Step"]
@@ -104,6 +105,8 @@ class Plan:
     memories: tuple[Memory, ...] = ()
     """Those that the arena is spread over, fastest first; none where there is no choice."""
 
+    choices: Mapping[int, tuple[Option, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """The kernels that each operator (by its id()) could have had, the one that it has first."""
     prove: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
     """Finds `bound`, which takes as long as planning."""
 

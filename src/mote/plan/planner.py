@@ -11,7 +11,8 @@ from mote.graph.op import row_count
 from mote.plan import cost
 from mote.plan.bound import lower_bound
 from mote.plan.check import check
-from mote.plan.kernel import Kernel, Layout, Lowering
+from mote.plan.choice import options
+from mote.plan.kernel import Call, Kernel, Layout, Lowering
 from mote.plan.layout import arrange
 from mote.plan.order import order
 from mote.plan.plan import Plan
@@ -20,8 +21,13 @@ from mote.plan.rows import TALL, Arrival, RowGraph, State, aligned, build, is_al
 from mote.plan.schedule import Run, Say, Schedule, Scheduler, silent
 from mote.plan.search import Effort
 
-BALANCED_ROOM = 512
-"""Bytes that `balanced` may spend on the working memory of faster kernels, beyond what the tensors need."""
+LITTLE_ROOM, LITTLE_SHARE = 512, 0.03
+"""Bytes, or a share of what the tensors need, that may be spent on the working memory of faster kernels if RAM has no
+limit (--optimize speed spends what it takes)."""
+RATES = {"speed": 0.0, "balanced": 20.0, "size": 150.0}
+"""How many instructions of an inference a byte of constants has to save, to be worth it."""
+MOST_RATE = 1e6
+"""Flash is then all that counts."""
 EFFORT = 250
 """How many nodes the search for a lower peak may try, for each node that there is."""
 NEAR = 1.01
@@ -29,6 +35,8 @@ NEAR = 1.01
 WHOLE_SHARES = (1.0, 0.5, 0.0)
 """The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer
 of them can mean a smaller arena."""
+NEAR_FASTEST = 1.02
+"""A plan this close to the fastest kernels, all operators whole, is not worth looking further."""
 ROOM_ROUNDS = 4
 """How often faster kernels are tried before the lean ones are kept."""
 UNLIMITED = 1 << 60
@@ -43,6 +51,8 @@ class Goal:
 
     ram: int | None = None
     """Bytes for the arena and the counters: the fastest plan within them is wanted."""
+    flash: int | None = None
+    """Bytes for constants."""
     least: bool = False
     """The smallest plan is wanted."""
     pushed: bool = False
@@ -98,15 +108,28 @@ class Planner:
     goal: Goal
     keep_order: bool = False
     """The operators are in the order that is wanted."""
+    planar: bool = True
+    """Tensors may lie in other layouts than NHWC, which take more memory."""
+    fast: bool = False
+    """Rows are computed by the fastest kernels, whatever working memory they take."""
+    grouped: bool = False
+    """Kernels compute as many rows at once as they like."""
 
     def plan(self) -> Plan:
-        return replace(self._plan(), prove=self.bound)
+        found = self._plan()
+        rate = self.rate
+        choices = {
+            id(op): options(self.graph, op, steps[0], self.variants[id(op)], rate)
+            for op, steps in found.works
+            if id(op) in self.variants
+        }
+        return replace(found, prove=self.bound, choices=choices)
 
     def bound(self) -> int:
         """The bytes that no plan of the same work takes less than: with no row computed twice that is computed once,
         each operator's rows in one direction, and the least working memory that the kernels can do with."""
         bounds = []
-        for side in self.sides:
+        for side in self.leanest.sides:
             schedule = side.scheduler.cheapest(side.least)
             assert schedule is not None
             bounds.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
@@ -115,15 +138,15 @@ class Planner:
     def _plan(self) -> Plan:
         goal = self.goal
         if goal.least or (goal.pushed and goal.ram is None):
-            return self.smallest()
+            return self.leanest.smallest()
         if goal.small_steps and goal.ram is None:
             return self.sides[0].unlimited()
         if not goal.pushed and not goal.small_steps:
             layered = self._layered()
-            if goal.ram is None or layered.ram <= goal.ram:
+            if self.limit is None or layered.ram <= self.limit:
                 return layered
-        assert goal.ram is not None
-        return self.within(goal.ram)
+        assert self.limit is not None
+        return self.within(self.limit)
 
     def recomputing(self, allowed: float) -> tuple[Planner, int] | None:
         """The planner of the same model with more layers computed twice, and what that costs: what lowers the peak
@@ -161,14 +184,32 @@ class Planner:
         return self.with_room(best, best.arena)
 
     def within(self, ram: int) -> Plan:
-        """The plan with the least extra work that takes at most `ram` bytes."""
-        found = [p for side in self.sides if (p := side.within(ram)) is not None]
+        """The fastest plan that takes at most `ram` bytes."""
+        found: list[Plan] = []
+        enough = NEAR_FASTEST * sum(cost.instructions(self.graph, op, self.best(op, True), True) for op in self.ops)
+        for side in self._ways():
+            plan = side.within(ram)
+            found += [] if plan is None else [plan]
+            if plan is not None and cost.estimate(plan) <= enough:
+                break
         if found:
             return min(found, key=cost.estimate)
-        smallest = self.smallest()
+        smallest = self.leanest.smallest()
         if smallest.ram > ram:
             raise DoesNotFitError(smallest.ram)
         return smallest
+
+    @cached_property
+    def leanest(self) -> Planner:
+        """The same with what takes the least memory."""
+        lean = not (self.layouts or self.fast or self.grouped)
+        return self if lean else replace(self, planar=False, fast=False, grouped=False)
+
+    def _ways(self) -> list[_Side]:
+        """Kernels and layouts that are fast, or take little memory; rows from the top or from the bottom."""
+        fast = replace(self, fast=True, grouped=True)
+        lean = self.leanest.sides if self.leanest is not self else []
+        return [*self.sides, fast.sides[0], *lean]
 
     @cached_property
     def sides(self) -> list[_Side]:
@@ -177,28 +218,58 @@ class Planner:
 
     @cached_property
     def layouts(self) -> dict[int, Layout]:
-        return choose_layouts(self.graph, self.how)
+        return choose_layouts(self.graph, self.how) if self.planar else {}
 
     @cached_property
     def ops(self) -> list[Op]:
         ops = self.graph.ops if self.keep_order else order(self.graph)
         return [op for op in ops if not is_alias(self.graph, op)]
 
-    def _lowered(self, how: Lowering) -> dict[int, Kernel]:
-        return {id(op): op.lower(self.graph, _for(op, how, self.layouts)) for op in self.ops}
+    @cached_property
+    def variants(self) -> dict[int, list[Kernel]]:
+        found = {id(op): op.kernels(self.graph, _for(op, self.how, self.layouts)) for op in self.ops}
+        if self.grouped:
+            return found
+        return {key: [replace(k, group=1) for k in kernels] for key, kernels in found.items()}
+
+    @cached_property
+    def rate(self) -> float:
+        """How many instructions a byte of constants has to save: more, where flash is short."""
+        rate = RATES[self.how.optimize]
+        while self.goal.flash is not None and rate < MOST_RATE and self._constants(rate) > self.goal.flash:
+            rate = 1.5 * rate + 0.1
+        return rate
+
+    def _constants(self, rate: float) -> int:
+        """Bytes of constants if each operator has the kernel that is best at a rate."""
+        return sum(
+            min(self.variants[id(op)], key=lambda k: self._price(op, k, True, rate)).constants for op in self.ops
+        )
 
     @cached_property
     def lean(self) -> dict[int, Kernel]:
-        return self._lowered(self.how)
+        """The kernels with the least working memory, and of those the best."""
+        if self.fast:
+            return {id(op): self.best(op, True) for op in self.ops}
+        return {
+            id(op): min(self.variants[id(op)], key=lambda k: (k.scratch or 0, self._price(op, k, True)))
+            for op in self.ops
+        }
 
-    @cached_property
-    def roomy(self) -> dict[int, Kernel]:
-        return self.lean if self.how.optimize == "size" else self._lowered(replace(self.how, roomy=True))
+    def best(self, op: Op, whole: bool, room: int | None = None) -> Kernel:
+        """The best kernel with at most `room` bytes of working memory."""
+        found = [k for k in self.variants[id(op)] if room is None or aligned(k.scratch or 0) <= room]
+        able = [k for k in found if whole or (k.call is not Call.WHOLE and (self.grouped or k.tile[0] == 1))]
+        return min(able or found or self.variants[id(op)], key=lambda k: self._price(op, k, whole))
+
+    def _price(self, op: Op, kernel: Kernel, whole: bool, rate: float | None = None) -> float:
+        rate = self.rate if rate is None else rate
+        return cost.instructions(self.graph, op, kernel, whole) + rate * kernel.constants
 
     @cached_property
     def by_rows(self) -> dict[int, Kernel]:
-        """The kernels for one row at a time: running sums where an operator has one output row of several."""
-        found = dict(self.lean)
+        """The kernels for rows: running sums where an operator has one output row of several."""
+        found = {id(op): self.best(op, False) for op in self.ops} if self.fast else dict(self.lean)
         for op in self.ops:
             if op.activations(self.graph) and row_count(op.output(self.graph).shape) == 1 < row_count(
                 op.activations(self.graph)[0].shape
@@ -224,25 +295,33 @@ class Planner:
         return (self.lean if whole else self.by_rows)[id(op)]
 
     def _layered(self) -> Plan:
-        """Every operator whole; faster kernels that need more working memory as far as they fit: into what the lean
-        ones leave free and a little more (balanced), or without limit but `ram` (speed)."""
-        rows = self.rows()
-        schedule = layered(rows)
-        lean = arrange(rows, schedule, self.kernel, zone=self.goal.zone)
-        limits = [] if self.goal.ram is None else [self.goal.ram - lean.static]
-        if self.how.optimize == "balanced":
-            limits.append(max(_bare(rows, schedule), default=0) + BALANCED_ROOM)
-        limit = max(lean.arena, min(limits)) if limits else None
+        """Every operator whole; faster kernels that need more working memory as far as they fit."""
+        lean = self._lean_layered
+        limit = None if self.limit is None else max(lean.arena, self.limit - lean.static)
         return self.with_room(lean, limit)
 
+    @cached_property
+    def _lean_layered(self) -> Plan:
+        rows = self.rows()
+        return arrange(rows, layered(rows), self.kernel, zone=self.goal.zone)
+
+    @cached_property
+    def limit(self) -> int | None:
+        """The bytes of RAM that a plan may take. Without a budget it is what layer by layer takes in the leanest
+        layout, and a little more; --optimize speed takes what it likes."""
+        if self.goal.ram is not None or self.how.optimize == "speed":
+            return self.goal.ram
+        lean = self.leanest._lean_layered
+        return max(lean.ram, _with_little(max(_bare(lean.rows, lean.schedule), default=0)) + lean.static)
+
     def with_room(self, lean: Plan, limit: int | None) -> Plan:
-        """The plan with as many of the roomy kernels as an arena of `limit` bytes holds."""
+        """The plan with the best kernels whose working memory an arena of `limit` bytes holds."""
         rows, schedule = lean.rows, lean.schedule
         live = _bare(rows, schedule)
-        chosen = self._roomy_ops(rows, schedule, live, limit)
+        chosen = self._choose(rows, schedule, live, limit)
 
         def kernel_of(op: Op, whole: bool) -> Kernel:
-            return self.roomy[id(op)] if id(op) in chosen else self.kernel(op, whole)
+            return chosen.get(id(op)) or self.kernel(op, whole)
 
         for _ in range(ROOM_ROUNDS):
             if not chosen:
@@ -253,25 +332,21 @@ class Planner:
             if limit is None or found.arena <= limit:
                 return found
             above = {id(s.op) for s in found.steps if (s.scratch or 0) + (s.kernel.scratch or 0) > limit}
-            chosen -= above if above & chosen else chosen
+            chosen = {key: k for key, k in chosen.items() if above & set(chosen) and key not in above}
         return lean
 
-    def _roomy_ops(self, rows: RowGraph, schedule: Schedule, live: list[int], limit: int | None) -> set[int]:
-        """The operators whose roomy kernels would be faster, and fit beside what is live."""
+    def _choose(self, rows: RowGraph, schedule: Schedule, live: list[int], limit: int | None) -> dict[int, Kernel]:
+        """The best kernels of operators that fit beside what is live."""
         most: dict[int, int] = {}
         ways: dict[int, bool] = {}
         for run, nbytes in zip(schedule.runs, live, strict=True):
             most[run.node.op] = max(most.get(run.node.op, 0), nbytes)
             ways[run.node.op] = run.whole
-        found = set()
+        found = {}
         for i, nbytes in most.items():
             op = rows.works[i].op
-            if isinstance(op, Arrival) or self.kernel(op, ways[i]) is not self.lean[id(op)]:
-                continue
-            lean, roomy = self.lean[id(op)], self.roomy[id(op)]
-            fits = limit is None or nbytes + aligned(roomy.scratch or 0) <= limit
-            if roomy.name != lean.name and fits and cost.worth_room(self.graph, op, ways[i]):
-                found.add(id(op))
+            if not isinstance(op, Arrival) and self.kernel(op, ways[i]).call is not Call.ADDS:
+                found[id(op)] = self.best(op, ways[i], None if limit is None else limit - nbytes)
         return found
 
 
@@ -294,6 +369,8 @@ class _Side:
     @cached_property
     def least(self) -> int:
         """The least peak that was found."""
+        if self.planner.fast:
+            return self.scheduler.least_peak()
         nodes = sum(len(work.by_rows) for work in self.rows.works)
         return self.scheduler.improve(Effort(EFFORT * nodes))
 
@@ -331,13 +408,14 @@ class _Side:
         schedule = self.scheduler.cheapest(UNLIMITED)
         assert schedule is not None
         lean = self._arrange(schedule)
-        room = None if self.planner.how.optimize == "speed" else lean.arena + BALANCED_ROOM
+        room = None if self.planner.how.optimize == "speed" else _with_little(lean.arena)
         return self.planner.with_room(lean, room)
 
     def within(self, ram: int) -> Plan | None:
         """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
         are faster with more of it."""
-        rooms = sorted({0, *(k.scratch or 0 for k in self.planner.roomy.values())})
+        planner = self.planner
+        rooms = sorted({0, *(planner.best(op, True).scratch or 0 for op in planner.ops)})
         limits = dict.fromkeys(max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
         found = [p for limit in limits if (p := self._fitting(ram, limit)) is not None]
         return min(found, key=cost.estimate, default=None)
@@ -369,6 +447,10 @@ def layered(rows: RowGraph) -> Schedule:
     return replace(schedule, peak=max([rows.prefixes[0].live, *schedule.during(rows)]))
 
 
+def _with_little(nbytes: int) -> int:
+    return nbytes + max(LITTLE_ROOM, int(LITTLE_SHARE * nbytes))
+
+
 def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:
     """The bytes of rows that are live at each run, without working memory."""
     return [live - run.node.scratch for live, run in zip(schedule.during(rows), schedule.runs, strict=True)]
@@ -384,7 +466,7 @@ def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
         wanted = {r.preferred(graph, how) if r.inputs[0] == out else None for r in readers}
         if len(wanted) == 1 and out not in graph.outputs:
             (layout,) = wanted
-            if layout is not None and layout in op.writable(graph, how):
+            if layout is not None and op.writes(graph, how, layout):
                 layouts[out] = layout
     return layouts
 

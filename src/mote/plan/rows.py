@@ -251,12 +251,14 @@ class _Builder:
         members = (root, *(t for t, r in self.root.items() if r == root and t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
         count = max(counts.values()) if root in graph.inputs and not self.pushed else counts[root]
-        nbytes = graph.tensors[root].nbytes
+        layout = self.layouts.get(root, Layout.NHWC)
+        tensor = graph.tensors[root]
+        row = layout.line * tensor.shape[-1] if layout.planar else tensor.nbytes // count
         linear = any(n != count for n in counts.values()) or any(
             t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members
         )
         self.place.update((t, len(self.stores)) for t in members)
-        self._add_store(members, nbytes // count, count, self.layouts.get(root, Layout.NHWC), linear)
+        self._add_store(members, row, count, layout, linear)
 
     def _add_store(self, tensors: tuple[int, ...], row: int, count: int, layout: Layout, linear: bool) -> int:
         self.stores.append(Store(tensors, row, len(self.size), count, layout, linear))

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 
 from mote.plan import cost
 from mote.plan.bound import lower_bound
@@ -194,8 +196,12 @@ class Scheduler:
     def _extra(self, segment: Segment) -> float:
         if segment.policy == "whole":
             return 0.0
-        works = self.rows.works[segment.lo : segment.hi]
-        return sum(cost.extra_by_rows(self.rows.graph, work) for work in works)
+        return self._extras[segment.hi] - self._extras[segment.lo]
+
+    @cached_property
+    def _extras(self) -> list[float]:
+        """What the first operators take more by rows."""
+        return [0.0, *accumulate(cost.extra_by_rows(self.rows.graph, work) for work in self.rows.works)]
 
     def peak(self, segment: Segment, limit: int | None = None) -> int:
         """The most bytes live while a segment runs; not less than `limit` where it reaches that."""
