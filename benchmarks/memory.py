@@ -7,6 +7,10 @@ no schedule of its rows can go below; what the smallest plan costs in instructio
 layer; the flash of its tables; the seconds of compiling. FOLDER holds the published models; without it, architectures
 of the same shapes with random weights stand in: the same memory. The last rows are MobileNetV2 and a network of
 MCUNetV2's kind (models/mcunet_v2.py), both for images of 224x224, the latter also with 12% of its work done twice.
+
+    python benchmarks/memory.py [--models FOLDER] --points
+
+prints what the models take within some budgets of RAM instead, with --optimize speed.
 """
 
 from __future__ import annotations
@@ -35,6 +39,14 @@ MOBILENET_V2 = (
     (6, 320, 1, 1),
 )
 """Groups of blocks: how much wider inside, channels, how many, the stride of the first."""
+POINTS = {
+    "KWS": (5_500, 6_100, 8_000, 16_500),
+    "IC": (12_000, 16_000, 36_000, 50_000),
+    "VWW": (29_000, 32_000, 50_000),
+    "SWW": (3_300, 5_000, 7_000),
+    "MCUNET": (22_500, 26_000, 50_000),
+}
+"""Budgets of RAM, in bytes."""
 HEAD = ("model", "layers", "least", "bound", "pushed", "bound", "others", "instructions", "tables", "compile")
 
 
@@ -43,7 +55,14 @@ def main() -> None:
     p.add_argument("--models", type=Path, help="folder with the published models")
     p.add_argument("--target", default="cortex-m4")
     p.add_argument("--no-measure", dest="measure", action="store_false", help="plans only, nothing is emulated")
+    p.add_argument("--points", action="store_true", help="instructions within budgets of RAM")
     arguments = p.parse_args()
+    if arguments.points:
+        print("| model | budget | RAM | instructions | flash |\n|---|--:|--:|--:|--:|", flush=True)
+        for anchor in load():
+            for budget in POINTS.get(anchor.name, ()):
+                print(point(anchor.name, anchor.model(arguments.models), budget, arguments.target), flush=True)
+        return
     print(f"| {' | '.join(HEAD)} |\n|---|{'--:|' * (len(HEAD) - 1)}", flush=True)
     for anchor in load():
         print(row(anchor.name, anchor.model(arguments.models), anchor.rival[1]["ram"], arguments), flush=True)
@@ -62,6 +81,12 @@ def mobilenet_v2() -> mcunet_v2.Shape:
     return mcunet_v2.Shape("mobilenet_v2", 224, 32, tuple(blocks), 1280, 1000, 1)
 
 
+def point(name: str, model: Path | bytes, budget: int, target: str) -> str:
+    cost = run(compile(model, target=target, io="int8", optimize="speed", ram=budget), layers=False)
+    ram = cost.ram.total - (cost.ram.stack or 0)
+    return f"| {name} | {budget:,} | {ram:,} | {cost.instructions:,} | {cost.flash.total:,} |"
+
+
 def row(
     name: str,
     model: Path | bytes,
@@ -73,7 +98,8 @@ def row(
 ) -> str:
     common = {"target": arguments.target, "io": "int8", **options}
     with patch.object(planner, "ROOM_ROUNDS", 0):
-        layers = compile(model, target=arguments.target, io="int8")
+        with patch.object(planner, "choose_layouts", lambda *_: {}):
+            layers = compile(model, target=arguments.target, io="int8")
         start = time.perf_counter()
         least = compile(model, least_ram=True, **common)
         seconds = time.perf_counter() - start

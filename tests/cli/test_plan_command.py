@@ -61,7 +61,10 @@ def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> N
     assert totals["ram"] == totals["arena"] + totals["static"]
     assert totals["bound"] + totals["gap"] == totals["arena"] >= totals["live"]
     assert sum(m["arena"] for m in found["memories"]) == totals["arena"]
-    assert set(found["operators"][0]) == {"op", "name", "kernel", "mode", "direction", "steps", "macs"}
+    assert set(found["operators"][0]) == {"op", "name", "kernel", "mode", "direction", "steps", "macs", "choice"}
+    for op in found["operators"]:
+        assert [c["chosen"] for c in op["choice"]] == [True] * bool(op["choice"]) + [False] * len(op["choice"][1:])
+        assert all(c["why"] for c in op["choice"])
     assert set(found["steps"][0]) == {"operator", "op", "kernel", "rows", "tap", "scratch", "live"}
     assert len(found["steps"]) == totals["steps"] == sum(op["steps"] for op in found["operators"])
     assert set(found["buffers"][0]) == {

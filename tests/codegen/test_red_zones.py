@@ -66,7 +66,9 @@ def status(plan: str, folder: Path, function: str = "", place: str = "", *, once
     made = 0
     for file in folder.glob("mote_*.h") if function else ():
         wrong = rf"\g<0>    static int calls;\n    if (!calls++ || {int(not once)}) {place} = (int8_t)({place} ^ 1);\n"
-        text, count = re.subn(rf"\bstatic inline void {function}\([^)]*\) {{\n", wrong, file.read_text())
+        text, count = re.subn(
+            rf"\b(?:static inline|MOTE_NOINLINE) void {function}\([^)]*\) {{\n", wrong, file.read_text()
+        )
         file.write_text(text)
         made += count
     assert made == bool(function)
