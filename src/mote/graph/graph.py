@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class State:
+    """What a model keeps from one inference to the next, in one place: tensor `before` is what an inference finds there
+    (nobody computes it), tensor `after` what it leaves (an operator writes it over `before`, see `Op.updates`)."""
+
+    before: int
+    after: int
+    initial: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """Operators in execution order over tensors by id. Passes return a new graph."""
 
@@ -26,6 +36,7 @@ class Graph:
     ops: tuple[Op, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    states: tuple[State, ...] = ()
 
     @cached_property
     def kernels(self) -> dict[tuple[int, Lowering], list[Kernel]]:
@@ -57,14 +68,16 @@ class Graph:
         used = {*self.inputs, *self.outputs}
         for op in ops:
             used.update(op.inputs, op.outputs)
-        return replace(self, ops=ops, tensors={i: t for i, t in known.items() if i in used})
+        states = tuple(s for s in self.states if s.after in used)
+        return replace(self, ops=ops, tensors={i: t for i, t in known.items() if i in used}, states=states)
 
     def fresh_id(self) -> int:
         return max(self.tensors, default=-1) + 1
 
     def evaluate(self, values: Mapping[int, Array]) -> dict[int, Array]:
-        """Run the NumPy reference: graph inputs in, every tensor that is computed out."""
-        known: dict[int, Array] = dict(values)
+        """Run the NumPy reference: graph inputs in, every tensor that is computed out. States that are not among the
+        values are at their beginning; `carried` makes those of the next inference."""
+        known: dict[int, Array] = {s.before: s.initial for s in self.states} | dict(values)
         for op in self.ops:
             args = [None if i == ABSENT else self._value(known, i) for i in op.inputs]
             for out, value in zip(op.outputs, op.evaluate(self, args), strict=True):
@@ -72,13 +85,18 @@ class Graph:
                 known[out] = np.asarray(value).astype(DTYPES[t.dtype], copy=False).reshape(t.shape)
         return known
 
+    def carried(self, values: Mapping[int, Array]) -> dict[int, Array]:
+        """What the next inference finds in the states, from what `evaluate` gave for this one."""
+        return {s.before: values[s.after] for s in self.states}
+
     def _value(self, known: Mapping[int, Array], i: int) -> Array:
         data = self.tensors[i].data
         return known[i] if data is None else data
 
     def verify(self) -> Graph:
         """Check the invariants that every pass must keep. A violation is a bug or a damaged file."""
-        seen = set(self.inputs) | {i for i, t in self.tensors.items() if t.data is not None}
+        seen = {*self.inputs, *(s.before for s in self.states)}
+        seen |= {i for i, t in self.tensors.items() if t.data is not None}
         for op in self.ops:
             where = f"layer {op.index} {op.kind} '{op.name}'"
             for i in op.inputs:
@@ -92,10 +110,23 @@ class Graph:
                     actual = self.tensors[out].shape
                     raise MoteError(f"output {out} has shape {actual}, the operator gives {shape}", where=where)
                 seen.add(out)
-        for out in self.outputs:
+        for out in (*self.outputs, *(s.after for s in self.states)):
             if out not in seen:
                 raise MoteError(f"output tensor {out} is never computed", where=f"graph '{self.name}'")
+        self._verify_updates()
         return self
+
+    def _verify_updates(self) -> None:
+        """States are written in place, by operators that say so, after everyone who reads what was there."""
+        made = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
+        wanted = {s.after: s.before for s in self.states}
+        if made != wanted:
+            raise MoteError(f"updates {made}, its states are {wanted}", where=f"graph '{self.name}'")
+        for op in self.ops:
+            for i in op.updates.values():
+                late = self.ops[self.ops.index(op) + 1 :]
+                if any(op.inputs[i] in reader.inputs for reader in late):
+                    raise MoteError(f"tensor {op.inputs[i]} is read after it was written over", where=op.name)
 
     def text(self) -> str:
         """The graph as text, one operator a line: what tests and people compare."""

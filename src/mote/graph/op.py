@@ -49,6 +49,12 @@ class Op:
     is_view: ClassVar[bool] = False
     """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
 
+    @property
+    def updates(self) -> dict[int, int]:
+        """The positions of outputs that are states after the inference, written in place over the states before it: the
+        inputs at the positions that they map to. A kernel is given such a state once, as that operand."""
+        return {}
+
     def shapes(self, g: Graph) -> list[Shape]:
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""Remove operators whose result nobody reads."""
+"""Remove operators whose result nobody reads, in this inference or the next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mote.graph import Graph
 
 
 def run(graph: Graph) -> Graph:
-    needed = set(graph.outputs)
+    needed = {*graph.outputs, *(s.after for s in graph.states)}
     kept = []
     for op in reversed(graph.ops):
         if needed & set(op.outputs):
