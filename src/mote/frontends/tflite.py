@@ -14,15 +14,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.frontends import variables
 from mote.frontends.flatbuffer import Buffer, MalformedError, Table, Vector
-from mote.graph import Graph, Op, Quantization, Tensor
+from mote.frontends.variables import Call, VariableError, Variables
+from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import DTYPES, Array
 
 T = TypeVar("T")
 
 TYPES = {0: "float32", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16", 9: "int8"}
 OTHER_TYPES = {1: "float16", 5: "string", 8: "complex64", 10: "float64", 11: "complex128", 12: "uint64",
-               15: "uint32", 16: "uint16", 17: "int4"}  # fmt: skip
+               13: "resource", 14: "variant", 15: "uint32", 16: "uint16", 17: "int4"}  # fmt: skip
 
 OPERATORS = {
     name: code
@@ -296,6 +298,9 @@ class Model:
     layers: list[Layer]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    states: tuple[State, ...] = ()
+    assigns: tuple[Op, ...] = ()
+    """What writes the states after everything else."""
 
     @property
     def problems(self) -> list[Unsupported]:
@@ -303,8 +308,8 @@ class Model:
 
     def partial(self) -> Graph:
         """The graph of the layers that Mote knows, unchecked."""
-        empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs)
-        return empty.with_ops(op for layer in self.layers for op in layer.ops)
+        empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states)
+        return empty.with_ops([*(op for layer in self.layers for op in layer.ops), *self.assigns])
 
     def graph(self) -> Graph:
         if self.problems:
@@ -358,11 +363,12 @@ def _read(data: bytes, where: str) -> Model:
         raise MalformedError("no TFL3 identifier")
     root = Buffer(data).root()
     subgraphs = root.tables(2)
-    if len(subgraphs) != 1:
-        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one")
+    if not subgraphs:
+        raise MalformedError("no subgraph")
     subgraph = subgraphs[0]
     codes = [_operator_code(t) for t in root.tables(1)]
-    tensors = _tensors(subgraph, [b.vector(0) for b in root.tables(4)])
+    buffers = [b.vector(0) for b in root.tables(4)]
+    tensors = _tensors(subgraph, buffers)
     inputs, outputs = (tuple(_index(tensors, i) for i in subgraph.integers(f)) for f in (1, 2))
     if not outputs:
         raise MoteError("the model has no outputs")
@@ -370,7 +376,13 @@ def _read(data: bytes, where: str) -> Model:
         raise MoteError(f"output tensor {constant[0]} is a constant")
     if len(set(inputs)) < len(inputs):
         raise MoteError("an input is listed twice")
-    model = Model(where, tensors, _layers(subgraph, codes, tensors), inputs, outputs)
+    known = Variables(tensors, _initial_values(subgraphs, codes, buffers))
+    layers = _layers(subgraph, codes, tensors, known)
+    states, assigns = known.finish()
+    outputs = tuple(known.value(i) for i in outputs)
+    if read := [i for i in outputs if i in known.before.values()]:
+        raise MoteError(f"output '{tensors[read[0]].name}' is what a variable held, which the model changes")
+    model = Model(where, tensors, layers, inputs, outputs, states, assigns)
     partial = model.partial()
     checked = [
         replace(
@@ -438,18 +450,49 @@ def _index(tensors: dict[int, Tensor], i: int) -> int:
     return i
 
 
-def _layers(subgraph: Table, codes: list[str], tensors: dict[int, Tensor]) -> list[Layer]:
-    layers = []
+def _calls(subgraph: Table, codes: list[str], tensors: dict[int, Tensor]) -> list[Call]:
+    """The operators of a subgraph as the file has them."""
+    calls = []
     for index, table in enumerate(subgraph.tables(3)):
         number = table.integer(0, "I")
         if number >= len(codes):
             raise MalformedError(f"layer {index} names operator code {number} of {len(codes)}")
         inputs = tuple(-1 if i == -1 else _index(tensors, i) for i in table.integers(1))
         outputs = tuple(_index(tensors, i) for i in table.integers(2))
-        node = Node(codes[number], index, table.table(4), inputs, outputs, tensors)
+        calls.append(Call(codes[number], table.table(4), inputs, outputs))
+    return calls
+
+
+def _initial_values(
+    subgraphs: list[Table], codes: list[str], buffers: list[Vector | None]
+) -> dict[variables.Key, Array]:
+    """What the model's variables hold before the first inference; every other subgraph must be there for that."""
+    main = _calls(subgraphs[0], codes, _tensors(subgraphs[0], buffers))
+    once = {0 if c.options is None else c.options.integer(0) for c in main if c.code == "CALL_ONCE"}
+    if once != set(range(1, len(subgraphs))):
+        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one (and those that CALL_ONCE names)")
+    found: dict[variables.Key, Array] = {}
+    for i in sorted(once):
+        tensors = _tensors(subgraphs[i], buffers)
         try:
-            layers.append(Layer(node, _parse_node(node)))
-        except UnsupportedNodeError as reason:
+            found |= variables.initial_values(_calls(subgraphs[i], codes, tensors), tensors)
+        except VariableError as error:
+            raise MoteError(f"the initialization in subgraph {i} is not supported: {error}") from None
+    return found
+
+
+def _layers(subgraph: Table, codes: list[str], tensors: dict[int, Tensor], known: Variables) -> list[Layer]:
+    layers = []
+    for index, call in enumerate(_calls(subgraph, codes, tensors)):
+        inputs = tuple(known.value(i) for i in call.inputs)
+        node = Node(call.code, index, call.options, inputs, call.outputs, tensors)
+        try:
+            if call.code in variables.CODES:
+                known.take(call)
+                layers.append(Layer(node, ()))
+            else:
+                layers.append(Layer(node, _parse_node(node)))
+        except (UnsupportedNodeError, VariableError) as reason:
             layers.append(Layer(node, (), str(reason)))
     return layers
 

@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE: between float32 and int8. (int8 to int8 is a table, see `unary`.)"""
+"""QUANTIZE and DEQUANTIZE: between float32 and int8. (From byte to byte it is a table, see `unary`.)"""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class Dequantize(Conversion):
 @parses("QUANTIZE")
 def parse_quantize(node: Node) -> Op:
     node.arity(range(1, 2))
-    from_int8 = node.tensors[node.inputs[0]].dtype == "int8"
-    return Requantize(**node.same()) if from_int8 else Quantize(**node.same())
+    from_bytes = node.tensors[node.inputs[0]].dtype in ("int8", "uint8")
+    return Requantize(**node.same()) if from_bytes else Quantize(**node.same())
 
 
 @parses("DEQUANTIZE")

@@ -61,11 +61,11 @@ class Unary(Op):
         assert x is not None
         if x.dtype == np.float32:
             return [self.real(x.astype(np.float32))]
-        return [self.table(g)[x.astype(np.int64) + 128]]
+        return [self.table(g)[x.astype(np.int8).astype(np.int64) + 128]]
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         units = self.output(g).size
-        if self.input(g).dtype == "int8":
+        if self.input(g).dtype != "float32":
             return Kernel("lut_s8", {"table": self.table(g)}, Call.FLAT, units, in_place=True, dsp=True)
         name, params = self.real_kernel()
         return Kernel(name, params, Call.FLAT, units, in_place=True, header="unary_f32")
@@ -79,7 +79,7 @@ class Table(Unary):
     kind = "TABLE"
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self, dtypes=("int8",))
+        return _byte_problem(g, self)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         return self.values.astype(np.int64)
@@ -228,15 +228,32 @@ class HardSwish(Unary):
 
 @dataclass(frozen=True, kw_only=True)
 class Requantize(Unary):
-    """QUANTIZE from int8 to int8: the same numbers on another scale."""
+    """QUANTIZE between int8 and uint8: the same numbers on another scale."""
 
     kind = "QUANTIZE"
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self, dtypes=("int8",))
+        return _byte_problem(g, self)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        return rescale(INT8 - x.zero_point, *quantize_multiplier(x.scale / y.scale)) + y.zero_point
+        values = INT8 & 0xFF if x.dtype == "uint8" else INT8
+        return rescale(values - x.zero_point, *quantize_multiplier(x.scale / y.scale)) + y.zero_point
+
+    def table(self, g: Graph) -> NDArray[np.int8]:
+        """The bytes of the results, for the bytes of the inputs."""
+        y = self.output(g)
+        limits = np.iinfo(y.dtype)
+        return np.clip(self.quantized(self.input(g), y), limits.min, limits.max).astype(np.int8)
+
+
+def _byte_problem(g: Graph, op: Op) -> str | None:
+    """Why a function between bytes is not supported, or None."""
+    for t in (op.input(g), op.output(g)):
+        if t.dtype not in ("int8", "uint8"):
+            return f"{op.input(g).dtype} input with {op.output(g).dtype} output is not supported"
+        if t.quant is None or t.quant.per_channel or t.scale <= 0:
+            return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from mote.passes import (
     fuse_tables,
     remove_dead_code,
     remove_identities,
+    slide_windows,
     strip_io,
     tflm_numerics,
 )
@@ -36,6 +37,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fold constants", fold_constants.run),
     ("remove dead code", remove_dead_code.run),
     ("remove identities", remove_identities.run),
+    ("slide windows", slide_windows.run),
     ("fold batch norm", fold_batch_norm.run),
     ("fuse pads", fuse_pads.run),
     ("fuse activations", fuse_activations.run),

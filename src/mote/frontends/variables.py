@@ -1,0 +1,117 @@
+"""VAR_HANDLE, CALL_ONCE, READ_VARIABLE and ASSIGN_VARIABLE: the variables of a `.tflite` file become states.
+
+A read is another name for what the variable holds at that point of the file. What it holds at the end is what the next
+inference finds: one ASSIGN_VARIABLE for each variable, after everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from mote.frontends.flatbuffer import Table
+from mote.graph import Op, State, Tensor
+from mote.graph.tensor import Array
+
+CODES = ("VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+
+Key = tuple[str, str]
+"""Container and shared name: a variable is the same one wherever its handle is made from these."""
+
+
+class VariableError(Exception):
+    """A use of variables that has no meaning, or that Mote does not know."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator on variables: its code, options, inputs and outputs."""
+
+    code: str
+    options: Table | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass
+class Variables:
+    """The variables as the operators of the file are gone through in order. `tensors` is changed along the way."""
+
+    tensors: dict[int, Tensor]
+    initial: Mapping[Key, Array]
+    handles: dict[int, Key] = field(default_factory=dict)
+    before: dict[Key, int] = field(default_factory=dict)
+    """The tensor of the first read of each variable before anything was assigned to it."""
+    held: dict[Key, int] = field(default_factory=dict)
+    """The tensor that it holds."""
+    names: dict[int, int] = field(default_factory=dict)
+    """The tensors that reads are other names of."""
+
+    def value(self, tensor: int) -> int:
+        return self.names.get(tensor, tensor)
+
+    def take(self, call: Call) -> None:
+        """Go on by one operator."""
+        if call.code == "VAR_HANDLE":
+            self.handles[call.outputs[0]] = handle_key(call.options)
+        elif call.code == "READ_VARIABLE":
+            self._read(self._key(call.inputs[0]), call.outputs[0])
+        elif call.code == "ASSIGN_VARIABLE":
+            self.held[self._key(call.inputs[0])] = self.value(call.inputs[1])
+
+    def _key(self, handle: int) -> Key:
+        if handle not in self.handles:
+            raise VariableError("its handle does not come from VAR_HANDLE")
+        return self.handles[handle]
+
+    def _read(self, key: Key, tensor: int) -> None:
+        if key not in self.held:
+            given, t = self.initial.get(key), self.tensors[tensor]
+            if given is None:
+                raise VariableError(f"variable '{key[1]}' is read before it was given a value")
+            if given.shape != t.shape or given.dtype.name != t.dtype:
+                raise VariableError(
+                    f"variable '{key[1]}' begins as {given.dtype.name} {given.shape}, it is read as {t.dtype} {t.shape}"
+                )
+            self.before[key] = self.held[key] = tensor
+        elif self.held[key] != tensor:
+            self.names[tensor] = self.held[key]
+
+    def finish(self) -> tuple[tuple[State, ...], tuple[Op, ...]]:
+        """The states, and the operators that write them; a variable that never changes becomes a constant."""
+        from mote.ops.state import Assign
+
+        states, ops = [], []
+        for key, before in self.before.items():
+            value, tensor = self.held[key], self.tensors[before]
+            if value == before:
+                self.tensors[before] = replace(tensor, data=self.initial[key])
+                continue
+            after = max(self.tensors) + 1
+            self.tensors[after] = replace(tensor, id=after, name=f"{tensor.name} (kept)", copy_of=value)
+            states.append(State(before, after, self.initial[key]))
+            ops.append(Assign(inputs=(before, value), outputs=(after,), name=key[1]))
+        return tuple(states), tuple(ops)
+
+
+def handle_key(options: Table | None) -> Key:
+    if options is None:
+        return "", ""
+    return options.string(0) or "", options.string(1) or ""
+
+
+def initial_values(calls: list[Call], tensors: Mapping[int, Tensor]) -> dict[Key, Array]:
+    """What the operators of an initialization (CALL_ONCE) give to variables."""
+    handles: dict[int, Key] = {}
+    found: dict[Key, Array] = {}
+    for call in calls:
+        if call.code == "VAR_HANDLE":
+            handles[call.outputs[0]] = handle_key(call.options)
+        elif call.code == "ASSIGN_VARIABLE" and call.inputs[0] in handles:
+            data = tensors[call.inputs[1]].data
+            if data is None:
+                raise VariableError("it gives a variable a value that is no constant")
+            found[handles[call.inputs[0]]] = data
+        else:
+            raise VariableError(f"it runs {call.code}; only constants can be assigned to variables")
+    return found

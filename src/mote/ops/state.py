@@ -1,0 +1,87 @@
+"""What a model keeps from one inference to the next: ASSIGN_VARIABLE, and the sliding window that most of them are.
+
+VAR_HANDLE, READ_VARIABLE and CALL_ONCE leave no operator behind: the front end makes states of them (see
+`frontends/variables.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from mote.graph import Graph, Op
+from mote.graph.tensor import Array, Shape
+from mote.plan.kernel import Call, Kernel, Lowering
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assign(Op):
+    """The state becomes a value that was computed: inputs (before, value), output after."""
+
+    kind = "ASSIGN_VARIABLE"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {0: 0}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        before, value = self.input(g), self.input(g, 1)
+        if (before.dtype, before.shape) != (value.dtype, value.shape):
+            return f"a variable of {before.dtype} {before.shape} cannot become {value.dtype} {value.shape}"
+        return None
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        assert values[1] is not None
+        return [values[1]]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        return Kernel("copy", {"bytes": self.output(g).nbytes}, operands=(1,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window(Op):
+    """The last elements along `axis` of a stream: inputs (the window before, what is new), output the window after. It
+    slides in place, or its rows stay where they are and the oldest is found by a counter (a ring buffer)."""
+
+    axis: int
+    kind = "WINDOW"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {0: 0}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        before, new = values
+        assert before is not None and new is not None
+        joined = np.concatenate([before, new], self.axis)
+        return [np.take(joined, np.arange(new.shape[self.axis], joined.shape[self.axis]), self.axis)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        """The one that slides: readers find the elements in their order."""
+        window, new = self.output(g), self.input(g, 1)
+        runs = prod(window.shape[: self.axis])
+        fresh = new.nbytes // runs
+        return Kernel("slide", {"runs": runs, "kept": window.nbytes // runs - fresh, "fresh": fresh}, operands=(1,))
+
+    def ring(self, g: Graph) -> Kernel | None:
+        """The ring buffer, where rows of the stream are rows of the window."""
+        window, new = self.output(g), self.input(g, 1)
+        if prod(window.shape[: self.axis]) != 1 or self.axis not in _row_axes(window.shape):
+            return None
+        rows, fresh = window.shape[self.axis], new.shape[self.axis]
+        params = {"rows": rows, "fresh": fresh, "bytes": window.nbytes // rows}
+        return Kernel("ring", params, Call.RING, operands=(1,))
+
+
+def _row_axes(shape: Shape) -> range:
+    """Axes that rows lie along; those outside of them have one element."""
+    return range(len(shape) - 2) if len(shape) > 2 else range(len(shape) - 1)
