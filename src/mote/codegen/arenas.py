@@ -13,6 +13,9 @@ from mote.targets import Memory
 if TYPE_CHECKING:
     from mote.codegen.project import Options
 
+KEPT = "_kept"
+"""The suffix of what is kept from one inference to the next: no memory has such a name."""
+
 SECTION = """\
 /* Which linker section a definition goes to; define it before this file is compiled to have it otherwise. */
 #ifndef MOTE_SECTION
@@ -58,6 +61,8 @@ class Arena:
 
     def storage(self, options: Options) -> str:
         """The bytes behind it."""
+        if self.suffix == KEPT:
+            return f"{options.name}_kept.states.bytes"
         if options.caller_arena:
             return f"{options.name}_arena{self.suffix}"
         if options.shared_arena:
@@ -74,6 +79,11 @@ def arenas(plan: Plan) -> list[Arena]:
         Arena(max(nbytes, 1), memory, _suffix(memory) if several else "")
         for memory, nbytes in zip(plan.memories, plan.arenas, strict=True)
     ]
+
+
+def places(plan: Plan) -> list[Arena]:
+    """The arenas by the number of their memory; what is kept from one inference to the next is the last."""
+    return [*arenas(plan), *([Arena(plan.state_bytes, None, KEPT)] if plan.graph.states else [])]
 
 
 def definition(name: str, nbytes: int | str, memory: Memory | None = None, tag: str = "") -> str:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mote.codegen.arenas import Arena, arenas
+from mote.codegen.arenas import Arena, places
 from mote.codegen.values import Constants, re_comment, wrap
 from mote.graph import Op, Tensor
 from mote.graph.op import OUTSIDE, row_count
 from mote.plan.kernel import Call, Kernel
 from mote.plan.memories import constant_reads
-from mote.plan.plan import ALIGNMENT, Buffer, Plan, Step
+from mote.plan.plan import ALIGNMENT, KEPT, Buffer, Plan, Step
 from mote.plan.rows import Arrival
 
 
@@ -82,12 +82,12 @@ class Executor:
 
     @cached_property
     def arenas(self) -> list[Arena]:
-        return arenas(self.plan)
+        return places(self.plan)
 
     @property
     def order(self) -> list[int]:
         """Which operator does each step's work; empty where they run one after another."""
-        if self.plan.layered:
+        if self.plan.straight:
             return []
         index = {id(op): i for i, (op, _) in enumerate(self.plan.works)}
         return [index[id(step.op)] for step in self.plan.steps]
@@ -129,6 +129,8 @@ class Executor:
             body = self._arrival(i, op, steps)
         elif steps[0].kernel.call is Call.ADDS:
             body = self._adding(i, op, steps)
+        elif steps[0].kernel.call is Call.RING:
+            body = self._ring(i, steps[0])
         elif steps[0].whole:
             body = self._whole(i, steps[0])
         else:
@@ -143,7 +145,7 @@ class Executor:
         step, out = steps[0], self.plan.place[steps[0].op.outputs[0]]
         rows = step.rows.hi - step.rows.lo
         at = self._row(out, "y") if not step.whole and step.tap is None else self._row(out, str(step.rows.lo))
-        spans = [(at, rows * out.row_bytes)] if step.whole or rows == 1 else []
+        spans = [(at, rows * out.row_bytes)] if (step.whole or rows == 1) and out.memory != KEPT else []
         if step.scratch is not None:
             spans.append((self._at(0, step.scratch), step.kernel.scratch or 0))
         if step.sums is not None:
@@ -201,6 +203,22 @@ class Executor:
         nbytes = (step.rows.hi - step.rows.lo) * out.row_bytes
         trace = f"MOTE_TRACE({i}, {self._at(out.memory, begin)}, {nbytes});"
         return [f"mote_{kernel.name}({', '.join(arguments)});", trace]
+
+    def _ring(self, i: int, step: Step) -> list[str]:
+        """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
+        plan, op = self.plan, step.op
+        new, out = plan.place[op.inputs[1]], plan.place[op.outputs[0]]
+        arguments = [f"&{self.prefix}_step_{i}", self._at(new.memory, new.offset), self._at(out.memory, out.offset)]
+        return [
+            f"mote_ring({', '.join(arguments)}, &{self._oldest(out)});",
+            f"for (y = 0; y < {len(out.offsets)}; y++) {{",
+            f"    MOTE_TRACE({i}, {self._row(out, 'y')}, {out.row_bytes});",
+            "}",
+        ]
+
+    def _oldest(self, buffer: Buffer) -> str:
+        """The variable that says which row of a ring buffer is the oldest."""
+        return f"{self.prefix}_kept.oldest[{buffer.ring}]"
 
     def _at(self, memory: int, offset: int | str) -> str:
         """An address in the arena of a memory."""
@@ -328,6 +346,10 @@ class Executor:
             row = tensor.nbytes // window.count
             return f"mote_strip_rows_{suffix}((const uint8_t *){name}, {row}, {where});"
         view = self._view(tensor)
+        if view.ring is not None:
+            rest = f"{found.at('y')}, {window.taps}, {found.spread}, {_sum(window.array, window.at)}"
+            ring = f"{self._at(view.memory, view.offset)}, {view.row_bytes}, {window.count}, {self._oldest(view)}"
+            return f"mote_ring_rows_{suffix}({ring}, {rest});"
         arena = self.arenas[view.memory].pointer
         if view.base is not None:
             return f"mote_strip_rows_{suffix}({arena} + {view.base}, {view.row_bytes}, {where});"
@@ -369,6 +391,9 @@ class Executor:
 
     def _row(self, buffer: Buffer, row: str) -> str:
         """The address of a row."""
+        if buffer.ring is not None:
+            where = f"{buffer.row_bytes}, {len(buffer.offsets)}, {self._oldest(buffer)}, {row}"
+            return f"mote_ring_row({self._at(buffer.memory, buffer.offset)}, {where})"
         if buffer.base is not None:
             return self._at(buffer.memory, _sum(_product(row, buffer.row_bytes), buffer.base))
         slot = self._slot(buffer)

@@ -26,7 +26,9 @@ def text(plan: Plan, options: Options) -> str:
             _table("const void *harness_output(uint32_t i)", [f"{p.function}()" for p in writes]),
             _table("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
             f"int harness_init(void) {{ return (int){init_call(plan, options)}; }}",
-            f"int harness_run(void) {{ return (int){run}; }}",
+            f"int harness_run(void) {{ const mote_status s = {run}; return s == MOTE_WAITING ? 0 : (int)s; }}"
+            if plan.graph.warm_up
+            else f"int harness_run(void) {{ return (int){run}; }}",
             "",
         ]
     )

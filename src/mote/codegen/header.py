@@ -23,7 +23,7 @@ typedef enum {
     MOTE_BAD_ARENA = 2, /* the arena is missing, too small or not aligned to 8 bytes */
     MOTE_WRONG = 3,     /* the self-test found a difference */
     MOTE_BUSY = 4,      /* there is more to do: call step again */
-    MOTE_WAITING = 5,   /* the next row of the input is needed */
+    MOTE_WAITING = 5,   /* the next row of the input, or the next frame of a stream, is needed */
     MOTE_BROKEN = 6     /* debug builds: a kernel wrote outside of its buffers */
 } mote_status;
 #endif
@@ -45,6 +45,7 @@ def text(plan: Plan, options: Options) -> str:
         *(() if plan.pushed else (_accessor(port, "Write the input") for port in reads)),
         *(_accessor(port, "Read the output") for port in writes),
         _pushing(reads[0], options) if plan.pushed else _running(options),
+        *([_keeping(plan, options)] if plan.graph.states else []),
         "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
     ]
     return "\n".join(parts)
@@ -68,10 +69,11 @@ def _usage(plan: Plan, options: Options) -> str:
         note = " * Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
     if options.shared_arena:
         note += "\n * Other models use the same memory: mote_arena.h says what that means."
+    kept = ", what the model remembers" if plan.graph.states else ""
     shown = "\n".join(f" *     {line}" for line in lines)
     return (
         f"{shown}\n *\n"
-        " * No heap, no recursion, no other state than the arena and a few counters. Not reentrant: one\n"
+        f" * No heap, no recursion, no other state than the arena{kept} and a few counters. Not reentrant: one\n"
         f" * inference at a time.\n{note}"
     )
 
@@ -80,6 +82,25 @@ def _running(options: Options) -> str:
     return (
         "/* One inference: reads the inputs, writes the outputs. What the inputs held is lost. */\n"
         f"mote_status {options.name}_run(void);\n\n{_step(options, 'MOTE_OK after the last one')}"
+    )
+
+
+def _keeping(plan: Plan, options: Options) -> str:
+    name = options.name
+    waiting = (
+        f"/* The first {plan.graph.warm_up - 1} runs return MOTE_WAITING: not all of the window has come yet, and the\n"
+        " * outputs mean nothing. */\n"
+        f"#define {name.upper()}_WARM_UP {plan.graph.warm_up - 1}\n\n"
+    )
+    return (
+        f"{waiting if plan.graph.warm_up > 1 else ''}"
+        "/* What the model remembers from one run to the next, in bytes. */\n"
+        f"#define {name.upper()}_STATE_BYTES {plan.kept_bytes}\n\n"
+        "/* Forget everything, as after init. */\n"
+        f"void {name}_reset(void);\n\n"
+        "/* Copy what is remembered to memory of yours, and back, between runs: the model goes on from there. */\n"
+        f"void {name}_save(void *state);\n"
+        f"void {name}_restore(const void *state);\n"
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mote import __version__
-from mote.codegen.arenas import SECTION, arenas, definition
+from mote.codegen.arenas import SECTION, arenas, definition, places
 from mote.codegen.executor import Executor
 from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants
@@ -57,6 +59,7 @@ def model(plan: Plan, options: Options, found: Constants) -> str:
         *params,
         *executor.tables(),
         _memory(plan, options),
+        *([_keeping(plan, options, found)] if plan.graph.states else []),
         _accessors(plan, options),
         *([_zones(plan, options)] if plan.zone else []),
         _work(plan, options, executor, cases),
@@ -115,7 +118,7 @@ def _memory(plan: Plan, options: Options) -> str:
     if plan.zone:
         fields.append("uint8_t broken; /* a red zone was written to */")
     listed = "".join(f"    {text}\n" for text in fields)
-    state = f"/* How far the inference has got. */\nstatic struct {{\n{listed}}} {name}_state;\n"
+    state = f"/* How far the inference has got. */\nstatic struct {{\n{listed}}} {name}_state;\n{_kept(plan, options)}"
     if options.shared_arena:
         return state
     found = arenas(plan)
@@ -127,6 +130,44 @@ def _memory(plan: Plan, options: Options) -> str:
     return f"/* Every tensor lives in here; the places were planned at compile time. */\n{unions}\n{state}"
 
 
+def _kept(plan: Plan, options: Options) -> str:
+    """What lives from one inference to the next."""
+    if not plan.graph.states:
+        return ""
+    fields = [f"union {{\n        uint32_t alignment;\n        uint8_t bytes[{plan.state_bytes}];\n    }} states;"]
+    if plan.rings:
+        fields.append(f"uint16_t oldest[{plan.rings}]; /* row of each ring buffer */")
+    if plan.graph.warm_up:
+        fields.append("uint16_t missing; /* runs until the outputs mean something */")
+    listed = "".join(f"    {text}\n" for text in fields)
+    return f"\n/* What is remembered from one inference to the next. */\nstatic struct {{\n{listed}}} {options.name}_kept;\n"
+
+
+def _keeping(plan: Plan, options: Options, found: Constants) -> str:
+    """The functions that set, save and restore what is remembered."""
+    if not plan.graph.states:
+        return ""
+    name = options.name
+    lines = []
+    for i, state in enumerate(plan.graph.states):
+        raw = np.frombuffer(np.ascontiguousarray(state.initial).tobytes(), np.uint8)
+        target = f"{name}_kept.states.bytes + {plan.place[state.before].offset}"
+        if np.all(raw == raw[0]):
+            lines.append(f"memset({target}, {raw[0]}, {raw.size});")
+        else:
+            lines.append(f"memcpy({target}, {found.array(f'initial_{i}', state.initial, 0)}, {raw.size});")
+    if plan.rings:
+        lines.append(f"memset({name}_kept.oldest, 0, sizeof {name}_kept.oldest);")
+    if plan.graph.warm_up:
+        lines.append(f"{name}_kept.missing = {plan.graph.warm_up};")
+    body = "".join(f"    {line}\n" for line in lines)
+    return (
+        f"void {name}_reset(void) {{\n{body}    {name}_state.position = 0;\n}}\n\n"
+        f"void {name}_save(void *state) {{ memcpy(state, &{name}_kept, sizeof {name}_kept); }}\n\n"
+        f"void {name}_restore(const void *state) {{ memcpy(&{name}_kept, state, sizeof {name}_kept); }}\n"
+    )
+
+
 def _accessors(plan: Plan, options: Options) -> str:
     name, found = options.name, arenas(plan)
     lines = [f"mote_status {name}_init({parameters(plan, options)}) {{"]
@@ -135,11 +176,12 @@ def _accessors(plan: Plan, options: Options) -> str:
             bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
             lines.append(f"    if ({bad}) {{\n        return MOTE_BAD_ARENA;\n    }}")
         lines += [f"    {a.storage(options)} = {a.pointer};" for a in found]
-    lines += [f"    {name}_state.position = 0;", "    return MOTE_OK;", "}\n"]
+    begin = f"{name}_reset();" if plan.graph.states else f"{name}_state.position = 0;"
+    lines += [f"    {begin}", "    return MOTE_OK;", "}\n"]
     accessors = ["\n".join(lines)]
     for port in (*([] if plan.pushed else inputs(plan, options)), *outputs(plan, options)):
         buffer = plan.place[port.tensor.id]
-        address = f"{found[buffer.memory].storage(options)} + {buffer.offset}"
+        address = f"{places(plan)[buffer.memory].storage(options)} + {buffer.offset}"
         accessors.append(f"{port.ctype} *{port.function}(void) {{ return (void *)({address}); }}\n")
     return "\n".join(accessors)
 
@@ -158,7 +200,7 @@ def _work(plan: Plan, options: Options, executor: Executor, cases: list[str]) ->
     if used:
         lines.append(f"    int32_t {', '.join(used)};")
     lines += [f"    (void){a.pointer};" for a in executor.arenas]
-    which = "step" if plan.layered else f"{name}_schedule[step]"
+    which = "step" if plan.straight else f"{name}_schedule[step]"
     lines += [f"    switch ({which}) {{", *cases, "    default:", "        break;", "    }", "}"]
     macros = "".join(f"#define {a.at}(offset) ((void *)({a.pointer} + (offset)))\n" for a in executor.arenas)
     if executor.row_table:
@@ -197,6 +239,14 @@ def _broken(plan: Plan, options: Options) -> str:
     )
 
 
+def _end(plan: Plan, options: Options) -> str:
+    """What a step returns that finishes an inference."""
+    if not plan.graph.warm_up:
+        return "    return MOTE_OK;\n"
+    missing = f"{options.name}_kept.missing"
+    return f"    {missing} -= {missing} > 0;\n    return {missing} > 0 ? MOTE_WAITING : MOTE_OK;\n"
+
+
 def _run(plan: Plan, options: Options) -> str:
     name = options.name
     if not plan.steps:
@@ -214,7 +264,7 @@ mote_status {name}_step(void) {{
         return MOTE_BUSY;
     }}
     {name}_state.position = 0;
-    return MOTE_OK;
+{_end(plan, options)}\
 }}
 
 mote_status {name}_run(void) {{
@@ -245,7 +295,7 @@ static mote_status {name}_advance(const void *row) {{
         return {name}_waits() ? MOTE_WAITING : MOTE_BUSY;
     }}
     {name}_state.position = 0;
-    return MOTE_OK;
+{_end(plan, options)}\
 }}
 
 mote_status {name}_step(void) {{

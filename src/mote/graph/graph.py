@@ -37,6 +37,8 @@ class Graph:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     states: tuple[State, ...] = ()
+    warm_up: int = 0
+    """How many inferences it takes until the outputs mean something: the first ones fill the states."""
 
     @cached_property
     def kernels(self) -> dict[tuple[int, Lowering], list[Kernel]]:

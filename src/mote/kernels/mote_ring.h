@@ -18,8 +18,15 @@ static inline void *mote_ring_row(void *buffer, int32_t bytes, int32_t rows, int
 }
 
 /* Pointers to the rows under a window: rows first, first + spread, ... */
-MOTE_NOINLINE void mote_ring_rows(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t first,
-                                  int32_t taps, int32_t spread, const void **found) {
+MOTE_NOINLINE void mote_ring_rows_s8(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t first,
+                                     int32_t taps, int32_t spread, const int8_t **found) {
+    for (; taps > 0; taps--, first += spread) {
+        *found++ = mote_ring_row(buffer, bytes, rows, oldest, first);
+    }
+}
+
+MOTE_NOINLINE void mote_ring_rows_f32(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t first,
+                                      int32_t taps, int32_t spread, const float **found) {
     for (; taps > 0; taps--, first += spread) {
         *found++ = mote_ring_row(buffer, bytes, rows, oldest, first);
     }

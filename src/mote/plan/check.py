@@ -37,8 +37,10 @@ def check(plan: Plan) -> None:
 class _Checker:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.graph = plan, plan.graph
-        self.owner = np.full(plan.arena, FREE, np.int64)
-        self.start = [sum(plan.arenas[:i]) for i in range(len(plan.arenas))]
+        self.sizes = [*plan.arenas, plan.state_bytes]
+        """Of each memory; KEPT is the last."""
+        self.owner = np.full(sum(self.sizes), FREE, np.int64)
+        self.start = [sum(self.sizes[:i]) for i in range(len(self.sizes))]
         """Of each memory in `owner`, where they lie one after another."""
         self.root = _meanings(self.graph)
         self.base: dict[int, int] = {}
@@ -58,25 +60,32 @@ class _Checker:
             strip = buffer.base is not None and buffer.base % ALIGNMENT == 0
             if not strip and any(o is not None and o % ALIGNMENT for o in buffer.offsets):
                 raise PlanError(f"rows of tensors {buffer.tensors} are not aligned")
-        if not plan.pushed:
-            for t in graph.inputs:
-                self._check_strip(t, "the caller")
-                for span in self._spans(t, range(row_count(graph.tensors[t].shape))).values():
-                    self._write(span)
+        for t in () if plan.pushed else graph.inputs:
+            self._check_strip(t, "the caller")
+            self._write_all(t)
+        for state in graph.states:
+            if plan.place[state.before].offsets != plan.place[state.after].offsets:
+                raise PlanError(f"tensor {state.after} is not where the next inference looks for it")
+            self._write_all(state.before)
         for op, steps in plan.works:
             self._check_taps(op, steps)
         for i, step in enumerate(plan.steps):
             self._step(step, f"step {i} {step.op.kind} '{step.op.name}'")
-        for t in graph.outputs:
-            self._check_strip(t, "the caller")
+        for t in (*graph.outputs, *(s.after for s in graph.states)):
+            if t in graph.outputs:
+                self._check_strip(t, "the caller")
             for span in self._spans(t, range(row_count(graph.tensors[t].shape))).values():
                 self._read(span, "the caller")
+
+    def _write_all(self, tensor: int) -> None:
+        for span in self._spans(tensor, range(row_count(self.graph.tensors[tensor].shape))).values():
+            self._write(span)
 
     def _step(self, step: Step, where: str) -> None:
         reads = {} if isinstance(step.op, Arrival) else self._reads(step)
         writes = self._writes(step)
         self._check_layouts(step, where)
-        if step.whole and step.tap is None:
+        if step.whole and step.tap is None and step.kernel.call is not Call.RING:
             for t in (*step.op.inputs, *step.op.outputs):
                 self._check_strip(t, where)
         work = []
@@ -101,6 +110,8 @@ class _Checker:
             self._write(sums)
         for span in writes.values():
             self._write(span)
+        for position in step.op.updates:
+            self._write_all(step.op.outputs[position])
 
     def _first_tap(self, step: Step) -> bool:
         return next(s for s in self.plan.steps if s.op is step.op) is step
@@ -122,7 +133,9 @@ class _Checker:
     def _check_strip(self, tensor: int, who: str) -> None:
         """Who is told only where a tensor begins finds its rows one after another."""
         buffer = self.plan.place.get(tensor)
-        if buffer is not None and buffer.base is None and any(o is not None for o in buffer.offsets):
+        if buffer is None:
+            return
+        if buffer.ring is not None or (buffer.base is None and any(o is not None for o in buffer.offsets)):
             raise PlanError(f"{who}: rows of tensor {tensor} do not lie one after another")
 
     def _reads(self, step: Step) -> Spans:
@@ -147,7 +160,7 @@ class _Checker:
 
     def _span(self, memory: int, offset: int, nbytes: int, meaning: int) -> Span:
         """Bytes of a memory, numbered through all memories."""
-        if offset < 0 or offset + nbytes > self.plan.arenas[memory]:
+        if offset < 0 or offset + nbytes > self.sizes[memory]:
             raise PlanError(f"{nbytes} bytes at {offset} lie outside of the arena")
         return self.start[memory] + offset, nbytes, meaning
 
@@ -205,12 +218,15 @@ class _Checker:
     ) -> None:
         """What a step writes lies over what it reads only at the same place, and only if the kernel allows it and makes
         nothing else of what is lost."""
+        updated = {step.op.inputs[position] for position in step.op.updates.values()}
         ranked = sorted(reads.items(), key=lambda item: item[1][0])
         starts = [span[0] for _, span in ranked]
         longest = max((span[1] for span in reads.values()), default=0)
         for (_, y), out in writes.items():
             near = range(bisect_right(starts, out[0] - longest), bisect_left(starts, out[0] + out[1]))
             for (t, r), source in (ranked[k] for k in near):
+                if t in updated:
+                    continue
                 same = out[:2] == source[:2] and step.kernel.in_place
                 if _meet(out, source) and not (same and self._made_of(step, t, r) <= {y}):
                     raise PlanError(f"{where} writes over what it reads")

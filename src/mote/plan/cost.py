@@ -27,6 +27,9 @@ LANES = {"CONV_2D": 2, "FULLY_CONNECTED": 4}
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
 
+SLIDE = 0.75
+"""Instructions for each byte of a window that slides in memory."""
+
 _known: WeakKeyDictionary[Kernel, dict[bool, dict[str, float]]] = WeakKeyDictionary()
 """Features of kernels, each of which is for one operator, whole or by rows."""
 

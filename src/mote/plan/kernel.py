@@ -85,6 +85,9 @@ class Call(StrEnum):
     row lies inside the image, in any order. Bit 0 of `part` is set in the first call, which begins the sums, bit 1 in
     the last one, which turns them into the output; that may lie where the sums begin."""
 
+    RING = "ring"
+    """New rows into a ring buffer: `kernel(&params, rows, buffer, &oldest)`."""
+
 
 @dataclass(frozen=True)
 class Lowering:

@@ -9,7 +9,7 @@ from itertools import groupby
 from mote.graph import Op
 from mote.plan.arena import Item, Overlays, Piece, place
 from mote.plan.kernel import Call, Kernel
-from mote.plan.plan import Buffer, Cell, Plan, Step
+from mote.plan.plan import KEPT, Buffer, Cell, Plan, Step
 from mote.plan.rows import RowGraph, aligned
 from mote.plan.schedule import Run, Schedule
 
@@ -62,6 +62,9 @@ class Arrangement:
         """Stores that whole operators read or write: their rows lie one after another."""
         self.scratch: dict[int, int] = {}
         """The item of an operator's working memory."""
+        windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.call is Call.RING]
+        self.rings = {rows.stores[rows.store_of[r]].kept: n for n, r in enumerate(windows)}
+        """The numbers of the ring buffers, by where they lie."""
         for i in range(len(rows.stores)):
             self._add_store(i)
         self._add_scratch()
@@ -80,7 +83,7 @@ class Arrangement:
     def _add_store(self, i: int) -> None:
         store = self.rows.stores[i]
         existing = [r for r in store.ids if r in self.first]
-        if not existing:
+        if not existing or store.kept is not None:
             return
         if store.linear or i in self.touched:
             self._add_strip(existing, store.first, store.row_bytes)
@@ -130,6 +133,9 @@ class Arrangement:
 
     def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
         store = self.rows.stores[i]
+        if store.kept is not None:
+            places = tuple(store.kept + y * store.row_bytes for y in range(store.count))
+            return Buffer(store.tensors, store.row_bytes, places, store.layout, KEPT, self.rings.get(store.kept))
         homes = [self.home.get(r) for r in store.ids]
         found = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
         where = next((memory[home[0]] for home in homes if home is not None), 0)
@@ -156,6 +162,8 @@ class Arrangement:
     def _cells(self, buffers: tuple[Buffer, ...]) -> list[Cell]:
         cells = []
         for store, buffer in zip(self.rows.stores, buffers, strict=True):
+            if store.kept is not None:
+                continue
             role = "row" if store.tensors else "sums"
             for row, offset in enumerate(buffer.offsets):
                 if offset is not None:

@@ -180,13 +180,15 @@ def _accesses(plan: Plan, found: Arrangement) -> Counter[int]:
     pieces = Counter(run.node.op for run in plan.schedule.runs)
     for run, step in zip(plan.schedule.runs, plan.steps, strict=True):
         times = run.node.times or {}
+        reads = [r for r in run.node.reads if r in found.home]
         for r in run.node.writes:
-            total[found.home[r][0]] += rows.size[r]
-        for r in run.node.reads:
+            if r in found.home:
+                total[found.home[r][0]] += rows.size[r]
+        for r in reads:
             total[found.home[r][0]] += rows.size[r] * times.get(r, 1)
         inner = found.scratch.get(run.node.op) if step.kernel.scratch else None
-        if inner is None and run.node.reads:
-            inner = found.home[run.node.reads[0]][0]
+        if inner is None and reads:
+            inner = found.home[reads[0]][0]
         if inner is not None and not isinstance(step.op, Arrival):
             total[inner] += step.op.macs(plan.graph) // pieces[run.node.op]
     return total

@@ -48,9 +48,12 @@ class _Liveness:
         self.readers = {t: {number[id(op)] for op in ops} for t, ops in graph.consumers.items()}
         self.writer = {t: number[id(op)] for t, op in graph.producers.items()}
         self.needs = [{self.writer[t] for t in op.inputs if t != ABSENT and t in self.writer} for op in graph.ops]
+        for i, op in enumerate(graph.ops):
+            self.needs[i].update(*(self.readers[op.inputs[k]] - {i} for k in op.updates.values()))
         self.outputs = set(graph.outputs)
         self.produced = [op.outputs for op in graph.ops]
-        self.size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None}
+        kept = {t for s in graph.states for t in (s.before, s.after)}
+        self.size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None and i not in kept}
 
     def ready(self, op: int, done: frozenset[int]) -> bool:
         return self.needs[op] <= done
@@ -65,7 +68,7 @@ class _Liveness:
         return total
 
     def during(self, op: int, done: frozenset[int]) -> int:
-        return self.bytes(done) + sum(self.size[t] for t in self.produced[op])
+        return self.bytes(done) + sum(self.size.get(t, 0) for t in self.produced[op])
 
     def peak(self, path: range) -> int:
         done = frozenset[int]()

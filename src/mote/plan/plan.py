@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from mote.graph import Graph, Op, Rows
 from mote.plan.kernel import Kernel, Layout
-from mote.plan.rows import ALIGNMENT, Arrival, RowGraph
+from mote.plan.rows import ALIGNMENT, Arrival, RowGraph, aligned
 from mote.targets import Memory
 
 if TYPE_CHECKING:
     from mote.plan.choice import Option
     from mote.plan.schedule import Schedule
 
-__all__ = ["ALIGNMENT", "Buffer", "Cell", "Plan", "Step"]
+__all__ = ["ALIGNMENT", "KEPT", "Buffer", "Cell", "Plan", "Step"]
+
+KEPT = -1
+"""The memory of what is kept from one inference to the next, which is no arena."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,9 @@ class Buffer:
     """Of each row; None for rows that nobody needs."""
     layout: Layout = Layout.NHWC
     memory: int = 0
-    """Which of the plan's memories it is in."""
+    """Which of the plan's memories it is in, or KEPT."""
+    ring: int | None = None
+    """The number of the ring buffer that the rows are, if they are one: row 0 is the oldest, wherever that lies."""
 
     @cached_property
     def base(self) -> int | None:
@@ -152,14 +157,34 @@ class Plan:
         return all(step.whole for step in self.steps)
 
     @property
+    def straight(self) -> bool:
+        """One operator after another, each in one step."""
+        return [id(step.op) for step in self.steps] == [id(op) for op, _ in self.works]
+
+    @property
     def pushed(self) -> bool:
         """The input is handed over row by row."""
         return any(isinstance(w.op, Arrival) for w in self.rows.works)
 
     @property
     def static(self) -> int:
-        """Bytes of RAM besides the arena: where the run has got to."""
-        return self.position_bytes + self.counter_bytes * self.counters
+        """Bytes of RAM besides the arena: where the run has got to, and what is kept for the next one."""
+        return self.position_bytes + self.counter_bytes * self.counters + self.kept_bytes
+
+    @cached_property
+    def state_bytes(self) -> int:
+        """Bytes of the states."""
+        return sum(aligned(s.initial.nbytes) for s in self.graph.states)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes that live from one inference to the next: states, the oldest row of each ring buffer, and how many
+        inferences there still are before the outputs mean something."""
+        return aligned(self.state_bytes + 2 * self.rings + 2 * (self.graph.warm_up > 0))
+
+    @cached_property
+    def rings(self) -> int:
+        return len({b.ring for b in self.buffers if b.ring is not None})
 
     @property
     def counters(self) -> int:

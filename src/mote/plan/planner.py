@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from mote.graph import Graph, Op
+from mote.graph import Graph, Op, Tensor
 from mote.graph.op import row_count
+from mote.ops.state import Window
 from mote.plan import cost
 from mote.plan.bound import lower_bound
 from mote.plan.check import check
@@ -226,8 +228,45 @@ class Planner:
         return [op for op in ops if not is_alias(self.graph, op)]
 
     @cached_property
+    def rings(self) -> dict[int, Kernel]:
+        """The windows (by tensor) that become ring buffers, and how: all who read them take rows wherever they lie, and
+        that is less work than moving them."""
+        found = {}
+        for op in self.ops:
+            ring = op.ring(self.graph) if isinstance(op, Window) else None
+            if ring is not None and self._prefers_ring(op.output(self.graph)):
+                found[op.outputs[0]] = ring
+        return found
+
+    def _prefers_ring(self, window: Tensor) -> bool:
+        readers = self.graph.consumers.get(window.id, [])
+        ways = [[self._cheapest_by_rows(op), self._cheapest(op)] for op in readers if not is_alias(self.graph, op)]
+        if window.id in self.graph.outputs or len(ways) < len(readers):
+            return False
+        by_rows, whole = (sum(way[k] for way in ways) for k in (0, 1))
+        return by_rows < whole + cost.SLIDE * window.nbytes
+
+    def _cheapest(self, op: Op) -> float:
+        how = _for(op, self.how, self.layouts)
+        return min(cost.instructions(self.graph, op, k, True) for k in op.kernels(self.graph, how))
+
+    def _cheapest_by_rows(self, op: Op) -> float:
+        """What a reader takes that finds the rows by pointers; infinite where it cannot."""
+        how = _for(op, self.how, self.layouts)
+        able = [k for k in op.kernels(self.graph, how) if _by_rows(self.graph, op, k)]
+        return min((cost.instructions(self.graph, op, k, False) for k in able), default=math.inf)
+
+    def _reads_ring(self, op: Op) -> bool:
+        return any(t in self.rings for _, t in op.computed(self.graph))
+
+    @cached_property
     def variants(self) -> dict[int, list[Kernel]]:
         found = {id(op): op.kernels(self.graph, _for(op, self.how, self.layouts)) for op in self.ops}
+        for op in self.ops:
+            if op.outputs[0] in self.rings:
+                found[id(op)] = [self.rings[op.outputs[0]]]
+            elif self._reads_ring(op):
+                found[id(op)] = [k for k in found[id(op)] if _by_rows(self.graph, op, k)]
         if self.grouped:
             return found
         return {key: [replace(k, group=1) for k in kernels] for key, kernels in found.items()}
@@ -271,6 +310,8 @@ class Planner:
         """The kernels for rows: running sums where an operator has one output row of several."""
         found = {id(op): self.best(op, False) for op in self.ops} if self.fast else dict(self.lean)
         for op in self.ops:
+            if self._reads_ring(op):
+                continue
             if op.activations(self.graph) and row_count(op.output(self.graph).shape) == 1 < row_count(
                 op.activations(self.graph)[0].shape
             ):
@@ -284,6 +325,7 @@ class Planner:
             lambda op: self.lean[id(op)],
             lambda op: self.by_rows[id(op)],
             self.layouts,
+            rings=frozenset(self.rings),
             pushed=self.goal.pushed,
             bottom_up=bottom_up,
             most=UNLIMITED if self.goal.small_steps or self.goal.zone else TALL,
@@ -469,6 +511,15 @@ def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
             if layout is not None and op.writes(graph, how, layout):
                 layouts[out] = layout
     return layouts
+
+
+def _by_rows(graph: Graph, op: Op, kernel: Kernel) -> bool:
+    """Whether a kernel computes one output row from rows wherever they lie."""
+    if kernel.call not in (Call.FLAT, Call.ROWS) or kernel.tile[0] > 1:
+        return False
+    if kernel.call is Call.FLAT and kernel.units % row_count(op.output(graph).shape):
+        return False
+    return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
 
 
 def _for(op: Op, how: Lowering, layouts: dict[int, Layout]) -> Lowering:

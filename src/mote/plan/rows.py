@@ -54,6 +54,8 @@ class Store:
     layout: Layout = Layout.NHWC
     linear: bool = False
     """Rows must lie one after another, whatever the plan."""
+    kept: int | None = None
+    """Where it begins in what is kept from one inference to the next: it takes nothing of the arena."""
 
     @property
     def ids(self) -> range:
@@ -120,7 +122,8 @@ class RowGraph:
 
     def unaligned(self) -> RowGraph:
         """The same rows without the bytes that alignment adds."""
-        return replace(self, size=tuple(self.stores[s].row_bytes for s in self.store_of))
+        stores = (self.stores[s] for s in self.store_of)
+        return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
 
     @cached_property
     def prefixes(self) -> list[State]:
@@ -177,15 +180,16 @@ def build(
     row_kernels: KernelChoice,
     layouts: dict[int, Layout],
     *,
+    rings: frozenset[int] = frozenset(),
     pushed: bool = False,
     bottom_up: bool = False,
     most: int = TALL,
 ) -> RowGraph:
     """The rows of `graph`, whose operators run in the order `ops` (views left out), by rows in at most `most`
-    pieces."""
+    pieces. `rings` are the tensors whose rows lie in ring buffers: nobody reads them whole."""
     arrivals = [Arrival(inputs=(), outputs=(t,), name=graph.tensors[t].name) for t in graph.inputs if pushed]
     step = -1 if bottom_up else 1
-    return _Builder(graph, [*arrivals, *ops], kernels, row_kernels, layouts, pushed, step, most).build()
+    return _Builder(graph, [*arrivals, *ops], kernels, row_kernels, layouts, rings, pushed, step, most).build()
 
 
 @dataclass
@@ -195,6 +199,7 @@ class _Builder:
     kernels: KernelChoice
     row_kernels: KernelChoice
     layouts: dict[int, Layout]
+    rings: frozenset[int]
     pushed: bool
     step: int
     most: int
@@ -208,18 +213,24 @@ class _Builder:
     def root(self) -> dict[int, int]:
         return _roots(self.graph)
 
+    @cached_property
+    def kept(self) -> dict[int, int]:
+        return kept_offsets(self.graph)
+
     def build(self) -> RowGraph:
         for root in dict.fromkeys(self.root[t] for t, x in self.graph.tensors.items() if x.data is None):
             self._add_tensor(root)
         self._find_needed()
-        self.ops = [op for op in self.ops if any(r in self.needed for r in self._rows_of(op.outputs[0]))]
+        self.ops = [op for op in self.ops if any(r in self.needed for t in op.outputs for r in self._rows_of(t))]
         works = self._with_needs([self._work(i, op) for i, op in enumerate(self.ops)])
         readers = [0] * len(self.size)
         for work in works:
             for node in work.by_rows:
                 for r in node.reads:
                     readers[r] += 1
-        inputs = [r for t in self.graph.inputs if not self.pushed for r in self._rows_of(t)]
+        states = self.graph.states
+        given = (*(() if self.pushed else self.graph.inputs), *(s.before for s in states))
+        left = (*self.graph.outputs, *(s.after for s in states))
         return RowGraph(
             self.graph,
             tuple(works),
@@ -227,8 +238,8 @@ class _Builder:
             tuple(self.size),
             tuple(i for i, s in enumerate(self.stores) for _ in s.ids),
             self.place,
-            frozenset(inputs),
-            frozenset(r for t in self.graph.outputs for r in self._rows_of(t)),
+            frozenset(r for t in given for r in self._rows_of(t)),
+            frozenset(r for t in left for r in self._rows_of(t)),
             tuple(readers),
             self.sums,
         )
@@ -236,8 +247,12 @@ class _Builder:
     def _with_needs(self, works: list[Work]) -> list[Work]:
         maker = {r: (w, n) for w, work in enumerate(works) for n, node in enumerate(work.by_rows) for r in node.writes}
 
+        before = {op.inputs[i]: w for w, op in enumerate(self.ops) for i in op.updates.values()}
+        readers = {(before[t], w) for w, op in enumerate(self.ops) for _, t in op.computed(self.graph) if t in before}
+        late = {w: {r: len(works[r].by_rows) for u, r in readers if u == w != r} for w in before.values()}
+
         def needs(node: Node) -> Node:
-            found: dict[int, int] = {}
+            found: dict[int, int] = dict(late.get(node.op, {}))
             for r in node.reads:
                 if r in maker and maker[r][0] != node.op:
                     w, n = maker[r]
@@ -258,11 +273,13 @@ class _Builder:
             t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members
         )
         self.place.update((t, len(self.stores)) for t in members)
-        self._add_store(members, row, count, layout, linear)
+        self._add_store(members, row, count, layout, linear, self.kept.get(root))
 
-    def _add_store(self, tensors: tuple[int, ...], row: int, count: int, layout: Layout, linear: bool) -> int:
-        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear))
-        self.size += [row if linear else aligned(row)] * count
+    def _add_store(
+        self, tensors: tuple[int, ...], row: int, count: int, layout: Layout, linear: bool, kept: int | None = None
+    ) -> int:
+        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept))
+        self.size += [0 if kept is not None else row if linear else aligned(row)] * count
         return len(self.stores) - 1
 
     def _rows_of(self, tensor: int, row: int | None = None) -> Iterable[int]:
@@ -301,12 +318,13 @@ class _Builder:
 
     def _find_needed(self) -> None:
         """Rows that an output depends on; of operators that run whole, all."""
-        for t in (*self.graph.outputs, *(self.graph.inputs if self.pushed else ())):
+        states = (s.after for s in self.graph.states)
+        for t in (*self.graph.outputs, *states, *(self.graph.inputs if self.pushed else ())):
             self.needed.update(self._rows_of(t))
         for op in reversed(self.ops):
             out = self.stores[self.place[op.outputs[0]]]
             wanted = [r - out.first for r in out.ids if r in self.needed]
-            if not wanted or isinstance(op, Arrival):
+            if isinstance(op, Arrival) or not (wanted or op.updates):
                 continue
             kernel = self.row_kernels(op)
             rows: Sequence[int | None] = wanted if self._by_rows(op, kernel) else [None]
@@ -345,6 +363,7 @@ class _Builder:
             return Work(op, whole, (whole,), kernel, kernel, splits=False)
         gaps = row_kernel.call is not Call.ADDS and len(writes) > len(written)
         gaps = gaps or (kernel.call is Call.FLAT and len(writes) < out.count)
+        gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
         return Work(op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
     def _groups(self, op: Op, kernel: Kernel, out: Store) -> list[list[int]]:
@@ -362,7 +381,8 @@ class _Builder:
         if isinstance(op, Arrival):
             return Node(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
-        over = _joined([self._over(op, y, out.row_bytes) for y in ys], len(ys)) if kernel.in_place else ()
+        in_place = kernel.in_place and out.kept is None
+        over = _joined([self._over(op, y, out.row_bytes) for y in ys], len(ys)) if in_place else ()
         return Node(i, rows, tuple(reads), writes, kernel.scratch or 0, over)
 
     def _over(self, op: Op, y: int, nbytes: int) -> tuple[tuple[int, ...], ...]:
@@ -371,7 +391,8 @@ class _Builder:
         for position, t in op.computed(self.graph):
             rows = op.reads(self.graph, position, y) or ()
             ids = [r for row in rows for r in self._rows_of(t, row)]
-            if len(ids) == 1 and self.stores[self.place[t]].row_bytes == nbytes:
+            store = self.stores[self.place[t]]
+            if len(ids) == 1 and store.row_bytes == nbytes and store.kept is None:
                 found.append((ids[0],))
         return tuple(found)
 
@@ -400,6 +421,15 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
         if len(rows) == len(set(rows)) == count:
             found.append(rows)
     return tuple(found)
+
+
+def kept_offsets(graph: Graph) -> dict[int, int]:
+    """Where the states lie, one after another; before and after are the same place."""
+    found, at = {}, 0
+    for state in graph.states:
+        found[state.before] = found[state.after] = at
+        at += aligned(state.initial.nbytes)
+    return found
 
 
 def _roots(graph: Graph) -> dict[int, int]:
