@@ -10,14 +10,14 @@ from typing import Any
 from mote import targets
 from mote.codegen import header
 from mote.codegen.project import Model, Options, Project, generate
-from mote.codegen.selftest import pattern
+from mote.codegen.selftest import pattern, selftest_runs
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.op import row_count
 from mote.graph.tensor import Array
-from mote.passes import Saving, optimize
+from mote.passes import Saving, optimize, stream
 from mote.plan.kernel import Lowering
 from mote.plan.memories import TooSmallError, plan_over
 from mote.plan.plan import Plan
@@ -60,6 +60,12 @@ class Settings:
     that takes. Without it a step is a piece of the plan."""
     recompute: float = 0.0
     """Percent of the model's MACs that may be done twice to need less RAM."""
+    stream: int | None = None
+    """The axis of the input along which the model's window slides: only what is new is taken and computed."""
+    hop: int = 0
+    """How many elements of that axis are new every time; 0: as few as the model's strides allow."""
+    causal: bool = False
+    """Padding at the window's edges may be turned into what was before the stream."""
 
     def __post_init__(self) -> None:
         for option, value, allowed in (
@@ -71,6 +77,12 @@ class Settings:
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
+        if self.stream is None and (self.hop or self.causal):
+            raise MoteError(
+                "is for streams only",
+                where="option hop" if self.hop else "option causal",
+                remedy="say with --stream along which axis of the input the window slides",
+            )
         if not 0 <= self.recompute <= 100:
             raise MoteError(
                 f"{self.recompute:g} is not a percentage",
@@ -158,6 +170,9 @@ def compile(
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
     graph = tflite.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
+    if settings.stream is not None:
+        optimized, saving = _streamed(optimized, settings)
+        savings.append(saving)
     planned = _plan(optimized, where, settings, say)
     name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
     options_ = Options(
@@ -172,6 +187,15 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
     compiled = Compiled(graph, planned, tuple(savings), project, replace(settings, name=name), where, data)
     check_budgets(compiled, code=0)
     return compiled
+
+
+def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
+    assert settings.stream is not None
+    streamed = stream.run(graph, settings.stream, settings.hop, causal=settings.causal)
+    before, after = (sum(op.macs(g) for op in g.ops) for g in (graph, streamed))
+    kept = sum(state.initial.nbytes for state in streamed.states)
+    detail = f"{after:,} MACs each time instead of {before:,}, {kept:,} bytes kept in {len(streamed.states)} windows"
+    return streamed, Saving("stream", 0, detail, exact=not settings.causal)
 
 
 def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
@@ -231,8 +255,11 @@ def make_settings(target: str | Target = "host", **options: Any) -> Settings:
 
 
 def golden_outputs(graph: Graph) -> list[Array]:
-    """What the reference computes for the self-test's input."""
-    values = graph.evaluate({t: pattern(graph.tensors[t]) for t in graph.inputs})
+    """What the reference computes for the self-test's inputs, one after another."""
+    values: dict[int, Array] = {}
+    for step in range(selftest_runs(graph)):
+        given = {t: pattern(graph.tensors[t], step) for t in graph.inputs}
+        values = graph.evaluate(given | (graph.carried(values) if step else {}))
     return [values[t] for t in graph.outputs]
 
 

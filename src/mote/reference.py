@@ -10,8 +10,8 @@ import numpy as np
 from mote.graph import Graph
 from mote.graph.tensor import Array
 
-Reference = Callable[[Mapping[int, Array]], Mapping[int, Array]]
-"""Values of the model's (source) inputs -> every tensor."""
+Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
+"""Values of the model's (source) inputs -> every tensor; None where nothing is known of them yet."""
 
 
 def litert_installed() -> bool:
@@ -39,8 +39,31 @@ def litert(model: bytes) -> Reference:
 
 
 def numpy(graph: Graph) -> Reference:
-    """The NumPy reference of every operator, on the graph as it was imported."""
-    return graph.evaluate
+    """The NumPy reference of every operator, on the graph as it was imported. As LiteRT it goes on from one run to the
+    next."""
+    carried: dict[int, Array] = {}
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
+        values = graph.evaluate({**carried, **inputs})
+        carried.update(graph.carried(values))
+        return values
+
+    return run
+
+
+def windowed(oracle: Reference, axis: int, size: int) -> Reference:
+    """The reference of a model over a window, for a stream: it gets the last `size` elements along `axis`. Before
+    there are so many it knows nothing."""
+    heard: dict[int, Array] = {}
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
+        for t, new in inputs.items():
+            stream = np.concatenate([heard[t], new], axis) if t in heard else new
+            heard[t] = stream.take(range(max(stream.shape[axis] - size, 0), stream.shape[axis]), axis)
+        full = all(x.shape[axis] == size for x in heard.values())
+        return oracle(heard) if full else None
+
+    return run
 
 
 class _Tensors(Mapping[int, Array]):

@@ -68,7 +68,7 @@ def verify(
     where LiteRT is not installed, with Mote's own reference in NumPy (the result says which)."""
     plan = compiled.plan
     graph = plan.graph
-    cases = stimuli(graph, inputs, seed)
+    cases = stimuli(graph, inputs + max(graph.warm_up - 1, 0), seed)
     oracle, name = _oracle(compiled)
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
@@ -79,9 +79,11 @@ def verify(
     worst = 0.0
     for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
         expected = oracle(source_inputs(compiled.source, graph, case))
+        if expected is None:
+            continue
         for t, raw_output in zip(graph.outputs, outputs, strict=True):
             tensor = graph.tensors[t]
-            want = expected[tensor.source].reshape(-1)
+            want = tensor.of_source(expected[tensor.source]).reshape(-1)
             diff, bad = compare(np.frombuffer(raw_output, DTYPES[tensor.dtype]), want)
             worst = max(worst, diff)
             if bad:
@@ -90,7 +92,7 @@ def verify(
             tensor = op.output(graph)
             flat = np.frombuffer(dump[number], DTYPES[tensor.dtype])
             rows = [r for step in steps if step.tap is None or step is steps[-1] for r in _rows(step)]
-            want = expected[tensor.source].reshape(row_count(tensor.shape), -1)[rows]
+            want = tensor.of_source(expected[tensor.source]).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
             got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
             diff, bad = compare(got.reshape(want.shape), want)
@@ -122,11 +124,19 @@ def compare(got: Array, want: Array) -> tuple[float, int]:
 
 
 def _oracle(compiled: Compiled) -> tuple[reference.Reference, str]:
-    if compiled.settings.numerics == "tflm":
-        return reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
-    if reference.litert_installed():
-        return reference.litert(compiled.data), "LiteRT BUILTIN_REF"
-    return reference.numpy(compiled.source), "numpy"
+    settings = compiled.settings
+    if settings.causal:
+        return reference.numpy(compiled.plan.graph), "numpy (causal stream)"
+    if settings.numerics == "tflm":
+        oracle, name = reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
+    elif reference.litert_installed():
+        oracle, name = reference.litert(compiled.data), "LiteRT BUILTIN_REF"
+    else:
+        oracle, name = reference.numpy(compiled.source), "numpy"
+    if settings.stream is None:
+        return oracle, name
+    size = compiled.source.tensors[compiled.source.inputs[0]].shape[settings.stream]
+    return reference.windowed(oracle, settings.stream, size), f"{name} on every window"
 
 
 def _with_numerics(compiled: Compiled) -> Graph:

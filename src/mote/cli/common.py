@@ -97,6 +97,20 @@ def add_compile_options(
         metavar="PERCENT",
         help="work that may be done twice to need less RAM (default: 0)",
     )
+    parser.add_argument(
+        "--stream",
+        type=int,
+        metavar="AXIS",
+        help="the window slides along this axis of the input: take only what is new, and keep the rest",
+    )
+    parser.add_argument(
+        "--hop", type=int, default=0, metavar="N", help="how much of it is new every time (default: as little as can be)"
+    )
+    parser.add_argument(
+        "--causal",
+        action="store_true",
+        help="let padding along that axis stand for what was before the stream (another model than the windowed one)",
+    )
     parser.add_argument("--flash", type=str, metavar="BYTES", help="refuse more flash than this (K and M suffixes)")
     add_json(parser)
 
@@ -125,6 +139,9 @@ def settings(arguments: argparse.Namespace) -> Settings:
         red_zones=arguments.red_zones,
         step=arguments.step,
         recompute=arguments.recompute,
+        stream=arguments.stream,
+        hop=arguments.hop,
+        causal=arguments.causal,
         flash=None if arguments.flash is None else parse_size(arguments.flash),
     )
     return replace(found, **_plan_settings(arguments))

@@ -14,7 +14,7 @@ import numpy as np
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.codegen.source import banner
 from mote.codegen.values import CTYPES, number, wrap
-from mote.graph import Tensor
+from mote.graph import Graph, Tensor
 from mote.graph.tensor import DTYPES, Array
 from mote.plan.plan import Plan
 
@@ -23,11 +23,20 @@ if TYPE_CHECKING:
 
 SHOWN = 1024
 FLOAT_TOLERANCE = 1e-4
+STEPS = 3
+"""Runs of a model that keeps a state."""
 
 
-def pattern(t: Tensor) -> Array:
-    """The self-test's input: byte i is (37 i + 11) mod 256; a float is that byte as int8, over 128."""
-    codes = ((np.arange(t.size, dtype=np.int64) * 37 + 11) & 0xFF).astype(np.uint8)
+def selftest_runs(graph: Graph) -> int:
+    """How many inferences the self-test makes: as many as it takes until the outputs mean something, and a few where
+    one leaves something for the next."""
+    return max(graph.warm_up, STEPS if graph.states else 1)
+
+
+def pattern(t: Tensor, run: int = 0) -> Array:
+    """The self-test's input: byte i, counted through all runs, is (37 i + 11) mod 256; a float is that byte as int8,
+    over 128."""
+    codes = (((np.arange(t.size, dtype=np.int64) + run * t.size) * 37 + 11) & 0xFF).astype(np.uint8)
     if t.dtype == "float32":
         return (codes.view(np.int8).astype(np.float32) / np.float32(128)).reshape(t.shape)
     return codes.view(np.int8).astype(DTYPES[t.dtype]).reshape(t.shape)
@@ -135,19 +144,30 @@ static uint32_t fnv1a(const void *data, size_t bytes) {
 
 
 def _feed(plan: Plan, options: Options) -> list[str]:
-    """Write the pattern to the inputs and run, or push it row by row."""
-    name, ports = options.name, inputs(plan, options)
+    """Write the pattern to the inputs and run, or push it row by row; the last run must give the outputs."""
+    name, ports, runs = options.name, inputs(plan, options), selftest_runs(plan.graph)
     failed = "{\n        return MOTE_NOT_READY;\n    }"
     if not plan.pushed:
+        at = "i" if runs == 1 else "(run * {}_SIZE + i)"
         fills = [
-            f"    for (size_t i = 0; i < {p.macro}_SIZE; i++) {{\n        {p.function}()[i] = {_value(p, 'i')};\n    }}"
+            f"    for (size_t i = 0; i < {p.macro}_SIZE; i++) {{\n"
+            f"        {p.function}()[i] = {_value(p, at.format(p.macro))};\n    }}"
             for p in ports
         ]
-        return [*fills, f"    if ({name}_run() != MOTE_OK) {failed}"]
+        if runs == 1:
+            return [*fills, f"    if ({name}_run() != MOTE_OK) {failed}"]
+        return [
+            "    mote_status status = MOTE_WAITING;",
+            f"    for (size_t run = 0; run < {runs}; run++) {{",
+            *(f"    {line}" for fill in fills for line in fill.split("\n")),
+            f"        status = {name}_run();\n    }}",
+            f"    if (status != MOTE_OK) {failed}",
+        ]
     (p,) = ports
+    rows = f"{p.macro}_ROWS" if runs == 1 else f"{runs} * {p.macro}_ROWS"
     return [
         "    mote_status status = MOTE_WAITING;",
-        f"    for (size_t y = 0; y < {p.macro}_ROWS; y++) {{",
+        f"    for (size_t y = 0; y < {rows}; y++) {{",
         f"        static {p.ctype} row[{p.macro}_ROW_SIZE];",
         f"        for (size_t i = 0; i < {p.macro}_ROW_SIZE; i++) {{",
         f"            row[i] = {_value(p, f'(y * {p.macro}_ROW_SIZE + i)')};",

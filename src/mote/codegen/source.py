@@ -140,7 +140,8 @@ def _kept(plan: Plan, options: Options) -> str:
     if plan.graph.warm_up:
         fields.append("uint16_t missing; /* runs until the outputs mean something */")
     listed = "".join(f"    {text}\n" for text in fields)
-    return f"\n/* What is remembered from one inference to the next. */\nstatic struct {{\n{listed}}} {options.name}_kept;\n"
+    what = "/* What is remembered from one inference to the next. */"
+    return f"\n{what}\nstatic struct {{\n{listed}}} {options.name}_kept;\n"
 
 
 def _keeping(plan: Plan, options: Options, found: Constants) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.graph.flow import Flow, Increment
 from mote.graph.tensor import Array, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -101,6 +102,11 @@ class Op:
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         """The rows of input `position` that row `y` of the output is made from, in the order in which the kernel's
         row function takes them; OUTSIDE for padding. None: the output can only be computed as a whole."""
+        return None
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """How the operator goes on when its inputs (by position) flow; None: it needs all of them every time. `causal`:
+        padding may stand for what was before the stream. Raises PaddingError and StrideError."""
         return None
 
     def activations(self, g: Graph) -> list[Tensor]:

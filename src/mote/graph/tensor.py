@@ -55,11 +55,20 @@ class Tensor:
     data: Array | None = None
     copy_of: int | None = None
     """The tensor of the source file that this one is computed again as."""
+    newest: int | None = None
+    """The axis along which it has only the last elements of that tensor."""
 
     @property
     def source(self) -> int:
         """The tensor of the source file that has the same value."""
         return self.id if self.copy_of is None else self.copy_of
+
+    def of_source(self, value: Array) -> Array:
+        """What this tensor holds of the value that the source's has."""
+        if self.newest is None:
+            return value
+        size = value.shape[self.newest]
+        return value.take(range(size - self.shape[self.newest], size), self.newest)
 
     @property
     def size(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
+from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.op import row_count
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import activation_type, clamp_float, float_range, int8_range, output_params
@@ -77,6 +78,18 @@ class Binary(Op):
         if a.shape != b.shape and max(len(a.shape), len(b.shape)) > MAX_AXES:
             return f"broadcasting {a.shape} with {b.shape}: more than {MAX_AXES} axes are not supported"
         return None
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """Where both flow alike, or the other one is repeated along the stream."""
+        rank = len(self.output(g).shape)
+        for position, flow in flows.items():
+            flows = {**flows, position: flow.on(flow.axis + rank - len(self.input(g, position).shape))}
+        axis = next(iter(flows.values())).axis
+        for position in {0, 1} - set(flows):
+            shape = self.input(g, position).shape
+            if rank - len(shape) <= axis and shape[axis - rank] != 1:
+                return None
+        return pointwise(self, flows)
 
     def flat(self, g: Graph) -> bool:
         """Both inputs have the output's shape: element i needs elements i."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
+from mote.graph.flow import Flow, Increment, PaddingError, StrideError
 from mote.graph.op import OUTSIDE, inside, row_count
 from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Layout, Lowering, Structs, Value
@@ -121,12 +124,38 @@ class WindowOp(Op):
 
     vertical: Axis
     horizontal: Axis
+    pads_with_zero: ClassVar[bool] = False
+    """Padding is the number zero, as a stream that has not begun could be."""
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         height = self.input(g).shape[1]
         image, row = divmod(y, self.output(g).shape[1])
         found = self.vertical.rows(row, height)
         return tuple(r if r == OUTSIDE else r + image * height for r in found)
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """The windows over what is new reach back; elements at the end that no window covers make it lag behind."""
+        flow = flows[0]
+        if flow.axis not in (1, 2):
+            return None
+        name = "vertical" if flow.axis == 1 else "horizontal"
+        axis: Axis = getattr(self, name)
+        if axis.before > 0 or axis.after > 0:
+            if not (causal and self.pads_with_zero):
+                what = f"pads {axis.before} elements before and {axis.after} after the window"
+                raise PaddingError(what, causal=self.pads_with_zero)
+            if axis.size(flow.size) != -(-flow.size // axis.stride):
+                what = f"makes {axis.size(flow.size)} elements of {flow.size} with a stride of {axis.stride}"
+                raise PaddingError(what, causal=False)
+        if flow.fresh % axis.stride:
+            raise StrideError(axis.stride)
+        fresh, size = flow.fresh // axis.stride, axis.size(flow.size)
+        plain = Axis(axis.kernel, axis.stride, axis.dilation)
+        unused = 0 if axis.before or axis.after else flow.size - (size - 1) * axis.stride - axis.extent
+        if size < fresh:
+            return None
+        need = (fresh - 1) * axis.stride + axis.extent + unused
+        return Increment(self.with_(**{name: plain}), Flow(flow.axis, size, fresh), {0: need})
 
     def adds(self, g: Graph, how: Lowering) -> bool:
         """Whether running sums are wanted and possible: int8 in NHWC, one output row from several input rows."""

@@ -36,6 +36,7 @@ class DepthwiseConv2D(WindowOp):
     multiplier: int = 1
     activation: str = "NONE"
     kind = "DEPTHWISE_CONV_2D"
+    pads_with_zero = True
 
     def shapes(self, g: Graph) -> list[Shape]:
         x = self.input(g).shape

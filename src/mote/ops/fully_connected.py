@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, rescale_once, wrap32
+from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     bias_values,
@@ -48,6 +50,15 @@ class FullyConnected(Op):
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """Vectors of a stream, where the axis is still one of the output."""
+        flow, x = flows[0], self.input(g).shape
+        if flow.axis == len(x) - 1 or x[-1] != self.input(g, 1).shape[1]:
+            return None
+        if self.keep_dims or len(x) == 2:
+            return pointwise(self, flows)
+        return Increment(self, flow.on(0), {0: flow.fresh}) if prod(x[:-1]) == flow.size else None
 
     def unsupported(self, g: Graph) -> str | None:
         return weight_problem(g, self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,6 +11,7 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import quantize_multiplier, rescale
+from mote.graph.flow import Flow, Increment
 from mote.graph.op import row_count
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import activation_type, output_params
@@ -33,6 +34,13 @@ class Mean(Op):
         if self.keep_dims:
             return [tuple(1 if i in self.axes else n for i, n in enumerate(x))]
         return [tuple(n for i, n in enumerate(x) if i not in self.axes)]
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        flow = flows[0]
+        if flow.axis in self.axes:
+            return None
+        gone = 0 if self.keep_dims else sum(a < flow.axis for a in self.axes)
+        return Increment(self, flow.on(flow.axis - gone), {0: flow.fresh})
 
     def count(self, g: Graph) -> int:
         """How many elements each mean is of."""

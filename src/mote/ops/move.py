@@ -6,7 +6,7 @@ all quantizations are equal. Elements are moved as bytes, so every type is suppo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Tensor
+from mote.graph.flow import Flow, Increment, PaddingError, pointwise
 from mote.graph.op import OUTSIDE, inside
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.reshape import reshape
@@ -216,6 +217,12 @@ class Pad(Join):
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
         return [[Span(n, 0, 1, n, before, before + n + after) for n, (before, after) in sizes]]
 
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        before, after = self.paddings[flows[0].axis]
+        if before or after:
+            raise PaddingError(f"pads {before} elements before and {after} after the window", causal=False)
+        return pointwise(self, flows)
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
@@ -269,6 +276,10 @@ class Concatenation(Join):
             found.append(spans)
         return found
 
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        all_flow = len(flows) == len(self.inputs)
+        return pointwise(self, flows) if all_flow and flows[0].axis != self.axis else None
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return [np.concatenate([x for x in values if x is not None], axis=self.axis)]
 
@@ -291,6 +302,10 @@ class Transpose(Op):
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [tuple(self.input(g).shape[i] for i in self.permutation)]
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        flow = flows[0]
+        return Increment(self, flow.on(self.permutation.index(flow.axis)), {0: flow.fresh})
 
     def loops(self, g: Graph) -> list[Loop]:
         x, y = self.input(g), self.output(g)

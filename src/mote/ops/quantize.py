@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
+from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.tensor import Array, Shape
 from mote.ops.unary import Requantize
 from mote.plan.kernel import Call, Kernel, Lowering
@@ -23,6 +24,9 @@ class Conversion(Op):
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        return pointwise(self, flows)
 
     def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
         if real.dtype != "float32" or quantized.dtype != "int8":

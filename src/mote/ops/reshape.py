@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.flow import Flow, Increment
 from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Kernel, Lowering
 
@@ -25,6 +27,16 @@ class Reshape(Op):
     def unsupported(self, g: Graph) -> str | None:
         x, y = self.input(g), self.output(g)
         return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """The axis of the stream must be one of the new shape, with as many elements before and behind it."""
+        flow, x = flows[0], self.input(g).shape
+        for axis, n in enumerate(self.shape):
+            same = prod(self.shape[:axis]) == prod(x[: flow.axis]) and n == flow.size
+            if same and prod(self.shape[axis + 1 :]) == prod(x[flow.axis + 1 :]):
+                to = flow.on(axis)
+                return Increment(self.with_(shape=to.cut(self.shape)), to, {0: flow.fresh})
+        return None
 
     def is_identity(self, g: Graph) -> bool:
         return self.input(g).shape == self.shape

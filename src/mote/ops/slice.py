@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.flow import Flow, Increment
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.move import NO_FILL, Join, Span, span_params
 from mote.ops.reshape import reshape
@@ -29,6 +30,21 @@ class Slice(Join):
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.shape]
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """Elements that it leaves out at the end of the window make it lag behind the stream."""
+        flow, rank = flows[0], len(self.size)
+        if len(self.shape) != rank or self.shape != self.size or self.strides[flow.axis] != 1:
+            return None
+        size = self.size[flow.axis]
+        lag = flow.size - self.begin[flow.axis] - size
+        if size < flow.fresh:
+            return None
+        cut = flow.cut(self.size)
+        begin = flow.cut(self.begin, 0)
+        return Increment(
+            self.with_(begin=begin, size=cut, shape=cut), Flow(flow.axis, size, flow.fresh), {0: flow.fresh + lag}
+        )
 
     def spans(self, g: Graph) -> list[list[Span]]:
         axes = zip(self.input(g).shape, self.begin, self.strides, self.size, strict=True)

@@ -6,7 +6,7 @@ on integers that stand for real numbers: "Q5.26" has 5 bits before the point and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from mote.graph.fixedpoint import (
     rescale,
     rounding_shift_right,
 )
+from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import activation_type
 from mote.plan.kernel import Call, Kernel, Lowering, units_of
@@ -47,6 +48,9 @@ class Softmax(Op):
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        return None if flows[0].axis == len(self.input(g).shape) - 1 else pointwise(self, flows)
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self):

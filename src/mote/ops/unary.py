@@ -5,7 +5,7 @@ Also PRELU, which has one slope for each channel and so cannot be a table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
+from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.tensor import Array, Shape
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
 from mote.ops.common import FLOAT_MAX, REAL_RANGE, activation_type, int8_range, round_half_away
@@ -31,6 +32,9 @@ class Unary(Op):
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        return pointwise(self, flows)
 
     def unsupported(self, g: Graph) -> str | None:
         return activation_type(g, self)

@@ -1,0 +1,66 @@
+"""A model over a stream, a few elements at a time: what operators say of themselves for `mote compile --stream`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mote.graph.tensor import Shape
+
+if TYPE_CHECKING:
+    from mote.graph.op import Op
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How a tensor comes: of `size` elements along `axis` only the last `fresh` are new, those before them were there
+    in the inferences before."""
+
+    axis: int
+    size: int
+    fresh: int
+
+    def cut(self, shape: Shape, count: int | None = None) -> Shape:
+        """The shape with the new elements only, or with `count`."""
+        kept = self.fresh if count is None else count
+        return tuple(kept if i == self.axis else n for i, n in enumerate(shape))
+
+    def on(self, axis: int) -> Flow:
+        return replace(self, axis=axis)
+
+
+@dataclass(frozen=True)
+class Increment:
+    """An operator for what is new: `op` makes the new elements of `flow` from the last `needs[position]` elements of
+    its inputs."""
+
+    op: Op
+    flow: Flow
+    needs: Mapping[int, int]
+
+
+class PaddingError(Exception):
+    """The operator pads the window at its edges, so that what it computes there depends on where the window is."""
+
+    def __init__(self, what: str, *, causal: bool) -> None:
+        super().__init__(what)
+        self.causal = causal
+        """It has a causal form, which pads where the stream begins."""
+
+
+class StrideError(Exception):
+    """New elements must come in multiples of `multiple`."""
+
+    def __init__(self, multiple: int) -> None:
+        super().__init__(f"new elements must come in multiples of {multiple}")
+        self.multiple = multiple
+
+
+def pointwise(op: Op, flows: Mapping[int, Flow]) -> Increment | None:
+    """The increment of an operator whose output elements come from input elements at the same place of the stream, all
+    of which flow alike."""
+    flow = next(iter(flows.values()))
+    if any(other != flow for other in flows.values()):
+        return None
+    return Increment(op, flow, dict.fromkeys(flows, flow.fresh))
