@@ -6,7 +6,7 @@ a tensor counts as a mismatch where any element is off by more than FLOAT_TOLERA
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ import numpy as np
 
 from mote import reference
 from mote.compiler import Compiled
-from mote.graph import Graph
+from mote.graph import Graph, Tensor
 from mote.graph.op import row_count
 from mote.graph.tensor import DTYPES, Array
 from mote.measure import bench
@@ -69,7 +69,7 @@ def verify(
     plan = compiled.plan
     graph = plan.graph
     cases = stimuli(graph, inputs + max(graph.warm_up - 1, 0), seed)
-    oracle, name = _oracle(compiled)
+    oracle, name, wanted = _oracle(compiled)
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
@@ -83,7 +83,7 @@ def verify(
             continue
         for t, raw_output in zip(graph.outputs, outputs, strict=True):
             tensor = graph.tensors[t]
-            want = tensor.of_source(expected[tensor.source]).reshape(-1)
+            want = wanted(expected, tensor).reshape(-1)
             diff, bad = compare(np.frombuffer(raw_output, DTYPES[tensor.dtype]), want)
             worst = max(worst, diff)
             if bad:
@@ -92,7 +92,7 @@ def verify(
             tensor = op.output(graph)
             flat = np.frombuffer(dump[number], DTYPES[tensor.dtype])
             rows = [r for step in steps if step.tap is None or step is steps[-1] for r in _rows(step)]
-            want = tensor.of_source(expected[tensor.source]).reshape(row_count(tensor.shape), -1)[rows]
+            want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
             got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
             diff, bad = compare(got.reshape(want.shape), want)
@@ -123,20 +123,32 @@ def compare(got: Array, want: Array) -> tuple[float, int]:
     return float(delta.max(initial=0)), int(np.count_nonzero(~(delta <= limit)))
 
 
-def _oracle(compiled: Compiled) -> tuple[reference.Reference, str]:
+Wanted = Callable[[Mapping[int, Array], Tensor], Array]
+"""What the values of a reference say that a tensor should hold."""
+
+
+def _of_source(values: Mapping[int, Array], tensor: Tensor) -> Array:
+    return tensor.of_source(values[tensor.source])
+
+
+def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
+    return values[tensor.id]
+
+
+def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
     settings = compiled.settings
     if settings.causal:
-        return reference.numpy(compiled.plan.graph), "numpy (causal stream)"
+        return reference.numpy(compiled.plan.graph), "numpy (causal stream)", _itself
     if settings.numerics == "tflm":
         oracle, name = reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
     elif reference.litert_installed():
         oracle, name = reference.litert(compiled.data), "LiteRT BUILTIN_REF"
     else:
         oracle, name = reference.numpy(compiled.source), "numpy"
-    if settings.stream is None:
-        return oracle, name
-    size = compiled.source.tensors[compiled.source.inputs[0]].shape[settings.stream]
-    return reference.windowed(oracle, settings.stream, size), f"{name} on every window"
+    if settings.stream is not None:
+        size = compiled.source.tensors[compiled.source.inputs[0]].shape[settings.stream]
+        oracle, name = reference.windowed(oracle, settings.stream, size), f"{name} on every window"
+    return oracle, name, _of_source
 
 
 def _with_numerics(compiled: Compiled) -> Graph:

@@ -140,6 +140,8 @@ class WindowOp(Op):
             return None
         name = "vertical" if flow.axis == 1 else "horizontal"
         axis: Axis = getattr(self, name)
+        if axis.size(flow.size) == 1:
+            return None
         if axis.before > 0 or axis.after > 0:
             if not (causal and self.pads_with_zero):
                 what = f"pads {axis.before} elements before and {axis.after} after the window"
