@@ -1,7 +1,7 @@
 """Writes `.tflite` files from Python, so that tests and model scripts need no TensorFlow.
 
-The format is the public TFLite schema, version 3: a FlatBuffer with one subgraph of tensors and operators,
-and one buffer for each constant. The tables below hold the numbers of that schema that Mote's tests use.
+The format is the public TFLite schema, version 3: a FlatBuffer with a subgraph of tensors and operators (and more of
+them where one calls others), and one buffer for each constant. The tables below hold the numbers of that schema that Mote's tests use.
 A field whose value is the schema's default is left out of the file, as the official converter does, so a
 reader under test meets absent fields too. The same calls give the same bytes.
 
@@ -35,7 +35,7 @@ _MAX_OLD_OPCODE = 127
 
 _DTYPES = {
     "float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9,
-    "float64": 10, "uint32": 15,
+    "float64": 10, "resource": 13, "uint32": 15,
 }  # fmt: skip
 _PADDINGS = {"SAME": 0, "VALID": 1}
 _ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4, "SIGN_BIT": 5}
@@ -141,6 +141,8 @@ _OPTIONS: dict[str, tuple[int, dict[str, _Field]]] = {
     "SplitV": (79, {"num_splits": _Field(0, "int")}),
     "Quantize": (89, {}),
     "HardSwish": (91, {}),
+    "CallOnce": (103, {"init_subgraph_index": _Field(0, "int")}),
+    "VarHandle": (111, {"container": _Field(0, "string", None), "shared_name": _Field(1, "string", None)}),
 }
 
 # Operator -> its builtin code and its options table; None where the schema has no table.
@@ -190,6 +192,10 @@ _OPS: dict[str, tuple[int, str | None]] = {
     "SPLIT_V": (102, "SplitV"),
     "QUANTIZE": (114, "Quantize"),
     "HARD_SWISH": (117, "HardSwish"),
+    "CALL_ONCE": (129, "CallOnce"),
+    "VAR_HANDLE": (142, "VarHandle"),
+    "READ_VARIABLE": (143, None),
+    "ASSIGN_VARIABLE": (144, None),
 }
 
 
@@ -227,6 +233,14 @@ class Writer:
     _buffers: list[bytes] = field(default_factory=lambda: [b""], init=False)
     _inputs: list[int] = field(default_factory=list, init=False)
     _outputs: list[int] = field(default_factory=list, init=False)
+    _others: list[Writer] = field(default_factory=list, init=False)
+
+    def subgraph(self, name: str) -> Writer:
+        """Another subgraph of the same file: number 1, 2, ... for operators that call it."""
+        other = Writer(name)
+        other._opcodes, other._buffers = self._opcodes, self._buffers
+        self._others.append(other)
+        return other
 
     def tensor(
         self,
@@ -310,9 +324,26 @@ class Writer:
         """The file. The writer is left as it was, so more may be added and written again."""
         b = flatbuffers.Builder(1024 + sum(len(data) + 64 for data in self._buffers))
         buffers = _offsets(b, [_buffer(b, data) for data in self._buffers])
+        subgraphs = [writer._subgraph(b) for writer in (self, *self._others)]
+        opcodes = _offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
+        model = _table(
+            b,
+            5,
+            {
+                0: ("Uint32", _SCHEMA_VERSION),
+                1: ("UOffsetTRelative", opcodes),
+                2: ("UOffsetTRelative", _offsets(b, subgraphs)),
+                3: ("UOffsetTRelative", b.CreateString(self.name)),
+                4: ("UOffsetTRelative", buffers),
+            },
+        )
+        b.Finish(model, file_identifier=_FILE_IDENTIFIER)
+        return bytes(b.Output())
+
+    def _subgraph(self, b: flatbuffers.Builder) -> int:
         tensors = _offsets(b, [_tensor(b, tensor) for tensor in self._tensors])
         operators = _offsets(b, [_operator(b, operator) for operator in self._operators])
-        subgraph = _table(
+        return _table(
             b,
             5,
             {
@@ -323,20 +354,6 @@ class Writer:
                 4: ("UOffsetTRelative", b.CreateString(self.name)),
             },
         )
-        opcodes = _offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
-        model = _table(
-            b,
-            5,
-            {
-                0: ("Uint32", _SCHEMA_VERSION),
-                1: ("UOffsetTRelative", opcodes),
-                2: ("UOffsetTRelative", _offsets(b, [subgraph])),
-                3: ("UOffsetTRelative", b.CreateString(self.name)),
-                4: ("UOffsetTRelative", buffers),
-            },
-        )
-        b.Finish(model, file_identifier=_FILE_IDENTIFIER)
-        return bytes(b.Output())
 
     def _add(
         self,
@@ -475,6 +492,8 @@ def _option(b: flatbuffers.Builder, kind: str, value: Any) -> tuple[str, Any]:
     """The kind of slot and the value to put in it."""
     if kind == "ints":
         return "UOffsetTRelative", _ints(b, value)
+    if kind == "string":
+        return "UOffsetTRelative", b.CreateString(value)
     if kind == "int":
         return "Int32", int(value)
     if kind == "float":

@@ -171,7 +171,7 @@ class _Streaming:
         flow = self.flows[t]
         if count == flow.fresh:
             return t
-        window = self.tensors[self.window_of[t]]
+        window = self.tensors[self.window_of.get(t, t)]
         if window.shape[flow.axis] == count:
             return window.id
         part = self._fresh(t, count)
