@@ -1,0 +1,285 @@
+"""Models that keep a state by themselves: variables, with LiteRT's reference kernels over many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mote import reference
+from mote.compiler import Compiled, compile
+from mote.errors import MoteError
+from mote.frontends import tflite
+from mote.graph.tensor import Array
+from mote.measure import bench
+from mote.ops.state import Assign, Window
+from mote.passes import optimize
+from mote.plan.plan import Plan
+from mote.stimuli import stimuli
+from mote.toolchain import Mode
+from mote.verifier import verify
+from streaming.streams import SCALE, Net, Variables
+from support import check, emulated, needs_litert
+
+
+def sliding(seed: int, new: int, kept: int, channels: int, readers: int = 1) -> bytes:
+    """A window of what came last, as streaming layers keep it: joined, read, and cut off."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    x = net.input((1, new, 1, channels))
+    scale, zero = net._of(x)
+    state = Variables(net.w)
+    state.begin({"s": rng.integers(-128, 128, (1, kept, 1, channels)).astype(np.int8)}, scale, zero)
+    old = state.read("s", (1, kept, 1, channels), "int8", scale, zero)
+    window = net.tensor((1, kept + new, 1, channels), (scale, zero))
+    net.w.op("CONCATENATION", [old, x], [window], axis=1)
+    last = net.tensor((1, kept, 1, channels), (scale, zero))
+    ends = [net.w.const("at", np.array(v, np.int32)) for v in ([0, -kept, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1])]
+    net.w.op("STRIDED_SLICE", [window, *ends], [last], begin_mask=13, end_mask=15)
+    state.assign("s", last)
+    outputs = [net.depthwise(window, (kept + new, 1))]
+    if readers > 1:
+        outputs.append(net.dense(window, 3))
+    return net.finish(*outputs)
+
+
+def counter() -> bytes:
+    """A state that is no window: s = s + x, read before and after."""
+    net = Net(7)
+    x = net.w.input("x", (1, 6), "float32")
+    state = Variables(net.w)
+    state.begin({"s": np.arange(6, dtype=np.float32).reshape(1, 6)}, None)
+    old = state.read("s", (1, 6), "float32", None)
+    new = net.w.tensor("new", (1, 6), "float32")
+    net.w.op("ADD", [old, x], [new])
+    state.assign("s", new)
+    again = state.read("s", (1, 6), "float32", None)
+    both = net.w.tensor("both", (1, 6), "float32")
+    net.w.op("MUL", [again, old], [both])
+    net.w.output(both)
+    return net.w.finish()
+
+
+@needs_litert
+@given(st.integers(0, 1 << 16), st.integers(1, 4), st.integers(1, 9), st.integers(1, 9), st.integers(1, 2))
+@settings(max_examples=15, deadline=None)
+def test_windows(seed: int, new: int, kept: int, channels: int, readers: int) -> None:
+    """Two readers, of which one wants the window in one piece, keep it from becoming a ring buffer."""
+    model = sliding(seed, new, kept, channels, readers)
+    check_steps(model, 20)
+    compiled = compile(model)
+    assert verify(compiled, 20, sanitize=True).exact
+    (state,) = compiled.plan.graph.states
+    assert state.initial.shape == (1, kept + new, 1, channels)
+    assert not any(isinstance(op, Assign) for op in compiled.plan.graph.ops)
+    assert sum(isinstance(op, Window) for op in compiled.plan.graph.ops) == 1
+
+
+def check_steps(model: bytes, steps: int) -> None:
+    """NumPy, before and after the passes, against LiteRT, step by step."""
+    graph = tflite.parse(model, "model")
+    better, _ = optimize(graph)
+    oracle, first, second = reference.litert(model), reference.numpy(graph), reference.numpy(better)
+    for case in stimuli(graph, steps):
+        want, *found = oracle(case), first(case), second(case)
+        assert want is not None
+        for values in found:
+            assert values is not None
+            for o in graph.outputs:
+                np.testing.assert_array_equal(values[o], want[o])
+
+
+@needs_litert
+@pytest.mark.parametrize("target", ["host", "cortex-m4", "rv32imc"])
+def test_a_state_that_is_no_window(target: str) -> None:
+    check_steps(counter(), 10)
+    compiled = compile(counter(), target=target if target == "host" else emulated(target))
+    assert verify(compiled, 10).exact
+    assert any(isinstance(op, Assign) for op in compiled.plan.graph.ops)
+
+
+@needs_litert
+def test_a_variable_that_never_changes_is_a_constant() -> None:
+    net = Net(8)
+    x = net.w.input("x", (1, 4), "float32")
+    state = Variables(net.w)
+    state.begin({"s": np.ones((1, 4), np.float32)}, None)
+    y = net.w.tensor("y", (1, 4), "float32")
+    net.w.op("ADD", [state.read("s", (1, 4), "float32", None), x], [y])
+    net.w.output(y)
+    compiled = check(net.w.finish())
+    assert not compiled.plan.graph.states
+
+
+def rings(plan: Plan) -> int:
+    return len({b.ring for b in plan.buffers if b.ring is not None})
+
+
+def test_rings_where_readers_take_rows() -> None:
+    assert rings(compile(sliding(1, 1, 30, 32), target="cortex-m4").plan) == 1
+    assert rings(compile(sliding(1, 1, 30, 32, readers=2), target="cortex-m4").plan) == 0
+
+
+EXERCISE = """
+#include <string.h>
+#include "{name}.h"
+
+/* Inputs 0..n-1, then what was saved after half of them and the other half again; then from the beginning. */
+int exercise(const int8_t *inputs, int8_t *outputs, int n) {{
+    static uint8_t saved[{upper}_STATE_BYTES];
+    int8_t *out = outputs;
+    if ({name}_init() != MOTE_OK) return 1;
+    for (int round = 0; round < 3; round++) {{
+        if (round == 1) {name}_restore(saved);
+        if (round == 2) {name}_reset();
+        for (int i = round == 1 ? n / 2 : 0; i < n; i++) {{
+            if (round == 0 && i == n / 2) {name}_save(saved);
+            memcpy({name}_input(), inputs + i * {upper}_INPUT_SIZE, {upper}_INPUT_BYTES);
+            if ({name}_run() != MOTE_OK) return 2;
+            memcpy(out, {name}_output(), {upper}_OUTPUT_BYTES);
+            out += {upper}_OUTPUT_SIZE;
+        }}
+    }}
+    return 0;
+}}
+"""
+
+
+def test_save_restore_and_reset(tmp_path: Path) -> None:
+    import ctypes
+    import subprocess
+
+    compiled = compile(sliding(3, 1, 7, 8), name="model")
+    compiled.write(tmp_path)
+    (tmp_path / "exercise.c").write_text(EXERCISE.format(name="model", upper="MODEL"))
+    library = tmp_path / "model.so"
+    command = ["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", str(library)]
+    subprocess.run([*command, "model.c", "exercise.c"], cwd=tmp_path, check=True)
+    n, size = 12, 8
+    inputs = np.random.default_rng(0).integers(-128, 128, (n, size)).astype(np.int8)
+    outputs = np.zeros((n + n // 2 + n, size), np.int8)
+    pointers = (x.ctypes.data_as(ctypes.c_void_p) for x in (inputs, outputs))
+    assert ctypes.CDLL(str(library)).exercise(*pointers, n) == 0
+    np.testing.assert_array_equal(outputs[n : n + n // 2], outputs[n // 2 : n])
+    np.testing.assert_array_equal(outputs[n + n // 2 :], outputs[:n])
+    assert len(np.unique(outputs[:n], axis=0)) > n // 2
+
+
+def test_what_is_kept_is_counted_as_ram() -> None:
+    plan = compile(sliding(3, 1, 7, 8)).plan
+    assert plan.kept_bytes >= 64 and plan.static >= plan.kept_bytes
+
+
+def broken(change: Callable[[Model], None]) -> bytes:
+    net = Net(9)
+    x = net.w.input("x", (1, 4), "float32")
+    state = Variables(net.w)
+    state.begin({"s": np.ones((1, 4), np.float32)}, None)
+    y = net.w.tensor("y", (1, 4), "float32")
+    change(Model(net, state, x, y))
+    net.w.output(y)
+    return net.w.finish()
+
+
+class Model:
+    def __init__(self, net: Net, state: Variables, x: int, y: int) -> None:
+        self.w, self.state, self.x, self.y = net.w, state, x, y
+
+
+def unknown_handle(m: Model) -> None:
+    m.w.op("READ_VARIABLE", [m.x], [m.y])
+
+
+def never_initialized(m: Model) -> None:
+    handle = m.w.tensor("other", (), "resource")
+    m.w.op("VAR_HANDLE", [], [handle], shared_name="other")
+    m.w.op("READ_VARIABLE", [handle], [m.y])
+
+
+def another_shape(m: Model) -> None:
+    old = m.state.read("s", (1, 5), "float32", None)
+    m.w.op("ADD", [old, m.x], [m.y])
+
+
+def other_initialization(m: Model) -> None:
+    once = m.w._others[0]
+    value = once.const("c", np.ones((1, 4), np.float32))
+    once.op("ADD", [value, value], [once.tensor("sum", (1, 4), "float32")])
+    m.w.op("ADD", [m.state.read("s", (1, 4), "float32", None), m.x], [m.y])
+
+
+def uncalled_subgraph(m: Model) -> None:
+    m.w.subgraph("stray")
+    m.w.op("ADD", [m.state.read("s", (1, 4), "float32", None), m.x], [m.y])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (unknown_handle, "does not come from VAR_HANDLE"),
+        (never_initialized, "'other' is read before it was given a value"),
+        (another_shape, r"begins as float32 \(1, 4\), it is read as float32 \(1, 5\)"),
+        (other_initialization, "it runs ADD; only constants"),
+        (uncalled_subgraph, "3 subgraphs"),
+    ],
+)
+def test_bad_uses_of_variables_are_refused(change: Callable[[Model], None], message: str) -> None:
+    with pytest.raises(MoteError, match=message):
+        compile(broken(change))
+
+
+WAKE_WORDS = ("alexa", "hey_jarvis", "hey_mycroft", "okay_nabu")
+STEPS = 300
+
+
+def wake_word(name: str) -> Path:
+    """A model of the pymicro-wakeword package."""
+    package = find_spec("pymicro_wakeword")
+    if package is None or package.origin is None:
+        pytest.skip("pymicro-wakeword is not installed")
+    return Path(package.origin).parent / "models" / f"{name}.tflite"
+
+
+def sounds(compiled: Compiled, steps: int) -> list[Array]:
+    """Structured input: bands that rise and fall at different speeds, louder and softer, with noise."""
+    graph = compiled.plan.graph
+    shape = graph.tensors[graph.inputs[0]].shape
+    rng = np.random.default_rng(5)
+    found = []
+    for step in range(steps):
+        time = step * shape[1] + np.arange(shape[1])[:, None]
+        loud = 30 + 30 * (step // 25 % 4)
+        bands = np.sin(time * (0.03 + 0.017 * np.arange(shape[2]))) * loud + rng.normal(0, 20, shape[1:])
+        found.append(np.clip(bands[None] + 40 * (step // 100) - 80, -128, 127).astype(np.int8))
+    return found
+
+
+@needs_litert
+@pytest.mark.parametrize("name", WAKE_WORDS)
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+def test_wake_words_over_hundreds_of_steps(name: str, target: str, tmp_path: Path) -> None:
+    """The outputs, which for such sounds are mostly 0, and the numbers that they are made from."""
+    path = wake_word(name)
+    compiled = compile(path, target=target if target == "host" else emulated(target))
+    cases = sounds(compiled, STEPS)
+    run = bench(compiled, tmp_path).execute(Mode.DUMP, [[case.tobytes()] for case in cases])
+    dense, op = next((i, op) for i, (op, _) in enumerate(compiled.plan.works) if op.kind == "FULLY_CONNECTED")
+    oracle, source = reference.litert(path.read_bytes()), compiled.source
+    said = set()
+    for case, (raw,), dump in zip(cases, run.outputs, run.dumps, strict=True):
+        want = oracle({source.inputs[0]: case})
+        assert want is not None
+        said.add(dump[dense])
+        assert raw == want[source.outputs[0]].tobytes()
+        assert dump[dense] == want[op.outputs[0]].tobytes()
+    assert len(said) > 10, "these inputs say nothing"
+
+
+@needs_litert
+@pytest.mark.parametrize("name", WAKE_WORDS)
+def test_every_tensor_of_the_wake_words(name: str) -> None:
+    assert verify(compile(wake_word(name)), 12, sanitize=True).exact
