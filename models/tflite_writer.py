@@ -1,9 +1,9 @@
 """Writes `.tflite` files from Python, so that tests and model scripts need no TensorFlow.
 
 The format is the public TFLite schema, version 3: a FlatBuffer with a subgraph of tensors and operators (and more of
-them where one calls others), and one buffer for each constant. The tables below hold the numbers of that schema that Mote's tests use.
-A field whose value is the schema's default is left out of the file, as the official converter does, so a
-reader under test meets absent fields too. The same calls give the same bytes.
+them where one calls others), and one buffer for each constant. The tables below hold the numbers of that schema that
+Mote's tests use. A field whose value is the schema's default is left out of the file, as the official converter does,
+so a reader under test meets absent fields too. The same calls give the same bytes.
 
     w = Writer("one_conv")
     x = w.input("x", (1, 8, 8, 3), "int8", scale=0.02, zero_point=-3)

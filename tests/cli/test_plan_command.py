@@ -54,7 +54,7 @@ def test_text_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, *options)
     assert set(found) == {
-        "model", "target", "totals", "memories", "peak", "operators", "steps", "buffers", "cells",
+        "model", "target", "totals", "memories", "peak", "operators", "steps", "kept", "buffers", "cells",
     }  # fmt: skip
     totals = found["totals"]
     assert set(totals) == {"ram", "arena", "static", "live", "bound", "gap", "steps", "macs"}

@@ -121,10 +121,12 @@ class Net:
         shape = self.w.const("shape", np.array(self.shapes[flat], np.int32))
         self.w.op("RESHAPE", [x, shape], [flat])
         y = self.tensor((1, channels))
-        k = self.weights((channels, self.shapes[flat][1]), 0)
+        sizes = (channels, self.shapes[flat][1])
         if self.dtype == "int8":
-            k = [self.w.const("w", self.rng.integers(-127, 128, (channels, self.shapes[flat][1])).astype(np.int8), 0.001)]
-            k.append(self.w.const("b", self.rng.integers(-2000, 2000, channels).astype(np.int32), 0.001 * SCALE))
+            w, b = self.rng.integers(-127, 128, sizes), self.rng.integers(-2000, 2000, channels)
+            k = [self.w.const("w", w.astype(np.int8), 0.001), self.w.const("b", b.astype(np.int32), 0.001 * SCALE)]
+        else:
+            k = self.weights(sizes, 0)
         self.w.op("FULLY_CONNECTED", [flat, *k], [y])
         return y
 

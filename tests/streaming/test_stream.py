@@ -116,7 +116,9 @@ def test_float32(case: tuple[bytes, int]) -> None:
 
 
 @needs_litert
-@pytest.mark.parametrize("options", [{"least_ram": True}, {"red_zones": True}, {"caller_arena": True}, {"input": "rows"}])
+@pytest.mark.parametrize(
+    "options", [{"least_ram": True}, {"red_zones": True}, {"caller_arena": True}, {"input": "rows"}]
+)
 def test_other_ways_to_run(options: dict[str, object]) -> None:
     check_stream(wake_word(), 2, **options)
 

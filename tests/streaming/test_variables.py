@@ -23,7 +23,7 @@ from mote.plan.plan import Plan
 from mote.stimuli import stimuli
 from mote.toolchain import Mode
 from mote.verifier import verify
-from streaming.streams import SCALE, Net, Variables
+from streaming.streams import Net, Variables
 from support import check, emulated, needs_litert
 
 

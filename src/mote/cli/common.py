@@ -104,7 +104,11 @@ def add_compile_options(
         help="the window slides along this axis of the input: take only what is new, and keep the rest",
     )
     parser.add_argument(
-        "--hop", type=int, default=0, metavar="N", help="how much of it is new every time (default: as little as can be)"
+        "--hop",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how much of it is new every time (default: as little as can be)",
     )
     parser.add_argument(
         "--causal",

@@ -10,6 +10,7 @@ from mote.cli.common import Subparsers, add_compile_options, bold, bound_line, p
 from mote.compiler import Compiled
 from mote.errors import MoteError
 from mote.measure import code_size, with_step_bound
+from mote.plan.plan import Plan
 from mote.shared import Shared, check_shared_budgets, compile_shared
 
 
@@ -107,6 +108,7 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
             "arena": compiled.plan.arena,
             "live": compiled.plan.peak,
             "static": compiled.plan.static,
+            "kept": compiled.plan.kept_bytes,
             "memories": memories(compiled),
         },
         "flash": {
@@ -140,12 +142,19 @@ def print_model(compiled: Compiled, code: int | None) -> None:
         print(f"  {s.name}: {s.detail}{note}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")
+    if plan.graph.states:
+        print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
     if not plan.layered:
         print(bound_line(plan))
     shown = "" if code is None else f", code {code:,} bytes"
     print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
+
+
+def _rings(plan: Plan) -> str:
+    windows = sum(window for _, window in plan.kept)
+    return f", {plan.rings} of {windows} windows in ring buffers" if windows else ""
 
 
 def _split(parts: dict[str, int]) -> str:

@@ -105,6 +105,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
             }
             for i, s in enumerate(plan.steps)
         ],
+        "kept": kept(compiled),
         "buffers": [_buffer(h, compiled) for h in memory.holdings],
         "cells": [
             {
@@ -155,6 +156,9 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print()
     print(_buffers(memory, steps))
     print()
+    if plan.graph.states:
+        print(_kept(compiled))
+        print()
     at = _step(memory.peak_step, steps) + _label(compiled, memory.peak_step)
     print(bold(f"{memory.peak:,} bytes are live at {at}"))
     of = dict(zip(map(id, memory.holdings), letters(memory), strict=True))
@@ -217,6 +221,26 @@ def _why(choice: tuple[Option, ...]) -> str:
 
 def _how(kind: str, way: str | None) -> str:
     return MODES[kind] if way is None else f"{MODES[kind]}, {way}"
+
+
+def _kept(compiled: Compiled) -> str:
+    rows = [tuple(k.values()) for k in kept(compiled)]
+    return table(("kept for the next run", "stored", "rows", "row bytes", "bytes"), rows, left=2)
+
+
+def kept(compiled: Compiled) -> list[dict[str, Any]]:
+    """The states of a model and how they are stored."""
+    tensors = compiled.plan.graph.tensors
+    return [
+        {
+            "name": shorten(tensors[b.tensors[0]].name),
+            "stored": "as it is" if not window else "slides" if b.ring is None else "ring buffer",
+            "rows": len(b.offsets),
+            "row_bytes": b.row_bytes,
+            "bytes": len(b.offsets) * b.row_bytes,
+        }
+        for b, window in compiled.plan.kept
+    ]
 
 
 def _buffers(memory: MemoryMap, steps: int) -> str:

@@ -135,6 +135,13 @@ def _feed(plan: Plan, options: Options) -> str:
     fill = "\n".join(
         f"    memset({port.function}(), 0, {port.macro}_BYTES); /* put your data here */" for port in ports
     )
+    if plan.graph.warm_up:
+        fill = fill.replace("put your data", "put the next of your stream")
+        body = "\n".join(f"    {line}" for line in fill.split("\n"))
+        return (
+            f"    mote_status status;\n    do {{\n{body}\n        status = {name}_run();\n"
+            "    } while (status == MOTE_WAITING);\n    if (status != MOTE_OK) {\n        return 1;\n    }"
+        )
     return f"{fill}\n    if ({name}_run() != MOTE_OK) {{\n        return 1;\n    }}"
 
 

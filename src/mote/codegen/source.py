@@ -245,7 +245,9 @@ def _end(plan: Plan, options: Options) -> str:
     if not plan.graph.warm_up:
         return "    return MOTE_OK;\n"
     missing = f"{options.name}_kept.missing"
-    return f"    {missing} -= {missing} > 0;\n    return {missing} > 0 ? MOTE_WAITING : MOTE_OK;\n"
+    return (
+        f"    if ({missing} > 0) {{\n        {missing}--;\n    }}\n    return {missing} > 0 ? MOTE_WAITING : MOTE_OK;\n"
+    )
 
 
 def _run(plan: Plan, options: Options) -> str:

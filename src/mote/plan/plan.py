@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mote.graph import Graph, Op, Rows
+from mote.ops.state import Window
 from mote.plan.kernel import Kernel, Layout
 from mote.plan.rows import ALIGNMENT, Arrival, RowGraph, aligned
 from mote.targets import Memory
@@ -181,6 +182,12 @@ class Plan:
         """Bytes that live from one inference to the next: states, the oldest row of each ring buffer, and how many
         inferences there still are before the outputs mean something."""
         return aligned(self.state_bytes + 2 * self.rings + 2 * (self.graph.warm_up > 0))
+
+    @property
+    def kept(self) -> list[tuple[Buffer, bool]]:
+        """Where the states lie, and whether each is a window over a stream."""
+        windows = {op.outputs[0] for op in self.graph.ops if isinstance(op, Window)}
+        return [(self.place[s.after], s.after in windows) for s in self.graph.states]
 
     @cached_property
     def rings(self) -> int:
