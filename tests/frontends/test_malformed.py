@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mote.compiler import compile
 from mote.errors import MoteError
 from mote.frontends import tflite
+from streaming.streams import sliding
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS = (MODELS / "digits.tflite").read_bytes()
@@ -32,10 +33,11 @@ def test_truncated(length: int) -> None:
         tflite.parse(DIGITS[:length], "fuzzed.tflite")
 
 
+@pytest.mark.parametrize("model", [DIGITS, sliding(1, 2, 3, 4)], ids=["digits", "variables"])
 @given(st.data())
 @settings(max_examples=400, deadline=None)
-def test_flipped_bytes(data: st.DataObject) -> None:
-    damaged = bytearray(DIGITS)
+def test_flipped_bytes(model: bytes, data: st.DataObject) -> None:
+    damaged = bytearray(model)
     for _ in range(data.draw(st.integers(1, 8))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     survives(bytes(damaged))

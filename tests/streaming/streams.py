@@ -144,3 +144,23 @@ class Net:
         if padding == "SAME":
             return -(-image[0] // stride), image[1]
         return (image[0] - kernel[0]) // stride + 1, image[1] - kernel[1] + 1
+
+
+def sliding(seed: int, new: int, kept: int, channels: int, readers: int = 1) -> bytes:
+    """A window of what came last, as streaming layers keep it: joined, read, and cut off."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    x = net.input((1, new, 1, channels))
+    scale, zero = net._of(x)
+    state = Variables(net.w)
+    state.begin({"s": rng.integers(-128, 128, (1, kept, 1, channels)).astype(np.int8)}, scale, zero)
+    old = state.read("s", (1, kept, 1, channels), "int8", scale, zero)
+    window = net.tensor((1, kept + new, 1, channels), (scale, zero))
+    net.w.op("CONCATENATION", [old, x], [window], axis=1)
+    last = net.tensor((1, kept, 1, channels), (scale, zero))
+    ends = [net.w.const("at", np.array(v, np.int32)) for v in ([0, -kept, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1])]
+    net.w.op("STRIDED_SLICE", [window, *ends], [last], begin_mask=13, end_mask=15)
+    state.assign("s", last)
+    outputs = [net.depthwise(window, (kept + new, 1))]
+    if readers > 1:
+        outputs.append(net.dense(window, 3))
+    return net.finish(*outputs)
