@@ -5,8 +5,8 @@
 SWW and KWS of MLPerf Tiny, the whole window against only what is new (KWS pads its window, so it is its causal form),
 and the models of the pymicro-wakeword package where it is installed, which keep a state by themselves. FOLDER holds the
 published models; without it, architectures of the same shapes with random weights stand in. RAM is arena, state and
-counters. The last columns are what TFLite Micro takes for the same step: for SWW and KWS measured, for the wake words the
-arena that their authors ask for.
+counters. The last columns are what TFLite Micro takes for the same step: for SWW and KWS measured, for the wake words
+the arena that their authors ask for.
 """
 
 from __future__ import annotations
