@@ -128,7 +128,7 @@ Wanted = Callable[[Mapping[int, Array], Tensor], Array]
 
 
 def _of_source(values: Mapping[int, Array], tensor: Tensor) -> Array:
-    return tensor.of_source(values[tensor.source])
+    return tensor.part(values[tensor.source])
 
 
 def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:

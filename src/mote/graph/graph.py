@@ -11,6 +11,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph.op import ABSENT, Op
+from mote.graph.ranges import Range, ranges
 from mote.graph.tensor import DTYPES, Array, Tensor
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Graph:
     def kernels(self) -> dict[tuple[int, Lowering], list[Kernel]]:
         """What `Op.kernels` has found for the operators of this graph."""
         return {}
+
+    @cached_property
+    def ranges(self) -> dict[int, Range]:
+        """Which values the int8 tensors can have."""
+        return ranges(self)
 
     @cached_property
     def producers(self) -> dict[int, Op]:

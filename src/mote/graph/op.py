@@ -14,6 +14,7 @@ from mote.graph.tensor import Array, Shape, Tensor
 
 if TYPE_CHECKING:
     from mote.graph.graph import Graph
+    from mote.graph.ranges import Range
     from mote.plan.kernel import Kernel, Layout, Lowering
 
 ABSENT = -1
@@ -95,6 +96,22 @@ class Op:
     def table(self, g: Graph) -> NDArray[np.int8] | None:
         """For a function of one int8 value to an int8 value: its results for -128..127."""
         return None
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """The values that the first output can have, an int8 one, from those of the inputs that are computed and int8;
+        None: any."""
+        return None
+
+    def threads(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
+        """Which channel (index on the last axis) of an input each channel of the output is made from, and from no other
+        one: by the positions of computed inputs, without those whose channels are all needed; OUTSIDE where it is made
+        from none. None: channels mix."""
+        return None
+
+    def narrowed(self, g: Graph, kept: Sequence[NDArray[np.int64]]) -> Self:
+        """The same operator between tensors that have these channels only: those of its inputs that are computed, in
+        their order, then its output's."""
+        return self
 
     def macs(self, g: Graph) -> int:
         return 0

@@ -57,18 +57,25 @@ class Tensor:
     """The tensor of the source file that this one is computed again as."""
     newest: int | None = None
     """The axis along which it has only the last elements of that tensor."""
+    kept: tuple[int, ...] | None = None
+    """The channels of that tensor (indices on the last axis) that this one still has; None: all."""
 
     @property
     def source(self) -> int:
         """The tensor of the source file that has the same value."""
         return self.id if self.copy_of is None else self.copy_of
 
-    def of_source(self, value: Array) -> Array:
-        """What this tensor holds of the value that the source's has."""
-        if self.newest is None:
-            return value
-        size = value.shape[self.newest]
-        return value.take(range(size - self.shape[self.newest], size), self.newest)
+    def part(self, value: Array) -> Array:
+        """What this tensor has of the source tensor's value."""
+        if self.newest is not None:
+            size = value.shape[self.newest]
+            value = value.take(range(size - self.shape[self.newest], size), self.newest)
+        return value if self.kept is None else value.reshape(*self.shape[:-1], -1)[..., list(self.kept)]
+
+    @property
+    def channels(self) -> int:
+        """Indices on the last axis."""
+        return self.shape[-1] if self.shape else 1
 
     @property
     def size(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import ClassVar
 
@@ -14,7 +15,8 @@ from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.flow import Flow, Increment, pointwise
-from mote.graph.op import row_count
+from mote.graph.op import ABSENT, row_count
+from mote.graph.ranges import Range, between, end, rising
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import activation_type, clamp_float, float_range, int8_range, output_params
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
@@ -90,6 +92,11 @@ class Binary(Op):
             if rank - len(shape) <= axis and shape[axis - rank] != 1:
                 return None
         return pointwise(self, flows)
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        """An operand with one channel has it repeated."""
+        channels = self.output(g).channels
+        return {p: np.arange(channels) for p, i in self.computed(g) if g.tensors[i].channels == channels}
 
     def flat(self, g: Graph) -> bool:
         """Both inputs have the output's shape: element i needs elements i."""
@@ -172,6 +179,9 @@ class Add(Arithmetic):
         y = rescale((b - self.input(g, 1).zero_point) << HEADROOM, *second)
         return finish(rescale(x + self.sign * y, *result), self.activation, self.output(g))
 
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return rising(g, self, inputs, falling=ABSENT if self.sign > 0 else 1)
+
     def real(self, a: Array, b: Array) -> Array:
         return np.add(a, b)
 
@@ -235,6 +245,11 @@ class Mul(Arithmetic):
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
         product = (a - self.input(g).zero_point) * (b - self.input(g, 1).zero_point)
         return finish(rescale(product, *self.multiplier(g)), self.activation, self.output(g))
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """A product is largest and least where both factors are at an end."""
+        first, second = ([end(g, self, p, inputs[p], up=up) for up in (False, True)] for p in (0, 1))
+        return between(self.evaluate(g, pair)[0] for pair in product(first, second))
 
     def real(self, a: Array, b: Array) -> Array:
         return np.multiply(a, b)

@@ -84,6 +84,11 @@ class Axis:
         first = out * self.stride - self.before
         return tuple(inside(first + k * self.dilation, size) for k in range(self.kernel))
 
+    def present(self, size: int) -> NDArray[np.int64]:
+        """Which taps lie inside an image of `size`, 1 or 0: a row for each way that occurs."""
+        ways = {tuple(int(r != OUTSIDE) for r in self.rows(out, size)) for out in range(self.size(size))}
+        return np.array(sorted(ways), np.int64)
+
     def __str__(self) -> str:
         parts = [str(self.kernel)]
         if self.stride != 1:
@@ -165,6 +170,11 @@ class WindowOp(Op):
         if not how.adds or not plain or row_count(self.output(g).shape) != 1:
             return False
         return sum(r != OUTSIDE for r in self.reads(g, 0, 0) or ()) > 1
+
+    def present(self, g: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which rows and which columns of the window lie inside the image, each way that occurs."""
+        _, height, width, _ = self.input(g).shape
+        return self.vertical.present(height), self.horizontal.present(width)
 
     def spatial(self, g: Graph) -> tuple[int, int]:
         _, height, width, _ = self.input(g).shape

@@ -13,6 +13,7 @@ from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
 from mote.graph.op import OUTSIDE
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.ops import gemm
 from mote.ops.common import (
@@ -31,6 +32,8 @@ from mote.ops.common import (
     weight_problem,
     window_axes,
 )
+from mote.ops.narrow import Sums
+from mote.ops.sums import layer_range, layer_sums, products, window_ends
 from mote.ops.winograd import FORMS, lower_winograd
 from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value, units_of
 
@@ -59,6 +62,20 @@ class Conv2D(WindowOp):
             return problem
         groups = self.input(g).shape[3] / self.input(g, 1).shape[3]
         return None if groups == 1 else f"grouped convolution ({groups:g} groups) is not supported"
+
+    def columns(self, g: Graph) -> Ints | None:
+        """The input's channel that each index of the weights' last axis belongs to."""
+        return np.arange(self.input(g).channels)
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        x, w = self.input(g), self.input(g, 1)
+        assert w.data is not None
+        ends = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)
+        low, high = (taps.transpose(1, 2, 0) for taps in ends)
+        return layer_sums(g, self, window_ends((low, high), *self.present(g)))
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

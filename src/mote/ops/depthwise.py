@@ -9,6 +9,8 @@ import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     WindowOp,
@@ -26,6 +28,8 @@ from mote.ops.common import (
 from mote.ops.conv import finish
 from mote.ops.depthwise_planar import lower_planar, planar_layout
 from mote.ops.depthwise_time import lower_time
+from mote.ops.narrow import Sums
+from mote.ops.sums import layer_range, layer_sums, window_ends
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
 
 
@@ -47,6 +51,18 @@ class DepthwiseConv2D(WindowOp):
 
     def unsupported(self, g: Graph) -> str | None:
         return weight_problem(g, self)
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        x, w = self.input(g), self.input(g, 1)
+        assert w.data is not None
+        ends = [np.repeat(e - x.zero_point, self.multiplier) * w.data[0] for e in (inputs.low, inputs.high)]
+        return layer_sums(g, self, window_ends((np.minimum(*ends), np.maximum(*ends)), *self.present(g)))
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        return {0: np.arange(self.output(g).channels) // self.multiplier}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

@@ -13,6 +13,7 @@ from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, rescale_once, wrap32
 from mote.graph.flow import Flow, Increment, pointwise
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     bias_values,
@@ -27,6 +28,8 @@ from mote.ops.common import (
     weight_problem,
 )
 from mote.ops.conv import finish
+from mote.ops.narrow import Sums
+from mote.ops.sums import layer_range, layer_sums, products
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value, units_of
 
 
@@ -62,6 +65,22 @@ class FullyConnected(Op):
 
     def unsupported(self, g: Graph) -> str | None:
         return weight_problem(g, self)
+
+    def columns(self, g: Graph) -> Ints | None:
+        """The input's channel that each column of the weights belongs to; None where columns are no whole pixels."""
+        channels, depth = self.input(g).channels, self.input(g, 1).shape[1]
+        return None if depth % channels else np.arange(depth) % channels
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        x, w, columns = self.input(g), self.input(g, 1), self.columns(g)
+        assert w.data is not None
+        if columns is None:
+            columns, inputs = np.zeros(w.shape[1], np.int64), inputs.hull
+        ends = products(w.data, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)
+        return layer_sums(g, self, ends, once=self.rounding == "once")
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

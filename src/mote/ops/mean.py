@@ -10,9 +10,10 @@ import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import quantize_multiplier, rescale
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.flow import Flow, Increment
 from mote.graph.op import row_count
+from mote.graph.ranges import Range, rising
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import activation_type, output_params
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
@@ -53,6 +54,14 @@ class Mean(Op):
         if max(len(kept), len(averaged)) > LOOPS:
             return f"more than {LOOPS} separate groups of axes are not supported"
         return None if self.count(g) < 1 << 23 else f"a mean of {self.count(g)} elements is not supported"
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """Any where sums might not fit their 32 bits."""
+        return rising(g, self, inputs) if self.count(g) << 8 + max(self.scale(g)[1], 0) < 1 << 31 else None
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        mixed = len(self.input(g).shape) - 1 in self.axes
+        return None if mixed else {0: np.arange(self.output(g).channels)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

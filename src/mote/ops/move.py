@@ -14,8 +14,10 @@ import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Tensor
+from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow, Increment, PaddingError, pointwise
 from mote.graph.op import OUTSIDE, inside
+from mote.graph.ranges import Range, rising
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.reshape import reshape
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
@@ -149,6 +151,9 @@ class Join(Op):
         """Each input's copy, axis by axis."""
         raise NotImplementedError
 
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return rising(g, self, inputs)
+
     def row_copies(self, g: Graph) -> list[RowCopy] | None:
         """The copies by rows, if all can be done so and give the output's own rows."""
         found = [row_copy(spans) for spans in self.spans(g)]
@@ -212,6 +217,9 @@ class Pad(Join):
     def shapes(self, g: Graph) -> list[Shape]:
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
         return [tuple(before + n + after for n, (before, after) in sizes)]
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        return {0: np.arange(self.output(g).channels)} if self.paddings and self.paddings[-1] == (0, 0) else None
 
     def spans(self, g: Graph) -> list[list[Span]]:
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
@@ -280,6 +288,16 @@ class Concatenation(Join):
         all_flow = len(flows) == len(self.inputs)
         return pointwise(self, flows) if all_flow and flows[0].axis != self.axis else None
 
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        channels = np.arange(self.output(g).channels)
+        if self.axis < len(self.output(g).shape) - 1:
+            return {p: channels for p, _ in self.computed(g)}
+        if len(self.computed(g)) < len(self.inputs):
+            return None
+        sizes = [g.tensors[i].channels for i in self.inputs]
+        own = [(channels - sum(sizes[:p]), size) for p, size in enumerate(sizes)]
+        return {p: np.where((c >= 0) & (c < size), c, OUTSIDE) for p, (c, size) in enumerate(own)}
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return [np.concatenate([x for x in values if x is not None], axis=self.axis)]
 
@@ -323,6 +341,13 @@ class Transpose(Op):
         (x,) = values
         assert x is not None
         return [x.transpose(self.permutation)]
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return rising(g, self, inputs)
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        last = self.permutation[-1] == len(self.permutation) - 1
+        return {0: np.arange(self.output(g).channels)} if last else None
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         return Kernel("move", move_params(self.loops(g), DTYPES[self.output(g).dtype].itemsize))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
+from mote.graph.ranges import Range, rising
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     WindowOp,
@@ -38,6 +40,12 @@ class Pool(WindowOp):
 
     def unsupported(self, g: Graph) -> str | None:
         return activation_type(g, self)
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return rising(g, self, inputs)
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        return {0: np.arange(self.output(g).channels)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Self
+
+import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow, Increment
+from mote.graph.ranges import Range, rising
 from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Kernel, Lowering
 
@@ -45,6 +50,17 @@ class Reshape(Op):
         (x,) = values
         assert x is not None
         return [x.reshape(self.shape)]
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return rising(g, self, inputs)
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        """Whole pixels side by side have the same channels again and again."""
+        before, after = self.input(g).channels, self.output(g).channels
+        return None if after % before else {0: np.arange(after) % before}
+
+    def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
+        return self.with_(shape=(*self.shape[:-1], len(kept[-1]))) if self.shape else self
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         return Kernel("copy", {"bytes": self.output(g).nbytes})

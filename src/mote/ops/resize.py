@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.ranges import Range, rising
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.common import activation_type, image_shape
 from mote.plan.kernel import Call, Kernel, Lowering, Value
@@ -31,6 +32,12 @@ class Resize(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         n, _, _, channels = self.input(g).shape
         return [(n, *self.size, channels)]
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return rising(g, self, inputs)
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        return {0: np.arange(self.output(g).channels)}
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         height = self.input(g).shape[1]

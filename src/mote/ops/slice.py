@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Self
 
 import numpy as np
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow, Increment
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.move import NO_FILL, Join, Span, span_params
@@ -49,6 +51,17 @@ class Slice(Join):
     def spans(self, g: Graph) -> list[list[Span]]:
         axes = zip(self.input(g).shape, self.begin, self.strides, self.size, strict=True)
         return [[Span(n, begin, step, size, 0, size) for n, begin, step, size in axes]]
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        if not self.shape or self.shape[-1] != self.size[-1] or self.strides[-1] != 1:
+            return None
+        return {0: self.begin[-1] + np.arange(self.size[-1])}
+
+    def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
+        before, count = int((kept[0] < self.begin[-1]).sum()), len(kept[-1])
+        return self.with_(
+            begin=(*self.begin[:-1], before), size=(*self.size[:-1], count), shape=(*self.shape[:-1], count)
+        )
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

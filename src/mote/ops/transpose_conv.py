@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
 from mote.graph.op import OUTSIDE, inside
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     Axis,
@@ -32,6 +34,8 @@ from mote.ops.common import (
     window_axis,
 )
 from mote.ops.conv import finish
+from mote.ops.narrow import Sums
+from mote.ops.sums import layer_range, layer_sums, products
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 
 
@@ -76,6 +80,21 @@ class TransposeConv(Op):
         if sizes != self.input(g).shape[1:3]:
             return f"an output of {self.size} comes from images of {sizes}, not {self.input(g).shape[1:3]}"
         return None
+
+    def columns(self, g: Graph) -> Ints | None:
+        """The input's channel that each index of the weights' last axis belongs to."""
+        return np.arange(self.input(g).channels)
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        """Of any of the taps."""
+        x, w = self.input(g), self.input(g, 1)
+        assert w.data is not None
+        low, high = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)
+        ends = np.minimum(low, 0).sum(axis=(1, 2)), np.maximum(high, 0).sum(axis=(1, 2))
+        return layer_sums(g, self, ends)
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

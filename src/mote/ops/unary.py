@@ -15,6 +15,7 @@ from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
 from mote.graph.flow import Flow, Increment, pointwise
+from mote.graph.ranges import LEAST, MOST, Range, between
 from mote.graph.tensor import Array, Shape
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
 from mote.ops.common import FLOAT_MAX, REAL_RANGE, activation_type, int8_range, round_half_away
@@ -59,6 +60,16 @@ class Unary(Op):
     def table(self, g: Graph) -> NDArray[np.int8]:
         """The int8 result of every int8 input q, at q + 128."""
         return np.clip(self.quantized(self.input(g), self.output(g)), -128, 127).astype(np.int8)
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        (x,) = inputs
+        if x is None:
+            return None
+        reached = [self.table(g)[low + 128 : high + 129] for low, high in zip(x.low, x.high, strict=True)]
+        return Range(*(np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max)))
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        return {0: np.arange(self.output(g).channels)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x = values[0]
@@ -279,6 +290,15 @@ class PRelu(Binary):
         """Multiplier and shift above and below zero."""
         x, alpha, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return quantize_multiplier(float(x / y)), quantize_multiplier(float(x * alpha / y))
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """It turns at zero only."""
+        x, alpha, zero = inputs[0], self.input(g, 1).data, self.input(g).zero_point
+        if x is None or alpha is None:
+            return None
+        ends = (np.clip(v, x.low, x.high) for v in (LEAST, MOST, zero, zero - 1))
+        shape = self.input(g).shape
+        return between(self.evaluate(g, [np.broadcast_to(v, shape).astype(np.int8), alpha])[0] for v in ends)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, alpha = values
