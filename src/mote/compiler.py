@@ -58,6 +58,8 @@ class Settings:
     step: str = ""
     """What a call of the step function does at most: a layer, or a row of a layer; either way the header says how long
     that takes. Without it a step is a piece of the plan."""
+    shrink: bool = True
+    """Remove what cannot matter: channels, mostly."""
     recompute: float = 0.0
     """Percent of the model's MACs that may be done twice to need less RAM."""
     stream: int | None = None
@@ -169,7 +171,7 @@ def compile(
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
     graph = tflite.parse(data, where)
-    optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics)
+    optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics, shrinking=settings.shrink)
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)
         savings.append(saving)

@@ -90,6 +90,7 @@ def add_compile_options(
         default="",
         help="what a call of step() does at most: a layer or a row; the header then says how long that takes",
     )
+    parser.add_argument("--no-shrink", action="store_true", help="keep channels, weights and layers that cannot matter")
     parser.add_argument(
         "--recompute",
         type=float,
@@ -146,6 +147,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         stream=arguments.stream,
         hop=arguments.hop,
         causal=arguments.causal,
+        shrink=not arguments.no_shrink,
         flash=None if arguments.flash is None else parse_size(arguments.flash),
     )
     return replace(found, **_plan_settings(arguments))

@@ -15,6 +15,7 @@ from mote.passes import (
     join_depthwise,
     remove_dead_code,
     remove_identities,
+    shrink,
     slide_windows,
     strip_io,
     tflm_numerics,
@@ -49,7 +50,9 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
 INEXACT = {"fold batch norm"}
 
 
-def optimize(graph: Graph, *, io: str = "model", numerics: str = "litert") -> tuple[Graph, list[Saving]]:
+def optimize(
+    graph: Graph, *, io: str = "model", numerics: str = "litert", shrinking: bool = False
+) -> tuple[Graph, list[Saving]]:
     """Run every pass; say what each removed."""
     pipeline = PIPELINE
     if io == "int8":
@@ -62,6 +65,11 @@ def optimize(graph: Graph, *, io: str = "model", numerics: str = "litert") -> tu
         if gone := _gone(before, graph):
             removed = len(before.ops) - len(graph.ops)
             savings.append(Saving(name, removed, gone, exact=name not in INEXACT))
+    if shrinking:
+        before = graph
+        graph, removals = shrink.run(before)
+        if removals:
+            savings.append(Saving("shrink", len(before.ops) - len(graph.ops), shrink.summary(before, graph, removals)))
     return graph, savings
 
 

@@ -1,0 +1,14 @@
+"""What passes say that they removed, and why nothing is lost by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Removal:
+    """`count` things of a kind, from the layer of the file with this index."""
+
+    index: int
+    what: str
+    count: int
