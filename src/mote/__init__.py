@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mote.measure import RunResult, run
     from mote.profiler import Profile, profile, profile_elf
     from mote.shared import Shared, compile_shared
+    from mote.shrinker import ShrinkResult, shrink
     from mote.verifier import VerifyResult, verify
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "RunResult",
     "Settings",
     "Shared",
+    "ShrinkResult",
     "VerifyResult",
     "compile",
     "compile_shared",
@@ -40,6 +42,7 @@ __all__ = [
     "profile",
     "profile_elf",
     "run",
+    "shrink",
     "verify",
 ]
 
@@ -52,6 +55,7 @@ _HOMES = {
     "RunResult": "measure",
     "Settings": "compiler",
     "Shared": "shared",
+    "ShrinkResult": "shrinker",
     "VerifyResult": "verifier",
     "compile": "compiler",
     "compile_shared": "shared",
@@ -60,6 +64,7 @@ _HOMES = {
     "profile": "profiler",
     "profile_elf": "profiler",
     "run": "measure",
+    "shrink": "shrinker",
     "verify": "verifier",
 }
 

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
 
-from shrinkable import Net, random_model
-
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import shrink
 from mote.passes.removal import Removal
 from mote.passes.shrink_channels import UNREAD
 from mote.stimuli import stimuli
+from shrinkable import Net, random_model
 from support import check, needs_litert
 
 LARGE = 10**6

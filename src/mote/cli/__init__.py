@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from mote import __version__
 from mote.errors import MoteError
 
-COMMANDS = ("inspect", "compile", "plan", "explore", "run", "profile", "verify", "targets", "doctor")
+COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile", "verify", "targets", "doctor")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -27,7 +27,7 @@ def add(commands: Subparsers) -> None:
     add_tools(p)
     p.add_argument(
         "--inputs",
-        type=_count,
+        type=count,
         default=8,
         metavar="N",
         help="how many inputs: random, extreme, structured (default: 8)",
@@ -36,7 +36,7 @@ def add(commands: Subparsers) -> None:
     p.set_defaults(run=run)
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be at least 1")

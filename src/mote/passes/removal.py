@@ -6,9 +6,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Kind:
+    """Things that can be removed, and why results stay equal bit for bit, whatever a model is given."""
+
+    name: str
+    proof: str
+
+
+@dataclass(frozen=True)
 class Removal:
     """`count` things of a kind, from the layer of the file with this index."""
 
     index: int
-    what: str
+    kind: Kind
     count: int

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from mote.graph import Graph
+from mote.graph import Graph, Op
 from mote.passes import shrink_channels
-from mote.passes.removal import Removal
+from mote.passes.removal import Kind, Removal
 
 Shrinking = Callable[[Graph], tuple[Graph, list[Removal]]]
 
@@ -20,8 +20,8 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
         found: list[Removal] = []
         for shrinking in PASSES:
             graph, removed = shrinking(graph)
-            found += removed
             graph.verify()
+            found += removed
         if not found:
             return graph, removals
         removals += found
@@ -29,20 +29,30 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
     """What was removed, by kind, and what that saves."""
-    counts = {
-        what: sum(r.count for r in removals if r.what == what) for what in dict.fromkeys(r.what for r in removals)
-    }
-    parts = [f"{count:,} {what}" for what, count in counts.items()]
-    for unit, measure in (("MACs", macs), ("bytes of weights", weight_bytes)):
+    parts = [f"{count:,} {kind.name}" for kind, count in totals(removals).items()]
+    for unit, measure in (("MACs", _macs), ("bytes of weights", _weight_bytes)):
         if saved := measure(before) - measure(after):
             parts.append(f"{saved:,} of {measure(before):,} {unit}")
     return ", ".join(parts)
 
 
-def macs(graph: Graph) -> int:
+def totals(removals: Iterable[Removal]) -> dict[Kind, int]:
+    """How many of each kind."""
+    found: dict[Kind, int] = {}
+    for r in removals:
+        found[r.kind] = found.get(r.kind, 0) + r.count
+    return found
+
+
+def weight_bytes(graph: Graph, op: Op) -> int:
+    """Of the constants that an operator reads."""
+    read = (op.tensor(graph, position) for position in range(len(op.inputs)))
+    return sum(t.nbytes for t in read if t is not None and t.data is not None)
+
+
+def _macs(graph: Graph) -> int:
     return sum(op.macs(graph) for op in graph.ops)
 
 
-def weight_bytes(graph: Graph) -> int:
-    """Of all constants that operators read."""
-    return sum(t.nbytes for t in graph.tensors.values() if t.data is not None)
+def _weight_bytes(graph: Graph) -> int:
+    return sum(weight_bytes(graph, op) for op in graph.ops)

@@ -21,13 +21,21 @@ from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.transpose_conv import TransposeConv
-from mote.passes.removal import Removal
+from mote.passes.removal import Kind, Removal
 
 Layer = Conv2D | FullyConnected | TransposeConv
 """Operators whose outputs are sums over all channels: their weights are [outputs, .., inputs]."""
 Mask = NDArray[np.bool_]
 
-UNREAD, SILENT, SETTLED = "unread channels", "channels without weights", "channels with one possible value"
+UNREAD = Kind("unread channels", "the layers that read them have no weights but zeros for them")
+SILENT = Kind(
+    "channels without weights",
+    "all their own weights are zero: they are constants, which the layers that read them add to their biases",
+)
+SETTLED = Kind(
+    "channels with one possible value",
+    "the least and the largest of their sums for any inputs, padded or not, give the same value: constants again",
+)
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
@@ -179,20 +187,26 @@ def _removals(graph: Graph, free: Mapping[int, Mask], readers: Mapping[int, Read
             own = folded[op.outputs[0]] & (source != OUTSIDE)
             folded[op.inputs[position]][source[own]] = True
     found = []
+    silent = {t: np.zeros_like(mask) for t, mask in free.items()}
     for op in graph.ops:
-        gone, constant = free[op.outputs[0]], folded[op.outputs[0]]
-        silent = constant & gone & _without_weights(graph, op)
-        counts = {UNREAD: gone & ~constant, SILENT: silent, SETTLED: gone & constant & ~silent}
-        found += [Removal(op.index, what, int(mask.sum())) for what, mask in counts.items() if mask.any()]
+        y = op.outputs[0]
+        silent[y] = _without_weights(graph, op, silent)
+        gone, constant = free[y], folded[y]
+        counts = {UNREAD: gone & ~constant, SILENT: gone & constant & silent[y], SETTLED: gone & constant & ~silent[y]}
+        found += [Removal(op.index, kind, int(mask.sum())) for kind, mask in counts.items() if mask.any()]
     return found
 
 
-def _without_weights(graph: Graph, op: Op) -> Mask:
-    """Outputs of a layer that are constant because all their weights are zero."""
-    if not isinstance(op, Layer | DepthwiseConv2D):
-        return np.zeros(op.output(graph).channels, np.bool_)
-    weights = op.input(graph, 1).data
-    assert weights is not None
-    axis = weights.ndim - 1 if isinstance(op, DepthwiseConv2D) else 0
-    zero: Mask = (weights == 0).min(axis=tuple(i for i in range(weights.ndim) if i != axis))
+def _without_weights(graph: Graph, op: Op, silent: Mapping[int, Mask]) -> Mask:
+    """Outputs of a layer all of whose weights are zero, and what other operators make of these alone."""
+    zero = np.zeros(op.output(graph).channels, np.bool_)
+    if isinstance(op, Layer | DepthwiseConv2D):
+        weights = op.input(graph, 1).data
+        assert weights is not None
+        axis = weights.ndim - 1 if isinstance(op, DepthwiseConv2D) else 0
+        zero = (weights == 0).min(axis=tuple(i for i in range(weights.ndim) if i != axis))
+    threads = op.threads(graph) or {}
+    if threads and len(threads) == len(op.computed(graph)):
+        sources = [silent[op.inputs[p]][source] | (source == OUTSIDE) for p, source in threads.items()]
+        zero = zero | np.logical_and.reduce(sources)
     return zero

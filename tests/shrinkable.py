@@ -191,3 +191,17 @@ def random_model(seed: int) -> bytes:
     last = net.weights(3, net.shapes[flat][1])
     last[:, some(last.shape[1])] = 0
     return net.model(net.fully_connected(flat, last), *dict.fromkeys(outputs))
+
+
+def example() -> bytes:
+    """Channels that nobody reads, others that are constant, layers in between."""
+    net = Net(1)
+    first, second, last = net.weights(12, 3, 3, 3), net.weights(8, 1, 1, 12), net.weights(4, 8)
+    second[..., [1, 3, 4, 9]] = 0
+    second[[0, 2, 5]] = 0
+    bias = net.rng.integers(-2000, 2000, 8)
+    bias[7] = 10**6
+    x = net.conv(net.input(1, 8, 8, 3), first, stride=2)
+    x = net.depthwise(x, net.weights(1, 3, 3, 12))
+    x = net.pool(net.conv(x, second, bias), size=4)
+    return net.model(net.fully_connected(net.reshape(x, 1, 8), last))

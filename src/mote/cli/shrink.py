@@ -1,0 +1,82 @@
+"""`mote shrink`: what cannot matter in a model and is removed before it is compiled; its outputs stay equal."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress, red, shorten, table
+from mote.cli.verify import count
+from mote.compiler import IO, NUMERICS
+from mote.shrinker import INPUTS, ShrinkResult, ShrunkLayer, shrink
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("shrink", help="what cannot matter, and the check that it does not", description=__doc__)
+    p.add_argument("model", metavar="MODEL", help="a .tflite file")
+    p.add_argument("--io", choices=IO, default="model", help="int8: without QUANTIZE/DEQUANTIZE at the model's edges")
+    p.add_argument(
+        "--numerics", choices=NUMERICS, default="litert", help="whose rounding to follow bit for bit (default: litert)"
+    )
+    p.add_argument(
+        "--inputs",
+        type=count,
+        default=INPUTS,
+        metavar="N",
+        help=f"compare outputs on so many: random, extreme, structured (default: {INPUTS})",
+    )
+    p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress(f"running {arguments.inputs} inputs"):
+        result = shrink(
+            arguments.model,
+            inputs=arguments.inputs,
+            seed=arguments.seed,
+            io=arguments.io,
+            numerics=arguments.numerics,
+        )
+    print_json(result.json()) if arguments.json else print_text(result)
+    return 0 if result.equal else 1
+
+
+def print_text(result: ShrinkResult) -> None:
+    print(bold(result.model))
+    changed = [layer for layer in result.layers if layer.removed or layer.before != layer.after]
+    if changed:
+        print(
+            table(
+                ("#", "op", "name", "removed", "channels", "MACs", "weight bytes"),
+                [_row(layer) for layer in changed],
+                left=4,
+            )
+        )
+    before, after = result.before, result.after
+    print(
+        f"{len(changed)} of {len(result.layers)} layers shrink: channels {_arrow(before.channels, after.channels)},"
+        f" MACs {_arrow(before.macs, after.macs)}, weight bytes {_arrow(before.weights, after.weights)}"
+    )
+    for name, proof in result.proofs.items():
+        print(f"  {name}: {proof}")
+    said = f"outputs on {result.inputs:,} inputs, by {result.checked}: "
+    if result.equal:
+        print(said + green("equal bit for bit"))
+    else:
+        print(said + red(f"different on {result.differing:,}"))
+
+
+def _row(layer: ShrunkLayer) -> tuple[object, ...]:
+    removed = ", ".join(f"{count} {name}" for name, count in layer.removed.items())
+    before, after = layer.before, layer.after
+    numbers = (
+        _arrow(before.channels, after.channels),
+        _arrow(before.macs, after.macs),
+        _arrow(before.weights, after.weights),
+    )
+    return (layer.index, layer.op, shorten(layer.name, 24), removed, *numbers)
+
+
+def _arrow(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} -> {after:,}"
