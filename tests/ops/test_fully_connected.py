@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from mote.compiler import compile
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.ops.fully_connected import FullyConnected, pairs_fit
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.vector import pairs_fit
 from mote.plan.kernel import Kernel, Lowering
 from mote.verifier import verify
 from support import check, emulated, needs_litert

@@ -11,8 +11,8 @@
  * gives the inputs, 0 and 2, 1 and 3 of each four, for each output (or pair) in turn. The depth is padded with zeros to
  * a multiple of eight.
  *
- * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice (`_twice`). Outputs are clamped to all
- * of int8 only, shifts are to the right.
+ * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice, as both do for convolutions (`_twice`):
+ * one with few pixels is a matrix times a vector too. Outputs are clamped to all of int8 only, shifts are to the right.
  */
 #ifndef MOTE_FULLY_CONNECTED4_S8_H
 #define MOTE_FULLY_CONNECTED4_S8_H
@@ -28,6 +28,13 @@ typedef struct {
     const int32_t *scale;     /* multiplier and shift of each output */
     const int32_t *weights;
 } mote_fc4_t;
+
+/* A vector that is the rows of a window, one after another: convolutions with one output in a row. */
+typedef struct {
+    mote_window_t rows;
+    int32_t line; /* inputs of a row, each of which is padded to a multiple of four */
+    mote_fc4_t vector;
+} mote_fc4_rows_t;
 
 /* Some fours of outputs of one vector. */
 typedef struct {
@@ -234,26 +241,36 @@ static inline void mote_fc4_rest(const mote_fc4_t *p, mote_fc4_run_t *run, int8_
         } \
     } while (0)
 
-/* A vector's inputs as 16-bit words, zeros behind them. */
-static inline void mote_fc4_widen(const int8_t *x, int32_t inputs, int32_t depth, uint32_t *to) {
-    int8_t last[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-    for (int32_t left = inputs; depth > 0; depth -= 8, left -= 8, x += 8, to += 4) {
-        if (left < 8) {
-            memcpy(last, x, (size_t)left);
-            x = last;
-        }
+/* Four inputs as two words of 16-bit halves. */
+static inline void mote_fc4_widen4(const int8_t *x, uint32_t *to) {
 #if MOTE_DSP
-        const uint32_t a = mote_load4(x), b = mote_load4(x + 4);
-        __asm__("sxtb16 %0, %1" : "=r"(to[0]) : "r"(a));
-        __asm__("sxtb16 %0, %1, ror #8" : "=r"(to[1]) : "r"(a));
-        __asm__("sxtb16 %0, %1" : "=r"(to[2]) : "r"(b));
-        __asm__("sxtb16 %0, %1, ror #8" : "=r"(to[3]) : "r"(b));
+    const uint32_t four = mote_load4(x);
+    __asm__("sxtb16 %0, %1" : "=r"(to[0]) : "r"(four));
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(to[1]) : "r"(four));
 #else
-        for (int32_t i = 0; i < 4; i++) {
-            const int32_t first = i / 2 * 4 + i % 2;
-            to[i] = (uint32_t)(uint16_t)x[first] | (uint32_t)(uint16_t)x[first + 2] << 16;
-        }
+    to[0] = (uint32_t)(uint16_t)x[0] | (uint32_t)(uint16_t)x[2] << 16;
+    to[1] = (uint32_t)(uint16_t)x[1] | (uint32_t)(uint16_t)x[3] << 16;
 #endif
+}
+
+/* Inputs as words, zeros behind the last one of the last four; gives where they end. */
+MOTE_HOT static inline uint32_t *mote_fc4_widen(const int8_t *x, int32_t inputs, uint32_t *to) {
+    for (; inputs >= 4; inputs -= 4, x += 4, to += 2) {
+        mote_fc4_widen4(x, to);
+    }
+    if (inputs > 0) {
+        int8_t last[4] = {0, 0, 0, 0};
+        memcpy(last, x, (size_t)inputs);
+        mote_fc4_widen4(last, to);
+        to += 2;
+    }
+    return to;
+}
+
+/* Zeros behind them, up to a multiple of eight. */
+static inline void mote_fc4_fill(uint32_t *from, const uint32_t *end) {
+    if (from < end) {
+        from[0] = from[1] = 0;
     }
 }
 
@@ -273,8 +290,32 @@ static inline void mote_fc4_widen(const int8_t *x, int32_t inputs, int32_t depth
     MOTE_NOINLINE void name##_roomy_s8(const name##_roomy_s8_t *p, const int8_t *in, int8_t *out, int32_t vectors, \
                                        uint32_t *scratch) { \
         for (; vectors > 0; vectors--, in += p->inputs, out += p->channels) { \
-            mote_fc4_widen(in, p->inputs, p->depth, scratch); \
-            MOTE_FC4_OUTPUTS(name##_widened, p, scratch, scratch + p->depth / 2, out); \
+            const uint32_t *const end = scratch + p->depth / 2; \
+            mote_fc4_fill(mote_fc4_widen(in, p->inputs, scratch), end); \
+            MOTE_FC4_OUTPUTS(name##_widened, p, scratch, end, out); \
+        } \
+    } \
+\
+    /* The vector under a window of rows; the same scratch. */ \
+    typedef mote_fc4_rows_t name##_rows_s8_t; \
+\
+    MOTE_NOINLINE void name##_rows_s8_row(const name##_rows_s8_t *p, const int8_t *const *rows, int8_t *out, \
+                                          uint32_t *scratch) { \
+        const uint32_t *const end = scratch + p->vector.depth / 2; \
+        uint32_t *to = scratch; \
+        for (int32_t k = 0; k < p->rows.taps; k++) { \
+            to = mote_fc4_widen(rows[k], p->line, to); \
+        } \
+        mote_fc4_fill(to, end); \
+        MOTE_FC4_OUTPUTS(name##_widened, &p->vector, scratch, end, out); \
+    } \
+\
+    MOTE_UNUSED static void name##_rows_s8(const name##_rows_s8_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+                                           int32_t hi, uint32_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_window_s8(&p->rows, in, y, rows); \
+            name##_rows_s8_row(p, rows, out + y * p->rows.out_stride, scratch); \
         } \
     }
 

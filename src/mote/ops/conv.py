@@ -34,6 +34,7 @@ from mote.ops.common import (
 )
 from mote.ops.narrow import Sums
 from mote.ops.sums import layer_range, layer_sums, products, window_ends
+from mote.ops.vector import Matrix
 from mote.ops.winograd import FORMS, lower_winograd
 from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value, units_of
 
@@ -114,7 +115,24 @@ class Conv2D(WindowOp):
             return lean
         found = [*(gemm.lower(g, self, how, weights) for weights in gemm.WEIGHTS)]
         found += [lower_winograd(g, self, how, form) for form in FORMS]
-        return [*lean, *filter(None, found)]
+        return [*lean, *filter(None, found), *self._vectors(g, how)]
+
+    def _vectors(self, g: Graph, how: Lowering) -> list[Kernel]:
+        """A matrix times a vector for each pixel, where a row has few and no window crosses the edge of the image."""
+        y, v, h = self.output(g), self.vertical, self.horizontal
+        padded = v.before or v.after or h.before or h.after
+        plain = int8_range(self.activation, y) == (-128, 127) and not how.writes.planar
+        if padded or not plain or h.dilation > 1 or y.shape[2] > (2 if self.pointwise else 1):
+            return []
+        w = self.input(g, 1)
+        assert w.data is not None
+        channels = self.gemm(g)["channel"]
+        assert isinstance(channels, Structs)
+        matrix = Matrix(w.data.reshape(w.shape[0], -1), channels.rows, y.zero_point, once=False)
+        if self.pointwise:
+            return [k for wide in (False, True) for k in matrix.kernels(units_of(y.shape, y.shape[3]), wide=wide)]
+        window = self.window_params(g)["rows"]
+        return [k for wide in (False, True) for k in matrix.by_rows(window, v.kernel, wide=wide)]
 
     @property
     def pointwise(self) -> bool:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, rescale_once, wrap32
+from mote.graph.fixedpoint import Ints, rescale, rescale_once
 from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
@@ -24,12 +23,12 @@ from mote.ops.common import (
     int8_range,
     interleave,
     output_params,
-    pad_to,
     weight_problem,
 )
 from mote.ops.conv import finish
 from mote.ops.narrow import Sums
 from mote.ops.sums import layer_range, layer_sums, products
+from mote.ops.vector import Matrix
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value, units_of
 
 
@@ -101,14 +100,12 @@ class FullyConnected(Op):
         assert w.data is not None
         start = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
         channel = channel_structs(start, *channel_scales(x, w, y, w.shape[0]))
-        least = 1 if self.rounding == "once" else 0
-        plain = int8_range(self.activation, y) == (-128, 127) and channel.rows[:, 2].min() >= least
-        four = "dsp" in how.features and plain
-        if four and pairs_fit(w.data, channel.rows[:, 0]):
-            small = self._four(g, channel.rows, wide=False)
-        else:
-            small = [self._portable(g, channel)]
-        return [*small, *self._four(g, channel.rows, wide=True)] if four else small
+        plain = "dsp" in how.features and int8_range(self.activation, y) == (-128, 127)
+        matrix = Matrix(w.data, channel.rows, y.zero_point, once=self.rounding == "once")
+        pairs, wide = (
+            matrix.kernels(units_of(x.shape, w.shape[1]), wide=wide) if plain else [] for wide in (False, True)
+        )
+        return [*(pairs or [self._portable(g, channel)]), *wide]
 
     def _real(self, g: Graph) -> Kernel:
         w = self.input(g, 1)
@@ -138,80 +135,6 @@ class FullyConnected(Op):
         }
         vectors = units_of(self.input(g).shape, w.shape[1])
         return Kernel("fully_connected_s8", params, Call.FLAT, vectors, family="fully_connected", dsp=True)
-
-    def _four(self, g: Graph, channel: Ints, *, wide: bool) -> list[Kernel]:
-        """Four outputs at a time: with inputs that are widened as they are read, and once."""
-        w, y = self.input(g, 1), self.output(g)
-        assert w.data is not None
-        channels, inputs = w.shape
-        start, mult, shift = channel.T
-        if self.rounding == "once":
-            scale = four_scales(mult, shift - 1, 0 if wide else 8)
-        else:
-            scale = four_scales(mult << 1, shift, 0)
-        weights = four_outputs(w.data, start, wide=wide)
-        depth = inputs + -inputs % DEPTH
-        params: dict[str, Value] = {
-            "inputs": inputs,
-            "channels": channels,
-            "depth": depth,
-            "block": weights.shape[1],
-            "zero": 2 * y.zero_point + 1,
-            "step": 8 if len(scale) > 1 else 0,
-            "scale": scale.reshape(-1),
-            "weights": weights.reshape(-1),
-        }
-        kind = "fully_connected4_wide" if wide else "fully_connected4"
-        name = kind if self.rounding == "once" else f"{kind}_twice"
-        vectors, header = units_of(self.input(g).shape, inputs), "fully_connected4_s8"
-        found = []
-        if inputs == depth:
-            found.append(Kernel(f"{name}_s8", params, Call.FLAT, vectors, header=header, family=kind, dsp=True))
-        if inputs < depth or channels >= WORTH_WIDENING:
-            family, room = f"{kind}_roomy", 2 * depth
-            found.append(
-                Kernel(
-                    f"{name}_roomy_s8", params, Call.FLAT, vectors, scratch=room, header=header, family=family, dsp=True
-                )
-            )
-        return found
-
-
-DEPTH = 8
-"""`mote_fully_connected4_s8` multiplies this many inputs at a time."""
-WORTH_WIDENING = 8
-"""Of fewer outputs inputs need not be widened once for all."""
-
-
-def pairs_fit(weights: NDArray[np.int8], start: Ints) -> bool:
-    """Whether two outputs' weights fit a half word, w0 + 256 * w1, and their sums a register."""
-    matrix = weights.astype(np.int64)
-    most = start + np.maximum(127 * matrix, -128 * matrix).sum(axis=1)
-    least = start + np.minimum(127 * matrix, -128 * matrix).sum(axis=1)
-    largest = int(np.maximum(np.abs(most), np.abs(least)).max())
-    return bool(matrix.min() > -128) and 257 * largest < 1 << 31
-
-
-def four_scales(mult: Ints, shift: Ints, more: int) -> NDArray[np.int32]:
-    """Multiplier and shift of four outputs in a row, one row where all are the same. Every other output's sum comes
-    shifted left by `more`."""
-    fours = [np.pad(a, (0, -len(a) % 4), "edge").reshape(-1, 4) for a in (wrap32(mult), shift)]
-    rows = np.stack([fours[0], np.minimum(fours[1] + more * (np.arange(4) % 2), 31)], axis=2).astype(np.int32)
-    return rows[:1] if np.all(rows == rows[0]) else rows
-
-
-def four_outputs(matrix: NDArray[np.int8], start: Ints, *, wide: bool) -> NDArray[np.int32]:
-    """Weights for `mote_fully_connected4_s8`, four outputs in a row: where their sums start, then words of two weights
-    of each output, or pair of outputs, in turn."""
-    starts = pad_to(start, 0, 4).reshape(-1, 4)
-    lanes = pad_to(pad_to(matrix.astype(np.int64), 0, 4), 1, DEPTH)
-    if not wide:
-        starts[:, 1::2] = starts[:, 0::2] + 256 * starts[:, 1::2]
-        lanes = lanes[0::2] + 256 * lanes[1::2]
-    ordered = lanes.reshape(len(lanes), -1, 4)[:, :, [0, 2, 1, 3]]
-    pairs = ordered.reshape(len(starts), len(lanes) // len(starts), -1, 2).transpose(0, 2, 1, 3)
-    words = (pairs[..., 0] & 0xFFFF | pairs[..., 1] << 16).reshape(len(starts), -1)
-    return np.concatenate([wrap32(starts), words], axis=1).astype(np.int32)
 
 
 @parses("FULLY_CONNECTED")

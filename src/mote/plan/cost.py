@@ -22,8 +22,8 @@ OTHER = "other"
 """The family of kernels that nothing has to choose between."""
 BY_ROWS = "by_rows"
 """What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
-LANES = {"CONV_2D": 2, "FULLY_CONNECTED": 4}
-"""Output channels that are computed at once."""
+LANES = {"conv": 2, "pointwise": 2, "winograd": 2, "fully_connected": 4}
+"""Output channels that are computed at once, by how a family's name begins."""
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
 
@@ -55,7 +55,7 @@ def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, fl
     rows = row_count(shape)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
     pixels, multiplied = _pixels(kernel, rows, width, whole)
-    lanes = _up(channels, LANES.get(op.kind, 1))
+    lanes = _up(channels, next((n for name, n in LANES.items() if kernel.family.startswith(name)), 1))
     found = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)

@@ -1,0 +1,187 @@
+"""Rows of one pixel, as models over time have them frame by frame: every kernel that a layer could have, whole and from
+rows in blocks of their own, under the sanitizers and on an emulated Cortex-M4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from c_harness import Program, call_row_by_row
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from m4_harness import M4Program, needs_m4
+
+from mote.frontends import tflite
+from mote.graph import Graph, Op
+from mote.graph.op import row_count
+from mote.graph.tensor import Array
+from mote.plan.kernel import Call, Kernel, Lowering
+from tflite_writer import Writer
+
+DSP = Lowering(frozenset({"dsp"}))
+MANY = list(HealthCheck)
+WEIGHTS = {
+    "usual": range(-127, 128),
+    "extreme": (-127, 127),
+    "lowest": (-128, 127, 0),
+    "small": (-1, 0, 1),
+    "none": (0,),
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    kind: str = "CONV_2D"
+    taps: int = 1
+    more: int = 0
+    """Rows of the input that one window does not reach."""
+    channels: int = 8
+    outputs: int = 4
+    """Of a convolution; a depthwise one has as many as channels."""
+    step: tuple[int, int] = (1, 1)
+    """Stride and dilation."""
+    weights: str = "usual"
+    bias: int = 2000
+    gain: float = 1.0
+    spread: float = 1.0
+    """How different the channels' scales are: up to 2^spread."""
+    zeros: tuple[int, int] = (-3, 5)
+    seed: int = 0
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Of the input and of the output."""
+        stride, dilation = self.step
+        reach = (self.taps - 1) * dilation + 1
+        return reach + self.more, self.more // stride + 1
+
+
+@st.composite
+def layers(draw: st.DrawFn, kind: str) -> Layer:
+    return Layer(
+        kind=kind,
+        taps=draw(st.just(1) | st.integers(1, 12) | st.integers(13, 30)),
+        more=draw(st.sampled_from([0, 0, 0, 1, 4])),
+        channels=draw(st.integers(1, 24)),
+        outputs=draw(st.integers(1, 14)),
+        step=draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (1, 3)])),
+        weights=draw(st.sampled_from(["usual", "usual", *WEIGHTS])),
+        bias=draw(st.sampled_from([0, 2000, 2000, 100_000, 1 << 24])),
+        gain=draw(st.sampled_from([0.1, 0.5, 1.0, 1.0, 2.0, 30.0])),
+        spread=draw(st.sampled_from([0.0, 2.0, 6.0])),
+        zeros=(draw(st.sampled_from([-128, 127, 3])), draw(st.sampled_from([-128, -128, -127, 4, 127]))),
+        seed=draw(st.integers(0, 1 << 30)),
+    )
+
+
+def graph(c: Layer) -> Graph:
+    rng = np.random.default_rng(c.seed)
+    depthwise = c.kind == "DEPTHWISE_CONV_2D"
+    outputs = c.channels if depthwise else c.outputs
+    shape = (1, c.taps, 1, outputs) if depthwise else (outputs, c.taps, 1, c.channels)
+    scale = (0.01 * 2 ** -rng.uniform(0, c.spread, outputs)).astype(np.float32)
+    rows_in, rows_out = c.rows
+    w = Writer("layer")
+    x = w.input("x", (1, rows_in, 1, c.channels), "int8", scale=0.05, zero_point=c.zeros[0])
+    k = w.const("k", rng.choice(WEIGHTS[c.weights], shape).astype(np.int8), scale=scale, axis=3 if depthwise else 0)
+    bias = rng.integers(-c.bias, c.bias + 1, outputs).astype(np.int32)
+    b = w.const("b", bias, scale=scale * np.float32(0.05))
+    depth = c.taps if depthwise else c.taps * c.channels
+    y = w.tensor(
+        "y",
+        (1, rows_out, 1, outputs),
+        "int8",
+        scale=float(0.05 * 0.01 * 80 * depth**0.5 * c.gain),
+        zero_point=c.zeros[1],
+    )
+    options = {"padding": "VALID", "stride_h": c.step[0], "stride_w": 1}
+    options |= {"dilation_h_factor": c.step[1], "dilation_w_factor": 1}
+    options |= {"depth_multiplier": 1} if depthwise else {}
+    activation = "RELU" if c.zeros[1] == -128 else "NONE"
+    w.op(c.kind, [x, k, b], [y], fused_activation_function=activation, **options)
+    w.output(y)
+    return tflite.parse(w.finish(), "layer")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer and one of its kernels, with an input and what comes out."""
+
+    graph: Graph
+    kernel: Kernel
+    x: Array
+    y: Array
+
+    @property
+    def op(self) -> Op:
+        return self.graph.ops[0]
+
+    def call(self, program: Program) -> None:
+        params = program.params(self.kernel)
+        block, out = program.block(self.x.nbytes, self.x), program.block(self.y.nbytes)
+        how = {Call.FLAT: [self.kernel.units], Call.ROWS: [0, row_count(self.y.shape)]}.get(self.kernel.call, [])
+        scratch = [] if self.kernel.scratch is None else [program.block(self.kernel.scratch)]
+        program.say(f"mote_{self.kernel.name}({', '.join(map(str, [params, block, out, *how, *scratch]))});")
+        program.write(out, self.y.nbytes)
+        if self.kernel.call is not Call.WHOLE:
+            call_row_by_row(program, self.graph, self.op, self.kernel, [self.x])
+
+    @property
+    def times(self) -> int:
+        return 1 if self.kernel.call is Call.WHOLE else 2
+
+
+def cases(chosen: list[Layer]) -> list[Case]:
+    found = []
+    for c in chosen:
+        g = graph(c)
+        op = g.ops[0]
+        rng = np.random.default_rng(c.seed)
+        shape = op.input(g).shape
+        x = (rng.choice([-128, 127], shape) if c.seed % 4 == 0 else rng.integers(-128, 128, shape)).astype(np.int8)
+        (y,) = op.evaluate(g, [x, *(t.data for t in (op.input(g, 1), op.input(g, 2)))])
+        found += [Case(g, kernel, x, y) for kernel in op.variants(g, DSP)]
+    return found
+
+
+def check(found: list[Case], program: Program) -> None:
+    for each in found:
+        each.call(program)
+    got = program.run()
+    for each in found:
+        for how in ("whole", "by rows")[: each.times]:
+            result = np.frombuffer(got[: each.y.nbytes], np.int8).reshape(each.y.shape)
+            got = got[each.y.nbytes :]
+            assert np.array_equal(result, each.y), (how, each.kernel.name, each.graph.text())
+    assert not got
+
+
+def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
+    return st.lists(layers(kind), min_size=8, max_size=8)
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D"])
+@given(st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=MANY)
+def test_portable_twins(kind: str, data: st.DataObject) -> None:
+    check(cases(data.draw(batches(kind))), Program())
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D"])
+@given(st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=MANY)
+def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
+    needs_m4()
+    check(cases(data.draw(batches(kind))), M4Program())
+
+
+def families(c: Layer) -> set[str]:
+    return {case.kernel.family for case in cases([c])}
+
+
+def test_vectors_have_kernels_of_their_own() -> None:
+    roomy = {"fully_connected4_roomy", "fully_connected4_wide_roomy"}
+    assert families(Layer(channels=40, outputs=128)) >= {"fully_connected4", "fully_connected4_wide", *roomy}
+    assert families(Layer(taps=5, channels=40, outputs=30)) >= roomy
+    assert not families(Layer(weights="lowest", seed=1)) & {"fully_connected4", "fully_connected4_roomy"}
