@@ -3,7 +3,7 @@ rows in blocks of their own, under the sanitizers and on an emulated Cortex-M4."
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Lowering
 from tflite_writer import Writer
 
+KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
 DSP = Lowering(frozenset({"dsp"}))
 MANY = list(HealthCheck)
 WEIGHTS = {
@@ -161,14 +162,14 @@ def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
     return st.lists(layers(kind), min_size=8, max_size=8)
 
 
-@pytest.mark.parametrize("kind", ["CONV_2D"])
+@pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=15, deadline=None, suppress_health_check=MANY)
 def test_portable_twins(kind: str, data: st.DataObject) -> None:
     check(cases(data.draw(batches(kind))), Program())
 
 
-@pytest.mark.parametrize("kind", ["CONV_2D"])
+@pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=15, deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
@@ -185,3 +186,10 @@ def test_vectors_have_kernels_of_their_own() -> None:
     assert families(Layer(channels=40, outputs=128)) >= {"fully_connected4", "fully_connected4_wide", *roomy}
     assert families(Layer(taps=5, channels=40, outputs=30)) >= roomy
     assert not families(Layer(weights="lowest", seed=1)) & {"fully_connected4", "fully_connected4_roomy"}
+
+
+@pytest.mark.parametrize("zero", [-128, 5])
+def test_columns(zero: int) -> None:
+    layer = Layer("DEPTHWISE_CONV_2D", taps=5, channels=40, zeros=(3, zero))
+    assert families(layer) >= {"depthwise", "depthwise_column", "depthwise_column_wide"}
+    assert not any("column" in family for family in families(replace(layer, channels=3)))

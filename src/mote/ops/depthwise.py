@@ -26,6 +26,7 @@ from mote.ops.common import (
     window_axes,
 )
 from mote.ops.conv import finish
+from mote.ops.depthwise_column import lower_column
 from mote.ops.depthwise_planar import lower_planar, planar_layout
 from mote.ops.depthwise_time import lower_time
 from mote.ops.narrow import Sums
@@ -98,7 +99,9 @@ class DepthwiseConv2D(WindowOp):
         if how.reads.planar:
             found = [lower_planar(g, self, how, compact=compact) for compact in (False, True)]
         else:
-            found = [self.lower(g, how), lower_time(g, self, how) if "dsp" in how.features else None]
+            found = [self.lower(g, how)]
+            if "dsp" in how.features:
+                found += [lower_time(g, self, how), *lower_column(g, self, how)]
         return [kernel for kernel in found if kernel is not None]
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:

@@ -33,8 +33,7 @@ def lower_time(g: Graph, op: DepthwiseConv2D, how: Lowering, shift: int | None =
     channels = channels_of(g, op, -128 - x.zero_point, 127 - x.zero_point, shift=shift)
     if channels is None:
         return None
-    bias = channels.bias - x.zero_point * channels.weights.sum(axis=(1, 2))
-    channels = replace(channels, bias=bias, weights=channels.weights.transpose(0, 2, 1))
+    channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
     records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
     form, shift, record = channels.form, channels.found.shift, records.size // y.shape[3]
     name = f"depthwise_time_{y.shape[1]}_{v.kernel}_{form}_{shift}"
