@@ -14,6 +14,7 @@ from mote.compiler import compile
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.fully_connected import FullyConnected
+from mote.ops.narrow import Sums
 from mote.ops.vector import pairs_fit
 from mote.plan.kernel import Kernel, Lowering
 from mote.verifier import verify
@@ -142,11 +143,11 @@ def test_sums_as_large_as_they_can_be(zero: int) -> None:
 
 def kernels(c: Config, how: Lowering = DSP) -> dict[str, Kernel]:
     g = tflite.parse(model([c]), "model")
-    return {k.name: k for k in g.ops[0].variants(g, how)}
+    return {k.family: k for k in g.ops[0].variants(g, how)}
 
 
-FOUR = ["fully_connected4_s8", "fully_connected4_roomy_s8"]
-WIDE = ["fully_connected4_wide_s8", "fully_connected4_wide_roomy_s8"]
+FOUR = ["fully_connected4", "fully_connected4_roomy"]
+WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
 
 
 @pytest.mark.parametrize(
@@ -155,14 +156,14 @@ WIDE = ["fully_connected4_wide_s8", "fully_connected4_wide_roomy_s8"]
         (Config(outputs=9), [*FOUR, *WIDE]),
         (Config(outputs=2), [FOUR[0], WIDE[0]]),
         (Config(depth=9), [FOUR[1], WIDE[1]]),
-        (Config(weights="lowest", seed=1), ["fully_connected_s8", WIDE[0]]),
-        (Config(activation="RELU"), ["fully_connected_s8"]),
+        (Config(weights="lowest", seed=1), ["fully_connected", WIDE[0]]),
+        (Config(activation="RELU"), ["fully_connected"]),
         (Config(activation="RELU", zeros=(0, -128)), [FOUR[0], WIDE[0]]),
     ],
 )
 def test_which_kernels(config: Config, names: list[str]) -> None:
     assert list(kernels(config)) == names
-    assert list(kernels(config, Lowering())) == ["fully_connected_s8"]
+    assert list(kernels(config, Lowering())) == ["fully_connected"]
 
 
 def test_working_memory() -> None:
@@ -182,6 +183,12 @@ def test_pairs_fit_a_register() -> None:
     deep = most // (127 * 128)
     row = np.full((1, deep), -127, np.int8)
     left = most - 127 * 128 * deep
-    assert pairs_fit(row, np.array([left]))
-    assert not pairs_fit(row, np.array([left + 1]))
-    assert not pairs_fit(np.array([[-128, 1]], np.int8), np.array([0]))
+    assert pairs_fit(row, sums(row, left))
+    assert not pairs_fit(row, sums(row, left + 1))
+    lowest = np.array([[-128, 1]], np.int8)
+    assert not pairs_fit(lowest, sums(lowest, 0))
+
+
+def sums(weights: np.ndarray, start: int) -> Sums:
+    ends = [start + pick(weights * -128.0, weights * 127.0).sum(axis=1).astype(np.int64) for pick in (np.fmin, np.fmax)]
+    return Sums(*ends, mult=np.array([1 << 30]), shift=np.array([-8]), zero=0)

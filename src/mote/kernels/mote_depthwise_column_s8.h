@@ -16,7 +16,7 @@
 #ifndef MOTE_DEPTHWISE_COLUMN_S8_H
 #define MOTE_DEPTHWISE_COLUMN_S8_H
 
-#include "mote_common.h"
+#include "mote_narrow_s8.h"
 
 typedef struct {
     mote_window_t rows; /* at least two */
@@ -39,9 +39,6 @@ typedef struct {
 typedef void mote_column_code_t(const mote_column_run_t *run);
 
 #if MOTE_DSP
-#define MOTE_COLUMN_TEXT(x) #x
-#define MOTE_COLUMN_STRING(x) MOTE_COLUMN_TEXT(x)
-
 /* r0-r3: sums. r8: the next row pointers, r9: the record, r10: the channel. Leaves channels 0 and 1 of two rows in r6,
  * channels 2 and 3 in r4. */
 #define MOTE_COLUMN_TWO_ROWS \
@@ -84,32 +81,12 @@ typedef void mote_column_code_t(const mote_column_run_t *run);
     "smlatt r3, r11, r7, r3\n\t"
 
 /* The sums of two channels as bytes. */
-#define MOTE_COLUMN_BYTES_relu(a, b, s) \
-    "ldm r9!, {r4-r7}\n\t" \
-    "smmla " a ", " a ", r4, r5\n\t" \
-    "smmla " b ", " b ", r6, r7\n\t" \
-    "ssat " a ", #8, " a ", asr #" s "\n\t" \
-    "ssat " b ", #8, " b ", asr #" s "\n\t"
-#define MOTE_COLUMN_BYTES_linear(a, b, s) \
-    "ldm r9!, {r4-r7, r11, r12}\n\t" \
-    "bic r6, r6, " a ", asr #31\n\t" \
-    "bic r12, r12, " b ", asr #31\n\t" \
-    "add r5, r5, r6\n\t" \
-    "add r11, r11, r12\n\t" \
-    "smmla " a ", " a ", r4, r5\n\t" \
-    "smmla " b ", " b ", r7, r11\n\t" \
-    "ssat " a ", #8, " a ", asr #" s "\n\t" \
-    "ssat " b ", #8, " b ", asr #" s "\n\t"
-#define MOTE_COLUMN_BYTE_steps(a, mult, shift) \
-    "smmlar " a ", " a ", " mult ", " a "\n\t" \
-    "add " a ", " a ", " a ", asr #31\n\t" \
-    "asr " a ", " a ", " shift "\n\t" \
-    "add " a ", " a ", lr\n\t" \
-    "ssat " a ", #8, " a ", asr #1\n\t"
-#define MOTE_COLUMN_BYTES_steps(a, b, s) \
+#define MOTE_COLUMN_BYTES_relu(a, b, s) MOTE_NARROW_relu(a, b, s)
+#define MOTE_COLUMN_BYTES_linear(a, b, s) MOTE_NARROW_linear(a, b, s)
+#define MOTE_COLUMN_BYTES_twice(a, b, s) \
     "ldm r9!, {r4-r7}\n\t" \
     "ldr lr, [sp, #16]\n\t" /* zero */ \
-    MOTE_COLUMN_BYTE_steps(a, "r4", "r5") MOTE_COLUMN_BYTE_steps(b, "r6", "r7")
+    MOTE_NARROW_TWICE(a, "r4", "r5") MOTE_NARROW_TWICE(b, "r6", "r7")
 
 /* Four pairs of rows to a loop, which begins with the pair that makes it end with the last one. The run is kept on the
  * stack, up to the record. */
@@ -145,9 +122,9 @@ typedef void mote_column_code_t(const mote_column_run_t *run);
             "add sp, sp, #24\n\t" \
             "pop {r4-r11, pc}\n\t"); \
     }
-#define MOTE_COLUMN_FUNCTION(name, weights, form, s) MOTE_COLUMN_CODE(name, weights, form, MOTE_COLUMN_STRING(s))
+#define MOTE_COLUMN_FUNCTION(name, weights, form, s) MOTE_COLUMN_CODE(name, weights, form, MOTE_NARROW_STRING(s))
 #else
-enum { mote_column_narrow, mote_column_wide, mote_column_relu = 2, mote_column_linear, mote_column_steps = 2 };
+enum { mote_column_narrow, mote_column_wide, mote_column_relu = 2, mote_column_linear, mote_column_twice = 2 };
 
 /* The weight of row k for channel i of four, of which `taps` rows have weights. */
 static inline int32_t mote_column_weight(const int32_t *words, int32_t taps, int32_t k, int32_t i, int32_t wide) {
@@ -157,15 +134,6 @@ static inline int32_t mote_column_weight(const int32_t *words, int32_t taps, int
         return (int16_t)(uint16_t)((uint32_t)words[pair + word] >> 16 * half & 0xffff);
     }
     return (int8_t)(uint8_t)((uint32_t)words[pair + word / 2] >> (16 * half + 8 * (word % 2)) & 0xff);
-}
-
-static inline int8_t mote_column_byte(int32_t sum, const int32_t *q, int32_t form, int32_t zero, int32_t s, int32_t wide) {
-    if (wide) {
-        const int32_t add = form == mote_column_linear && sum >= 0 ? q[1] + q[2] : q[1];
-        return mote_clamp((int32_t)(((int64_t)sum * q[0] >> 32) + add) >> s, -128, 127);
-    }
-    const int32_t y = mote_high_mul_normal(sum, (int32_t)((uint32_t)q[0] >> 1));
-    return mote_clamp((((y + (y >> 31)) >> q[1]) + zero) >> 1, -128, 127);
 }
 
 static inline void mote_column_c(const mote_column_run_t *run, int32_t wide, int32_t form, int32_t s) {
@@ -178,7 +146,8 @@ static inline void mote_column_c(const mote_column_run_t *run, int32_t wide, int
                 sum += (uint32_t)(run->rows[k][c + i] * mote_column_weight(record + 4, taps, k, i, wide));
             }
             const int32_t *const q = record + 4 + words + i * form;
-            run->out[c + i] = mote_column_byte((int32_t)sum, q, form, run->zero, s, wide);
+            run->out[c + i] = wide ? mote_narrow((int32_t)sum, q, form == mote_column_linear, s)
+                                   : mote_narrow_twice((int32_t)sum, q, run->zero);
         }
     }
 }
@@ -216,7 +185,7 @@ MOTE_ALWAYS_INLINE void mote_column_row(const mote_depthwise_column_t *p, const 
         } \
     }
 
-MOTE_COLUMN_FUNCTION(mote_column_code, narrow, steps, 0)
+MOTE_COLUMN_FUNCTION(mote_column_code, narrow, twice, 0)
 MOTE_COLUMN_KERNEL(mote_depthwise_column_s8, mote_column_code)
 
 /* What a model instantiates: the kernel for wide weights, a form of outputs and a shift. */

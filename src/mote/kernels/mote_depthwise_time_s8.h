@@ -85,7 +85,7 @@ static inline void mote_time_c(const uint32_t *lines, const int32_t *record, int
                 const int32_t x = (int16_t)(uint16_t)(lines[(y + j) / 2] >> 16 * ((y + j) % 2));
                 sum += x * mote_planar_weight(record + 1, j, 0);
             }
-            out[y * channels + c] = mote_planar_narrow(sum, record + 1 + words, linear, s);
+            out[y * channels + c] = mote_narrow(sum, record + 1 + words, linear, s);
         }
     }
 }

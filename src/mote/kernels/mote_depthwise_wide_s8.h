@@ -119,7 +119,7 @@ static inline void mote_wide_row(const mote_depthwise_wide_t *p, const int8_t *c
                     }
                 }
             }
-            out[x * channels + c] = mote_planar_narrow(sum, q + 1, linear, s);
+            out[x * channels + c] = mote_narrow(sum, q + 1, linear, s);
         }
     }
 }

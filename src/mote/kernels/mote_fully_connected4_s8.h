@@ -5,27 +5,29 @@
  *
  *   pairs     two outputs in 16 bits, w0 + 256 * w1: the whole gives d0 + 256 * d1, its low byte d0. No larger than the
  *             model's weights; 27 instructions for 32 products, 32 where the inputs are widened each time.
- *   `_wide`   16 bits each: 21 instructions for 32 products, or 26.
+ *   wide      16 bits each, scaled: 21 instructions for 32 products, or 26. Sums become bytes by the constants of the
+ *             compiler's ops/narrow.py, which come after the weights.
  *
  * Four outputs lie one after another: where their sums begin, then words of two weights in the order in which widening
  * gives the inputs, 0 and 2, 1 and 3 of each four, for each output (or pair) in turn. The depth is padded with zeros to
  * a multiple of eight.
  *
- * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice, as both do for convolutions (`_twice`):
- * one with few pixels is a matrix times a vector too. Outputs are clamped to all of int8 only, shifts are to the right.
+ * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice, as both do for convolutions: one of
+ * few pixels is a matrix times a vector too. Wide weights have constants for either; pairs have kernels for both (`_twice`).
+ * Outputs are clamped to all of int8 only, shifts are to the right.
  */
 #ifndef MOTE_FULLY_CONNECTED4_S8_H
 #define MOTE_FULLY_CONNECTED4_S8_H
 
-#include "mote_common.h"
+#include "mote_narrow_s8.h"
 
 typedef struct {
     int32_t inputs, channels; /* of a vector */
     int32_t depth;            /* the inputs, padded */
     int32_t block;            /* words of four outputs */
-    int32_t zero;             /* twice the output's zero point and one more, which rounds */
-    int32_t step;             /* scales of four outputs; none where all of them have the same */
-    const int32_t *scale;     /* multiplier and shift of each output */
+    int32_t zero;             /* pairs: twice the output's zero point and one more, which rounds */
+    int32_t step;             /* pairs: scales of four outputs; none where all of them have the same */
+    const int32_t *scale;     /* pairs: multiplier and shift of each output */
     const int32_t *weights;
 } mote_fc4_t;
 
@@ -51,7 +53,7 @@ typedef struct {
 
 #if MOTE_DSP
 /* r0-r3: sums. r4-r7: inputs. r8 and r9: where inputs and weights come from. r10-r12 and lr: weights. */
-#define MOTE_FC4_BYTES \
+#define MOTE_FC4_bytes \
     "ldr r4, [r8], #4\n\t" \
     "ldr r6, [r8], #4\n\t" \
     "sxtb16 r5, r4, ror #8\n\t" \
@@ -59,7 +61,7 @@ typedef struct {
     "sxtb16 r7, r6, ror #8\n\t" \
     "sxtb16 r6, r6\n\t"
 
-#define MOTE_FC4_WIDENED "ldm r8!, {r4-r7}\n\t"
+#define MOTE_FC4_widened "ldm r8!, {r4-r7}\n\t"
 
 #define MOTE_FC4_PAIR(x, w, low, both) \
     "smlad " both ", " x ", " w ", " both "\n\t" \
@@ -70,7 +72,8 @@ typedef struct {
     "ldm r9!, {r10-r12, lr}\n\t" MOTE_FC4_PAIR(x, "r10", "r0", "r1") MOTE_FC4_PAIR(x, "r11", "r2", "r3") \
         MOTE_FC4_PAIR(y, "r12", "r0", "r1") MOTE_FC4_PAIR(y, "lr", "r2", "r3")
 
-#define MOTE_FC4_PAIRS MOTE_FC4_TWO_PAIRS("r4", "r5") MOTE_FC4_TWO_PAIRS("r6", "r7")
+#define MOTE_FC4_WEIGHTS_twice MOTE_FC4_WEIGHTS_once
+#define MOTE_FC4_WEIGHTS_once MOTE_FC4_TWO_PAIRS("r4", "r5") MOTE_FC4_TWO_PAIRS("r6", "r7")
 
 #define MOTE_FC4_FOUR(x) \
     "ldm r9!, {r10-r12, lr}\n\t" \
@@ -79,14 +82,13 @@ typedef struct {
     "smlad r2, " x ", r12, r2\n\t" \
     "smlad r3, " x ", lr, r3\n\t"
 
-#define MOTE_FC4_WIDE MOTE_FC4_FOUR("r4") MOTE_FC4_FOUR("r5") MOTE_FC4_FOUR("r6") MOTE_FC4_FOUR("r7")
+#define MOTE_FC4_WEIGHTS_linear MOTE_FC4_WEIGHTS_relu
+#define MOTE_FC4_WEIGHTS_relu MOTE_FC4_FOUR("r4") MOTE_FC4_FOUR("r5") MOTE_FC4_FOUR("r6") MOTE_FC4_FOUR("r7")
 
 /* What the second output of each pair is left with: 256 * d1, which rounding once takes as it is. */
-#define MOTE_FC4_SPLIT_ONCE \
+#define MOTE_FC4_SPLIT \
     "sub r1, r1, r0\n\t" \
     "sub r3, r3, r2\n\t"
-#define MOTE_FC4_SPLIT_TWICE MOTE_FC4_SPLIT_ONCE "asr r1, r1, #8\n\tasr r3, r3, #8\n\t"
-#define MOTE_FC4_NO_SPLIT
 
 #define MOTE_FC4_ONCE(sum, mult, shift) \
     "smmul " sum ", " sum ", " mult "\n\t" \
@@ -94,17 +96,29 @@ typedef struct {
     "add " sum ", " sum ", lr\n\t" \
     "ssat " sum ", #8, " sum ", asr #1\n\t"
 
-#define MOTE_FC4_TWICE(sum, mult, shift) \
-    "smmlar " sum ", " sum ", " mult ", " sum "\n\t" \
-    "add " sum ", " sum ", " sum ", asr #31\n\t" \
-    "asr " sum ", " sum ", " shift "\n\t" \
-    "add " sum ", " sum ", lr\n\t" \
-    "ssat " sum ", #8, " sum ", asr #1\n\t"
+#define MOTE_FC4_SCALES(finish) \
+    "ldr r8, [sp, #4]\n\t"   /* scale */ \
+    "ldr r10, [sp, #20]\n\t" /* step */ \
+    "ldr lr, [sp, #24]\n\t"  /* zero */ \
+    "add r10, r8, r10\n\t" \
+    "str r10, [sp, #4]\n\t" \
+    "ldm r8!, {r4-r7}\n\t" finish("r0", "r4", "r5") finish("r1", "r6", "r7") \
+    "ldm r8!, {r4-r7}\n\t" finish("r2", "r4", "r5") finish("r3", "r6", "r7")
 
-/* The function for one kind of inputs and weights and one way to round. Four steps to a loop, which begins with the
- * step that makes it end with the last one. The run is kept on the stack, without the weights. Besides the steps 40
- * instructions for four outputs (46 twice), and three for each loop. */
-#define MOTE_FC4_RUN(name, inputs, weights, split, finish) \
+#define MOTE_FC4_FINISH_once(s) MOTE_FC4_SPLIT MOTE_FC4_SCALES(MOTE_FC4_ONCE)
+#define MOTE_FC4_FINISH_twice(s) \
+    MOTE_FC4_SPLIT \
+    "asr r1, r1, #8\n\t" \
+    "asr r3, r3, #8\n\t" MOTE_FC4_SCALES(MOTE_NARROW_TWICE)
+#define MOTE_FC4_FINISH_relu(s) MOTE_NARROW_relu("r0", "r1", s) MOTE_NARROW_relu("r2", "r3", s)
+#define MOTE_FC4_FINISH_linear(s) MOTE_NARROW_linear("r0", "r1", s) MOTE_NARROW_linear("r2", "r3", s)
+
+/* The function for one kind of inputs and one way to round. Four steps to a loop, which begins with the step that makes
+ * it end with the last one. The run is kept on the stack, without the weights. Besides the steps 23 (relu) to 48 (twice)
+ * instructions for four outputs, and three for each loop. */
+#define MOTE_FC4_RUN(name, inputs, form, s) \
+    MOTE_FC4_ASM(name, MOTE_FC4_##inputs, MOTE_FC4_WEIGHTS_##form, MOTE_FC4_FINISH_##form(MOTE_NARROW_STRING(s)))
+#define MOTE_FC4_ASM(name, inputs, weights, finish) \
     __attribute__((naked, noinline, unused)) static void name(const mote_fc4_run_t *run __attribute__((unused))) { \
         __asm__ volatile("push {r4-r11, lr}\n\t" \
                          "ldm r0, {r0-r8}\n\t" \
@@ -121,14 +135,7 @@ typedef struct {
                          "6:\n\t" inputs weights \
                          "ldr r10, [sp, #12]\n\t" /* end */ \
                          "cmp r8, r10\n\t" \
-                         "bne 3b\n\t" split \
-                         "ldr r8, [sp, #4]\n\t"   /* scale */ \
-                         "ldr r10, [sp, #20]\n\t" /* step */ \
-                         "ldr lr, [sp, #24]\n\t"  /* zero */ \
-                         "add r10, r8, r10\n\t" \
-                         "str r10, [sp, #4]\n\t" \
-                         "ldm r8!, {r4-r7}\n\t" finish("r0", "r4", "r5") finish("r1", "r6", "r7") \
-                         "ldm r8!, {r4-r7}\n\t" finish("r2", "r4", "r5") finish("r3", "r6", "r7") \
+                         "bne 3b\n\t" finish \
                          "ldr r8, [sp, #8]\n\t"   /* out */ \
                          "ldr r10, [sp, #16]\n\t" /* stop */ \
                          "strb r0, [r8], #1\n\t" \
@@ -142,14 +149,10 @@ typedef struct {
                          "pop {r4-r11, pc}\n\t"); \
     }
 #else
-#define MOTE_FC4_BYTES 0
-#define MOTE_FC4_WIDENED 1
-#define MOTE_FC4_PAIRS 0
-#define MOTE_FC4_WIDE 1
-#define MOTE_FC4_ONCE 0
-#define MOTE_FC4_TWICE 1
-#define MOTE_FC4_RUN(name, inputs, weights, split, finish) \
-    static inline void name(const mote_fc4_run_t *run) { mote_fc4_run(run, inputs, weights, finish); }
+enum { mote_fc4_bytes, mote_fc4_widened };
+enum { mote_fc4_once, mote_fc4_twice, mote_fc4_relu, mote_fc4_linear };
+#define MOTE_FC4_RUN(name, inputs, form, s) \
+    static inline void name(const mote_fc4_run_t *run) { mote_fc4_run(run, mote_fc4_##inputs, mote_fc4_##form, s); }
 
 /* Half `i` of a word of two. */
 static inline int32_t mote_fc4_half(uint32_t word, int32_t i) { return (int16_t)(word >> 16 * i & 0xffff); }
@@ -162,41 +165,40 @@ static inline int32_t mote_fc4_input(const void *x, int32_t word, int32_t i, int
     return ((const int8_t *)x)[word / 2 * 4 + word % 2 + 2 * i];
 }
 
-static inline int8_t mote_fc4_finish(int32_t sum, const int32_t *scale, int32_t zero, int32_t twice) {
-    int32_t y = (int32_t)(((int64_t)sum * scale[0]) >> 32);
-    if (twice) {
-        y = mote_high_mul_normal(sum, (int32_t)((uint32_t)scale[0] >> 1));
-        y += y >> 31;
-    }
-    return mote_clamp(((y >> scale[1]) + zero) >> 1, -128, 127);
+static inline int8_t mote_fc4_finish_once(int32_t sum, const int32_t *scale, int32_t zero) {
+    return mote_clamp((((int32_t)((int64_t)sum * scale[0] >> 32) >> scale[1]) + zero) >> 1, -128, 127);
 }
 
-static inline void mote_fc4_run(const mote_fc4_run_t *run, int32_t widened, int32_t wide, int32_t twice) {
+static inline void mote_fc4_run(const mote_fc4_run_t *run, int32_t widened, int32_t form, int32_t s) {
     const int32_t nbytes = (int32_t)((const int8_t *)run->end - (const int8_t *)run->x);
-    const int32_t words = widened ? nbytes / 4 : nbytes / 2, lanes = wide ? 4 : 2;
+    const int32_t words = widened ? nbytes / 4 : nbytes / 2, wide = form >= mote_fc4_relu, lanes = wide ? 4 : 2;
     const int32_t *w = run->weights, *scale = run->scale;
     for (int8_t *out = run->out; out < run->stop; out += 4, scale += run->step / 4) {
-        int32_t sum[4] = {w[0], w[1], w[2], w[3]};
+        uint32_t sum[4] = {(uint32_t)w[0], (uint32_t)w[1], (uint32_t)w[2], (uint32_t)w[3]};
         w += 4;
         for (int32_t k = 0; k < words; k++) {
             for (int32_t c = 0; c < lanes; c++, w++) {
                 for (int32_t i = 0; i < 2; i++) {
                     const int32_t x = mote_fc4_input(run->x, k, i, widened), both = mote_fc4_half((uint32_t)*w, i);
                     if (wide) {
-                        sum[c] += x * both;
+                        sum[c] += (uint32_t)(x * both);
                     } else {
-                        sum[2 * c] += x * (int8_t)(both & 0xff);
-                        sum[2 * c + 1] = (int32_t)((uint32_t)sum[2 * c + 1] + (uint32_t)(x * both));
+                        sum[2 * c] += (uint32_t)(x * (int8_t)(both & 0xff));
+                        sum[2 * c + 1] += (uint32_t)(x * both);
                     }
                 }
             }
         }
         for (int32_t c = 0; c < 4; c++) {
-            int32_t y = sum[c];
-            if (!wide && c % 2) {
-                y = (int32_t)((uint32_t)y - (uint32_t)sum[c - 1]) >> (twice ? 8 : 0);
+            const int32_t y = (int32_t)(wide || c % 2 == 0 ? sum[c] : sum[c] - sum[c - 1]);
+            if (wide) {
+                out[c] = mote_narrow(y, w, form == mote_fc4_linear, s);
+                w += form == mote_fc4_linear ? 3 : 2;
+            } else if (form == mote_fc4_twice) {
+                out[c] = mote_narrow_twice(y >> (c % 2 ? 8 : 0), scale + 2 * c, run->zero);
+            } else {
+                out[c] = mote_fc4_finish_once(y, scale + 2 * c, run->zero);
             }
-            out[c] = mote_fc4_finish(y, scale + 2 * c, run->zero, twice);
         }
     }
 }
@@ -274,9 +276,9 @@ static inline void mote_fc4_fill(uint32_t *from, const uint32_t *end) {
     }
 }
 
-#define MOTE_FULLY_CONNECTED4(name, weights, split, finish) \
-    MOTE_FC4_RUN(name##_bytes, MOTE_FC4_BYTES, weights, split, finish) \
-    MOTE_FC4_RUN(name##_widened, MOTE_FC4_WIDENED, weights, split, finish) \
+#define MOTE_FC4_KERNELS(name, form, s) \
+    MOTE_FC4_RUN(name##_bytes, bytes, form, s) \
+    MOTE_FC4_RUN(name##_widened, widened, form, s) \
     typedef mote_fc4_t name##_s8_t, name##_roomy_s8_t; \
 \
     /* The inputs are a multiple of eight. */ \
@@ -319,9 +321,10 @@ static inline void mote_fc4_fill(uint32_t *from, const uint32_t *end) {
         } \
     }
 
-MOTE_FULLY_CONNECTED4(mote_fully_connected4, MOTE_FC4_PAIRS, MOTE_FC4_SPLIT_ONCE, MOTE_FC4_ONCE)
-MOTE_FULLY_CONNECTED4(mote_fully_connected4_twice, MOTE_FC4_PAIRS, MOTE_FC4_SPLIT_TWICE, MOTE_FC4_TWICE)
-MOTE_FULLY_CONNECTED4(mote_fully_connected4_wide, MOTE_FC4_WIDE, MOTE_FC4_NO_SPLIT, MOTE_FC4_ONCE)
-MOTE_FULLY_CONNECTED4(mote_fully_connected4_wide_twice, MOTE_FC4_WIDE, MOTE_FC4_NO_SPLIT, MOTE_FC4_TWICE)
+MOTE_FC4_KERNELS(mote_fully_connected4, once, 0)
+MOTE_FC4_KERNELS(mote_fully_connected4_twice, twice, 0)
+
+/* What a model instantiates: the kernels for wide weights, a form of outputs and a shift. */
+#define MOTE_FULLY_CONNECTED4(form, s) MOTE_FC4_KERNELS(mote_fully_connected4_##form##_##s, form, s)
 
 #endif

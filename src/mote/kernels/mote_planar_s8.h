@@ -15,7 +15,7 @@
 #ifndef MOTE_PLANAR_S8_H
 #define MOTE_PLANAR_S8_H
 
-#include "mote_common.h"
+#include "mote_narrow_s8.h"
 
 typedef struct {
     const int32_t *records;
@@ -75,11 +75,6 @@ static inline int32_t mote_planar_weight(const int32_t *w, int32_t j, int32_t w8
     return j == 0 ? mote_planar_half(w, 0, 0, w8) : mote_planar_half(w, j - 1, 1, w8);
 }
 
-static inline int8_t mote_planar_narrow(int32_t y, const int32_t *q, int32_t linear, int32_t s) {
-    const int32_t add = linear && y >= 0 ? q[1] + q[2] : q[1];
-    return mote_clamp((int32_t)(((int64_t)y * q[0] >> 32) + add) >> s, -128, 127);
-}
-
 /* What the assembly does for windows three wide. */
 static inline void mote_planar_row(const mote_planar_t *p, const int8_t *const *rows, int8_t *out, int32_t w8,
                                    int32_t step, int32_t linear, int32_t s) {
@@ -96,7 +91,7 @@ static inline void mote_planar_row(const mote_planar_t *p, const int8_t *const *
                     }
                 }
             }
-            out[x * p->channels + c] = mote_planar_narrow(sum, w, linear, s);
+            out[x * p->channels + c] = mote_narrow(sum, w, linear, s);
         }
     }
 }

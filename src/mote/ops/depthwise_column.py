@@ -50,7 +50,7 @@ def _wide(g: Graph, op: DepthwiseConv2D) -> Kernel | None:
     if channels is None:
         return None
     channels = channels.with_zero(zero)
-    values = channels.values[:, :, 0] << channels.found.scale[:, None]
+    values = channels.found.scaled(channels.weights[:, :, 0])
     fours, (pairs, last) = _fours(len(values)), _taps(values)
     one = last[fours].transpose(0, 2, 1) & 0xFFFF
     alone = one[..., 0:2] | one[..., 2:4] << 16

@@ -47,31 +47,21 @@ class Channels:
 
     @property
     def biases(self) -> Ints:
-        return self._used * ((self.bias << self.found.scale) + self.found.offset)
+        return self.found.biases(self.bias)
 
     @property
     def constants(self) -> Ints:
         """[channels, mult, add] and `fix` for linear outputs."""
-        found = self.found
-        return np.stack([found.mult, found.add, *([found.fix] if self.sums.linear else [])], axis=1)
-
-    @property
-    def values(self) -> Ints:
-        """The weights; none of channels with one result for all sums."""
-        return self._used[:, None, None] * self.weights
+        return self.found.constants(self.sums.linear)
 
     def with_zero(self, zero: int) -> Channels:
         """For inputs as they are, whose zero point is this."""
         return replace(self, bias=self.bias - zero * self.weights.sum(axis=(1, 2)))
 
-    @property
-    def _used(self) -> Ints:
-        return np.where(self.found.constant, 0, 1)
-
     def words(self, stride: int, weights: Weights) -> Ints:
         """[channels, rows, words]: weights two to a word, (w0, w1), (w1, w2), .. for stride 1, (w0, w1), (w2, w3), ..
         for stride 2; where they have 8 bits, two of these words in one, the second in the odd bytes."""
-        values = self.values
+        values = np.where(self.found.constant[:, None, None], 0, self.weights)
         if stride == 2 or values.shape[2] == 1:
             values = pad_to(values, 2, 2)
             first, second = values[:, :, 0::2], values[:, :, 1::2]

@@ -11,7 +11,7 @@ from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
 from mote.ops.common import bias_values, channel_scales, int8_range, pad_to
-from mote.ops.narrow import Narrow, Sums, narrow
+from mote.ops.narrow import Sums, narrow, widest
 from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ Weights = Literal["wide", "pair"]
 """Two bytes a weight, or one: see the header."""
 WEIGHTS: tuple[Weights, ...] = ("pair", "wide")
 
-SHIFTS = (11, 12, 10, 13, 14, 9, 15)
-"""The shifts that are tried, the same for all layers: those that share one share the code."""
 SHORT = 16
 """Rows with fewer pixels than this are better computed three at once."""
 MOST_SHIFT, SECOND_SHIFT = 23, 23
@@ -143,28 +141,16 @@ def _pairs(values: NDArray[Any]) -> NDArray[Any]:
     return padded.reshape(-1, 2, *values.shape[1:])
 
 
-def _constants(found: Narrow, linear: bool) -> Ints:
-    """[channels, mult, add] and `fix` for linear outputs."""
-    return np.stack([found.mult, found.add, *([found.fix] if linear else [])], axis=1)
-
-
 def _wide(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> tuple[Ints, int] | None:
-    largest = np.maximum(np.abs(matrix).max(axis=1), 1)
-    most = np.floor(np.log2(32767 / largest)).astype(np.int64)
-    for shift in SHIFTS:
-        found = narrow(sums, shift, most)
-        if found is not None:
-            break
-    else:
+    found = widest(sums, matrix)
+    if found is None:
         return None
     if how.writes.planar:
         found = found.unsigned()
-    used = np.where(found.constant, 0, 1)
-    biases = _pairs(used * ((bias << found.scale) + found.offset))
-    words = _pairs(_words(used[:, None] * (matrix << found.scale[:, None])))
-    constants = _pairs(_constants(found, sums.linear))
+    biases, words = _pairs(found.biases(bias)), _pairs(_words(found.scaled(matrix)))
+    constants = _pairs(found.constants(sums.linear))
     parts = (biases, words.transpose(0, 2, 1).reshape(len(words), -1), constants.reshape(len(words), -1))
-    return np.concatenate(parts, axis=1).reshape(-1), shift
+    return np.concatenate(parts, axis=1).reshape(-1), found.shift
 
 
 def _pair(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> tuple[Ints, int] | None:
@@ -204,5 +190,5 @@ def _second(sums: Sums, unsigned: bool) -> Ints | None:
         if found is None:
             return None
         found = found.unsigned() if unsigned else found
-        rows[these] = np.column_stack([found.offset, _constants(found, sums.linear), shifts[these]])
+        rows[these] = np.column_stack([found.offset, found.constants(sums.linear), shifts[these]])
     return rows

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, rescale, rescale_once
 
+SHIFTS = (11, 12, 10, 13, 14, 9, 15)
+"""The shifts that are tried for weights of 16 bits, the same for all layers: those that share one share the code."""
 LEAST_SCALE = 2
 """Constants are whole numbers only where sums are scaled by 4 and more."""
 KEPT_SCALE = 9
@@ -83,6 +85,19 @@ class Narrow:
     fix: Ints
     constant: NDArray[np.bool_]
 
+    def constants(self, linear: bool) -> Ints:
+        """[channels, mult, add] and `fix` for linear outputs."""
+        return np.stack([self.mult, self.add, *([self.fix] if linear else [])], axis=1)
+
+    def scaled(self, values: Ints) -> Ints:
+        """Weights or sums [channels, ..] as they come; none of constant channels."""
+        shape = (-1, *[1] * (values.ndim - 1))
+        return np.where(self.constant.reshape(shape), 0, values << self.scale.reshape(shape))
+
+    def biases(self, bias: Ints) -> Ints:
+        """Where sums begin."""
+        return np.where(self.constant, 0, (bias << self.scale) + self.offset)
+
     def channel(self, c: int) -> Narrow:
         """One of them alone."""
         at = slice(c, c + 1)
@@ -139,6 +154,14 @@ def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow
             return None
         found.mult[channel], found.add[channel], found.offset[channel] = better
     return found
+
+
+def widest(sums: Sums, weights: Ints) -> Narrow | None:
+    """The constants for a layer whose weights [channels, ..] are scaled as far as they fit 16 bits."""
+    largest = np.maximum(np.abs(weights).max(axis=1), 1)
+    most = np.floor(np.log2(32767 / largest)).astype(np.int64)
+    results = (narrow(sums, shift, most) for shift in SHIFTS)
+    return next((found for found in results if found is not None), None)
 
 
 def shifts(sums: Sums, most: Ints) -> range:
