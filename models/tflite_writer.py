@@ -89,6 +89,7 @@ _OPTIONS: dict[str, tuple[int, dict[str, _Field]]] = {
             **_activation(5),
         },
     ),
+    "SVDF": (6, {"rank": _Field(0, "int"), **_activation(1)}),
     "FullyConnected": (8, {**_activation(0), "keep_num_dims": _Field(2, "bool", False)}),
     "Softmax": (9, {"beta": _Field(0, "float", 0.0, given=1.0)}),
     "Concatenation": (10, {"axis": _Field(0, "int"), **_activation(1)}),
@@ -132,6 +133,18 @@ _OPTIONS: dict[str, tuple[int, dict[str, _Field]]] = {
     "ExpandDims": (52, {}),
     "Shape": (55, {"out_type": _Field(0, "dtype", given="int32")}),
     "Pack": (59, {"values_count": _Field(0, "int"), "axis": _Field(1, "int")}),
+    "Unpack": (64, {"num": _Field(0, "int"), "axis": _Field(1, "int")}),
+    "UnidirectionalSequenceLSTM": (
+        71,
+        {
+            **_activation(0),
+            "cell_clip": _Field(1, "float", 0.0),
+            "proj_clip": _Field(2, "float", 0.0),
+            "time_major": _Field(3, "bool", False),
+            "asymmetric_quantize_inputs": _Field(4, "bool", False),
+            "diagonal_recurrent_tensors": _Field(5, "bool", False),
+        },
+    ),
     "ResizeNearestNeighbor": (
         74,
         {"align_corners": _Field(0, "bool", False), "half_pixel_centers": _Field(1, "bool", False)},
@@ -163,6 +176,7 @@ _OPS: dict[str, tuple[int, str | None]] = {
     "RESHAPE": (22, "Reshape"),
     "RESIZE_BILINEAR": (23, "ResizeBilinear"),
     "SOFTMAX": (25, "Softmax"),
+    "SVDF": (27, "SVDF"),
     "TANH": (28, None),
     "CUSTOM": (32, None),
     "PAD": (34, "Pad"),
@@ -172,6 +186,7 @@ _OPS: dict[str, tuple[int, str | None]] = {
     "SUB": (41, "Sub"),
     "DIV": (42, "Div"),
     "SQUEEZE": (43, "Squeeze"),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (44, "UnidirectionalSequenceLSTM"),
     "STRIDED_SLICE": (45, "StridedSlice"),
     "SPLIT": (49, "Split"),
     "CAST": (53, "Cast"),
@@ -186,6 +201,7 @@ _OPS: dict[str, tuple[int, str | None]] = {
     "SHAPE": (77, "Shape"),
     "REDUCE_MAX": (82, "Reducer"),
     "PACK": (83, "Pack"),
+    "UNPACK": (88, "Unpack"),
     "RESIZE_NEAREST_NEIGHBOR": (97, "ResizeNearestNeighbor"),
     "LEAKY_RELU": (98, "LeakyRelu"),
     "ABS": (101, "Abs"),
@@ -209,6 +225,7 @@ class _Tensor:
     axis: int
     buffer: int
     signature: tuple[int, ...] | None
+    variable: bool
 
 
 @dataclass(frozen=True)
@@ -219,6 +236,7 @@ class _Operator:
     table: str | None
     options: dict[str, Any]
     custom_options: bytes
+    intermediates: tuple[int, ...]
 
 
 @dataclass
@@ -273,6 +291,12 @@ class Writer:
         self._inputs.append(index)
         return index
 
+    def variable(
+        self, name: str, shape: Sequence[int], dtype: str, scale: float | None = None, zero_point: int = 0
+    ) -> int:
+        """Adds a state that an operator keeps from one inference to the next."""
+        return self._add(name, shape, dtype, scale, zero_point, axis=0, buffer=0, variable=True)
+
     def const(
         self,
         name: str,
@@ -296,9 +320,11 @@ class Writer:
         version: int = 1,
         custom_code: str = "",
         custom_options: bytes = b"",
+        intermediates: Sequence[int] = (),
         **options: Any,
     ) -> None:
-        """Adds an operator. `options` are the schema's own field names; `NO_TENSOR` leaves an input out."""
+        """Adds an operator. `options` are the schema's own field names; `NO_TENSOR` leaves an input out.
+        `intermediates` are tensors that only say how the operator quantizes what it computes inside."""
         if kind not in _OPS:
             raise ValueError(f"{kind}: not in the writer's table of operators")
         code, table = _OPS[kind]
@@ -306,14 +332,15 @@ class Writer:
         unknown = sorted(options.keys() - known.keys())
         if unknown:
             raise ValueError(f"{kind}: no option {', '.join(unknown)} (it has: {', '.join(known) or 'none'})")
-        bad = [i for i in (*inputs, *outputs) if not NO_TENSOR <= i < len(self._tensors)]
+        bad = [i for i in (*inputs, *outputs, *intermediates) if not NO_TENSOR <= i < len(self._tensors)]
         if bad:
             raise ValueError(f"{kind}: no tensor with index {bad[0]}")
         opcode = (code, custom_code, version)
         if opcode not in self._opcodes:
             self._opcodes.append(opcode)
+        ids = tuple(inputs), tuple(outputs)
         self._operators.append(
-            _Operator(self._opcodes.index(opcode), tuple(inputs), tuple(outputs), table, options, custom_options)
+            _Operator(self._opcodes.index(opcode), *ids, table, options, custom_options, tuple(intermediates))
         )
 
     def output(self, *indices: int) -> None:
@@ -365,6 +392,7 @@ class Writer:
         axis: int,
         buffer: int,
         signature: Sequence[int] | None = None,
+        variable: bool = False,
     ) -> int:
         if dtype not in _DTYPES:
             raise ValueError(f"{name}: no tensor type {dtype} (there are: {', '.join(_DTYPES)})")
@@ -380,6 +408,7 @@ class Writer:
                 axis,
                 buffer,
                 None if signature is None else tuple(signature),
+                variable,
             )
         )
         return len(self._tensors) - 1
@@ -429,6 +458,8 @@ def _tensor(b: flatbuffers.Builder, t: _Tensor) -> int:
         fields[7] = ("UOffsetTRelative", _ints(b, t.signature))
     if _DTYPES[t.dtype]:
         fields[1] = ("Int8", _DTYPES[t.dtype])
+    if t.variable:
+        fields[5] = ("Bool", True)
     if t.buffer:
         fields[2] = ("Uint32", t.buffer)
     return _table(b, 8, fields)
@@ -468,9 +499,11 @@ def _operator(b: flatbuffers.Builder, op: _Operator) -> int:
         fields[3] = ("Uint8", union)
     if op.custom_options:
         fields[5] = ("UOffsetTRelative", _bytes(b, op.custom_options, 1))
+    if op.intermediates:
+        fields[8] = ("UOffsetTRelative", _ints(b, op.intermediates))
     if op.opcode:
         fields[0] = ("Uint32", op.opcode)
-    return _table(b, 6, fields)
+    return _table(b, 9, fields)
 
 
 def _options(b: flatbuffers.Builder, known: dict[str, _Field], options: dict[str, Any]) -> int:

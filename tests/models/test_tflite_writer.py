@@ -68,6 +68,7 @@ CASES: list[tuple[str, list[Any], list[tuple[int, ...]], dict[str, Any]]] = [
     ("TRANSPOSE", [IMAGE, i32(0, 3, 1, 2)], [(1, 4, 6, 6)], {}),
     ("CONCATENATION", [IMAGE, IMAGE], [(1, 12, 6, 4)], {"axis": 1}),
     ("PACK", [(6, 4), (6, 4)], [(6, 2, 4)], {"values_count": 2, "axis": 1}),
+    ("UNPACK", [(6, 2, 4)], [(6, 4), (6, 4)], {"num": 2, "axis": 1}),
     ("SLICE", [IMAGE, i32(0, 1, 2, 0), i32(1, 3, 2, 4)], [(1, 3, 2, 4)], {}),
     ("STRIDED_SLICE", [IMAGE, i32(0, 1, 0, 2), i32(1, 6, 3, 3), i32(1, 2, 1, 1)], [(1, 3, 6)],
      {"end_mask": 4, "shrink_axis_mask": 8}),
@@ -127,7 +128,7 @@ def test_int8_operator_runs_in_litert(
 
 
 def test_every_operator_is_tried() -> None:
-    elsewhere = {"CUSTOM", "DEQUANTIZE", "DIV", "CAST", "SHAPE"}
+    elsewhere = {"CUSTOM", "DEQUANTIZE", "DIV", "CAST", "SHAPE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
     assert {case[0] for case in CASES} | elsewhere == tflite_writer._OPS.keys()
 
 
@@ -240,6 +241,16 @@ def test_custom_operator_is_stored() -> None:
     assert model.operatorCodes[0].customCode == b"Mine"
     assert list(model.subgraphs[0].operators[0].customOptions) == [1, 2]
     assert list(model.subgraphs[0].tensors[0].shapeSignature) == [-1]
+
+
+def test_variables_and_intermediates_are_stored() -> None:
+    w = Writer("states")
+    x = w.input("x", (3,), "float32")
+    s = w.variable("s", (3,), "int8", scale=0.5, zero_point=4)
+    w.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, s], [x], intermediates=[s, x])
+    graph = schema.ModelT.InitFromPackedBuf(w.finish(), 0).subgraphs[0]
+    assert [t.isVariable for t in graph.tensors] == [False, True]
+    assert list(graph.operators[0].intermediates) == [s, x]
 
 
 def test_constants_are_aligned_and_bytes_are_the_same_again() -> None:
