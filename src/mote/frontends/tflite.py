@@ -196,6 +196,8 @@ OPERATORS = {
     )
 }
 NAMES = {code: name for name, code in OPERATORS.items()}
+INTERMEDIATES = 8
+"""The field of an operator with tensors that hold nothing: how it quantizes what it computes inside."""
 ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6", 4: "TANH", 5: "SIGN_BIT"}
 
 
@@ -209,6 +211,8 @@ class Node:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     tensors: dict[int, Tensor]
+    states: tuple[State, ...] = ()
+    intermediates: tuple[int, ...] = ()
 
     def integer(self, field: int, default: int = 0, fmt: str = "i") -> int:
         return default if self.options is None else self.options.integer(field, fmt, default)
@@ -249,6 +253,13 @@ class Node:
         if data is None:
             raise UnsupportedNodeError(f"{what} must be a constant")
         return data
+
+    def after(self, *positions: int) -> tuple[int, ...]:
+        """What the operator leaves in the states that it is given as the inputs at `positions`: outputs of its own."""
+        found = {s.before: s.after for s in self.states}
+        if any(self.inputs[p] not in found for p in positions):
+            raise UnsupportedNodeError("a state must be a variable tensor")
+        return tuple(found[self.inputs[p]] for p in positions)
 
     def same(self) -> dict[str, Any]:
         """The fields that every Op takes over from the node."""
@@ -377,12 +388,13 @@ def _read(data: bytes, where: str) -> Model:
     if len(set(inputs)) < len(inputs):
         raise MoteError("an input is listed twice")
     known = Variables(tensors, _initial_values(subgraphs, codes, buffers))
-    layers = _layers(subgraph, codes, tensors, known)
+    own = _states(subgraph, tensors)
+    layers = _layers(subgraph, codes, tensors, known, own)
     states, assigns = known.finish()
     outputs = tuple(known.value(i) for i in outputs)
     if read := [i for i in outputs if i in known.before.values()]:
         raise MoteError(f"output '{tensors[read[0]].name}' is what a variable held, which the model changes")
-    model = Model(where, tensors, layers, inputs, outputs, states, assigns)
+    model = Model(where, tensors, layers, inputs, outputs, (*own, *states), assigns)
     partial = model.partial()
     checked = [
         replace(
@@ -401,14 +413,28 @@ def _operator_code(table: Table) -> str:
 
 
 def _tensors(subgraph: Table, buffers: list[Vector | None]) -> dict[int, Tensor]:
-    return {i: _tensor(i, table, buffers) for i, table in enumerate(subgraph.tables(0))}
+    hollow = {i for op in subgraph.tables(3) for i in op.integers(INTERMEDIATES)}
+    return {i: _tensor(i, table, buffers, i in hollow) for i, table in enumerate(subgraph.tables(0))}
 
 
-def _tensor(i: int, table: Table, buffers: list[Vector | None]) -> Tensor:
+def _states(subgraph: Table, tensors: dict[int, Tensor]) -> tuple[State, ...]:
+    """A state for each variable tensor; what an operator leaves there becomes a tensor of its own. LiteRT begins with
+    zeros, the zero point where they are int8."""
+    found = [i for i, table in enumerate(subgraph.tables(0)) if table.flag(5)]
+    states = []
+    for before, after in zip(found, range(len(tensors), len(tensors) + len(found)), strict=True):
+        t = tensors[before]
+        tensors[after] = replace(t, id=after, copy_of=before)
+        first = t.zero_point if t.dtype == "int8" else 0
+        states.append(State(before, after, np.full(t.shape, first, DTYPES.get(t.dtype))))
+    return tuple(states)
+
+
+def _tensor(i: int, table: Table, buffers: list[Vector | None], hollow: bool) -> Tensor:
     code = table.integer(1, "b")
     dtype = TYPES.get(code) or OTHER_TYPES.get(code, f"type #{code}")
     shape = tuple(table.integers(0))
-    if any(d <= 0 for d in shape) or prod(shape) > 1 << 31:
+    if any(d < (0 if hollow else 1) for d in shape) or prod(shape) > 1 << 31:
         raise MalformedError(f"tensor {i} has the shape {shape}")
     number = table.integer(2, "I")
     if number >= len(buffers):
@@ -459,7 +485,8 @@ def _calls(subgraph: Table, codes: list[str], tensors: dict[int, Tensor]) -> lis
             raise MalformedError(f"layer {index} names operator code {number} of {len(codes)}")
         inputs = tuple(-1 if i == -1 else _index(tensors, i) for i in table.integers(1))
         outputs = tuple(_index(tensors, i) for i in table.integers(2))
-        calls.append(Call(codes[number], table.table(4), inputs, outputs))
+        intermediates = tuple(-1 if i == -1 else _index(tensors, i) for i in table.integers(INTERMEDIATES))
+        calls.append(Call(codes[number], table.table(4), inputs, outputs, intermediates))
     return calls
 
 
@@ -481,11 +508,13 @@ def _initial_values(
     return found
 
 
-def _layers(subgraph: Table, codes: list[str], tensors: dict[int, Tensor], known: Variables) -> list[Layer]:
+def _layers(
+    subgraph: Table, codes: list[str], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...]
+) -> list[Layer]:
     layers = []
     for index, call in enumerate(_calls(subgraph, codes, tensors)):
         inputs = tuple(known.value(i) for i in call.inputs)
-        node = Node(call.code, index, call.options, inputs, call.outputs, tensors)
+        node = Node(call.code, index, call.options, inputs, call.outputs, tensors, states, call.intermediates)
         try:
             if call.code in variables.CODES:
                 known.take(call)

@@ -25,12 +25,13 @@ class VariableError(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """An operator on variables: its code, options, inputs and outputs."""
+    """An operator as the file has it."""
 
     code: str
     options: Table | None
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    intermediates: tuple[int, ...] = ()
 
 
 @dataclass
