@@ -177,3 +177,24 @@ def _call_several(
         f"int8_t *outs[] = {{{', '.join(out[first : first + count])}}};",
         f"mote_{kernel.rows}({params}rows, outs, {count}{scratch}); }}",
     )
+
+
+def call_over_time(program: Program, g: Graph, op: Op, kernel: Kernel, steps: list[dict[int, Array]]) -> None:
+    """Calls of an operator that keeps states, with the values of its other operands (by tensor) at each step. After
+    each one its output is written, then its states."""
+    params = program.params(kernel)
+    initial = {s.before: s.initial for s in g.states}
+    states = {p: program.block(initial[op.inputs[p]].nbytes, initial[op.inputs[p]]) for p in op.updates.values()}
+    scratch = "" if kernel.scratch is None else f", {program.block(max(kernel.scratch, 1))}"
+    fresh = [p for p in kernel.operands if p not in states]
+    names = {p: f"x{p}" for p in fresh} | states
+    size = op.output(g).nbytes
+    program.say(f"for (int32_t step = 0; step < {len(steps)}; step++) {{")
+    program.say(*(f"void *x{p} = read_block({g.tensors[op.inputs[p]].nbytes});" for p in fresh))
+    program.say(f"void *out = block({size});")
+    program.say(f"mote_{kernel.name}({params}, {', '.join(names[p] for p in kernel.operands)}, out{scratch});")
+    program.write("out", size)
+    for position, block in states.items():
+        program.write(block, op.input(g, position).nbytes)
+    program.say("}")
+    program.given += [step[op.inputs[p]].tobytes() for step in steps for p in fresh]

@@ -1,0 +1,72 @@
+/* mote_fixed_s16.h: functions of 16-bit fixed-point numbers, bit for bit as LiteRT's integer LSTM computes them.
+ * "Q3.12" has 3 bits before the point and 12 after it. */
+#ifndef MOTE_FIXED_S16_H
+#define MOTE_FIXED_S16_H
+
+#include "mote_common.h"
+
+static inline int32_t mote_saturate_s16(int32_t x) {
+#if MOTE_DSP
+    int32_t r;
+    __asm__("ssat %0, #16, %1" : "=r"(r) : "r"(x));
+    return r;
+#else
+    return x < -32768 ? -32768 : x > 32767 ? 32767 : x;
+#endif
+}
+
+/* floor((a * b + 2^14) / 2^15) */
+static inline int32_t mote_high_mul_s16(int32_t a, int32_t b) { return (a * b + (1 << 14)) >> 15; }
+
+/* exp(x) in Q0.15 of x < 0 with `bits` bits before the point: a series around -1/8 for what is left over whole
+ * quarters, times exp(-2^k) for each bit of those. */
+static inline int32_t mote_exp_s16(int32_t x, int32_t bits) {
+    static const int16_t factor[6] = {25520, 19875, 12055, 4435, 600, 11}; /* exp(-1/4), exp(-1/2), ... */
+    const int32_t quarter = 1 << (13 - bits);
+    const int32_t rest = (x & (quarter - 1)) - quarter;
+    const int32_t a = rest * (1 << bits) + (1 << 12);
+    const int32_t a2 = mote_high_mul_s16(a, a), a3 = mote_high_mul_s16(a2, a), a4 = mote_high_mul_s16(a2, a2);
+    const int32_t tail = mote_high_mul_s16(((a4 + 2) >> 2) + a3, 10923) + a2;
+    int32_t result = 28918 + mote_high_mul_s16(a + mote_shift_right(tail, 0), 28918);
+    uint32_t quarters = (uint32_t)(rest - x) >> (13 - bits);
+    if (quarters >= 64) { /* exp(-16) is nothing */
+        return 0;
+    }
+    for (const int16_t *f = factor; quarters != 0; quarters >>= 1, f++) {
+        if (quarters & 1) {
+            result = mote_high_mul_s16(result, *f);
+        }
+    }
+    return result;
+}
+
+/* 2 / (1 + x) in Q2.13 of x from 0 to 1 in Q0.15: three steps of Newton's method. */
+static inline int32_t mote_half_reciprocal_s16(int32_t x) {
+    const int32_t half = (x + 32768) >> 1;
+    int32_t y = 23130 + mote_high_mul_s16(half, -15420);
+    for (int32_t i = 0; i < 3; i++) {
+        y += mote_high_mul_s16(y, (1 << 13) - mote_high_mul_s16(half, y)) * 4;
+    }
+    return y;
+}
+
+/* 1 / (1 + exp(-x)) from Q3.12 to Q0.15. */
+MOTE_NOINLINE int32_t mote_logistic_s16(int32_t x) {
+    if (x == 0) {
+        return 1 << 14;
+    }
+    const int32_t y = mote_saturate_s16(mote_half_reciprocal_s16(mote_exp_s16(x < 0 ? x : -x, 3)) * 2);
+    return x < 0 ? 32767 - y : y;
+}
+
+/* tanh(x) in Q0.15 of x with `bits` bits before the point. */
+MOTE_NOINLINE int32_t mote_tanh_s16(int32_t x, int32_t bits) {
+    if (x == 0) {
+        return 0;
+    }
+    const int32_t e = mote_exp_s16(x < 0 ? x : -x, bits + 1);
+    const int32_t y = mote_saturate_s16((mote_half_reciprocal_s16(e) - (1 << 13)) * 4);
+    return x < 0 ? -y : y;
+}
+
+#endif

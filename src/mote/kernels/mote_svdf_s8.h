@@ -1,0 +1,54 @@
+/* mote_svdf_s8.h: int8 SVDF: each filter turns the input into one number, remembers the last `memory` of them and
+ * weights them; `rank` filters make a unit of the output. */
+#ifndef MOTE_SVDF_S8_H
+#define MOTE_SVDF_S8_H
+
+#include "mote_fixed_s16.h"
+#include "mote_matrix_s8.h"
+
+typedef struct {
+    int32_t batch, units, rank, memory;
+    mote_matrix_s8_t filters;
+    int32_t mult, shift, zero; /* of the output */
+    const int16_t *time;       /* [filter][memory] */
+    const int32_t *bias;       /* of each unit */
+} mote_svdf_s8_t;
+
+/* Forgets the oldest number, remembers `newest`, and adds up all of them, weighted. Sums wrap, as LiteRT's do. */
+MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t *w, int32_t memory, int32_t newest,
+                                                   int32_t sum) {
+    const int32_t last = memory - 1;
+    int32_t i = 0;
+#if MOTE_DSP
+    for (; i + 1 < last; i += 2) {
+        const uint32_t two = mote_load4((const int8_t *)(kept + i + 1));
+        __builtin_memcpy(kept + i, &two, 4);
+        sum = mote_smlad(two, mote_load4((const int8_t *)(w + i)), sum);
+    }
+#endif
+    for (; i < last; i++) {
+        kept[i] = kept[i + 1];
+        sum = (int32_t)((uint32_t)sum + (uint32_t)(kept[i] * w[i]));
+    }
+    kept[last] = (int16_t)newest;
+    return (int32_t)((uint32_t)sum + (uint32_t)(newest * w[last]));
+}
+
+static inline void mote_svdf_s8(const mote_svdf_s8_t *p, const int8_t *in, int16_t *state, int8_t *out) {
+    for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth) {
+        const int16_t *time = p->time;
+        int32_t newest[4], f = 0;
+        for (int32_t unit = 0; unit < p->units; unit++) {
+            int32_t sum = p->bias[unit];
+            for (int32_t r = 0; r < p->rank; r++, f++, state += p->memory, time += p->memory) {
+                if (f % 4 == 0) {
+                    mote_matrix_s8_four(&p->filters, f, in, newest);
+                }
+                sum = mote_svdf_s8_filter(state, time, p->memory, mote_saturate_s16(newest[f % 4]), sum);
+            }
+            *out++ = mote_clamp(mote_rescale(sum, p->mult, p->shift) + p->zero, -128, 127);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,134 @@
+"""SVDF: a fully connected layer over the last inputs, as a product of two small ones.
+
+Each filter reduces an input to one number and keeps the last `memory` of them; a unit of the output is the sum of
+`rank` filters, each a product of its numbers with weights over time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import (
+    activation_type,
+    bias_values,
+    clamp_float,
+    float_bias,
+    float_range,
+    matrix_params,
+    scale_params,
+)
+from mote.plan.kernel import Kernel, Lowering, Value
+
+STATE = 4
+"""The position of the state among the inputs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Svdf(Op):
+    """Inputs: what is new, weights of filters, weights over time, biases of units, what the filters remember. LiteRT
+    takes int8 only with RELU, and leaves it to the output's range."""
+
+    rank: int
+    activation: str = "NONE"
+    kind = "SVDF"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: STATE}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.input(g).shape[0], self.input(g, 1).shape[0] // self.rank), self.input(g, STATE).shape]
+
+    def macs(self, g: Graph) -> int:
+        filters, inputs = self.input(g, 1).shape
+        return self.input(g).shape[0] * filters * (inputs + self.input(g, 2).shape[1])
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := activation_type(g, self):
+            return problem
+        quantized = self.input(g).dtype == "int8"
+        wanted = ("int8", "int16", "int32", "int16") if quantized else ("float32",) * 4
+        names = ("weights", "weights over time", "bias", "state")
+        for position, (what, dtype) in enumerate(zip(names, wanted, strict=True), 1):
+            t = self.tensor(g, position)
+            if t is None:
+                continue
+            if t.dtype != dtype:
+                return f"{self.input(g).dtype} input with {t.dtype} {what} is not supported (LiteRT wants {dtype})"
+            if position != STATE and t.data is None:
+                return f"{what} that are computed at run time are not supported"
+            if quantized and position != 3 and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
+                return f"{what} must have one scale and zero point 0"
+        if quantized and self.activation != "RELU":
+            return f"int8 with fused activation {self.activation} is not supported (nor by LiteRT, only RELU)"
+        return None
+
+    def scales(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Multiplier and shift from products to what a filter remembers, and from its products to the output."""
+        x, w, time, state = (np.float32(self.input(g, p).scale) for p in (0, 1, 2, STATE))
+        y = np.float32(self.output(g).scale)
+        return quantize_multiplier(float(x * w / state)), quantize_multiplier(float(state * time / y))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, w, time, _, state = values
+        assert x is not None and w is not None and time is not None and state is not None
+        filters, memory = time.shape
+        kept = state.reshape(-1, filters, memory)[:, :, 1:]
+        new = (x.astype(np.float64) - self.input(g).zero_point) @ w.astype(np.float64).T
+        quantized = x.dtype == np.int8
+        if quantized:
+            new = np.clip(rescale(wrap32(new.astype(np.int64)), *self.scales(g)[0]), -32768, 32767)
+        after = np.concatenate([kept, new[:, :, None].astype(state.dtype)], axis=2)
+        wide = after.astype(np.int64 if quantized else np.float64)
+        sums = (wide * time).sum(axis=2).reshape(len(x), -1, self.rank).sum(axis=2)
+        if quantized:
+            total = wrap32(sums + bias_values(self.tensor(g, 3), sums.shape[1]))
+            y = rescale(total, *self.scales(g)[1]) + self.output(g).zero_point
+            return [np.clip(y, -128, 127).astype(np.int8), after.reshape(state.shape)]
+        y = sums + float_bias(self.tensor(g, 3), sums.shape[1])
+        return [clamp_float(y, self.activation), after.reshape(state.shape)]
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x, w, time = (self.input(g, p) for p in (0, 1, 2))
+        assert w.data is not None and time.data is not None
+        units = w.shape[0] // self.rank
+        params: dict[str, Value] = {
+            "batch": x.shape[0],
+            "units": units,
+            "rank": self.rank,
+            "memory": time.shape[1],
+            "time": time.data,
+        }
+        if x.dtype == "float32":
+            low, high = float_range(self.activation)
+            sizes: dict[str, Value] = {"inputs": w.shape[1], "low": low, "high": high}
+            constants = {"weights": w.data, "bias": float_bias(self.tensor(g, 3), units)}
+            return Kernel("svdf_f32", params | sizes | constants, operands=(0, STATE))
+        filters, output = self.scales(g)
+        params |= {
+            "filters": matrix_params(w.data, -x.zero_point, None, filters),
+            **scale_params(*output),
+            "zero": self.output(g).zero_point,
+            "bias": bias_values(self.tensor(g, 3), units).astype(np.int32),
+        }
+        return Kernel("svdf_s8", params, operands=(0, STATE), dsp=True)
+
+
+@parses("SVDF")
+def parse(node: Node) -> Op:
+    node.arity(range(5, 6))
+    x, w, time, state = (node.tensors[node.inputs[p]].shape for p in (0, 1, 2, STATE))
+    rank = node.integer(0)
+    if len(x) != 2 or len(w) != 2 or len(time) != 2 or (x[1], w[0]) != (w[1], time[0]):
+        raise UnsupportedNodeError(f"weights {w} and {time} do not fit an input of shape {x}")
+    if rank < 1 or w[0] % rank or state != (x[0], w[0] * time[1]):
+        raise UnsupportedNodeError(f"rank {rank} and a state of shape {state} do not fit {w[0]} filters")
+    fields = {**node.same(), "outputs": (*node.outputs, *node.after(STATE))}
+    return Svdf(**fields, rank=rank, activation=node.activation(1))

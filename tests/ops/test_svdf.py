@@ -1,0 +1,170 @@
+"""SVDF against LiteRT, over many steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from m4_harness import M4Program, needs_m4
+from recurrent import check_over_time
+
+from mote.errors import UnsupportedError
+from mote.frontends import tflite
+from mote.plan.kernel import Lowering
+from support import needs_litert
+from tflite_writer import NO_TENSOR, Writer
+
+
+@dataclass(frozen=True)
+class Config:
+    """`gains`: how much of their range the state and the output use."""
+
+    dtype: str = "int8"
+    batch: int = 1
+    inputs: int = 8
+    units: int = 4
+    rank: int = 2
+    memory: int = 5
+    bias: bool = True
+    activation: str = "RELU"
+    zeros: tuple[int, int] = (3, -128)
+    gains: tuple[float, float] = (0.5, 0.5)
+    extreme: bool = False
+    seed: int = 0
+
+
+def configs(dtypes: tuple[str, ...] = ("int8", "int8", "float32")) -> st.SearchStrategy[Config]:
+    def allowed(c: Config) -> Config:
+        return replace(c, activation="RELU") if c.dtype == "int8" else c
+
+    zero = st.integers(-128, 127) | st.sampled_from([-128, 127])
+    return st.builds(
+        Config,
+        dtype=st.sampled_from(dtypes),
+        batch=st.sampled_from([1, 1, 2, 3]),
+        inputs=st.integers(1, 20),
+        units=st.integers(1, 6),
+        rank=st.sampled_from([1, 1, 2, 3]),
+        memory=st.integers(1, 12),
+        bias=st.booleans(),
+        activation=st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"]),
+        zeros=st.tuples(zero, st.just(-128) | zero),
+        gains=st.tuples(*[st.sampled_from([0.001, 0.1, 0.5, 2.0, 50.0])] * 2),
+        extreme=st.sampled_from([False, False, True]),
+        seed=st.integers(0, 1 << 30),
+    ).map(allowed)
+
+
+def add_layer(w: Writer, i: int, c: Config) -> None:
+    rng = np.random.default_rng(c.seed)
+    filters = c.units * c.rank
+    shapes = {"k": (filters, c.inputs), "t": (filters, c.memory), "b": (c.units,)}
+    if c.dtype == "float32":
+        x = w.input(f"x{i}", (c.batch, c.inputs), c.dtype)
+        consts = {n: w.const(f"{n}{i}", rng.normal(size=s).astype(np.float32)) for n, s in shapes.items()}
+        state = w.variable(f"s{i}", (c.batch, filters * c.memory), c.dtype)
+        y = w.tensor(f"y{i}", (c.batch, c.units), c.dtype)
+    else:
+        kept = float(0.05 * 0.01 * 127 * 128 * c.inputs**0.5 / 32768 / c.gains[0])
+        out = float(
+            kept * 0.001 * 0.2 * 32768 * 32768 * min(c.gains[0], 1) * (c.memory * c.rank) ** 0.5 / 128 / c.gains[1]
+        )
+        x = w.input(f"x{i}", (c.batch, c.inputs), c.dtype, scale=0.05, zero_point=c.zeros[0])
+        consts = {
+            "k": w.const(f"k{i}", weights(rng, c, shapes["k"], "int8"), scale=0.01),
+            "t": w.const(f"t{i}", weights(rng, c, shapes["t"], "int16"), scale=0.001),
+            "b": w.const(f"b{i}", rng.integers(-(1 << 20), 1 << 20, c.units).astype(np.int32), scale=kept * 0.001),
+        }
+        state = w.variable(f"s{i}", (c.batch, filters * c.memory), "int16", scale=kept)
+        y = w.tensor(f"y{i}", (c.batch, c.units), c.dtype, scale=out, zero_point=c.zeros[1])
+    reads = [x, consts["k"], consts["t"], consts["b"] if c.bias else NO_TENSOR, state]
+    w.op("SVDF", reads, [y], rank=c.rank, fused_activation_function=c.activation)
+    w.output(y)
+
+
+def weights(rng: np.random.Generator, c: Config, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    top = np.iinfo(dtype).max
+    found = rng.choice([-top, top], shape) if c.extreme else rng.integers(-top, top + 1, shape)
+    return found.astype(dtype)
+
+
+def model(*layers: Config) -> bytes:
+    w = Writer("svdf")
+    for i, c in enumerate(layers):
+        add_layer(w, i, c)
+    return w.finish()
+
+
+@needs_litert
+@given(st.lists(configs(), min_size=6, max_size=6), st.integers(0, 99))
+@settings(max_examples=10, deadline=None)
+def test_random_configurations(layers: list[Config], seed: int) -> None:
+    check_over_time(model(*layers), 30, seed=seed)
+
+
+@needs_litert
+@given(st.lists(configs(("int8",)), min_size=6, max_size=6))
+@settings(max_examples=4, deadline=None)
+def test_on_cortex_m4(layers: list[Config]) -> None:
+    needs_m4()
+    check_over_time(model(*layers), 20, program=M4Program(), how=Lowering(frozenset({"dsp"})))
+
+
+@needs_litert
+def test_hundreds_of_steps() -> None:
+    """A keyword spotter's layer, which has forgotten its first input ten times over."""
+    c = Config(inputs=40, units=32, rank=2, memory=20)
+    check_over_time(model(c, replace(c, dtype="float32")), 500)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (Config(activation="NONE"), "int8 with fused activation NONE is not supported"),
+        (Config(activation="TANH", dtype="float32"), "fused activation TANH is not supported"),
+    ],
+)
+def test_unsupported(config: Config, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        tflite.parse(model(config), "model")
+
+
+def broken(**changes: object) -> bytes:
+    """A model whose tensors do not fit: their (shape, type, scale) by name."""
+    fields: dict[str, tuple[tuple[int, ...], str, float | None]] = {
+        "k": ((4, 3), "int8", 0.01),
+        "t": ((4, 5), "int16", 0.01),
+        "s": ((1, 20), "int16", 0.01),
+    }
+    fields |= {k: v for k, v in changes.items() if k in fields}  # type: ignore[misc]
+    w = Writer("broken")
+    x = w.input("x", (1, 3), "int8", scale=0.05)
+    k, t = (w.const(n, np.ones(fields[n][0], fields[n][1]), scale=fields[n][2]) for n in ("k", "t"))
+    keep = w.variable if changes.get("variable", True) else w.input
+    s = keep("s", *fields["s"])
+    y = w.tensor("y", (1, 2), "int8", scale=0.05)
+    w.op("SVDF", [x, k, t, NO_TENSOR, s], [y], rank=changes.get("rank", 2), fused_activation_function="RELU")
+    w.output(y)
+    return w.finish()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"rank": 3}, "rank 3 and a state of shape"),
+        ({"k": ((4, 2), "int8", 0.01)}, "do not fit an input of shape"),
+        ({"s": ((1, 19), "int16", 0.01)}, "a state of shape .* do not fit 4 filters"),
+        ({"s": ((1, 20), "int8", 0.01)}, "int8 input with int8 state is not supported .LiteRT wants int16"),
+        ({"t": ((4, 5), "int8", 0.01)}, "int8 weights over time"),
+        ({"k": ((4, 3), "float32", None)}, "int8 input with float32 weights"),
+        ({"t": ((4, 5), "int16", None)}, "weights over time must have one scale"),
+        ({"variable": False}, "a state must be a variable tensor"),
+    ],
+)
+def test_what_does_not_fit(changes: dict[str, object], reason: str) -> None:
+    assert tflite.parse(broken(), "model").states
+    with pytest.raises(UnsupportedError, match=reason):
+        tflite.parse(broken(**changes), "model")
