@@ -1,0 +1,180 @@
+/* mote_lstm_s8.h: int8 LSTM over a sequence. Gates are computed in Q3.12, their activations in Q0.15; cells have 16 bits
+ * with `cell_bits` of them before the point.
+ *
+ * Scratch: three gates, and the output before its projection, if there is one.
+ */
+#ifndef MOTE_LSTM_S8_H
+#define MOTE_LSTM_S8_H
+
+#include "mote_fixed_s16.h"
+#include "mote_matrix_s8.h"
+
+/* Weights of the cells, where a gate sees them. */
+typedef struct {
+    const int16_t *weights;
+    int32_t mult, shift;
+} mote_lstm_peephole_t;
+
+typedef struct {
+    const int16_t *weights;
+    const int32_t *bias;
+    int32_t mult, shift;
+    int32_t guard; /* the variance that stands in for none */
+} mote_lstm_normalization_t;
+
+typedef struct {
+    mote_matrix_s8_t input, recurrent;
+    mote_lstm_peephole_t peephole;
+    mote_lstm_normalization_t norm;
+} mote_lstm_gate_t;
+
+typedef struct {
+    int32_t mult, shift;
+} mote_lstm_scale_t;
+
+typedef struct {
+    int32_t batch, time, cells, outputs;
+    int32_t in_batch, in_time, out_batch, out_time; /* elements from one to the next */
+    int32_t coupled;                                /* what is new is what was not kept: there is no input gate */
+    int32_t cell_bits, cell_clip;
+    int32_t hidden_zero;
+    mote_lstm_scale_t hidden;
+    struct {
+        mote_lstm_gate_t input, forget, cell, output;
+    } gate;
+    int32_t projected, projection_zero, low, high;
+    mote_matrix_s8_t projection;
+} mote_lstm_s8_t;
+typedef mote_lstm_s8_t mote_lstm_norm_s8_t;
+
+/* 1 / sqrt(x) as multiplier and right shift, by five steps of Newton's method. */
+static inline int32_t mote_inverse_sqrt(int32_t x, int32_t *shift) {
+    int32_t right = 11, y = 1 << 28;
+    if (x <= 1) {
+        *shift = 0;
+        return 0x7fffffff;
+    }
+    for (; x >= 1 << 29; x /= 4) {
+        right++;
+    }
+    for (; x < 1 << 27; x *= 4) {
+        right--;
+    }
+    const int32_t half = mote_shift_right(x >> 1, 0);
+    for (int32_t i = 0; i < 5; i++) {
+        const int32_t cube = mote_high_mul(mote_high_mul(y, y), y);
+        const int32_t limited = cube >= 1 << 25 ? 0x7fffffff : cube << 6;
+        y = (mote_high_mul(y, 3 << 27) - mote_high_mul(limited, half)) * 8;
+    }
+    y = mote_high_mul(y, 1518500250);
+    *shift = right < 0 ? 0 : right;
+    return right < 0 ? y << -right : y;
+}
+
+/* A gate with mean 0 and variance 1, weighted. */
+MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32_t n, int16_t *gate) {
+    int64_t sum = 0, squares = 0;
+    for (int32_t i = 0; i < n; i++) {
+        sum += gate[i];
+        squares += gate[i] * gate[i];
+    }
+    const int32_t mean = (int32_t)(sum * 1024 / n);
+    const int64_t scaled = squares * ((1 << 20) / n) - (int64_t)mean * mean;
+    const int32_t variance = (int32_t)(scaled / (1 << 20));
+    int32_t right;
+    const int32_t mult = mote_inverse_sqrt(variance < 1 ? p->guard : variance, &right);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t centred = mote_rescale(1024 * gate[i] - mean, mult, right - 1);
+        const int64_t weighted = (int32_t)((uint32_t)centred * (uint32_t)p->weights[i] + (uint32_t)p->bias[i]);
+        const int32_t rounded = (int32_t)((weighted > 0 ? weighted + 512 : weighted - 512) / 1024);
+        gate[i] = (int16_t)mote_saturate_s16(mote_rescale(rounded, p->mult, p->shift));
+    }
+}
+
+/* A gate before its activation. LiteRT's peepholes see as many cells as there are outputs. */
+MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_gate_t *g, int32_t norm,
+                                       const int8_t *x, const int8_t *h, const int16_t *cell, int16_t *gate) {
+    for (int32_t c = 0; c < p->cells; c += 4) {
+        int32_t now[4], before[4];
+        mote_matrix_s8_four(&g->input, c, x, now);
+        mote_matrix_s8_four(&g->recurrent, c, h, before);
+        for (int32_t i = 0; i < mote_min(4, p->cells - c); i++) {
+            const uint32_t sum = (uint32_t)mote_saturate_s16(now[i]) + (uint32_t)before[i];
+            gate[c + i] = (int16_t)mote_saturate_s16((int32_t)sum);
+        }
+    }
+    if (g->peephole.weights != NULL) {
+        for (int32_t c = 0; c < p->outputs; c++) {
+            const int32_t seen = mote_rescale(g->peephole.weights[c] * cell[c], g->peephole.mult, g->peephole.shift);
+            gate[c] = (int16_t)mote_saturate_s16((int32_t)((uint32_t)seen + (uint32_t)gate[c]));
+        }
+    }
+    if (norm) {
+        mote_lstm_normalize(&g->norm, p->cells, gate);
+    }
+}
+
+static inline void mote_lstm_logistic(int16_t *gate, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        gate[i] = (int16_t)mote_logistic_s16(gate[i]);
+    }
+}
+
+/* One more input: the cells and the output h after it. */
+MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, int32_t norm, const int8_t *x, int8_t *h,
+                                       int16_t *cell, int16_t *scratch) {
+    const int32_t cells = p->cells, clip = p->cell_clip;
+    int16_t *kept = scratch, *fresh = kept + cells, *input = fresh + cells;
+    mote_lstm_gate(p, &p->gate.forget, norm, x, h, cell, kept);
+    mote_lstm_logistic(kept, cells);
+    if (!p->coupled) {
+        mote_lstm_gate(p, &p->gate.input, norm, x, h, cell, input);
+        mote_lstm_logistic(input, cells);
+    }
+    mote_lstm_gate(p, &p->gate.cell, norm, x, h, cell, fresh);
+    for (int32_t c = 0; c < cells; c++) {
+        const int32_t share = p->coupled ? 32767 - kept[c] : input[c];
+        const int32_t old = mote_shift_right(kept[c] * cell[c], 14);
+        const int32_t sum = old + mote_shift_right(share * mote_tanh_s16(fresh[c], 3), 14 + p->cell_bits);
+        const int32_t y = mote_saturate_s16(sum);
+        cell[c] = (int16_t)(y < -clip ? -clip : y > clip ? clip : y);
+    }
+    mote_lstm_gate(p, &p->gate.output, norm, x, h, cell, kept);
+    mote_lstm_logistic(kept, cells);
+    int8_t *hidden = p->projected ? (int8_t *)(input + cells) : h;
+    for (int32_t c = 0; c < cells; c++) {
+        const int32_t y = mote_rescale(kept[c] * mote_tanh_s16(cell[c], p->cell_bits), p->hidden.mult, p->hidden.shift);
+        hidden[c] = mote_clamp(y + p->hidden_zero, -128, 127);
+    }
+    if (p->projected) {
+        for (int32_t c = 0; c < p->outputs; c += 4) {
+            int32_t y[4];
+            mote_matrix_s8_four(&p->projection, c, hidden, y);
+            for (int32_t i = 0; i < mote_min(4, p->outputs - c); i++) {
+                h[c + i] = mote_clamp((int32_t)((uint32_t)y[i] + (uint32_t)p->projection_zero), p->low, p->high);
+            }
+        }
+    }
+}
+
+MOTE_ALWAYS_INLINE void mote_lstm_sequences(const mote_lstm_s8_t *p, int32_t norm, const int8_t *in, int8_t *h,
+                                            int16_t *cell, int8_t *out, int16_t *scratch) {
+    for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) {
+        for (int32_t t = 0; t < p->time; t++) {
+            mote_lstm_step(p, norm, in + b * p->in_batch + t * p->in_time, h, cell, scratch);
+            memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs);
+        }
+    }
+}
+
+static inline void mote_lstm_s8(const mote_lstm_s8_t *p, const int8_t *in, int8_t *h, int16_t *cell, int8_t *out,
+                                void *scratch) {
+    mote_lstm_sequences(p, 0, in, h, cell, out, scratch);
+}
+
+static inline void mote_lstm_norm_s8(const mote_lstm_norm_s8_t *p, const int8_t *in, int8_t *h, int16_t *cell,
+                                     int8_t *out, void *scratch) {
+    mote_lstm_sequences(p, 1, in, h, cell, out, scratch);
+}
+
+#endif

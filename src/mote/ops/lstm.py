@@ -1,0 +1,421 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM, with everything that LiteRT's float and integer kernels know: gates that are coupled
+(CIFG), that see the cell (peepholes), that are normalized; a projection of the output; limits.
+
+The integer kernel computes gates in Q3.12, activations in Q0.15, the cell in 16 bits with a power of two as its scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends.tflite import Node, UnsupportedNodeError, parses
+from mote.graph import Graph, Op, Tensor
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
+from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
+from mote.graph.tensor import Array, Shape
+from mote.ops.common import FLOAT_MAX, activation_type, float_bias, matrix_params, scale_params
+from mote.plan.kernel import Kernel, Lowering, Value
+
+INPUT, FORGET, CELL, OUTPUT = GATES = range(4)
+NAMES = ("input", "forget", "cell", "output")
+PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
+PROJECTION, PROJECTION_BIAS, HIDDEN, MEMORY = 16, 17, 18, 19
+"""Positions of inputs; HIDDEN and MEMORY are the states: the last output and the cells."""
+TANH = 4
+GATE_SCALE = 2.0**-12
+EPSILON = 1e-8
+"""What float normalization adds to a variance."""
+
+Scale = tuple[int, int]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Norm:
+    """The scale of an integer gate's normalization, and the variance that stands in for none."""
+
+    scale: Scale
+    guard: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lstm(Op):
+    """Inputs: a sequence; weights of the input, of the last output and of the cells, and biases, of each gate; the
+    projection; the states; weights of the normalization. `intermediates`: scale and zero point of each gate before it
+    is normalized and of the output before it is projected (int8 only)."""
+
+    time_major: bool
+    cell_clip: float = 0.0
+    projection_clip: float = 0.0
+    intermediates: tuple[tuple[float, int], ...] = ()
+    kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: HIDDEN, 2: MEMORY}
+
+    @property
+    def gates(self) -> list[int]:
+        return [gate for gate in GATES if self.inputs[1 + gate] >= 0]
+
+    @property
+    def normalized(self) -> bool:
+        return len(self.inputs) > 20 and self.inputs[20 + FORGET] >= 0
+
+    def batch_and_time(self, g: Graph) -> tuple[int, int]:
+        first, second, _ = self.input(g).shape
+        return (second, first) if self.time_major else (first, second)
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        outputs = self.input(g, 5 + OUTPUT).shape[1]
+        return [(*self.input(g).shape[:-1], outputs), self.input(g, HIDDEN).shape, self.input(g, MEMORY).shape]
+
+    def macs(self, g: Graph) -> int:
+        matrices = [t for p in (*range(1, 9), PROJECTION) if (t := self.tensor(g, p)) is not None]
+        return math.prod(self.batch_and_time(g)) * sum(t.size for t in matrices)
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := activation_type(g, self):
+            return problem
+        quantized = self.input(g).dtype == "int8"
+        for position in range(1, len(self.inputs)):
+            t = self.tensor(g, position)
+            if t is not None and (problem := _operand_problem(t, position, quantized)):
+                return problem
+        return self._integer_problem(g) if quantized else None
+
+    def _integer_problem(self, g: Graph) -> str | None:
+        cell, hidden = self.input(g, MEMORY), self.input(g, HIDDEN)
+        if hidden.quant is None or cell.quant is None:
+            return "the states have no quantization"
+        if abs(math.log2(cell.scale) - self.cell_bits(g) + 15) > 1e-3 or not 0 <= self.cell_bits(g) <= 6:
+            return f"the cells' scale is {cell.scale:g}, LiteRT wants a power of two from 2^-15 to 2^-9"
+        needed = self.intermediates if self.normalized else self.intermediates[4:]
+        if len(self.intermediates) != 5 or any(scale <= 0 for scale, _ in needed):
+            return "the quantization of gates or of the hidden output is missing"
+        outputs, cells = hidden.size, cell.size
+        several = self.time_major and self.batch_and_time(g)[0] > 1
+        seen = self.tensor(g, PEEPHOLES[OUTPUT]) is not None
+        if seen and (outputs > cells or (outputs < cells and several)):
+            return "peepholes with a projection are not supported (LiteRT mixes the cells up)"
+        return None
+
+    def cell_bits(self, g: Graph) -> int:
+        """Bits before the point in a cell."""
+        return 15 + round(math.log2(self.input(g, MEMORY).scale))
+
+    def gate_scale(self, gate: int) -> np.float32:
+        return np.float32(self.intermediates[gate][0] if self.normalized else GATE_SCALE)
+
+    def matrix_scale(self, g: Graph, position: int) -> Scale:
+        """From products of a matrix to what they are added to."""
+        w = np.float32(self.input(g, position).scale)
+        if position == PROJECTION:
+            real = w * np.float32(self.intermediates[4][0]) / np.float32(self.input(g, HIDDEN).scale)
+        else:
+            x = self.input(g, 0 if position < 5 else HIDDEN)
+            real = w * np.float32(x.scale) / self.gate_scale((position - 1) % 4)
+        return quantize_multiplier(float(real))
+
+    def peephole_scale(self, g: Graph, gate: int) -> Scale:
+        cell = 2.0 ** (self.cell_bits(g) - 15)
+        real = cell * self.input(g, PEEPHOLES[gate]).scale / float(self.gate_scale(gate))
+        return quantize_multiplier(float(np.float32(real)))
+
+    def hidden_scale(self) -> Scale:
+        return quantize_multiplier(float(np.float32(2.0**-15 / self.intermediates[4][0] * 2.0**-15)))
+
+    def norm(self, g: Graph, gate: int) -> Norm:
+        real = np.float32(self.input(g, 20 + gate).scale)
+        mult, shift = quantize_multiplier(float(real))
+        return Norm((mult, shift + 12), max(1, int(np.float32(10000) * real)))
+
+    def clips(self, g: Graph) -> tuple[int, int]:
+        """The limits of cells and of the projection, 0 where there are none."""
+        cell = np.float32(self.cell_clip) / np.float32(self.input(g, MEMORY).scale)
+        projection = np.float32(self.projection_clip) / np.float32(self.output(g).scale)
+        return int(min(cell, np.float32(32767))), int(min(projection, np.float32(127)))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, hidden, cell = values[0], values[HIDDEN], values[MEMORY]
+        assert x is not None and hidden is not None and cell is not None
+        batch, time = self.batch_and_time(g)
+        step = self._integer_step if x.dtype == np.int8 else self._real_step
+        h, c = (v.reshape(batch, -1).astype(np.int64 if x.dtype == np.int8 else np.float64) for v in (hidden, cell))
+        by_time = x if self.time_major else x.swapaxes(0, 1)
+        out = np.empty((time, *h.shape), x.dtype)
+        for t in range(time):
+            for b in range(batch):
+                h[b], c[b] = step(g, values, by_time[t, b].astype(h.dtype), h[b], c[b])
+            out[t] = h
+        return [out if self.time_major else out.swapaxes(0, 1), h.astype(hidden.dtype), c.astype(cell.dtype)]
+
+    def _integer_step(
+        self, g: Graph, values: Sequence[Array | None], x: Ints, h: Ints, cell: Ints
+    ) -> tuple[Ints, Ints]:
+        """The output and the cells after one more input, of one sequence."""
+        bits = self.cell_bits(g)
+
+        def product(position: int, vector: Ints, zero: int, bias: Array | None) -> Ints:
+            w = values[position]
+            assert w is not None
+            sums = w.astype(np.int64) @ (vector - zero) + (0 if bias is None else bias.astype(np.int64))
+            return rescale(wrap32(sums), *self.matrix_scale(g, position))
+
+        def gate(number: int, cell: Ints) -> Ints:
+            zero = self.input(g).zero_point, self.input(g, HIDDEN).zero_point
+            bias = values[12 + number]
+            found = saturate16(product(1 + number, x, zero[0], None if self.normalized else bias))
+            found = saturate16(found + product(5 + number, h, zero[1], None))
+            peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
+            if peephole is not None:
+                seen = slice(0, len(h))
+                more = rescale(peephole[seen].astype(np.int64) * cell[seen], *self.peephole_scale(g, number))
+                found[seen] = saturate16(found[seen] + more)
+            if self.normalized:
+                weights = values[20 + number]
+                assert weights is not None and bias is not None
+                found = normalize(found, weights, bias, self.norm(g, number))
+            return tanh16(found, 3) if number == CELL else logistic16(found)
+
+        cell_clip, projection_clip = self.clips(g)
+        forget = gate(FORGET, cell)
+        new = gate(INPUT, cell) if INPUT in self.gates else ONE - forget
+        added = rounding_shift_right(new * gate(CELL, cell), 15 + bits)
+        cell = saturate16(rounding_shift_right(forget * cell, 15) + added)
+        if cell_clip:
+            cell = np.clip(cell, -cell_clip, cell_clip)
+        shown = rescale(gate(OUTPUT, cell) * tanh16(cell, bits), *self.hidden_scale())
+        zero = self.intermediates[4][1]
+        if values[PROJECTION] is None:
+            return np.clip(shown + zero, -128, 127), cell
+        shown = np.clip(shown - zero, -128, 127)
+        projected = product(PROJECTION, shown, -zero, values[PROJECTION_BIAS])
+        y = np.clip(projected + self.input(g, HIDDEN).zero_point, -128, 127)
+        return np.clip(y, -projection_clip, projection_clip) if projection_clip else y, cell
+
+    def _real_step(
+        self, g: Graph, values: Sequence[Array | None], x: Floats, h: Floats, cell: Floats
+    ) -> tuple[Floats, Floats]:
+        def gate(number: int, cell: Floats) -> Floats:
+            w, r, bias = values[1 + number], values[5 + number], values[12 + number]
+            assert w is not None and r is not None and bias is not None
+            found = w @ x + r @ h
+            peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
+            if peephole is not None:
+                found = found + peephole * cell
+            if self.normalized:
+                weights = values[20 + number]
+                assert weights is not None
+                found = (found - found.mean()) / np.sqrt(found.var() + EPSILON) * weights
+            found = found + bias
+            return np.tanh(found) if number == CELL else 1 / (1 + np.exp(-found))
+
+        forget = gate(FORGET, cell)
+        new = gate(INPUT, cell) if INPUT in self.gates else 1 - forget
+        cell = forget * cell + new * gate(CELL, cell)
+        if self.cell_clip > 0:
+            cell = np.clip(cell, -self.cell_clip, self.cell_clip)
+        shown = gate(OUTPUT, cell) * np.tanh(cell)
+        projection, bias = values[PROJECTION], values[PROJECTION_BIAS]
+        if projection is None:
+            return shown, cell
+        y = projection @ shown + (0 if bias is None else bias)
+        return np.clip(y, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else y, cell
+
+    def lower(self, g: Graph, how: Lowering) -> Kernel:
+        x, y = self.input(g), self.output(g)
+        batch, time = self.batch_and_time(g)
+        cells = self.input(g, 1 + OUTPUT).shape[0]
+        inputs, outputs = x.shape[-1], y.shape[-1]
+        in_batch, in_time = (inputs, batch * inputs) if self.time_major else (time * inputs, inputs)
+        out_batch, out_time = (outputs, batch * outputs) if self.time_major else (time * outputs, outputs)
+        params: dict[str, Value] = {
+            "batch": batch,
+            "time": time,
+            "cells": cells,
+            "outputs": outputs,
+            "in_batch": in_batch,
+            "in_time": in_time,
+            "out_batch": out_batch,
+            "out_time": out_time,
+            "coupled": int(INPUT not in self.gates),
+        }
+        operands = (0, HIDDEN, MEMORY)
+        if x.dtype == "float32":
+            params |= {"inputs": inputs} | self._real_params(g)
+            return Kernel("lstm_f32", params, operands=operands, scratch=16 * cells)
+        params |= self._integer_params(g)
+        room = 6 * cells + (cells if self.tensor(g, PROJECTION) is not None else 0)
+        name = "lstm_norm_s8" if self.normalized else "lstm_s8"
+        return Kernel(name, params, operands=operands, scratch=room, header="lstm_s8", dsp=True)
+
+    def _integer_params(self, g: Graph) -> dict[str, Value]:
+        def matrix(position: int, zero: int, bias: Tensor | None) -> dict[str, Value]:
+            w = self.input(g, position).data
+            assert w is not None
+            start = None if bias is None or bias.data is None else bias.data.astype(np.int64)
+            return matrix_params(w, zero, start, self.matrix_scale(g, position))
+
+        def gate(number: int) -> dict[str, Value]:
+            bias = self.input(g, 12 + number).data
+            assert bias is not None
+            found: dict[str, Value] = {
+                "input": matrix(
+                    1 + number, -self.input(g).zero_point, None if self.normalized else self.input(g, 12 + number)
+                ),
+                "recurrent": matrix(5 + number, -self.input(g, HIDDEN).zero_point, None),
+            }
+            peephole = self.tensor(g, PEEPHOLES[number]) if number in PEEPHOLES else None
+            if peephole is not None and peephole.data is not None:
+                found["peephole"] = {"weights": peephole.data, **scale_params(*self.peephole_scale(g, number))}
+            if self.normalized:
+                weights, norm = self.input(g, 20 + number).data, self.norm(g, number)
+                assert weights is not None
+                found["norm"] = {"weights": weights, "bias": bias, **scale_params(*norm.scale), "guard": norm.guard}
+            return found
+
+        cell_clip, projection_clip = self.clips(g)
+        projected = self.tensor(g, PROJECTION) is not None
+        zero = self.intermediates[4][1]
+        params: dict[str, Value] = {
+            "cell_bits": self.cell_bits(g),
+            "cell_clip": cell_clip or 32768,
+            "hidden_zero": -zero if projected else zero,
+            "hidden": scale_params(*self.hidden_scale()),
+            "gate": {NAMES[number]: gate(number) for number in self.gates},
+        }
+        if projected:
+            low, high = (-projection_clip, projection_clip) if projection_clip else (-128, 127)
+            params |= {
+                "projected": 1,
+                "projection_zero": self.input(g, HIDDEN).zero_point,
+                "low": low,
+                "high": high,
+                "projection": matrix(PROJECTION, zero, self.tensor(g, PROJECTION_BIAS)),
+            }
+        return params
+
+    def _real_params(self, g: Graph) -> dict[str, Value]:
+        def arrays(positions: dict[str, int | None]) -> dict[str, Value]:
+            found = {name: self.tensor(g, p) for name, p in positions.items() if p is not None}
+            return {name: t.data for name, t in found.items() if t is not None and t.data is not None}
+
+        def gate(n: int) -> dict[str, Value]:
+            return arrays(
+                {"input": 1 + n, "recurrent": 5 + n, "bias": 12 + n, "peephole": PEEPHOLES.get(n), "norm": 20 + n}
+            )
+
+        outputs = self.output(g).shape[-1]
+        params: dict[str, Value] = {
+            "cell_clip": self.cell_clip or FLOAT_MAX,
+            "projection_clip": self.projection_clip or FLOAT_MAX,
+            "gate": {NAMES[n]: gate(n) for n in self.gates},
+        }
+        if self.tensor(g, PROJECTION) is not None:
+            bias = float_bias(self.tensor(g, PROJECTION_BIAS), outputs)
+            params |= {**arrays({"projection": PROJECTION}), "projection_bias": bias}
+        return params
+
+
+def normalize(gate: Ints, weights: Array, bias: Array, norm: Norm) -> Ints:
+    """A gate with mean 0 and variance 1, weighted, in Q3.12."""
+    n = len(gate)
+    mean = _quotient(int(gate.sum()) * 1024, n)
+    variance = _quotient(int((gate * gate).sum()) * ((1 << 20) // n) - mean * mean, 1 << 20)
+    scale = inverse_sqrt(variance if variance >= 1 else norm.guard)
+    centred = rescale(1024 * gate - mean, *scale)
+    weighted = wrap32(centred * weights.astype(np.int64) + bias.astype(np.int64))
+    rounded = np.sign(weighted) * ((np.abs(weighted) + 512) // 1024)
+    return saturate16(rescale(rounded, *norm.scale))
+
+
+def _quotient(a: int, b: int) -> int:
+    """a / b as C rounds it."""
+    return abs(a) // b * (1 if a >= 0 else -1)
+
+
+def _operand_problem(t: Tensor, position: int, quantized: bool) -> str | None:
+    """Why an input other than the sequence does not fit it."""
+    matrix = position < 9 or position == PROJECTION
+    if position in (HIDDEN, MEMORY):
+        wanted, what = ("int8" if position == HIDDEN else "int16"), "state"
+    elif matrix:
+        wanted, what = "int8", "weights"
+    elif position in (9, 10, 11) or position > MEMORY:
+        wanted, what = "int16", "weights of cells" if position < 12 else "weights of the normalization"
+    else:
+        wanted, what = "int32", "bias"
+    wanted = wanted if quantized else "float32"
+    if t.dtype != wanted:
+        return f"{'int8' if quantized else 'float32'} input with {t.dtype} {what} is not supported (only {wanted})"
+    if position not in (HIDDEN, MEMORY) and t.data is None:
+        return f"{what} that are computed at run time are not supported"
+    scaled = quantized and wanted != "int32" and what != "state"
+    if scaled and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
+        return f"{what} must have one scale and zero point 0"
+    return None
+
+
+@parses("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def parse(node: Node) -> Op:
+    if len(node.inputs) not in (20, 24):
+        raise UnsupportedNodeError(f"{len(node.inputs)} inputs are not supported (only 20 or 24)")
+    if node.integer(0, fmt="b") != TANH:
+        raise UnsupportedNodeError("an activation other than TANH is not supported")
+    _check_shapes(node)
+    return Lstm(
+        **{**node.same(), "outputs": (*node.outputs, *node.after(HIDDEN, MEMORY))},
+        time_major=node.flag(3),
+        cell_clip=max(node.real(1), 0.0),
+        projection_clip=max(node.real(2), 0.0),
+        intermediates=tuple(_quantization(node.tensors.get(i)) for i in node.intermediates),
+    )
+
+
+def _quantization(t: Tensor | None) -> tuple[float, int]:
+    return (0.0, 0) if t is None or t.quant is None else (t.scale, t.zero_point)
+
+
+def _check_shapes(node: Node) -> None:
+    """All tensors of a kind are there, or none, and fit each other."""
+
+    def shape(position: int) -> Shape | None:
+        i = node.inputs[position] if position < len(node.inputs) else -1
+        return node.tensors[i].shape if i >= 0 else None
+
+    x, w, r = shape(0), shape(1 + OUTPUT), shape(5 + OUTPUT)
+    if x is None or w is None or r is None or len(x) != 3 or len(w) != 2 or len(r) != 2:
+        raise UnsupportedNodeError("the sequence must have 3 axes, and weights 2")
+    batch = x[1] if node.flag(3) else x[0]
+    cells, outputs = r
+    coupled, projected = shape(1 + INPUT) is None, shape(PROJECTION) is not None
+    peepholes, normalized = shape(PEEPHOLES[OUTPUT]) is not None, shape(20 + FORGET) is not None
+    wanted: dict[int, Shape | None] = {}
+    for gate in GATES:
+        there = not (coupled and gate == INPUT)
+        wanted |= (
+            {1 + gate: (cells, x[2]), 5 + gate: (cells, outputs), 12 + gate: (cells,)}
+            if there
+            else {1 + gate: None, 5 + gate: None, 12 + gate: None}
+        )
+        if gate in PEEPHOLES:
+            wanted[PEEPHOLES[gate]] = (cells,) if peepholes and there else None
+        wanted[20 + gate] = (cells,) if normalized and there else None
+    wanted[PROJECTION] = (outputs, cells) if projected else None
+    if shape(PROJECTION_BIAS) is not None or not projected:
+        wanted[PROJECTION_BIAS] = (outputs,) if projected else None
+    for position, fits in sorted(wanted.items()):
+        if shape(position) != fits:
+            raise UnsupportedNodeError(f"input {position} has the shape {shape(position)}, which should be {fits}")
+    if not projected and cells != outputs:
+        raise UnsupportedNodeError(f"{cells} cells cannot be {outputs} outputs without a projection")
+    for position, size in ((HIDDEN, outputs), (MEMORY, cells)):
+        state = shape(position)
+        if state is None or math.prod(state) != batch * size:
+            raise UnsupportedNodeError(f"a state of shape {state} does not fit {batch} sequences of {size} values")
