@@ -1,6 +1,6 @@
 """What a step of a stream costs: one Markdown table on standard output.
 
-    python benchmarks/streaming.py [--models FOLDER] [--target cortex-m4]
+    python benchmarks/stream_costs.py [--models FOLDER] [--target cortex-m4]
 
 SWW and KWS of MLPerf Tiny, the whole window against only what is new (KWS pads its window, so it is its causal form),
 and the models of the pymicro-wakeword package where it is installed, which keep a state by themselves. FOLDER holds the
