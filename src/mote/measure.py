@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,9 +16,13 @@ from mote.codegen import glue
 from mote.codegen.selftest import pattern
 from mote.compiler import Compiled, check_budgets
 from mote.errors import MoteError
+from mote.graph import Tensor
 from mote.graph.tensor import DTYPES, Array
 from mote.stimuli import stimuli
 from mote.toolchain import Compiler, Emulator, Execution, Mode
+
+Inputs = Mapping[int, Array] | Sequence[Mapping[int, Array]]
+"""Those of an inference, or of several one after another."""
 
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
@@ -141,14 +145,15 @@ def bench(
 
 def run(
     compiled: Compiled,
-    inputs: Mapping[int, Array] | None = None,
+    inputs: Inputs | None = None,
     *,
     compiler: str | None = None,
     emulator: str | None = None,
     layers: bool = True,
 ) -> RunResult:
     """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
-    `layers` is false: that takes a build and a run of its own."""
+    `layers` is false: that takes a build and a run of its own. Of a model that keeps a state there may be inputs for
+    several inferences: the last one counts, and `values` are those of all."""
     graph, plan = compiled.plan.graph, compiled.plan
     raw = stimulus(compiled, inputs)
     with TemporaryDirectory(prefix="mote-") as folder:
@@ -158,13 +163,13 @@ def run(
         sizes = toolchain.sizes(elf, compiled.settings.target)
         stack, stack_measured = (None, None) if plain.stack is None else stacks(elf, plain.stack)
         profile = on.execute(Mode.PROFILE, raw) if layers and plain.instructions else None
-    steps = profile.steps[0] if profile and profile.steps else [None] * len(plan.works)
+    steps = profile.steps[-1] if profile and profile.steps else [None] * len(plan.works)
     values = {}
     outputs = []
-    for t, data in zip(graph.outputs, plain.outputs[0], strict=True):
-        tensor = graph.tensors[t]
-        values[tensor.name] = np.frombuffer(data, DTYPES[tensor.dtype]).reshape(tensor.shape)
-        outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(data).hexdigest()))
+    for tensor, *every in zip((graph.tensors[t] for t in graph.outputs), *plain.outputs, strict=True):
+        shape = (len(every), *tensor.shape) if len(every) > 1 else tensor.shape
+        values[tensor.name] = np.frombuffer(b"".join(every), DTYPES[tensor.dtype]).reshape(shape)
+        outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(every[-1]).hexdigest()))
     static = None if sizes is None else sizes.static - compiled.project.arena
     code = None if sizes is None else sizes.code
     constants = compiled.project.constants if sizes is None else sizes.constants
@@ -174,8 +179,8 @@ def run(
         target=compiled.settings.target.name,
         emulator=f"{on.emulator.kind} {on.emulator.version}".strip(),
         compiler=f"{on.compiler.kind} {on.compiler.version}".strip(),
-        instructions=plain.instructions[0] if plain.instructions else None,
-        longest_step=profile.longest[0] if profile and profile.longest else None,
+        instructions=plain.instructions[-1] if plain.instructions else None,
+        longest_step=profile.longest[-1] if profile and profile.longest else None,
         layers=[
             LayerCost(op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
             for i, ((op, _), cost) in enumerate(zip(plan.works, steps, strict=True))
@@ -187,11 +192,12 @@ def run(
     )
 
 
-def stimulus(compiled: Compiled, inputs: Mapping[int, Array] | None) -> list[list[bytes]]:
-    """One inference as the harness takes it: these inputs, or those of the self-test."""
+def stimulus(compiled: Compiled, inputs: Inputs | None) -> list[list[bytes]]:
+    """Inferences as the harness takes them: of these inputs, or one of the self-test's."""
     graph = compiled.plan.graph
     given = inputs or {t: pattern(graph.tensors[t]) for t in graph.inputs}
-    return [[np.ascontiguousarray(given[t]).tobytes() for t in graph.inputs]]
+    cases = [given] if isinstance(given, Mapping) else given
+    return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
 
 def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
@@ -239,15 +245,16 @@ def kernel_label(compiled: Compiled, step: int) -> str:
     return f"{kernel.name}/dsp" if kernel.dsp and "dsp" in compiled.settings.target.features else kernel.name
 
 
-def read_inputs(compiled: Compiled, path: Path) -> dict[int, Array]:
-    """Inputs from a .npy (one input) or .npz file (by tensor name, or in order as arr_0, arr_1, ...)."""
+def read_inputs(compiled: Compiled, path: Path) -> list[dict[int, Array]]:
+    """Inputs from a .npy (one input) or .npz file (by tensor name, or in order as arr_0, arr_1, ...): of one inference,
+    or of as many as there are for a model that keeps a state, along the stream or along an axis before all others."""
     graph = compiled.plan.graph
     try:
         loaded = np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
         raise MoteError(f"cannot be read as .npy or .npz ({error})", where=str(path)) from None
     arrays = {"arr_0": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    found = {}
+    found: dict[int, list[Array]] = {}
     for i, t in enumerate(graph.inputs):
         tensor = graph.tensors[t]
         value = arrays.get(tensor.name, arrays.get(f"arr_{i}"))
@@ -257,10 +264,23 @@ def read_inputs(compiled: Compiled, path: Path) -> dict[int, Array]:
                 where=str(path),
                 remedy="save the inputs by name, or in order as arr_0, arr_1, ...",
             )
-        if value.size != tensor.size or value.dtype != DTYPES[tensor.dtype]:
+        found[t] = _cases(tensor, value, bool(graph.states))
+        if not found[t] or value.dtype != DTYPES[tensor.dtype]:
             raise MoteError(
                 f"'{tensor.name}' is {value.dtype} {value.shape}, the model takes {tensor.dtype} {tensor.shape}",
                 where=str(path),
             )
-        found[t] = value.reshape(tensor.shape)
-    return found
+    if len(set(map(len, found.values()))) > 1:
+        raise MoteError("has more inputs of one kind than of another", where=str(path))
+    return [dict(zip(found, case, strict=True)) for case in zip(*found.values(), strict=True)]
+
+
+def _cases(tensor: Tensor, value: Array, several: bool) -> list[Array]:
+    """The inferences that a value is for; none where it does not fit."""
+    axis = tensor.newest
+    if axis is not None and value.ndim == len(tensor.shape) and value.shape[axis] % tensor.shape[axis] == 0:
+        parts = np.split(value, value.shape[axis] // tensor.shape[axis], axis)
+        return parts if parts[0].shape == tensor.shape else []
+    if value.size == tensor.size or (several and value.shape[1:] == tensor.shape):
+        return list(value.reshape(-1, *tensor.shape))
+    return []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.cli import main
 from mote.compiler import Compiled, compile
 from mote.errors import MoteError
 from mote.frontends import tflite
@@ -247,3 +250,20 @@ def test_a_model_with_states_is_no_window() -> None:
     graph = stream.run(optimize(tflite.parse(wake_word(), "model"))[0], 1)
     with pytest.raises(MoteError, match="keeps a state by itself"):
         stream.run(graph, 1)
+
+
+@needs_litert
+def test_a_stream_of_data_is_run_step_by_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`mote run --data` takes a whole stream, and writes what the model said after each piece of it."""
+    model, stored, said = tmp_path / "wake.tflite", tmp_path / "stream.npy", tmp_path / "said.npz"
+    model.write_bytes(wake_word())
+    graph, _ = optimize(tflite.parse(wake_word(), "model"))
+    data = streams(graph, 48)
+    np.save(stored, data)
+    assert main(["run", str(model), "--stream", "1", "--hop", "2", "--data", str(stored), "--output", str(said)]) == 0
+    (found,) = dict(np.load(said)).values()
+    assert len(found) == 24 and "output" in capsys.readouterr().out
+    want = graph.evaluate({graph.inputs[0]: data[:, -40:]})[graph.outputs[0]]
+    np.testing.assert_array_equal(found[-1], want)
+    np.save(stored, data[:, :, :, :3])
+    assert main(["run", str(model), "--stream", "1", "--data", str(stored)]) == 1

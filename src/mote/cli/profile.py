@@ -66,7 +66,7 @@ def _model(arguments: argparse.Namespace) -> Profile:
             remedy="give a model, or a program with --elf FILE --entry SYMBOL",
         )
     compiled = compiler.compile(arguments.model, settings(arguments))
-    inputs = measure.read_inputs(compiled, Path(arguments.data)) if arguments.data else None
+    inputs = measure.read_inputs(compiled, Path(arguments.data))[0] if arguments.data else None
     with progress("building and running"):
         return profile(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def print_text(result: RunResult) -> None:
     print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {_n(ram.stack)}")
     print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
     for o in result.outputs:
-        values = result.values[o.name].reshape(-1)
+        values = result.values[o.name].reshape(-1)[-prod(o.shape) :]
         shown = np.array2string(values[:SHOWN], precision=4, separator=" ") + (" ..." if values.size > SHOWN else "")
         print(f"output {o.name}: {o.dtype} {'x'.join(map(str, o.shape))} {shown}")
 
