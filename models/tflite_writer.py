@@ -134,6 +134,8 @@ _OPTIONS: dict[str, tuple[int, dict[str, _Field]]] = {
     "Shape": (55, {"out_type": _Field(0, "dtype", given="int32")}),
     "Pack": (59, {"values_count": _Field(0, "int"), "axis": _Field(1, "int")}),
     "Unpack": (64, {"num": _Field(0, "int"), "axis": _Field(1, "int")}),
+    "ZerosLike": (67, {}),
+    "Fill": (68, {}),
     "UnidirectionalSequenceLSTM": (
         71,
         {
@@ -202,6 +204,8 @@ _OPS: dict[str, tuple[int, str | None]] = {
     "REDUCE_MAX": (82, "Reducer"),
     "PACK": (83, "Pack"),
     "UNPACK": (88, "Unpack"),
+    "ZEROS_LIKE": (93, "ZerosLike"),
+    "FILL": (94, "Fill"),
     "RESIZE_NEAREST_NEIGHBOR": (97, "ResizeNearestNeighbor"),
     "LEAKY_RELU": (98, "LeakyRelu"),
     "ABS": (101, "Abs"),

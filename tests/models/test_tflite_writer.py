@@ -69,6 +69,7 @@ CASES: list[tuple[str, list[Any], list[tuple[int, ...]], dict[str, Any]]] = [
     ("CONCATENATION", [IMAGE, IMAGE], [(1, 12, 6, 4)], {"axis": 1}),
     ("PACK", [(6, 4), (6, 4)], [(6, 2, 4)], {"values_count": 2, "axis": 1}),
     ("UNPACK", [(6, 2, 4)], [(6, 4), (6, 4)], {"num": 2, "axis": 1}),
+    ("FILL", [i32(2, 3), np.int8(7)], [(2, 3)], {}),
     ("SLICE", [IMAGE, i32(0, 1, 2, 0), i32(1, 3, 2, 4)], [(1, 3, 2, 4)], {}),
     ("STRIDED_SLICE", [IMAGE, i32(0, 1, 0, 2), i32(1, 6, 3, 3), i32(1, 2, 1, 1)], [(1, 3, 6)],
      {"end_mask": 4, "shrink_axis_mask": 8}),
@@ -105,7 +106,7 @@ def int8_model(kind: str, operands: list[Any], outputs: list[tuple[int, ...]], o
             inputs.append(NO_TENSOR)
         elif isinstance(operand, tuple):
             inputs.append(w.input(f"x{n}", operand, "int8", *SAME_SCALE))
-        elif operand.dtype == np.int8 and kind == "PADV2":
+        elif operand.dtype == np.int8 and kind in ("PADV2", "FILL"):
             inputs.append(w.const(f"c{n}", operand, *SAME_SCALE))
         elif operand.dtype == np.int8:
             inputs.append(w.const(f"c{n}", operand, 0.01))
@@ -128,7 +129,7 @@ def test_int8_operator_runs_in_litert(
 
 
 def test_every_operator_is_tried() -> None:
-    elsewhere = {"CUSTOM", "DEQUANTIZE", "DIV", "CAST", "SHAPE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
+    elsewhere = {"CUSTOM", "DEQUANTIZE", "DIV", "CAST", "SHAPE", "ZEROS_LIKE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
     assert {case[0] for case in CASES} | elsewhere == tflite_writer._OPS.keys()
 
 

@@ -1,4 +1,4 @@
-"""PAD, TRANSPOSE, CONCATENATION, SLICE, STRIDED_SLICE and SPLIT against LiteRT, on random configurations."""
+"""PAD, TRANSPOSE, CONCATENATION, PACK, slices and UNPACK against LiteRT, on random configurations."""
 
 from __future__ import annotations
 
@@ -187,7 +187,35 @@ def add_split(w: Writer, i: int, c: Config) -> None:
     w.output(*outputs)
 
 
+@st.composite
+def packs(draw: st.DrawFn) -> Config:
+    shape = draw(shapes(0, 4))
+    return {
+        "kind": draw(st.sampled_from(["PACK", "UNPACK"])),
+        "dtype": draw(st.sampled_from([d for d in DTYPES if d not in ("bool", "int64")])),
+        "shape": shape,
+        "axis": draw(st.integers(-len(shape) - 1, len(shape))),
+        "count": draw(st.integers(1, 6)),
+    }
+
+
+def add_pack(w: Writer, i: int, c: Config) -> None:
+    axis = c["axis"] % (len(c["shape"]) + 1)
+    whole, how = [*c["shape"][:axis], c["count"], *c["shape"][axis:]], quant(c["dtype"])
+    if c["kind"] == "PACK":
+        reads = [w.input(f"x{i}_{k}", c["shape"], c["dtype"], **how) for k in range(c["count"])]
+        outputs = [w.tensor(f"y{i}", whole, c["dtype"], **how)]
+        w.op("PACK", reads, outputs, axis=c["axis"], values_count=c["count"])
+    else:
+        x = w.input(f"x{i}", whole, c["dtype"], **how)
+        outputs = [w.tensor(f"y{i}_{k}", c["shape"], c["dtype"], **how) for k in range(c["count"])]
+        w.op("UNPACK", [x], outputs, axis=c["axis"], num=c["count"])
+    w.output(*outputs)
+
+
 ADD = {
+    "PACK": add_pack,
+    "UNPACK": add_pack,
     "PAD": add_pad,
     "TRANSPOSE": add_transpose,
     "CONCATENATION": add_concatenation,
@@ -206,7 +234,7 @@ def model(layers: list[Config]) -> bytes:
     return w.finish()
 
 
-KINDS = [pads, transposes, concatenations, slices, strided_slices, splits]
+KINDS = [pads, transposes, concatenations, slices, strided_slices, splits, packs]
 
 
 @pytest.mark.parametrize("configs", KINDS)
@@ -273,13 +301,43 @@ def test_concatenation_of_different_scales() -> None:
     assert "same quantization" in unsupported(w)
 
 
-def test_concatenation_of_many() -> None:
+@pytest.mark.parametrize("count", [9, 40])
+def test_concatenation_of_many(count: int) -> None:
     w = Writer("join")
-    inputs = [w.input(f"x{i}", (1, 2), "float32") for i in range(9)]
-    y = w.tensor("y", (1, 18), "float32")
+    inputs = [w.input(f"x{i}", (2, 2), "int8", **QUANT) for i in range(count)]
+    y, z = w.tensor("y", (2, 2 * count), "int8", **QUANT), w.tensor("z", (2, count, 2), "int8", **QUANT)
+    w.op("CONCATENATION", inputs, [y], axis=1)
+    w.op("PACK", inputs, [z], axis=1, values_count=count)
+    w.output(y, z)
+    check(w.finish())
+
+
+def test_concatenation_of_too_many() -> None:
+    w = Writer("join")
+    inputs = [w.input(f"x{i}", (1, 2), "float32") for i in range(121)]
+    y = w.tensor("y", (1, 242), "float32")
     w.op("CONCATENATION", inputs, [y], axis=1)
     w.output(y)
-    assert "9 inputs are not supported (8 at most)" in unsupported(w)
+    assert "121 inputs are not supported (120 at most)" in unsupported(w)
+
+
+def test_shapes_as_values() -> None:
+    """As a converter makes a state of zeros for a batch whose size it does not know."""
+    w = Writer("zeros")
+    x = w.input("x", (2, 3), "float32")
+    shape, batch = w.tensor("shape", (2,), "int32"), w.tensor("batch", (), "int32")
+    w.op("SHAPE", [x], [shape])
+    w.op("STRIDED_SLICE", [shape, *(w.const(f"i{k}", np.int32([k])) for k in (0, 1, 1))], [batch], shrink_axis_mask=1)
+    dims = w.tensor("dims", (2,), "int32")
+    w.op("PACK", [batch, w.const("three", np.int32(3))], [dims], values_count=2)
+    filled, zeros, y, z = (w.tensor(n, (2, 3), "float32") for n in "fzab")
+    w.op("FILL", [dims, w.const("half", np.float32(0.5))], [filled])
+    w.op("ZEROS_LIKE", [x], [zeros])
+    w.op("ADD", [x, filled], [y])
+    w.op("MUL", [zeros, y], [z])
+    w.output(y, z)
+    compiled = check(w.finish())
+    assert [op.kind for op in compiled.plan.graph.ops] == ["ADD", "MUL"]
 
 
 def test_slice_outside() -> None:

@@ -1,4 +1,4 @@
-"""Operators that only move elements: PAD, PADV2, TRANSPOSE, CONCATENATION (and slices, in their own file).
+"""Operators that only move elements: PAD, PADV2, TRANSPOSE, CONCATENATION, PACK (and slices, in their own file).
 
 None of them rescales: LiteRT copies quantized values as they are, and for int8 concatenation insists that
 all quantizations are equal. Elements are moved as bytes, so every type is supported.
@@ -16,7 +16,7 @@ from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow, Increment, PaddingError, pointwise
-from mote.graph.op import OUTSIDE, inside
+from mote.graph.op import OUTSIDE, inside, row_count
 from mote.graph.ranges import Range, rising
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.reshape import reshape
@@ -25,8 +25,8 @@ from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 AXES = 6
 """What `mote_move` can walk: axes left after those in each other's order are merged."""
 TOO_LONG = f"more than {AXES} axes that move separately are not supported"
-INPUTS = 8
-"""The most inputs that a `mote_join` kernel takes."""
+INPUTS = 120
+"""The most inputs of a `mote_join` kernel: C99 promises 127 parameters."""
 
 Loop = tuple[int, int, int]
 """How often, and the bytes to step each time in the input and in the output."""
@@ -187,8 +187,14 @@ class Join(Op):
             "part": Structs("mote_part_t", np.array([c.params(width) for c in copies], np.int64)),
             "fill": fill,
         }
-        operands = tuple(range(len(copies)))
-        return Kernel(f"join_{len(copies)}", params, Call.ROWS, operands=operands, header="join", row="join_row")
+        count = len(copies)
+        names = [f"x{i}" for i in range(count)]
+        parameters = ", ".join(["const mote_join_t *p", *(f"const void *{x}" for x in names)])
+        instance = f"MOTE_JOIN({count}, ({parameters}, void *out, int32_t lo, int32_t hi), {', '.join(names)})"
+        operands = tuple(range(count))
+        return Kernel(
+            f"join_{count}", params, Call.ROWS, operands=operands, header="join", row="join_row", instances=(instance,)
+        )
 
 
 def fill_params(nbytes: int, value: Array) -> dict[str, Value]:
@@ -258,10 +264,14 @@ class Concatenation(Join):
     axis: int
     kind = "CONCATENATION"
 
+    def parts(self, g: Graph) -> list[Shape]:
+        """The inputs' shapes, with as many axes as the output has."""
+        return [g.tensors[i].shape for i in self.inputs]
+
     def shapes(self, g: Graph) -> list[Shape]:
-        shape = list(self.input(g).shape)
-        shape[self.axis] = sum(g.tensors[i].shape[self.axis] for i in self.inputs)
-        return [tuple(shape)]
+        parts = self.parts(g)
+        total = sum(shape[self.axis] for shape in parts)
+        return [(*parts[0][: self.axis], total, *parts[0][self.axis + 1 :])]
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := super().unsupported(g):
@@ -276,8 +286,7 @@ class Concatenation(Join):
     def spans(self, g: Graph) -> list[list[Span]]:
         found, at = [], 0
         total = self.output(g).shape[self.axis]
-        for i in self.inputs:
-            shape = g.tensors[i].shape
+        for shape in self.parts(g):
             spans = [Span(n, 0, 1, n, 0, n) for n in shape]
             spans[self.axis] = Span(shape[self.axis], 0, 1, shape[self.axis], at, total)
             at += shape[self.axis]
@@ -305,6 +314,23 @@ class Concatenation(Join):
         copies = self.row_copies(g)
         assert copies is not None, "one touched axis can always be copied by rows"
         return self.join(g, copies, NO_FILL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pack(Concatenation):
+    """The inputs side by side along a new axis."""
+
+    kind = "PACK"
+
+    def parts(self, g: Graph) -> list[Shape]:
+        return [(*shape[: self.axis], 1, *shape[self.axis :]) for shape in super().parts(g)]
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        same_rows = row_count(self.parts(g)[position]) == row_count(self.input(g, position).shape)
+        return super().reads(g, position, y) if same_rows else None
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return [np.stack([x for x in values if x is not None], axis=self.axis)]
 
 
 def _same_steps(a: Tensor, b: Tensor) -> bool:
@@ -386,6 +412,17 @@ def parse_concatenation(node: Node) -> Op:
     if (activation := node.activation(1)) != "NONE":
         raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
     return reshape(node, node.inputs[0]) if len(shapes) == 1 else Concatenation(**node.same(), axis=axis)
+
+
+@parses("PACK")
+def parse_pack(node: Node) -> Op:
+    node.arity(range(1, 1 << 16))
+    shapes = [node.tensors[i].shape for i in node.inputs]
+    rank = len(shapes[0]) + 1
+    axis = node.integer(1)
+    if not -rank <= axis < rank or any(s != shapes[0] for s in shapes):
+        raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be packed along axis {axis}")
+    return reshape(node, node.inputs[0]) if len(shapes) == 1 else Pack(**node.same(), axis=axis % rank)
 
 
 @parses("TRANSPOSE")

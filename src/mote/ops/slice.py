@@ -1,4 +1,4 @@
-"""SLICE, STRIDED_SLICE, SPLIT, SPLIT_V: parts of a tensor."""
+"""SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK: parts of a tensor."""
 
 from __future__ import annotations
 
@@ -99,18 +99,33 @@ def parse_split(node: Node) -> list[Op]:
     """One slice for each output."""
     source, where = (1, 0) if node.code == "SPLIT" else (0, 2)
     shape = node.tensors[node.inputs[source]].shape
-    axis = int(node.constant(where, "the axis of a split").reshape(-1)[0])
+    axis = _axis(shape, int(node.constant(where, "the axis of a split").reshape(-1)[0]))
+    return _shares(node, node.inputs[source], axis, [node.tensors[i].shape[axis] for i in node.outputs])
+
+
+@parses("UNPACK")
+def parse_unpack(node: Node) -> list[Op]:
+    """One slice of one element for each output."""
+    axis = _axis(node.tensors[node.inputs[0]].shape, node.integer(1))
+    return _shares(node, node.inputs[0], axis, [1] * len(node.outputs))
+
+
+def _axis(shape: Shape, axis: int) -> int:
     if not -len(shape) <= axis < len(shape):
         raise UnsupportedNodeError(f"axis {axis} does not fit an input of shape {shape}")
-    axis %= len(shape)
-    sizes = [node.tensors[i].shape[axis] for i in node.outputs]
+    return axis % len(shape)
+
+
+def _shares(node: Node, source: int, axis: int, sizes: list[int]) -> list[Op]:
+    """A slice of tensor `source` for each output, one after another along the axis."""
+    shape = node.tensors[source].shape
     if sum(sizes) != shape[axis]:
         raise UnsupportedNodeError(f"outputs of {sizes} elements do not share {shape[axis]} among them")
     ops: list[Op] = []
     for i, n in enumerate(sizes):
         begin = [sum(sizes[:i]) if a == axis else 0 for a in range(len(shape))]
         size = [n if a == axis else m for a, m in enumerate(shape)]
-        ops.append(_slice(node, node.inputs[source], i, begin, size, [1] * len(shape)))
+        ops.append(_slice(node, source, i, begin, size, [1] * len(shape)))
     return ops
 
 
