@@ -11,7 +11,7 @@ from mote.graph.tensor import DTYPES, Array
 from mote.plan.kernel import Lowering
 from mote.verifier import FLOAT_TOLERANCE
 
-PORTABLE = Lowering()
+PORTABLE, DSP = Lowering(), Lowering(frozenset({"dsp"}))
 Step = dict[int, Array]
 """Values of the model's inputs, and after it of the tensors that are compared."""
 

@@ -10,13 +10,13 @@ from c_harness import Program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from m4_harness import M4Program, needs_m4
-from recurrent import c_over_time, check_over_time, inputs_over_time, numpy_over_time
+from recurrent import DSP, PORTABLE, c_over_time, check_over_time, inputs_over_time, numpy_over_time
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph.fixedpoint import rounding_shift_right
 from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
-from mote.plan.kernel import Lowering
+from mote.plan.kernel import Kernel, Lowering
 from support import needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
@@ -159,17 +159,17 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(plain(), min_size=5, max_size=5), st.integers(0, 99))
+@given(st.lists(plain(), min_size=5, max_size=5), st.sampled_from([PORTABLE, DSP]))
 @settings(max_examples=10, deadline=None)
-def test_random_configurations(layers: list[Config], seed: int) -> None:
-    check_over_time(model(*layers), 30, seed=seed)
+def test_random_configurations(layers: list[Config], how: Lowering) -> None:
+    check_over_time(model(*layers), 30, how=how)
 
 
 @needs_litert
-@given(st.lists(any_kind(), min_size=5, max_size=5), st.integers(0, 99))
+@given(st.lists(any_kind(), min_size=5, max_size=5), st.sampled_from([PORTABLE, DSP]))
 @settings(max_examples=12, deadline=None)
-def test_random_kinds(layers: list[Config], seed: int) -> None:
-    check_over_time(model(*layers), 20, seed=seed)
+def test_random_kinds(layers: list[Config], how: Lowering) -> None:
+    check_over_time(model(*layers), 20, how=how)
 
 
 @needs_litert
@@ -177,7 +177,7 @@ def test_random_kinds(layers: list[Config], seed: int) -> None:
 @settings(max_examples=5, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     needs_m4()
-    check_over_time(model(*layers), 12, program=M4Program(), how=Lowering(frozenset({"dsp"})))
+    check_over_time(model(*layers), 12, program=M4Program(), how=DSP)
 
 
 @needs_litert
@@ -199,10 +199,10 @@ def test_large_ones_of_any_kind(core: str) -> None:
     """Where LiteRT is no oracle on every machine, the kernel against NumPy."""
     if core == "cortex-m4":
         needs_m4()
-    program, how = (Program(), Lowering()) if core == "host" else (M4Program(), Lowering(frozenset({"dsp"})))
+    program = Program() if core == "host" else M4Program()
     g = tflite.parse(model(*LARGE), "model")
     steps = inputs_over_time(g, 20, 1)
-    for mine, wanted in zip(c_over_time(g, steps, program, how), numpy_over_time(g, steps, -1), strict=True):
+    for mine, wanted in zip(c_over_time(g, steps, program, DSP), numpy_over_time(g, steps, -1), strict=True):
         assert all(np.array_equal(mine[out], wanted[out]) for out in mine)
 
 
@@ -269,6 +269,24 @@ def test_functions_are_what_they_are_called() -> None:
     for n in [1, 2, 3, 100, 12345, 1 << 20, (1 << 30) + 7]:
         mult, shift = inverse_sqrt(n)
         assert mult / 2**31 * 2.0**shift == pytest.approx(n**-0.5, rel=2e-6)
+
+
+def kernel(c: Config) -> Kernel:
+    g = tflite.parse(model(c), "model")
+    return g.ops[0].lower(g, DSP)
+
+
+def test_which_kernel() -> None:
+    """Biases of gates that are not normalized are part of sums, which have to fit pairs."""
+    assert kernel(Config()).name == "lstm_pairs_s8"
+    assert kernel(Config(normalized=True)).name == "lstm_norm_pairs_s8"
+    assert kernel(Config(gain=1e-4)).name == "lstm_s8"
+    assert kernel(Config(dtype="float32")).name == "lstm_f32"
+
+
+def test_working_memory() -> None:
+    assert kernel(Config(inputs=9, cells=6)).scratch == 6 * 6 + 2 * 16 + 2 * 8
+    assert kernel(Config(inputs=9, cells=6, outputs=10)).scratch == 7 * 6 + 2 * 16 + 2 * 16 + 2 * 8
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from m4_harness import M4Program, needs_m4
-from recurrent import check_over_time
+from recurrent import DSP, PORTABLE, check_over_time
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
@@ -99,10 +99,10 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=6, max_size=6), st.integers(0, 99))
+@given(st.lists(configs(), min_size=6, max_size=6), st.sampled_from([PORTABLE, DSP]))
 @settings(max_examples=10, deadline=None)
-def test_random_configurations(layers: list[Config], seed: int) -> None:
-    check_over_time(model(*layers), 30, seed=seed)
+def test_random_configurations(layers: list[Config], how: Lowering) -> None:
+    check_over_time(model(*layers), 30, how=how)
 
 
 @needs_litert
@@ -110,7 +110,7 @@ def test_random_configurations(layers: list[Config], seed: int) -> None:
 @settings(max_examples=4, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     needs_m4()
-    check_over_time(model(*layers), 20, program=M4Program(), how=Lowering(frozenset({"dsp"})))
+    check_over_time(model(*layers), 20, program=M4Program(), how=DSP)
 
 
 @needs_litert

@@ -20,24 +20,21 @@ static inline int32_t mote_high_mul_s16(int32_t a, int32_t b) { return (a * b + 
 
 /* exp(x) in Q0.15 of x < 0 with `bits` bits before the point: a series around -1/8 for what is left over whole
  * quarters, times exp(-2^k) for each bit of those. */
-static inline int32_t mote_exp_s16(int32_t x, int32_t bits) {
-    static const int16_t factor[6] = {25520, 19875, 12055, 4435, 600, 11}; /* exp(-1/4), exp(-1/2), ... */
+MOTE_ALWAYS_INLINE int32_t mote_exp_s16(int32_t x, int32_t bits) {
     const int32_t quarter = 1 << (13 - bits);
     const int32_t rest = (x & (quarter - 1)) - quarter;
     const int32_t a = rest * (1 << bits) + (1 << 12);
     const int32_t a2 = mote_high_mul_s16(a, a), a3 = mote_high_mul_s16(a2, a), a4 = mote_high_mul_s16(a2, a2);
     const int32_t tail = mote_high_mul_s16(((a4 + 2) >> 2) + a3, 10923) + a2;
-    int32_t result = 28918 + mote_high_mul_s16(a + mote_shift_right(tail, 0), 28918);
-    uint32_t quarters = (uint32_t)(rest - x) >> (13 - bits);
-    if (quarters >= 64) { /* exp(-16) is nothing */
-        return 0;
-    }
-    for (const int16_t *f = factor; quarters != 0; quarters >>= 1, f++) {
-        if (quarters & 1) {
-            result = mote_high_mul_s16(result, *f);
-        }
-    }
-    return result;
+    const int32_t quarters = (rest - x) >> (13 - bits);
+    int32_t result = 28918 + mote_high_mul_s16(a + ((tail + 1) >> 1), 28918);
+    result = quarters & 1 ? mote_high_mul_s16(result, 25520) : result;  /* exp(-1/4) */
+    result = quarters & 2 ? mote_high_mul_s16(result, 19875) : result;  /* exp(-1/2) */
+    result = quarters & 4 ? mote_high_mul_s16(result, 12055) : result;  /* exp(-1) */
+    result = quarters & 8 ? mote_high_mul_s16(result, 4435) : result;   /* exp(-2) */
+    result = quarters & 16 ? mote_high_mul_s16(result, 600) : result;   /* exp(-4) */
+    result = quarters & 32 ? mote_high_mul_s16(result, 11) : result;    /* exp(-8) */
+    return quarters < 64 ? result : 0;
 }
 
 /* 2 / (1 + x) in Q2.13 of x from 0 to 1 in Q0.15: three steps of Newton's method. */
@@ -51,7 +48,7 @@ static inline int32_t mote_half_reciprocal_s16(int32_t x) {
 }
 
 /* 1 / (1 + exp(-x)) from Q3.12 to Q0.15. */
-MOTE_NOINLINE int32_t mote_logistic_s16(int32_t x) {
+MOTE_HOT MOTE_NOINLINE int32_t mote_logistic_s16(int32_t x) {
     if (x == 0) {
         return 1 << 14;
     }
@@ -60,7 +57,7 @@ MOTE_NOINLINE int32_t mote_logistic_s16(int32_t x) {
 }
 
 /* tanh(x) in Q0.15 of x with `bits` bits before the point. */
-MOTE_NOINLINE int32_t mote_tanh_s16(int32_t x, int32_t bits) {
+MOTE_HOT MOTE_NOINLINE int32_t mote_tanh_s16(int32_t x, int32_t bits) {
     if (x == 0) {
         return 0;
     }

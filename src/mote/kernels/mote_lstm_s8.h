@@ -1,7 +1,8 @@
 /* mote_lstm_s8.h: int8 LSTM over a sequence. Gates are computed in Q3.12, their activations in Q0.15; cells have 16 bits
  * with `cell_bits` of them before the point.
  *
- * Scratch: three gates, and the output before its projection, if there is one.
+ * Scratch: three gates, and the output before its projection, if there is one. Where weights are pairs, each vector that
+ * is multiplied lies there as well, widened: two bytes for each value, padded to a multiple of eight.
  */
 #ifndef MOTE_LSTM_S8_H
 #define MOTE_LSTM_S8_H
@@ -45,7 +46,7 @@ typedef struct {
     int32_t projected, projection_zero, low, high;
     mote_matrix_s8_t projection;
 } mote_lstm_s8_t;
-typedef mote_lstm_s8_t mote_lstm_norm_s8_t;
+typedef mote_lstm_s8_t mote_lstm_norm_s8_t, mote_lstm_pairs_s8_t, mote_lstm_norm_pairs_s8_t;
 
 /* 1 / sqrt(x) as multiplier and right shift, by five steps of Newton's method. */
 static inline int32_t mote_inverse_sqrt(int32_t x, int32_t *shift) {
@@ -91,13 +92,19 @@ MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32
     }
 }
 
+/* How a kernel computes: with which products, and whether gates are normalized. */
+typedef struct {
+    mote_matrix_rows_t *rows;
+    int32_t widen, norm;
+} mote_lstm_how_t;
+
 /* A gate before its activation. LiteRT's peepholes see as many cells as there are outputs. */
-MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_gate_t *g, int32_t norm,
-                                       const int8_t *x, const int8_t *h, const int16_t *cell, int16_t *gate) {
+MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_gate_t *g, mote_lstm_how_t how,
+                                       const void *x, const void *h, const int16_t *cell, int16_t *gate) {
     for (int32_t c = 0; c < p->cells; c += 4) {
         int32_t now[4], before[4];
-        mote_matrix_s8_four(&g->input, c, x, now);
-        mote_matrix_s8_four(&g->recurrent, c, h, before);
+        how.rows(&g->input, c, x, now);
+        how.rows(&g->recurrent, c, h, before);
         for (int32_t i = 0; i < mote_min(4, p->cells - c); i++) {
             const uint32_t sum = (uint32_t)mote_saturate_s16(now[i]) + (uint32_t)before[i];
             gate[c + i] = (int16_t)mote_saturate_s16((int32_t)sum);
@@ -109,7 +116,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_
             gate[c] = (int16_t)mote_saturate_s16((int32_t)((uint32_t)seen + (uint32_t)gate[c]));
         }
     }
-    if (norm) {
+    if (how.norm) {
         mote_lstm_normalize(&g->norm, p->cells, gate);
     }
 }
@@ -120,26 +127,44 @@ static inline void mote_lstm_logistic(int16_t *gate, int32_t n) {
     }
 }
 
-/* One more input: the cells and the output h after it. */
-MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, int32_t norm, const int8_t *x, int8_t *h,
-                                       int16_t *cell, int16_t *scratch) {
-    const int32_t cells = p->cells, clip = p->cell_clip;
-    int16_t *kept = scratch, *fresh = kept + cells, *input = fresh + cells;
-    mote_lstm_gate(p, &p->gate.forget, norm, x, h, cell, kept);
-    mote_lstm_logistic(kept, cells);
-    if (!p->coupled) {
-        mote_lstm_gate(p, &p->gate.input, norm, x, h, cell, input);
-        mote_lstm_logistic(input, cells);
-    }
-    mote_lstm_gate(p, &p->gate.cell, norm, x, h, cell, fresh);
-    for (int32_t c = 0; c < cells; c++) {
+/* What gates make of the cells: `kept` is the share of each that stays, `input` that of what is new. */
+static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept, const int16_t *input,
+                                   const int16_t *fresh, int16_t *cell) {
+    const int32_t clip = p->cell_clip;
+    for (int32_t c = 0; c < p->cells; c++) {
         const int32_t share = p->coupled ? 32767 - kept[c] : input[c];
         const int32_t old = mote_shift_right(kept[c] * cell[c], 14);
         const int32_t sum = old + mote_shift_right(share * mote_tanh_s16(fresh[c], 3), 14 + p->cell_bits);
         const int32_t y = mote_saturate_s16(sum);
         cell[c] = (int16_t)(y < -clip ? -clip : y > clip ? clip : y);
     }
-    mote_lstm_gate(p, &p->gate.output, norm, x, h, cell, kept);
+}
+
+/* One more input: the cells and the output h after it. */
+MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t how, const int8_t *in, int8_t *h,
+                                       int16_t *cell, uint32_t *scratch) {
+    const int32_t cells = p->cells;
+    const void *x = in, *last = h;
+    if (how.widen) {
+        x = scratch;
+        mote_matrix_widen(&p->gate.output.input, in, scratch);
+        scratch += (p->gate.output.input.depth + 7) / 8 * 4;
+        last = scratch;
+        mote_matrix_widen(&p->gate.output.recurrent, h, scratch);
+        scratch += (p->outputs + 7) / 8 * 4;
+    }
+    uint32_t *widened = scratch; /* the output before its projection */
+    scratch += how.widen && p->projected ? (cells + 7) / 8 * 4 : 0;
+    int16_t *kept = (int16_t *)scratch, *fresh = kept + cells, *input = fresh + cells;
+    mote_lstm_gate(p, &p->gate.forget, how, x, last, cell, kept);
+    mote_lstm_logistic(kept, cells);
+    if (!p->coupled) {
+        mote_lstm_gate(p, &p->gate.input, how, x, last, cell, input);
+        mote_lstm_logistic(input, cells);
+    }
+    mote_lstm_gate(p, &p->gate.cell, how, x, last, cell, fresh);
+    mote_lstm_cells(p, kept, input, fresh, cell);
+    mote_lstm_gate(p, &p->gate.output, how, x, last, cell, kept);
     mote_lstm_logistic(kept, cells);
     int8_t *hidden = p->projected ? (int8_t *)(input + cells) : h;
     for (int32_t c = 0; c < cells; c++) {
@@ -147,9 +172,12 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, int32_t norm, co
         hidden[c] = mote_clamp(y + p->hidden_zero, -128, 127);
     }
     if (p->projected) {
+        if (how.widen) {
+            mote_matrix_widen(&p->projection, hidden, widened);
+        }
         for (int32_t c = 0; c < p->outputs; c += 4) {
             int32_t y[4];
-            mote_matrix_s8_four(&p->projection, c, hidden, y);
+            how.rows(&p->projection, c, how.widen ? (const void *)widened : hidden, y);
             for (int32_t i = 0; i < mote_min(4, p->outputs - c); i++) {
                 h[c + i] = mote_clamp((int32_t)((uint32_t)y[i] + (uint32_t)p->projection_zero), p->low, p->high);
             }
@@ -157,24 +185,21 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, int32_t norm, co
     }
 }
 
-MOTE_ALWAYS_INLINE void mote_lstm_sequences(const mote_lstm_s8_t *p, int32_t norm, const int8_t *in, int8_t *h,
-                                            int16_t *cell, int8_t *out, int16_t *scratch) {
-    for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) {
-        for (int32_t t = 0; t < p->time; t++) {
-            mote_lstm_step(p, norm, in + b * p->in_batch + t * p->in_time, h, cell, scratch);
-            memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs);
-        }
+#define MOTE_LSTM_S8(name, products, widen, norm) \
+    static inline void name(const name##_t *p, const int8_t *in, int8_t *h, int16_t *cell, int8_t *out, \
+                            void *scratch) { \
+        const mote_lstm_how_t how = {products, widen, norm}; \
+        for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) { \
+            for (int32_t t = 0; t < p->time; t++) { \
+                mote_lstm_step(p, how, in + b * p->in_batch + t * p->in_time, h, cell, scratch); \
+                memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs); \
+            } \
+        } \
     }
-}
 
-static inline void mote_lstm_s8(const mote_lstm_s8_t *p, const int8_t *in, int8_t *h, int16_t *cell, int8_t *out,
-                                void *scratch) {
-    mote_lstm_sequences(p, 0, in, h, cell, out, scratch);
-}
-
-static inline void mote_lstm_norm_s8(const mote_lstm_norm_s8_t *p, const int8_t *in, int8_t *h, int16_t *cell,
-                                     int8_t *out, void *scratch) {
-    mote_lstm_sequences(p, 1, in, h, cell, out, scratch);
-}
+MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_bytes, 0, 0)
+MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_bytes, 0, 1)
+MOTE_LSTM_S8(mote_lstm_pairs_s8, mote_matrix_pairs, 1, 0)
+MOTE_LSTM_S8(mote_lstm_norm_pairs_s8, mote_matrix_pairs, 1, 1)
 
 #endif

@@ -13,6 +13,7 @@ typedef struct {
     const int16_t *time;       /* [filter][memory] */
     const int32_t *bias;       /* of each unit */
 } mote_svdf_s8_t;
+typedef mote_svdf_s8_t mote_svdf_pairs_s8_t;
 
 /* Forgets the oldest number, remembers `newest`, and adds up all of them, weighted. Sums wrap, as LiteRT's do. */
 MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t *w, int32_t memory, int32_t newest,
@@ -34,20 +35,34 @@ MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t 
     return (int32_t)((uint32_t)sum + (uint32_t)(newest * w[last]));
 }
 
-static inline void mote_svdf_s8(const mote_svdf_s8_t *p, const int8_t *in, int16_t *state, int8_t *out) {
-    for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth) {
-        const int16_t *time = p->time;
-        int32_t newest[4], f = 0;
-        for (int32_t unit = 0; unit < p->units; unit++) {
-            int32_t sum = p->bias[unit];
-            for (int32_t r = 0; r < p->rank; r++, f++, state += p->memory, time += p->memory) {
-                if (f % 4 == 0) {
-                    mote_matrix_s8_four(&p->filters, f, in, newest);
-                }
-                sum = mote_svdf_s8_filter(state, time, p->memory, mote_saturate_s16(newest[f % 4]), sum);
+MOTE_ALWAYS_INLINE void mote_svdf_s8_vector(const mote_svdf_s8_t *p, mote_matrix_rows_t *rows, const void *x,
+                                            int16_t *state, int8_t *out) {
+    const int16_t *time = p->time;
+    int32_t newest[4], f = 0;
+    for (int32_t unit = 0; unit < p->units; unit++) {
+        int32_t sum = p->bias[unit];
+        for (int32_t r = 0; r < p->rank; r++, f++, state += p->memory, time += p->memory) {
+            if (f % 4 == 0) {
+                rows(&p->filters, f, x, newest);
             }
-            *out++ = mote_clamp(mote_rescale(sum, p->mult, p->shift) + p->zero, -128, 127);
+            sum = mote_svdf_s8_filter(state, time, p->memory, mote_saturate_s16(newest[f % 4]), sum);
         }
+        out[unit] = mote_clamp(mote_rescale(sum, p->mult, p->shift) + p->zero, -128, 127);
+    }
+}
+
+static inline void mote_svdf_s8(const mote_svdf_s8_t *p, const int8_t *in, int16_t *state, int8_t *out) {
+    for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth, out += p->units) {
+        mote_svdf_s8_vector(p, mote_matrix_bytes, in, state + b * p->units * p->rank * p->memory, out);
+    }
+}
+
+/* With pairs of weights. Scratch: two bytes for each input, padded to a multiple of eight. */
+static inline void mote_svdf_pairs_s8(const mote_svdf_pairs_s8_t *p, const int8_t *in, int16_t *state, int8_t *out,
+                                      uint32_t *scratch) {
+    for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth, out += p->units) {
+        mote_matrix_widen(&p->filters, in, scratch);
+        mote_svdf_s8_vector(p, mote_matrix_pairs, scratch, state + b * p->units * p->rank * p->memory, out);
     }
 }
 

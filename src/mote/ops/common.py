@@ -244,19 +244,6 @@ def scale_params(mult: int, shift: int) -> dict[str, Value]:
     return {"mult": mult or 1 << 30, "shift": (-shift if mult else 31) - 1}
 
 
-def matrix_params(
-    weights: Array, zero: int, bias: NDArray[np.int64] | None, scale: tuple[int, int]
-) -> dict[str, Value]:
-    """`mote_matrix_s8_t` of a matrix for vectors to whose values `zero` is added."""
-    start = zero * weights.astype(np.int64).sum(axis=1) + (0 if bias is None else bias)
-    return {
-        "depth": weights.shape[1],
-        **scale_params(*scale),
-        "weights": interleave(weights, 4),
-        "start": pad_to(wrap32(start), 0, 4).astype(np.int32),
-    }
-
-
 def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
     if bias is None or bias.data is None:
         return np.zeros(channels, np.int64)

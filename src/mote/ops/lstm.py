@@ -18,7 +18,8 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
 from mote.graph.tensor import Array, Shape
-from mote.ops.common import FLOAT_MAX, activation_type, float_bias, matrix_params, scale_params
+from mote.ops.common import FLOAT_MAX, activation_type, bias_values, float_bias, scale_params
+from mote.ops.matrix import Matrix, widened
 from mote.plan.kernel import Kernel, Lowering, Value
 
 INPUT, FORGET, CELL, OUTPUT = GATES = range(4)
@@ -250,38 +251,46 @@ class Lstm(Op):
         if x.dtype == "float32":
             params |= {"inputs": inputs} | self._real_params(g)
             return Kernel("lstm_f32", params, operands=operands, scratch=16 * cells)
-        params |= self._integer_params(g)
-        room = 6 * cells + (cells if self.tensor(g, PROJECTION) is not None else 0)
-        name = "lstm_norm_s8" if self.normalized else "lstm_s8"
+        matrices = self.matrices(g)
+        pairs = "dsp" in how.features and all(m.fits_pairs for m in matrices.values())
+        params |= self._integer_params(g, {p: m.params(pairs) for p, m in matrices.items()})
+        projected = PROJECTION in matrices
+        vectors = [inputs, outputs, cells] if projected else [inputs, outputs]
+        room = (7 if projected else 6) * cells + (sum(map(widened, vectors)) if pairs else 0)
+        name = f"lstm{'_norm' if self.normalized else ''}{'_pairs' if pairs else ''}_s8"
         return Kernel(name, params, operands=operands, scratch=room, header="lstm_s8", dsp=True)
 
-    def _integer_params(self, g: Graph) -> dict[str, Value]:
-        def matrix(position: int, zero: int, bias: Tensor | None) -> dict[str, Value]:
-            w = self.input(g, position).data
-            assert w is not None
-            start = None if bias is None or bias.data is None else bias.data.astype(np.int64)
-            return matrix_params(w, zero, start, self.matrix_scale(g, position))
+    def matrices(self, g: Graph) -> dict[int, Matrix]:
+        """Those of integer weights, by position."""
+        zero_in, zero_out = self.input(g).zero_point, self.input(g, HIDDEN).zero_point
+        found: dict[int, tuple[int, Tensor | None]] = {}
+        for gate in self.gates:
+            bias = None if self.normalized else self.input(g, 12 + gate)
+            found |= {1 + gate: (-zero_in, bias), 5 + gate: (-zero_out, None)}
+        if self.tensor(g, PROJECTION) is not None:
+            found[PROJECTION] = (self.intermediates[4][1], self.tensor(g, PROJECTION_BIAS))
+        matrices = {}
+        for position, (zero, bias) in found.items():
+            w = self.input(g, position)
+            assert w.data is not None
+            matrices[position] = Matrix(w.data, zero, bias_values(bias, w.shape[0]), self.matrix_scale(g, position))
+        return matrices
 
+    def _integer_params(self, g: Graph, matrices: dict[int, dict[str, Value]]) -> dict[str, Value]:
         def gate(number: int) -> dict[str, Value]:
-            bias = self.input(g, 12 + number).data
-            assert bias is not None
-            found: dict[str, Value] = {
-                "input": matrix(
-                    1 + number, -self.input(g).zero_point, None if self.normalized else self.input(g, 12 + number)
-                ),
-                "recurrent": matrix(5 + number, -self.input(g, HIDDEN).zero_point, None),
-            }
+            found: dict[str, Value] = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
             peephole = self.tensor(g, PEEPHOLES[number]) if number in PEEPHOLES else None
             if peephole is not None and peephole.data is not None:
                 found["peephole"] = {"weights": peephole.data, **scale_params(*self.peephole_scale(g, number))}
             if self.normalized:
-                weights, norm = self.input(g, 20 + number).data, self.norm(g, number)
-                assert weights is not None
-                found["norm"] = {"weights": weights, "bias": bias, **scale_params(*norm.scale), "guard": norm.guard}
+                weights, bias, norm = self.input(g, 20 + number), self.input(g, 12 + number), self.norm(g, number)
+                assert weights.data is not None and bias.data is not None
+                scale = scale_params(*norm.scale)
+                found["norm"] = {"weights": weights.data, "bias": bias.data, **scale, "guard": norm.guard}
             return found
 
         cell_clip, projection_clip = self.clips(g)
-        projected = self.tensor(g, PROJECTION) is not None
+        projected = PROJECTION in matrices
         zero = self.intermediates[4][1]
         params: dict[str, Value] = {
             "cell_bits": self.cell_bits(g),
@@ -297,7 +306,7 @@ class Lstm(Op):
                 "projection_zero": self.input(g, HIDDEN).zero_point,
                 "low": low,
                 "high": high,
-                "projection": matrix(PROJECTION, zero, self.tensor(g, PROJECTION_BIAS)),
+                "projection": matrices[PROJECTION],
             }
         return params
 

@@ -21,9 +21,9 @@ from mote.ops.common import (
     clamp_float,
     float_bias,
     float_range,
-    matrix_params,
     scale_params,
 )
+from mote.ops.matrix import Matrix, widened
 from mote.plan.kernel import Kernel, Lowering, Value
 
 STATE = 4
@@ -111,14 +111,19 @@ class Svdf(Op):
             sizes: dict[str, Value] = {"inputs": w.shape[1], "low": low, "high": high}
             constants = {"weights": w.data, "bias": float_bias(self.tensor(g, 3), units)}
             return Kernel("svdf_f32", params | sizes | constants, operands=(0, STATE))
-        filters, output = self.scales(g)
+        scale, output = self.scales(g)
+        filters = Matrix(w.data, -x.zero_point, np.zeros(w.shape[0], np.int64), scale)
+        pairs = "dsp" in how.features and filters.fits_pairs
         params |= {
-            "filters": matrix_params(w.data, -x.zero_point, None, filters),
+            "filters": filters.params(pairs),
             **scale_params(*output),
             "zero": self.output(g).zero_point,
             "bias": bias_values(self.tensor(g, 3), units).astype(np.int32),
         }
-        return Kernel("svdf_s8", params, operands=(0, STATE), dsp=True)
+        if not pairs:
+            return Kernel("svdf_s8", params, operands=(0, STATE), dsp=True)
+        room = widened(w.shape[1])
+        return Kernel("svdf_pairs_s8", params, operands=(0, STATE), scratch=room, header="svdf_s8", dsp=True)
 
 
 @parses("SVDF")
