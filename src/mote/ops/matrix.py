@@ -9,7 +9,7 @@ import numpy as np
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Array
 from mote.ops.common import interleave, pad_to, scale_params
-from mote.ops.fully_connected import DEPTH, four_outputs, pairs_fit
+from mote.ops.vector import DEPTH, four_outputs, pairs_fit
 from mote.plan.kernel import Value
 
 
@@ -38,8 +38,8 @@ class Matrix:
         if not pairs:
             start = pad_to(self.start, 0, 4).astype(np.int32)
             return found | {"weights": interleave(self.weights, 4), "start": start}
-        words = four_outputs(self.weights, self.start, wide=False)
-        return found | {"block": words.shape[1], "weights": words.reshape(-1)}
+        words = four_outputs(self.weights.astype(np.int64), self.start, wide=False)
+        return found | {"block": words.shape[1], "weights": wrap32(words).astype(np.int32).reshape(-1)}
 
 
 def widened(size: int) -> int:

@@ -82,13 +82,12 @@ class Matrix:
     @cached_property
     def _sums(self) -> Sums:
         start, mult, shift = self.channel.T
-        matrix = self.weights.astype(np.int64)
-        low, high = (start + pick(-128 * matrix, 127 * matrix).sum(axis=1) for pick in (np.minimum, np.maximum))
+        low, high = reach(self.weights, start)
         return Sums(low, high, mult, -shift - 1, self.zero, self.once)
 
     def _pairs(self) -> Packed | None:
         start, mult, shift = self.channel.T
-        if shift.min() < (1 if self.once else 0) or not pairs_fit(self.weights, self._sums):
+        if shift.min() < (1 if self.once else 0) or not pairs_fit(self.weights, start):
             return None
         name, family = "fully_connected4" if self.once else "fully_connected4_twice", "fully_connected4"
         scale = four_scales(mult, shift - 1, 8) if self.once else four_scales(mult << 1, shift, 0)
@@ -121,9 +120,16 @@ class Matrix:
         }
 
 
-def pairs_fit(weights: NDArray[np.int8], sums: Sums) -> bool:
+def reach(weights: NDArray[np.int8], start: Ints) -> tuple[Ints, Ints]:
+    """The least and the most that sums can be that begin with `start`."""
+    matrix = weights.astype(np.int64)
+    low, high = (start + pick(-128 * matrix, 127 * matrix).sum(axis=1) for pick in (np.minimum, np.maximum))
+    return low, high
+
+
+def pairs_fit(weights: NDArray[np.int8], start: Ints) -> bool:
     """Whether two outputs' weights fit a half word, w0 + 256 * w1, and their sums a register."""
-    largest = int(np.maximum(np.abs(sums.low), np.abs(sums.high)).max())
+    largest = int(np.abs(reach(weights, start)).max())
     return bool(weights.min() > -128) and 257 * largest < 1 << 31
 
 

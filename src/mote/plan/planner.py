@@ -145,8 +145,10 @@ class Planner:
             return self.sides[0].unlimited()
         if not goal.pushed and not goal.small_steps:
             layered = self._layered()
-            if self.limit is None or layered.ram <= self.limit:
+            if self.limit is None or (layered.ram <= self.limit and not self._slow(layered)):
                 return layered
+            if layered.ram <= self.limit:
+                return min(layered, self.within(self.limit), key=cost.estimate)
         assert self.limit is not None
         return self.within(self.limit)
 
@@ -188,7 +190,7 @@ class Planner:
     def within(self, ram: int) -> Plan:
         """The fastest plan that takes at most `ram` bytes."""
         found: list[Plan] = []
-        enough = NEAR_FASTEST * sum(cost.instructions(self.graph, op, self.best(op, True), True) for op in self.ops)
+        enough = NEAR_FASTEST * self._fastest
         for side in self._ways():
             plan = side.within(ram)
             found += [] if plan is None else [plan]
@@ -200,6 +202,16 @@ class Planner:
         if smallest.ram > ram:
             raise DoesNotFitError(smallest.ram)
         return smallest
+
+    @cached_property
+    def _fastest(self) -> float:
+        """The instructions of all operators with the best kernels, whole."""
+        return sum(cost.instructions(self.graph, op, self.best(op, True), True) for op in self.ops)
+
+    def _slow(self, layered: Plan) -> bool:
+        """Whether rows might be worth a look where operators could run whole: a budget keeps them from the kernels that
+        they would have."""
+        return self.goal.ram is not None and cost.estimate(layered) > NEAR_FASTEST * self._fastest
 
     @cached_property
     def leanest(self) -> Planner:
