@@ -106,10 +106,11 @@ typedef struct {
     "ldm r8!, {r4-r7}\n\t" finish("r2", "r4", "r5") finish("r3", "r6", "r7")
 
 #define MOTE_FC4_FINISH_once(s) MOTE_FC4_SPLIT MOTE_FC4_SCALES(MOTE_FC4_ONCE)
-#define MOTE_FC4_FINISH_twice(s) \
+#define MOTE_FC4_SPLIT_twice \
     MOTE_FC4_SPLIT \
     "asr r1, r1, #8\n\t" \
-    "asr r3, r3, #8\n\t" MOTE_FC4_SCALES(MOTE_NARROW_TWICE)
+    "asr r3, r3, #8\n\t"
+#define MOTE_FC4_FINISH_twice(s) MOTE_FC4_SPLIT_twice MOTE_FC4_SCALES(MOTE_NARROW_TWICE)
 #define MOTE_FC4_FINISH_relu(s) MOTE_NARROW_relu("r0", "r1", s) MOTE_NARROW_relu("r2", "r3", s)
 #define MOTE_FC4_FINISH_linear(s) MOTE_NARROW_linear("r0", "r1", s) MOTE_NARROW_linear("r2", "r3", s)
 

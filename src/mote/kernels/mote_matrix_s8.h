@@ -44,10 +44,10 @@ __attribute__((naked, noinline, unused)) static void mote_matrix_sums(
                      "mov r8, r1\n\t"
                      "mov r9, r0\n\t"
                      "ldm r9!, {r0-r3}\n"
-                     "1:\n\t" MOTE_FC4_WIDENED MOTE_FC4_PAIRS
+                     "1:\n\t" MOTE_FC4_widened MOTE_FC4_WEIGHTS_twice
                      "ldr r10, [sp]\n\t"
                      "cmp r8, r10\n\t"
-                     "bne 1b\n\t" MOTE_FC4_SPLIT_TWICE
+                     "bne 1b\n\t" MOTE_FC4_SPLIT_twice
                      "pop {r10, r11}\n\t"
                      "stm r11, {r0-r3}\n\t"
                      "pop {r4-r11, pc}\n\t");
@@ -77,7 +77,7 @@ static inline void mote_matrix_pairs(const mote_matrix_s8_t *m, int32_t row, con
 }
 
 static inline void mote_matrix_widen(const mote_matrix_s8_t *m, const int8_t *x, uint32_t *to) {
-    mote_fc4_widen(x, m->depth, (m->depth + 7) & ~7, to);
+    mote_fc4_fill(mote_fc4_widen(x, m->depth, to), to + (m->depth + 7) / 8 * 4);
 }
 
 #endif
