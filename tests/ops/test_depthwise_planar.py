@@ -219,7 +219,7 @@ def time_layers(draw: st.DrawFn) -> list[Layer]:
         taps = draw(st.integers(1, 16))
         return replace(
             draw(layers(st.just((taps, 1)))),
-            size=(taps + draw(st.integers(0, 30)), 1),
+            size=(taps + draw(st.integers(1, 30)), 1),
             channels=draw(st.sampled_from([4, 5, 6, 7, 8, 12, 13])),
             stride=(1, 1),
             padding="VALID",

@@ -80,7 +80,7 @@ def models(count: int = 8) -> st.SearchStrategy[bytes]:
     return st.lists(configs(), min_size=count, max_size=count).map(model)
 
 
-KINDS = ["4", "4_roomy", "4_wide", "4_wide_roomy"]
+KINDS = ["", "4", "4_roomy", "4_wide", "4_wide_roomy"]
 
 
 @pytest.fixture(params=KINDS)
@@ -153,8 +153,9 @@ WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
 @pytest.mark.parametrize(
     ("config", "names"),
     [
-        (Config(outputs=9), [*FOUR, *WIDE]),
-        (Config(outputs=2), [FOUR[0], WIDE[0]]),
+        (Config(outputs=8), [*FOUR, *WIDE]),
+        (Config(outputs=9), [*FOUR, "fully_connected", *WIDE]),
+        (Config(outputs=2), [FOUR[0], "fully_connected", WIDE[0]]),
         (Config(depth=9), [FOUR[1], WIDE[1]]),
         (Config(weights="lowest", seed=1), ["fully_connected", WIDE[0]]),
         (Config(activation="RELU"), ["fully_connected"]),
@@ -164,6 +165,10 @@ WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
 def test_which_kernels(config: Config, names: list[str]) -> None:
     assert list(kernels(config)) == names
     assert list(kernels(config, Lowering())) == ["fully_connected"]
+
+
+def test_the_last_outputs_are_not_padded() -> None:
+    assert kernels(Config(depth=300, outputs=1))["fully_connected"].constants == 300 + 12
 
 
 def test_working_memory() -> None:

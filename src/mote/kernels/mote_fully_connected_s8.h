@@ -1,7 +1,9 @@
-/* mote_fully_connected_s8.h: int8 fully connected layer on one vector, four outputs at a time.
+/* mote_fully_connected_s8.h: int8 fully connected layer on one vector, four outputs at a time, and what is left of them
+ * one by one.
  *
  * LiteRT's reference rounds this layer's result once, TensorFlow Lite Micro twice; `round_once` says which.
- * Weights are packed by the compiler as [block of 4 outputs][4 inputs][4 outputs][4], both ends padded.
+ * Weights are packed by the compiler as [block of 4 outputs][4 inputs][4 outputs][4], the inputs padded; those of the
+ * last outputs, fewer than four, lie as in the model.
  */
 #ifndef MOTE_FULLY_CONNECTED_S8_H
 #define MOTE_FULLY_CONNECTED_S8_H
@@ -48,6 +50,23 @@ static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth,
     sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
 }
 
+static inline int32_t mote_dot_1x1(const int8_t *x, const int8_t *w, int32_t depth, int32_t sum) {
+    int32_t k = depth;
+#if MOTE_DSP
+    for (; k >= 8; k -= 8, x += 8, w += 8) {
+        const uint32_t x0 = mote_load4(x), w0 = mote_load4(w), x1 = mote_load4(x + 4), w1 = mote_load4(w + 4);
+        sum = mote_smlad(mote_sxtb16(x0), mote_sxtb16(w0), sum);
+        sum = mote_smlad(mote_sxtb16_ror8(x0), mote_sxtb16_ror8(w0), sum);
+        sum = mote_smlad(mote_sxtb16(x1), mote_sxtb16(w1), sum);
+        sum = mote_smlad(mote_sxtb16_ror8(x1), mote_sxtb16_ror8(w1), sum);
+    }
+#endif
+    for (int32_t i = 0; i < k; i++) {
+        sum += x[i] * w[i];
+    }
+    return sum;
+}
+
 /* x * mult / 2^31 / 2^(shift + 1), rounded once, halves up. With a right shift above one the rounding bit
  * lies in the product's high word, which is then all that matters. */
 static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) {
@@ -70,16 +89,16 @@ static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, c
     for (; vectors > 0; vectors--, in += p->depth) {
         const int8_t *w = p->weights;
         const mote_channel_t *q = p->channel;
-        for (int32_t c = p->channels; c > 0; c -= 4, w += (p->depth + 3) / 4 * 16) {
-            const int32_t n = mote_min(4, c);
-            int32_t sum[4] = {0, 0, 0, 0};
-            for (int32_t i = 0; i < n; i++) {
-                sum[i] = q[i].bias;
-            }
+        int32_t c = p->channels;
+        for (; c > 3; c -= 4, q += 4, w += (p->depth + 3) / 4 * 16) {
+            int32_t sum[4] = {q[0].bias, q[1].bias, q[2].bias, q[3].bias};
             mote_dot_1x4(in, w, p->depth, sum);
-            for (int32_t i = 0; i < n; i++, q++) {
-                *out++ = mote_finish_fc(sum[i], q, once, o);
+            for (int32_t i = 0; i < 4; i++) {
+                *out++ = mote_finish_fc(sum[i], q + i, once, o);
             }
+        }
+        for (; c > 0; c--, q++, w += p->depth) {
+            *out++ = mote_finish_fc(mote_dot_1x1(in, w, p->depth, q->bias), q, once, o);
         }
     }
 }

@@ -23,12 +23,12 @@ FREE = ("r3", "r8", "r9", "r10", "r11", "r12", "lr")
 
 
 def lower_time(g: Graph, op: DepthwiseConv2D, how: Lowering, shift: int | None = None) -> Kernel | None:
-    """The kernel for a window over rows of one pixel, None where the layer's shape or numbers allow none; `shift`: only
-    with this one."""
+    """The kernel for a window over rows of one pixel, None where the layer's shape or numbers allow none, and where one
+    output does not make up for lines; `shift`: only with this one."""
     x, y, v, h = op.input(g), op.output(g), op.vertical, op.horizontal
     plain = x.dtype == "int8" and op.multiplier == 1 and not how.reads.planar and not how.writes.planar
     dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
-    if not plain or not dense or x.shape[2] != 1 or y.shape[2] != 1 or x.shape[3] < 4:
+    if not plain or not dense or x.shape[2] != 1 or y.shape[2] != 1 or y.shape[1] == 1 or x.shape[3] < 4:
         return None
     channels = channels_of(g, op, -128 - x.zero_point, 127 - x.zero_point, shift=shift)
     if channels is None:

@@ -93,7 +93,7 @@ class FullyConnected(Op):
         return self.variants(g, how)[0]
 
     def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
-        """The first one takes no more flash than the model's weights, and the least working memory."""
+        """The first one has weights of one byte, and the least working memory."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
         if x.dtype == "float32":
             return [self._real(g)]
@@ -105,7 +105,8 @@ class FullyConnected(Op):
         pairs, wide = (
             matrix.kernels(units_of(x.shape, w.shape[1]), wide=wide) if plain else [] for wide in (False, True)
         )
-        return [*(pairs or [self._portable(g, channel)]), *wide]
+        portable = [] if pairs and w.shape[0] % 4 == 0 else [self._portable(g, channel)]
+        return [*pairs, *portable, *wide]
 
     def _real(self, g: Graph) -> Kernel:
         w = self.input(g, 1)
@@ -125,12 +126,13 @@ class FullyConnected(Op):
     def _portable(self, g: Graph, channel: Structs) -> Kernel:
         w = self.input(g, 1)
         assert w.data is not None
+        fours = w.shape[0] // 4 * 4
         params: dict[str, Value] = {
             "depth": w.shape[1],
             "channels": w.shape[0],
             "round_once": int(self.rounding == "once"),
             "output": output_params(self.activation, self.output(g)),
-            "weights": interleave(w.data, 4),
+            "weights": np.concatenate([interleave(w.data[:fours], 4), w.data[fours:].reshape(-1)]),
             "channel": channel,
         }
         vectors = units_of(self.input(g).shape, w.shape[1])

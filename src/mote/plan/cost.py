@@ -22,7 +22,7 @@ OTHER = "other"
 """The family of kernels that nothing has to choose between."""
 BY_ROWS = "by_rows"
 """What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
-LANES = {"conv": 2, "pointwise": 2, "winograd": 2, "fully_connected": 4}
+LANES = {"conv": 2, "pointwise": 2, "winograd": 2, "fully_connected4": 4}
 """Output channels that are computed at once, by how a family's name begins."""
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
