@@ -22,7 +22,7 @@ from mote.passes import (
     tflm_numerics,
 )
 from mote.stimuli import stimuli
-from tflite_writer import Writer
+from tflite_writer import NO_TENSOR, Writer
 
 Q = {"scale": 0.05, "zero_point": -3}
 
@@ -163,6 +163,22 @@ def test_fuse_activations(same: bool) -> None:
     after = fuse_activations.run(before)
     assert kinds(after) == (["CONV_2D"] if same else ["CONV_2D", "RELU6"])
     unchanged(before, after)
+
+
+def test_activation_of_a_layer_with_state() -> None:
+    def build(w: Writer) -> int:
+        x = w.input("x", (1, 3), "float32")
+        k, t = (w.const(n, np.ones((4, size), np.float32)) for n, size in (("k", 3), ("t", 5)))
+        state = w.variable("s", (1, 20), "float32")
+        c, y = (w.tensor(n, (1, 2), "float32") for n in "cy")
+        w.op("SVDF", [x, k, t, NO_TENSOR, state], [c], rank=2)
+        w.op("RELU", [c], [y])
+        return y
+
+    before = graph(build)
+    after = fuse_activations.run(before)
+    unchanged(before, after)
+    assert kinds(after) == ["SVDF"] and after.states == before.states
 
 
 def test_fuse_tables() -> None:

@@ -18,6 +18,6 @@ def run(graph: Graph) -> Graph:
             continue
         x, y = activation.input(graph), activation.output(graph)
         if x.dtype == "float32" or (x.quant is not None and x.quant.same_as(y.quant)):
-            fused[id(op)] = op.with_(activation=activation.kind, outputs=activation.outputs)
+            fused[id(op)] = op.with_(activation=activation.kind, outputs=(*activation.outputs, *op.outputs[1:]))
             gone.add(id(activation))
     return graph.with_ops(fused.get(id(op), op) for op in graph.ops if id(op) not in gone)
