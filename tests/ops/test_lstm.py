@@ -300,3 +300,55 @@ def test_working_memory() -> None:
 def test_unsupported(config: Config, reason: str) -> None:
     with pytest.raises(UnsupportedError, match=reason):
         tflite.parse(model(config), "model")
+
+
+def layer(
+    changes: dict[int, tuple[tuple[int, ...], str] | None], *, inner: int = 5, count: int = 24, **options: str
+) -> bytes:
+    """An int8 layer of 4 cells for 3 inputs, with other (shape, type) of some of its inputs, or without them."""
+    w = Writer("layer")
+    shapes = {0: (1, 2, 3), 18: (1, 4), 19: (1, 4)}
+    shapes |= {1 + g: (4, 3) for g in range(4)} | {5 + g: (4, 4) for g in range(4)} | {12 + g: (4,) for g in range(4)}
+    tensors = {
+        p: (shape, "int8" if p < 9 or p == 18 else "int16" if p == 19 else "int32") for p, shape in shapes.items()
+    }
+    reads = [NO_TENSOR] * count
+    for p, found in (tensors | changes).items():
+        if found is None:
+            continue
+        scale = None if found[1] == "float32" else 2.0**-12
+        make = w.input if p == 0 else w.variable if p in (18, 19) else None
+        reads[p] = make(f"t{p}", *found, scale=scale) if make else w.const(f"t{p}", np.ones(*found), scale=scale)
+    y = w.tensor("y", (1, 2, 4), "int8", scale=2.0**-7)
+    how = {"fused_activation_function": "TANH"} | options
+    hidden = [w.tensor(f"m{i}", (0,), "int8", scale=2.0**-7) for i in range(inner)]
+    w.op("UNIDIRECTIONAL_SEQUENCE_LSTM", reads, [y], intermediates=hidden, **how)
+    w.output(y)
+    return w.finish()
+
+
+def test_the_old_form_with_20_inputs() -> None:
+    g = tflite.parse(layer({}, count=20), "model")
+    assert g.evaluate({g.inputs[0]: np.zeros((1, 2, 3), np.int8)})[g.outputs[0]].shape == (1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (layer({}, count=21), "21 inputs are not supported"),
+        (layer({}, fused_activation_function="RELU"), "an activation other than TANH"),
+        (layer({}, inner=4), "quantization of gates or of the hidden output is missing"),
+        (layer({2: None}), "input 2 has the shape None, which should be .4, 3."),
+        (layer({7: ((4,), "int8")}), "input 7 has the shape .4,., which should be .4, 4."),
+        (layer({8: ((4,), "int8")}), "the sequence must have 3 axes, and weights 2"),
+        (layer({8: ((4, 2), "int8")}), "input 5 has the shape"),
+        (layer({19: ((1, 5), "int16")}), "a state of shape .1, 5. does not fit 1 sequences of 4 values"),
+        (layer({4: ((4, 3), "float32")}), "int8 input with float32 weights is not supported"),
+        (layer({13: ((4,), "int64")}), "int8 input with int64 bias is not supported"),
+        (layer({19: ((1, 4), "int8")}), "int8 input with int8 state is not supported"),
+        (layer({10: ((4,), "int16")}), "input 10 has the shape .4,., which should be None"),
+    ],
+)
+def test_what_does_not_fit(data: bytes, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        tflite.parse(data, "model")

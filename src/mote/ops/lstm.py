@@ -258,7 +258,8 @@ class Lstm(Op):
         vectors = [inputs, outputs, cells] if projected else [inputs, outputs]
         room = (7 if projected else 6) * cells + (sum(map(widened, vectors)) if pairs else 0)
         name = f"lstm{'_norm' if self.normalized else ''}{'_pairs' if pairs else ''}_s8"
-        return Kernel(name, params, operands=operands, scratch=room, header="lstm_s8", dsp=True)
+        family = "lstm_pairs" if pairs else "lstm"
+        return Kernel(name, params, operands=operands, scratch=room, header="lstm_s8", family=family, dsp=True)
 
     def matrices(self, g: Graph) -> dict[int, Matrix]:
         """Those of integer weights, by position."""

@@ -120,10 +120,9 @@ class Svdf(Op):
             "zero": self.output(g).zero_point,
             "bias": bias_values(self.tensor(g, 3), units).astype(np.int32),
         }
-        if not pairs:
-            return Kernel("svdf_s8", params, operands=(0, STATE), dsp=True)
-        room = widened(w.shape[1])
-        return Kernel("svdf_pairs_s8", params, operands=(0, STATE), scratch=room, header="svdf_s8", dsp=True)
+        name = "svdf_pairs" if pairs else "svdf"
+        room = widened(w.shape[1]) if pairs else None
+        return Kernel(f"{name}_s8", params, operands=(0, STATE), scratch=room, header="svdf_s8", family=name, dsp=True)
 
 
 @parses("SVDF")
