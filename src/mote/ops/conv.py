@@ -128,7 +128,7 @@ class Conv2D(WindowOp):
         assert w.data is not None
         channels = self.gemm(g)["channel"]
         assert isinstance(channels, Structs)
-        matrix = Matrix(w.data.reshape(w.shape[0], -1), channels.rows, y.zero_point, once=False)
+        matrix = Matrix(w.data.reshape(w.shape[0], -1), channels.rows, self.sums(g, g.ranges[self.inputs[0]]))
         if self.pointwise:
             return [k for wide in (False, True) for k in matrix.kernels(units_of(y.shape, y.shape[3]), wide=wide)]
         window = self.window_params(g)["rows"]

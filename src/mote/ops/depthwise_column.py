@@ -45,11 +45,10 @@ def _narrow(g: Graph, op: DepthwiseConv2D) -> Kernel | None:
 
 
 def _wide(g: Graph, op: DepthwiseConv2D) -> Kernel | None:
-    zero = op.input(g).zero_point
-    channels = channels_of(g, op, -128 - zero, 127 - zero)
+    channels = channels_of(g, op)
     if channels is None:
         return None
-    channels = channels.with_zero(zero)
+    channels = channels.with_zero(op.input(g).zero_point)
     values = channels.found.scaled(channels.weights[:, :, 0])
     fours, (pairs, last) = _fours(len(values)), _taps(values)
     one = last[fours].transpose(0, 2, 1) & 0xFFFF

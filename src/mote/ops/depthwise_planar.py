@@ -36,7 +36,7 @@ def lower_planar(
     if layout is None or how.writes.planar:
         return None
     weights: Weights = "w8" if compact else "w16"
-    channels = channels_of(g, op, 0, 255, weights, shift)
+    channels = channels_of(g, op, weights, shift)
     if channels is None:
         return None
     present = _present(g, op)

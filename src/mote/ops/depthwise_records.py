@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
-from mote.ops.common import bias_values, channel_scales, int8_range, pad_to
+from mote.ops.common import bias_values, int8_range, pad_to
 from mote.ops.narrow import LEAST_SCALE, Narrow, Sums, narrow, shifts
 
 if TYPE_CHECKING:
@@ -74,19 +74,15 @@ class Channels:
         return both[:, :, 0::2] | both[:, :, 1::2] << 8
 
 
-def channels_of(
-    g: Graph, op: DepthwiseConv2D, low: int, high: int, weights: Weights = "w16", shift: int | None = None
-) -> Channels | None:
-    """None where the layer's numbers do not allow it. Inputs are low..high, less the zero point; `shift`: only this
-    one."""
-    x, w, y = op.input(g), op.input(g, 1), op.output(g)
+def channels_of(g: Graph, op: DepthwiseConv2D, weights: Weights = "w16", shift: int | None = None) -> Channels | None:
+    """None where the layer's numbers do not allow it; `shift`: only this one."""
+    w, y = op.input(g, 1), op.output(g)
     if int8_range(op.activation, y) != (-128, 127):
         return None
     assert w.data is not None
     values = w.data[0].astype(np.int64).transpose(2, 0, 1)
     bias = bias_values(op.tensor(g, 2), y.shape[3])
-    ends = [(bias + pick(low * values, high * values).sum(axis=(1, 2))) for pick in (np.minimum, np.maximum)]
-    sums = Sums(ends[0], ends[1], *channel_scales(x, w, y, y.shape[3]), y.zero_point)
+    sums = op.sums(g, g.ranges[op.inputs[0]])
     found = _narrowed(values, sums, weights, shift)
     return Channels(values, bias, sums, found) if found else None
 

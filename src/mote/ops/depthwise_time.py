@@ -30,7 +30,7 @@ def lower_time(g: Graph, op: DepthwiseConv2D, how: Lowering, shift: int | None =
     dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
     if not plain or not dense or x.shape[2] != 1 or y.shape[2] != 1 or y.shape[1] == 1 or x.shape[3] < 4:
         return None
-    channels = channels_of(g, op, -128 - x.zero_point, 127 - x.zero_point, shift=shift)
+    channels = channels_of(g, op, shift=shift)
     if channels is None:
         return None
     channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))

@@ -101,7 +101,7 @@ class FullyConnected(Op):
         start = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
         channel = channel_structs(start, *channel_scales(x, w, y, w.shape[0]))
         plain = "dsp" in how.features and int8_range(self.activation, y) == (-128, 127)
-        matrix = Matrix(w.data, channel.rows, y.zero_point, once=self.rounding == "once")
+        matrix = Matrix(w.data, channel.rows, self.sums(g, g.ranges[x.id]))
         pairs, wide = (
             matrix.kernels(units_of(x.shape, w.shape[1]), wide=wide) if plain else [] for wide in (False, True)
         )

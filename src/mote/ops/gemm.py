@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
-from mote.ops.common import bias_values, channel_scales, int8_range, pad_to
+from mote.ops.common import bias_values, int8_range, pad_to
 from mote.ops.narrow import Sums, narrow, widest
 from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
 
@@ -40,23 +40,14 @@ def matrix_of(g: Graph, op: Conv2D) -> Ints:
     return pad_to(np.concatenate(parts, axis=1), 1, 4)
 
 
-def sums_of(g: Graph, op: Conv2D, matrix: Ints) -> tuple[Ints, Sums]:
-    """Biases with the input's zero point folded in, and the sums of products with int8 inputs."""
-    x, w, y = op.input(g), op.input(g, 1), op.output(g)
-    bias = bias_values(op.tensor(g, 2), w.shape[0]) - x.zero_point * matrix.sum(axis=1)
-    ends = matrix * -128, matrix * 127
-    low, high = (bias + pick(*ends).sum(axis=1) for pick in (np.minimum, np.maximum))
-    mult, shift = channel_scales(x, w, y, w.shape[0])
-    return bias, Sums(low, high, mult, shift, y.zero_point)
-
-
 def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> Kernel | None:
     """The kernel, or None where the layer's numbers do not allow it."""
     y = op.output(g)
     if int8_range(op.activation, y) != (-128, 127) or (how.writes.planar and y.zero_point != -128):
         return None
     matrix = matrix_of(g, op)
-    bias, sums = sums_of(g, op, matrix)
+    x, sums = op.input(g), op.sums(g, g.ranges[op.inputs[0]])
+    bias = bias_values(op.tensor(g, 2), y.shape[3]) - x.zero_point * matrix.sum(axis=1)
     packed = _wide(matrix, bias, sums, how) if weights == "wide" else _pair(matrix, bias, sums, how)
     if packed is None:
         return None
@@ -81,7 +72,6 @@ def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> Kernel | Non
         "dsp": True,
     }
     scratch = 6 * matrix.shape[1] + TAIL
-    x = op.input(g)
     out_row = how.writes.line * y.shape[3] if how.writes.planar else y.shape[2] * y.shape[3]
     if op.pointwise and x.shape[3] % 4 == 0:
         params: dict[str, Value] = {

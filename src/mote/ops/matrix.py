@@ -30,7 +30,8 @@ class Matrix:
 
     @property
     def fits_pairs(self) -> bool:
-        return pairs_fit(self.weights, self.start)
+        largest = np.abs(self.start) + 128 * np.abs(self.weights.astype(np.int64)).sum(axis=1)
+        return pairs_fit(self.weights, int(largest.max()))
 
     def params(self, pairs: bool) -> dict[str, Value]:
         """`mote_matrix_s8_t`, with the weights of two rows in 16 bits or not."""

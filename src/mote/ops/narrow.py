@@ -52,8 +52,8 @@ class Sums:
 
     @property
     def linear(self) -> bool:
-        """Whether negative results can be seen, and differ by it."""
-        return self.zero > -128 and not self.once
+        """Whether there are negative results that can be seen, and differ by it."""
+        return self.zero > -128 and not self.once and bool(np.any(self.low < 0))
 
     def outputs(self, x: Ints, channel: int | slice = slice(None)) -> Ints:
         scale = rescale_once if self.once else rescale

@@ -4,7 +4,6 @@ convolutions of few pixels."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,14 +36,12 @@ class Packed:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The weights [outputs, inputs] of a layer, the rows of its `mote_channel_t`, and its output's zero point; results
-    are clamped to all of int8."""
+    """The weights [outputs, inputs] of a layer, the rows of its `mote_channel_t`, and its sums; results are clamped to
+    all of int8."""
 
     weights: NDArray[np.int8]
     channel: Ints
-    zero: int
-    once: bool
-    """Rounded once, as FULLY_CONNECTED is; or twice, as convolutions are."""
+    sums: Sums
 
     def kernels(self, vectors: int, *, wide: bool) -> list[Kernel]:
         """For vectors one after another: with inputs that are widened as they are read, and once. None where the
@@ -79,28 +76,23 @@ class Matrix:
         inputs = int(self.weights.shape[1])
         return inputs + -inputs % DEPTH
 
-    @cached_property
-    def _sums(self) -> Sums:
-        start, mult, shift = self.channel.T
-        low, high = reach(self.weights, start)
-        return Sums(low, high, mult, -shift - 1, self.zero, self.once)
-
     def _pairs(self) -> Packed | None:
         start, mult, shift = self.channel.T
-        if shift.min() < (1 if self.once else 0) or not pairs_fit(self.weights, start):
+        once, largest = self.sums.once, int(np.maximum(-self.sums.low, self.sums.high).max())
+        if shift.min() < (1 if once else 0) or not pairs_fit(self.weights, largest):
             return None
-        name, family = "fully_connected4" if self.once else "fully_connected4_twice", "fully_connected4"
-        scale = four_scales(mult, shift - 1, 8) if self.once else four_scales(mult << 1, shift, 0)
+        name, family = "fully_connected4" if once else "fully_connected4_twice", "fully_connected4"
+        scale = four_scales(mult, shift - 1, 8) if once else four_scales(mult << 1, shift, 0)
         words = four_outputs(self.weights.astype(np.int64), start, wide=False)
         return Packed(name, family, self._params(scale, words))
 
     def _wide(self) -> Packed | None:
         matrix = self.weights.astype(np.int64)
-        found = widest(self._sums, matrix)
+        found = widest(self.sums, matrix)
         if found is None:
             return None
-        form, shift = "linear" if self._sums.linear else "relu", found.shift
-        constants = pad_to(found.constants(self._sums.linear), 0, 4)
+        form, shift = "linear" if self.sums.linear else "relu", found.shift
+        constants = pad_to(found.constants(self.sums.linear), 0, 4)
         words = four_outputs(found.scaled(matrix), found.biases(self.channel[:, 0]), wide=True)
         words = np.concatenate([words, constants.reshape(len(words), -1)], axis=1)
         name, instance = f"fully_connected4_{form}_{shift}", f"MOTE_FULLY_CONNECTED4({form}, {shift})"
@@ -113,23 +105,15 @@ class Matrix:
             "channels": self.weights.shape[0],
             "depth": self.depth,
             "block": words.shape[1],
-            "zero": 2 * self.zero + 1,
+            "zero": 2 * self.sums.zero + 1,
             "step": 8 if scale is not None and len(scale) > 1 else 0,
             "scale": 0 if scale is None else scale.reshape(-1),
             "weights": wrap32(words).astype(np.int32).reshape(-1),
         }
 
 
-def reach(weights: NDArray[np.int8], start: Ints) -> tuple[Ints, Ints]:
-    """The least and the most that sums can be that begin with `start`."""
-    matrix = weights.astype(np.int64)
-    low, high = (start + pick(-128 * matrix, 127 * matrix).sum(axis=1) for pick in (np.minimum, np.maximum))
-    return low, high
-
-
-def pairs_fit(weights: NDArray[np.int8], start: Ints) -> bool:
-    """Whether two outputs' weights fit a half word, w0 + 256 * w1, and their sums a register."""
-    largest = int(np.abs(reach(weights, start)).max())
+def pairs_fit(weights: NDArray[np.int8], largest: int) -> bool:
+    """Whether two outputs' weights fit a half word, w0 + 256 * w1, and sums no larger than that, two to a register."""
     return bool(weights.min() > -128) and 257 * largest < 1 << 31
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
-from mote.ops.common import bias_values, channel_scales, int8_range, pad_to
+from mote.ops.common import bias_values, int8_range, pad_to
 from mote.ops.narrow import Sums, narrow, thresholds
 from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value
 
@@ -110,10 +110,12 @@ def lower_winograd(g: Graph, op: Conv2D, how: Lowering, form: str, shift: int | 
     f = FORMS[form]
     if not _fits(g, op, how, f):
         return None
-    weights, bias, sums = _sums(g, op)
+    x, w, sums = op.input(g), op.input(g, 1), op.sums(g, g.ranges[op.inputs[0]])
+    assert w.data is not None
+    weights = w.data.astype(np.int64)
+    bias = bias_values(op.tensor(g, 2), len(weights)) - (x.zero_point + f.offset) * weights.sum(axis=(1, 2, 3))
     every = np.einsum("pi,qj,oijc->opqc", f.matrix, f.matrix, pad_to(weights, 3, 4))
     transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
-    bias = bias - f.offset * weights.sum(axis=(1, 2, 3))
     make = _scaled if f.scale.bit_count() == 1 else _divided
     tried = f.shifts if shift is None else (shift,)
     found = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
@@ -208,16 +210,6 @@ def _fits(g: Graph, op: Conv2D, how: Lowering, f: Form) -> bool:
         return False
     channels = x.shape[3] % 4 == 0 or (x.shape[3] % 4 == 3 and f.stride == 1)
     return channels and y.shape[3] % 2 == 0 and int8_range(op.activation, y) == (-128, 127)
-
-
-def _sums(g: Graph, op: Conv2D) -> tuple[Ints, Ints, Sums]:
-    """Weights, biases with the input's zero point folded in, and the sums of products with int8 inputs."""
-    x, w, y = op.input(g), op.input(g, 1), op.output(g)
-    assert w.data is not None
-    weights = w.data.astype(np.int64)
-    bias = bias_values(op.tensor(g, 2), len(weights)) - x.zero_point * weights.sum(axis=(1, 2, 3))
-    low, high = (bias + pick(-128 * weights, 127 * weights).sum(axis=(1, 2, 3)) for pick in (np.minimum, np.maximum))
-    return weights, bias, Sums(low, high, *channel_scales(x, w, y, len(weights)), y.zero_point)
 
 
 def _stream(weights: Ints, bias: Ints) -> NDArray[np.int16]:
