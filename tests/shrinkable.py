@@ -58,7 +58,7 @@ class Net:
     def constants(self, weights: NDArray[np.int8], bias: NDArray[np.int64] | None, axis: int) -> list[int]:
         """Weights and biases; sums use much of the output's range."""
         channels = weights.shape[axis]
-        scales = self.rng.uniform(0.5, 1.5, channels) / (20 * np.sqrt(weights.size / channels))
+        scales = self.rng.choice([0.7, 1.3], channels) / (20 * np.sqrt(weights.size / channels))
         bias = self.rng.integers(-2000, 2000, channels) if bias is None else bias
         return [
             self.writer.const(f"w{len(self.shapes)}", weights, scale=scales.tolist(), axis=axis),
@@ -147,8 +147,8 @@ def random_model(seed: int) -> bytes:
     net = Net(seed)
     rng = net.rng
 
-    def some(channels: int) -> NDArray[np.bool_]:
-        return rng.random(channels) < rng.choice([0.0, 0.3, 0.7])
+    def some(channels: int, most: float = 0.5) -> NDArray[np.bool_]:
+        return rng.random(channels) < rng.choice([0.0, most])
 
     def layer(x: int, depthwise: bool) -> int:
         channels = net.shapes[x][3]
@@ -156,13 +156,15 @@ def random_model(seed: int) -> bytes:
         kernel, stride = min(kernel, *net.shapes[x][1:3]), int(rng.choice([1, 2]))
         outputs = channels * int(rng.choice([1, 1, 2])) if depthwise else int(rng.integers(2, 13))
         weights = net.weights(*((1, kernel, kernel, outputs) if depthwise else (outputs, kernel, kernel, channels)))
-        bias = np.where(some(outputs), rng.choice([-(10**6), 10**6], outputs), rng.integers(-2000, 2000, outputs))
+        weights[..., 1:] //= np.int8(rng.choice([1, 4]))
+        bias = np.where(some(outputs, 0.2), rng.choice([-(10**6), 10**6], outputs), rng.integers(-2000, 2000, outputs))
         if depthwise:
             weights[..., some(outputs)] = 0
             return net.depthwise(x, weights, bias, zero, stride, padding)
         weights[some(outputs)] = 0
         weights[..., some(channels)] = 0
-        weights[rng.integers(outputs)] = weights[0]
+        copy = rng.integers(outputs)
+        weights[copy], bias[copy] = weights[0], bias[0]
         return net.conv(x, weights, bias, zero, stride, padding)
 
     x = net.input(1, int(rng.integers(3, 8)), int(rng.integers(3, 8)), int(rng.integers(1, 5)))

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mote.graph import Graph, Op
-from mote.passes import shrink_channels
+from mote.passes import compose_requantization, merge_channels, settle, shrink_channels, trim_kernels
 from mote.passes.removal import Kind, Removal
 
 Shrinking = Callable[[Graph], tuple[Graph, list[Removal]]]
 
-PASSES: tuple[Shrinking, ...] = (shrink_channels.run,)
+PASSES: tuple[Shrinking, ...] = (
+    settle.run,
+    compose_requantization.run,
+    shrink_channels.run,
+    merge_channels.run,
+    trim_kernels.run,
+)
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:

@@ -1,0 +1,68 @@
+"""Let a layer write what the requantization after it makes of its results, where rounding once gives the same as
+rounding twice for every sum that can occur: checked at each sum at which a result becomes more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
+from mote.ops.common import int8_range
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.narrow import Sums, thresholds
+from mote.passes.removal import Kind, Removal
+
+Summing = Conv2D | DepthwiseConv2D | FullyConnected
+
+COMPOSED = Kind(
+    "requantizations", "the layer before gives the same results at once, checked at every step of its sums' results"
+)
+
+
+def run(graph: Graph) -> tuple[Graph, list[Removal]]:
+    for layer in graph.ops:
+        after = graph.only_consumer(layer.outputs[0])
+        if isinstance(layer, Summing) and after is not None:
+            table = after.table(graph) if layer.output(graph).dtype == after.output(graph).dtype == "int8" else None
+            if table is not None and (composed := _composed(graph, layer, after, table.astype(np.int64))):
+                return composed, [Removal(after.index, COMPOSED, 1)]
+    return graph, []
+
+
+def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | None:
+    """The graph in which the layer writes the other one's output, if its values stay the same."""
+    found = graph.ranges[layer.outputs[0]]
+    reached = table[int(found.low.min()) + 128 : int(found.high.max()) + 129]
+    if np.any(np.diff(reached) < 0):
+        return None
+    twice = layer.sums(graph, graph.ranges[layer.inputs[0]])
+    bounds = int8_range(layer.activation, layer.output(graph))
+    for activation in dict.fromkeys(("NONE", layer.activation)):
+        joined = layer.with_(outputs=after.outputs, activation=activation)
+        candidate = graph.with_ops(joined if op is layer else op for op in graph.ops if op is not after)
+        once = joined.sums(candidate, graph.ranges[layer.inputs[0]])
+        own = int8_range(activation, joined.output(candidate))
+        if all(_same(twice, bounds, table, once, own, c) for c in range(len(found.low))):
+            return candidate
+    return None
+
+
+def _same(twice: Sums, bounds: tuple[int, int], table: Ints, once: Sums, own: tuple[int, int], channel: int) -> bool:
+    """Whether both ways give the same result for each of a channel's sums."""
+    at = slice(channel, channel + 1)
+    low, high = int(twice.low[channel]), int(twice.high[channel])
+    if max(-low, high) << max(int(twice.shift[channel]), int(once.shift[channel]), 0) >= 1 << 31:
+        return False
+
+    def before(x: Ints) -> Ints:
+        return table[np.clip(twice.outputs(x, at), *bounds) + 128]
+
+    def now(x: Ints) -> Ints:
+        return np.clip(once.outputs(x, at), *own)
+
+    ends = np.array([low, high])
+    if not np.array_equal(before(ends), now(ends)):
+        return False
+    return np.array_equal(thresholds(before, low, high), thresholds(now, low, high))
