@@ -160,14 +160,14 @@ def model(*layers: Config) -> bytes:
 
 @needs_litert
 @given(st.lists(plain(), min_size=5, max_size=5), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_random_configurations(layers: list[Config], how: Lowering) -> None:
     check_over_time(model(*layers), 30, how=how)
 
 
 @needs_litert
 @given(st.lists(any_kind(), min_size=5, max_size=5), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_random_kinds(layers: list[Config], how: Lowering) -> None:
     check_over_time(model(*layers), 20, how=how)
 

@@ -19,14 +19,24 @@ from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_s
 from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import FLOAT_MAX, activation_type, bias_values, float_bias, scale_params
+from mote.ops.lstm_operands import (
+    CELL,
+    FORGET,
+    GATES,
+    HIDDEN,
+    INPUT,
+    MEMORY,
+    NAMES,
+    OUTPUT,
+    PEEPHOLES,
+    PROJECTION,
+    PROJECTION_BIAS,
+    check_shapes,
+    operand_problem,
+)
 from mote.ops.matrix import Matrix, widened
 from mote.plan.kernel import Kernel, Lowering, Value
 
-INPUT, FORGET, CELL, OUTPUT = GATES = range(4)
-NAMES = ("input", "forget", "cell", "output")
-PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
-PROJECTION, PROJECTION_BIAS, HIDDEN, MEMORY = 16, 17, 18, 19
-"""Positions of inputs; HIDDEN and MEMORY are the states: the last output and the cells."""
 TANH = 4
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
@@ -86,7 +96,7 @@ class Lstm(Op):
         quantized = self.input(g).dtype == "int8"
         for position in range(1, len(self.inputs)):
             t = self.tensor(g, position)
-            if t is not None and (problem := _operand_problem(t, position, quantized)):
+            if t is not None and (problem := operand_problem(t, position, quantized)):
                 return problem
         return self._integer_problem(g) if quantized else None
 
@@ -350,35 +360,13 @@ def _quotient(a: int, b: int) -> int:
     return abs(a) // b * (1 if a >= 0 else -1)
 
 
-def _operand_problem(t: Tensor, position: int, quantized: bool) -> str | None:
-    """Why an input other than the sequence does not fit it."""
-    matrix = position < 9 or position == PROJECTION
-    if position in (HIDDEN, MEMORY):
-        wanted, what = ("int8" if position == HIDDEN else "int16"), "state"
-    elif matrix:
-        wanted, what = "int8", "weights"
-    elif position in (9, 10, 11) or position > MEMORY:
-        wanted, what = "int16", "weights of cells" if position < 12 else "weights of the normalization"
-    else:
-        wanted, what = "int32", "bias"
-    wanted = wanted if quantized else "float32"
-    if t.dtype != wanted:
-        return f"{'int8' if quantized else 'float32'} input with {t.dtype} {what} is not supported (only {wanted})"
-    if position not in (HIDDEN, MEMORY) and t.data is None:
-        return f"{what} that are computed at run time are not supported"
-    scaled = quantized and wanted != "int32" and what != "state"
-    if scaled and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
-        return f"{what} must have one scale and zero point 0"
-    return None
-
-
 @parses("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def parse(node: Node) -> Op:
     if len(node.inputs) not in (20, 24):
         raise UnsupportedNodeError(f"{len(node.inputs)} inputs are not supported (only 20 or 24)")
     if node.integer(0, fmt="b") != TANH:
         raise UnsupportedNodeError("an activation other than TANH is not supported")
-    _check_shapes(node)
+    check_shapes(node)
     return Lstm(
         **{**node.same(), "outputs": (*node.outputs, *node.after(HIDDEN, MEMORY))},
         time_major=node.flag(3),
@@ -390,42 +378,3 @@ def parse(node: Node) -> Op:
 
 def _quantization(t: Tensor | None) -> tuple[float, int]:
     return (0.0, 0) if t is None or t.quant is None else (t.scale, t.zero_point)
-
-
-def _check_shapes(node: Node) -> None:
-    """All tensors of a kind are there, or none, and fit each other."""
-
-    def shape(position: int) -> Shape | None:
-        i = node.inputs[position] if position < len(node.inputs) else -1
-        return node.tensors[i].shape if i >= 0 else None
-
-    x, w, r = shape(0), shape(1 + OUTPUT), shape(5 + OUTPUT)
-    if x is None or w is None or r is None or len(x) != 3 or len(w) != 2 or len(r) != 2:
-        raise UnsupportedNodeError("the sequence must have 3 axes, and weights 2")
-    batch = x[1] if node.flag(3) else x[0]
-    cells, outputs = r
-    coupled, projected = shape(1 + INPUT) is None, shape(PROJECTION) is not None
-    peepholes, normalized = shape(PEEPHOLES[OUTPUT]) is not None, shape(20 + FORGET) is not None
-    wanted: dict[int, Shape | None] = {}
-    for gate in GATES:
-        there = not (coupled and gate == INPUT)
-        wanted |= (
-            {1 + gate: (cells, x[2]), 5 + gate: (cells, outputs), 12 + gate: (cells,)}
-            if there
-            else {1 + gate: None, 5 + gate: None, 12 + gate: None}
-        )
-        if gate in PEEPHOLES:
-            wanted[PEEPHOLES[gate]] = (cells,) if peepholes and there else None
-        wanted[20 + gate] = (cells,) if normalized and there else None
-    wanted[PROJECTION] = (outputs, cells) if projected else None
-    if shape(PROJECTION_BIAS) is not None or not projected:
-        wanted[PROJECTION_BIAS] = (outputs,) if projected else None
-    for position, fits in sorted(wanted.items()):
-        if shape(position) != fits:
-            raise UnsupportedNodeError(f"input {position} has the shape {shape(position)}, which should be {fits}")
-    if not projected and cells != outputs:
-        raise UnsupportedNodeError(f"{cells} cells cannot be {outputs} outputs without a projection")
-    for position, size in ((HIDDEN, outputs), (MEMORY, cells)):
-        state = shape(position)
-        if state is None or math.prod(state) != batch * size:
-            raise UnsupportedNodeError(f"a state of shape {state} does not fit {batch} sequences of {size} values")
