@@ -39,7 +39,7 @@ def candidates(graph: Graph) -> Iterator[Twice]:
             if row_count(reader.output(graph).shape) == 1 < row_count(graph.tensors[tensor].shape):
                 chain: list[Op] = []
                 at = tensor
-                while (op := graph.producers.get(at)) is not None and len(op.activations(graph)) == 1:
+                while (op := graph.producers.get(at)) and len(op.activations(graph)) == 1 and not op.updates:
                     chain.insert(0, op)
                     yield Twice(tuple(chain), reader)
                     at = op.activations(graph)[0].id
