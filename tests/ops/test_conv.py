@@ -33,6 +33,12 @@ class Config:
     gain: float
     zeros: tuple[int, int]
     seed: int
+    pruned: str = ""
+    """Which weights are not zero, where not all of them are: see `PRUNED`."""
+
+
+PRUNED = ("some", "few", "single", "first", "last", "none")
+"""Blocks of two channels and four inputs, half of them or a tenth; single weights; one block of inputs; nothing."""
 
 
 @st.composite
@@ -65,6 +71,17 @@ def positions(size: int, kernel: int, stride: int, dilation: int, padding: str) 
     return -(-size // stride) if padding == "SAME" else (size - (kernel - 1) * dilation - 1) // stride + 1
 
 
+def pruned(weights: np.ndarray, how: str, rng: np.random.Generator) -> np.ndarray:
+    """Weights [outputs, ..] with zeros."""
+    matrix = weights.reshape(len(weights), -1)
+    outputs, depth = matrix.shape
+    blocks = rng.random((-(-outputs // 2), -(-depth // 4))) < {"some": 0.5, "few": 0.1}.get(how, 0.0)
+    blocks[:, {"first": 0, "last": -1}.get(how, slice(0, 0))] = True
+    kept = np.repeat(np.repeat(blocks, 2, axis=0), 4, axis=1)[:outputs, :depth]
+    kept = rng.random(matrix.shape) < 0.1 if how == "single" else kept
+    return np.where(kept, matrix, 0).astype(weights.dtype).reshape(weights.shape)
+
+
 def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output: bool = True) -> int:
     """One layer, with an input and an output of its own unless told otherwise; `gain` moves the output scale, and so
     the requantization shift."""
@@ -91,6 +108,7 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
     data = (
         rng.integers(-127, 128, weights).astype(np.int8) if quantized else rng.normal(size=weights).astype(np.float32)
     )
+    data = pruned(data, c.pruned, rng) if c.pruned else data
     k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
     reads = [source, k]
     # LiteRT refuses a CONV_2D without a bias.

@@ -8,7 +8,13 @@
  * Weights come in one of two forms, as a stream with the constants of each pair of channels in the order of use:
  *   wide  16 bits a weight, scaled: 8 instructions for 12 products
  *   pair  w0 + 256 * w1 in 16 bits: as it is it gives d0 + 256 * d1, and its low byte gives d0: 17 for 24 products
- * and outputs in one of three: `nhwc` and `planar` (see mote_planar.h) where negative results vanish in the
+ * With `_sparse4` or `_sparse2` only blocks of that many products of a sum are there that are not zero for both
+ * channels; behind the first word of each channel's weights a block has the distance of its inputs, in bytes, from
+ * the end of those of the block before it. Blocks follow their inputs, but for the first one, which comes last: the
+ * one way back ends the sums, in the carry of the addition. There are two blocks at least. Two instructions more a
+ * block. Any two channels can be a pair: where their outputs go is behind their constants, and the number of words
+ * before all of the stream.
+ * Outputs come in one of three forms: `nhwc` and `planar` (see mote_planar.h) where negative results vanish in the
  * activation, `linear` (in NHWC) where they do not.
  */
 #ifndef MOTE_GEMM3_S8_H
@@ -20,7 +26,7 @@
 typedef struct {
     int8_t *to[3];
     int32_t offset, step; /* planar: of the next channel, and from one channel to the next */
-    int32_t limit;        /* where to[0] (nhwc) or offset (planar) is after the last channel */
+    int32_t limit;        /* where to[0] (nhwc), offset (planar) or the stream (sparse) is after the last channel */
     uint32_t *inputs;
 } mote_gemm3_tail_t;
 
@@ -54,13 +60,16 @@ typedef struct {
     "smlad r0, r3, " w0 ", r0\n\t" \
     "smlad r4, r3, " w1 ", r4\n\t"
 
+/* Two products of `wide` or `pair` weights, by either of the above. */
+#define MOTE_GEMM3_TWO_wide(macs) "ldm r8!, {r3, r7, r12}\n\t" macs("r10", "r11")
+#define MOTE_GEMM3_TWO_pair(macs, w) \
+    "ldm r8!, {r3, r7, r12}\n\t" \
+    "sxtb16 r11, " w "\n\t" macs("r11", w)
+
 /* wide: 32 bytes of code a step; lr is where the inputs end. */
-#define MOTE_GEMM3_STEP_wide \
-    "ldm r9!, {r10, r11}\n\t" \
-    "ldm r8!, {r3, r7, r12}\n\t" MOTE_GEMM3_MACS("r10", "r11")
-#define MOTE_GEMM3_LOOP_wide \
-    "ldm r9!, {r0, r4, r10, r11}\n\t" \
-    "ldm r8!, {r3, r7, r12}\n\t" MOTE_GEMM3_FIRST("r10", "r11") \
+#define MOTE_GEMM3_STEP_wide "ldm r9!, {r10, r11}\n\t" MOTE_GEMM3_TWO_wide(MOTE_GEMM3_MACS)
+#define MOTE_GEMM3_LOOP_wide_all \
+    "ldm r9!, {r0, r4, r10, r11}\n\t" MOTE_GEMM3_TWO_wide(MOTE_GEMM3_FIRST) \
     "ldr pc, [sp]\n" \
     "2:\n\t" MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide \
         MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide MOTE_GEMM3_STEP_wide \
@@ -70,26 +79,37 @@ typedef struct {
 
 /* pair: 68 bytes of code a step of four products; where the inputs end is on the stack. */
 #define MOTE_GEMM3_STEP_pair \
-    "ldm r9!, {r10, lr}\n\t" \
-    "ldm r8!, {r3, r7, r12}\n\t" \
-    "sxtb16 r11, r10\n\t" MOTE_GEMM3_MACS("r11", "r10") \
-    "ldm r8!, {r3, r7, r12}\n\t" \
-    "sxtb16 r11, lr\n\t" MOTE_GEMM3_MACS("r11", "lr")
-#define MOTE_GEMM3_LOOP_pair \
-    "ldm r9!, {r0, r4, r10, lr}\n\t" \
-    "ldm r8!, {r3, r7, r12}\n\t" \
-    "sxtb16 r11, r10\n\t" MOTE_GEMM3_FIRST("r11", "r10") \
-    "ldm r8!, {r3, r7, r12}\n\t" \
-    "sxtb16 r11, lr\n\t" MOTE_GEMM3_MACS("r11", "lr") \
+    "ldm r9!, {r10, lr}\n\t" MOTE_GEMM3_TWO_pair(MOTE_GEMM3_MACS, "r10") MOTE_GEMM3_TWO_pair(MOTE_GEMM3_MACS, "lr")
+#define MOTE_GEMM3_LOOP_pair_all \
+    "ldm r9!, {r0, r4, r10, lr}\n\t" MOTE_GEMM3_TWO_pair(MOTE_GEMM3_FIRST, "r10") \
+        MOTE_GEMM3_TWO_pair(MOTE_GEMM3_MACS, "lr") \
     "ldr pc, [sp]\n" \
     "2:\n\t" MOTE_GEMM3_STEP_pair MOTE_GEMM3_STEP_pair MOTE_GEMM3_STEP_pair MOTE_GEMM3_STEP_pair \
     "3:\n\t" \
     "ldr r10, [sp, #4]\n\t" \
     "cmp r8, r10\n\t" \
-    "bne 2b\n\t" \
-    "sub r4, r4, r0\n\t" \
-    "sub r5, r5, r1\n\t" \
-    "sub r6, r6, r2\n\t"
+    "bne 2b\n\t"
+
+/* sparse: r12 has the distance of a block's inputs before it has an input. Multiplying leaves the carry as it is. */
+#define MOTE_GEMM3_BLOCKS(block) \
+    block(MOTE_GEMM3_FIRST, "r0, r4, ") "2:\n\t" block(MOTE_GEMM3_MACS, "") \
+    "bcc 2b\n" \
+    "3:\n\t" \
+    "ldr r8, [sp, #4]\n\t"
+#define MOTE_GEMM3_WIDE2(macs, biases) \
+    "ldm r9!, {" biases "r10, r11, r12}\n\t" \
+    "adds r8, r8, r12\n\t" MOTE_GEMM3_TWO_wide(macs)
+#define MOTE_GEMM3_WIDE4(macs, biases) MOTE_GEMM3_WIDE2(macs, biases) MOTE_GEMM3_STEP_wide
+#define MOTE_GEMM3_PAIR2(macs, biases) \
+    "ldm r9!, {" biases "r10, r12}\n\t" \
+    "adds r8, r8, r12\n\t" MOTE_GEMM3_TWO_pair(macs, "r10")
+#define MOTE_GEMM3_PAIR4(macs, biases) \
+    "ldm r9!, {" biases "r10, r12, lr}\n\t" \
+    "adds r8, r8, r12\n\t" MOTE_GEMM3_TWO_pair(macs, "r10") MOTE_GEMM3_TWO_pair(MOTE_GEMM3_MACS, "lr")
+#define MOTE_GEMM3_LOOP_wide_sparse2 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_WIDE2)
+#define MOTE_GEMM3_LOOP_wide_sparse4 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_WIDE4)
+#define MOTE_GEMM3_LOOP_pair_sparse2 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_PAIR2)
+#define MOTE_GEMM3_LOOP_pair_sparse4 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_PAIR4)
 
 /* Sums of a channel times its multiplier, with constants from the stream. */
 #define MOTE_GEMM3_SCALE_relu(a, b, c) \
@@ -132,6 +152,9 @@ typedef struct {
     "asr " a ", " a ", " by "\n\t" \
     sat " " a ", #8, " a "\n\t"
 #define MOTE_GEMM3_NARROW_pair(scale, sat, s) \
+    "sub r4, r4, r0\n\t" \
+    "sub r5, r5, r1\n\t" \
+    "sub r6, r6, r2\n\t" \
     "ldm r9!, {r10, r11, r12}\n\t" \
     MOTE_GEMM3_HIGH_##scale("r0") MOTE_GEMM3_HIGH_##scale("r1") MOTE_GEMM3_HIGH_##scale("r2") \
     MOTE_GEMM3_SHIFT(sat, "r0", "r12") MOTE_GEMM3_SHIFT(sat, "r1", "r12") MOTE_GEMM3_SHIFT(sat, "r2", "r12") \
@@ -166,9 +189,25 @@ typedef struct {
     "ldrd r11, r8, [r8, #20]\n\t" \
     "cmp r10, r11\n\t"
 
+/* The same wherever the stream says, the second channel's first: it may be there twice. */
+#define MOTE_GEMM3_STORE_scattered \
+    "ldm r8, {r3, r7, r12}\n\t" \
+    "ldm r9!, {r10, r11}\n\t" \
+    "strb r4, [r3, r11]\n\t" \
+    "strb r5, [r7, r11]\n\t" \
+    "strb r6, [r12, r11]\n\t" \
+    "strb r0, [r3, r10]\n\t" \
+    "strb r1, [r7, r10]\n\t" \
+    "strb r2, [r12, r10]\n\t" \
+    "ldrd r11, r8, [r8, #20]\n\t" \
+    "cmp r9, r11\n\t"
+#define MOTE_GEMM3_STORE_all(form) MOTE_GEMM3_STORE_##form
+#define MOTE_GEMM3_STORE_sparse2(form) MOTE_GEMM3_STORE_scattered
+#define MOTE_GEMM3_STORE_sparse4(form) MOTE_GEMM3_STORE_scattered
+
 /* const int32_t *block(inputs, stream, tail, back): all pairs of channels of three pixels; gives where the stream goes
  * on. `back` is how many bytes before the end of the unrolled loop its first pass begins. */
-#define MOTE_GEMM3_BLOCK(name, weights, scale, sat, store, s) \
+#define MOTE_GEMM3_BLOCK(name, weights, blocks, scale, sat, store, s) \
     __attribute__((naked, noinline, unused, aligned(4))) static const int32_t *name( \
         const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)), \
         mote_gemm3_tail_t *tail __attribute__((unused)), int32_t back __attribute__((unused))) { \
@@ -181,8 +220,8 @@ typedef struct {
                          "mov r8, r0\n\t" \
                          "mov r9, r1\n\t" \
                          "mov lr, r2\n" \
-                         "1:\n\t" MOTE_GEMM3_LOOP_##weights MOTE_GEMM3_NARROW_##weights(scale, sat, s) \
-                             MOTE_GEMM3_STORE_##store "bne.w 1b\n\t" \
+                         "1:\n\t" MOTE_GEMM3_LOOP_##weights##_##blocks MOTE_GEMM3_NARROW_##weights(scale, sat, s) \
+                             MOTE_GEMM3_STORE_##blocks(store) "bne.w 1b\n\t" \
                          "mov r0, r9\n\t" \
                          "add sp, sp, #8\n\t" \
                          "pop {r4-r11, pc}\n\t"); \
@@ -190,13 +229,13 @@ typedef struct {
 #define MOTE_GEMM3_BACK_wide(depth) (((depth) / 2 - 1) % 8 * 32)
 #define MOTE_GEMM3_BACK_pair(depth) ((depth) == 4 ? 0 : (((depth) / 4 - 2) % 4 + 1) * 68)
 
-#define MOTE_GEMM3_ASM_nhwc(name, weights, s) \
-    MOTE_GEMM3_BLOCK(name, weights, relu, "ssat", nhwc, MOTE_ASM_STRING(s))
-#define MOTE_GEMM3_ASM_linear(name, weights, s) \
-    MOTE_GEMM3_BLOCK(name, weights, linear, "ssat", nhwc, MOTE_ASM_STRING(s))
-#define MOTE_GEMM3_ASM_planar(name, weights, s) \
-    MOTE_GEMM3_BLOCK(name, weights, relu, "usat", planar, MOTE_ASM_STRING(s))
-#define MOTE_GEMM3_FUNCTION(name, weights, out, s) MOTE_GEMM3_ASM_##out(name, weights, s)
+#define MOTE_GEMM3_ASM_nhwc(name, weights, blocks, s) \
+    MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "ssat", nhwc, MOTE_ASM_STRING(s))
+#define MOTE_GEMM3_ASM_linear(name, weights, blocks, s) \
+    MOTE_GEMM3_BLOCK(name, weights, blocks, linear, "ssat", nhwc, MOTE_ASM_STRING(s))
+#define MOTE_GEMM3_ASM_planar(name, weights, blocks, s) \
+    MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "usat", planar, MOTE_ASM_STRING(s))
+#define MOTE_GEMM3_FUNCTION(name, weights, blocks, out, s) MOTE_GEMM3_ASM_##out(name, weights, blocks, s)
 
 /* Four inputs a step of each of three pixels, as words of 0 and 2, then of 1 and 3: ten instructions for twelve. */
 __attribute__((naked, noinline, unused)) static uint32_t *mote_widen3(
@@ -276,49 +315,59 @@ static inline int32_t mote_gemm3_scale(int32_t y, int32_t linear, const int32_t 
 
 /* What the assembly does. Sums wrap as registers do. */
 static inline const int32_t *mote_gemm3_c(const uint32_t *inputs, const int32_t *stream, mote_gemm3_tail_t *tail,
-                                          int32_t depth, int32_t weights, int32_t out, int32_t s) {
+                                          int32_t depth, int32_t weights, int32_t block, int32_t out, int32_t s) {
+    const int32_t pair = weights == mote_gemm3_pair, words = block ? block : depth / 2;
     const int32_t linear = out == mote_gemm3_linear, planar = out == mote_gemm3_planar;
     const int32_t lo = planar ? 0 : -128, hi = planar ? 255 : 127;
     for (;;) {
         uint32_t sum[2][3];
-        int32_t byte[2][3];
+        int32_t byte[2][3], more = 0;
         const uint32_t *x = inputs;
         for (int32_t c = 0; c < 2; c++, stream++) {
             sum[c][0] = sum[c][1] = sum[c][2] = (uint32_t)*stream;
         }
-        for (int32_t k = 0; k < depth; k += 2) {
-            const int32_t first = *stream++, second = weights == mote_gemm3_wide ? *stream++ : first;
-            for (int32_t i = 0; i < 3; i++, x++) {
-                const int32_t x0 = (int16_t)(*x & 0xffff), x1 = (int16_t)(*x >> 16);
-                int32_t v0 = (int16_t)(first & 0xffff), v1 = first >> 16;
-                const int32_t u0 = (int16_t)(second & 0xffff), u1 = second >> 16;
-                if (weights == mote_gemm3_pair) {
-                    v0 = (int8_t)(v0 & 0xff), v1 = (int8_t)(v1 & 0xff);
+        do {
+            for (int32_t k = 0; k < words; k++) {
+                const int32_t first = *stream++, second = pair ? first : *stream++;
+                if (block && k == 0) {
+                    more = *stream >= 0;
+                    x += *stream++ / 4;
                 }
-                sum[0][i] += (uint32_t)(x0 * v0) + (uint32_t)(x1 * v1);
-                sum[1][i] += (uint32_t)(x0 * u0) + (uint32_t)(x1 * u1);
+                for (int32_t i = 0; i < 3; i++, x++) {
+                    const int32_t x0 = (int16_t)(*x & 0xffff), x1 = (int16_t)(*x >> 16);
+                    int32_t v0 = (int16_t)(first & 0xffff), v1 = first >> 16;
+                    const int32_t u0 = (int16_t)(second & 0xffff), u1 = second >> 16;
+                    if (pair) {
+                        v0 = (int8_t)(v0 & 0xff), v1 = (int8_t)(v1 & 0xff);
+                    }
+                    sum[0][i] += (uint32_t)(x0 * v0) + (uint32_t)(x1 * v1);
+                    sum[1][i] += (uint32_t)(x0 * u0) + (uint32_t)(x1 * u1);
+                }
             }
-        }
+        } while (more);
         for (int32_t c = 0; c < 2; c++) {
-            const int32_t half = weights == mote_gemm3_pair && c == 0; /* the channel whose sum is not scaled */
+            const int32_t half = pair && c == 0; /* the channel whose sum is not scaled */
             const int32_t used = half ? 2 : 2 + linear;
-            const int32_t shift = weights == mote_gemm3_wide ? s : stream[used];
+            const int32_t shift = pair ? stream[used] : s;
             for (int32_t i = 0; i < 3; i++) {
                 int32_t y = (int32_t)sum[c][i];
                 if (half) {
                     y = (int32_t)(((int64_t)y * (stream[0] + ((int64_t)1 << 32)) + ((int64_t)1 << 31)) >> 32);
                     y += (linear ? y >> 31 : 0) + stream[1];
                 } else {
-                    y = (int32_t)(sum[c][i] - (weights == mote_gemm3_pair ? sum[0][i] : 0));
+                    y = (int32_t)(sum[c][i] - (pair ? sum[0][i] : 0));
                     y = mote_gemm3_scale(y, linear, &stream);
                 }
                 y >>= shift;
                 byte[c][i] = y < lo ? lo : y > hi ? hi : y;
             }
-            stream += used + (weights == mote_gemm3_pair);
+            stream += used + pair;
         }
         for (int32_t i = 0; i < 3; i++) {
-            if (planar) {
+            if (block) {
+                tail->to[i][stream[1]] = (int8_t)(byte[1][i] & 0xff);
+                tail->to[i][stream[0]] = (int8_t)(byte[0][i] & 0xff);
+            } else if (planar) {
                 tail->to[i][tail->offset] = (int8_t)(uint8_t)byte[0][i];
                 tail->to[i][tail->offset + tail->step] = (int8_t)(uint8_t)byte[1][i];
             } else {
@@ -327,6 +376,7 @@ static inline const int32_t *mote_gemm3_c(const uint32_t *inputs, const int32_t 
                 tail->to[i] += 2;
             }
         }
+        stream += block ? 2 : 0;
         tail->offset += 2 * tail->step;
         if (tail->offset == tail->limit) {
             return stream;
@@ -334,10 +384,11 @@ static inline const int32_t *mote_gemm3_c(const uint32_t *inputs, const int32_t 
     }
 }
 
-#define MOTE_GEMM3_FUNCTION(name, weights, out, s) \
+#define MOTE_GEMM3_FUNCTION(name, weights, blocks, out, s) \
     MOTE_UNUSED static inline const int32_t *name(const uint32_t *inputs, const int32_t *stream, mote_gemm3_tail_t *tail, \
                                       int32_t depth) { \
-        return mote_gemm3_c(inputs, stream, tail, depth, mote_gemm3_##weights, mote_gemm3_##out, s); \
+        return mote_gemm3_c(inputs, stream, tail, depth, mote_gemm3_##weights, MOTE_GEMM3_WORDS_##blocks, \
+                            mote_gemm3_##out, s); \
     }
 
 static inline uint32_t *mote_widen3(const int8_t *a, const int8_t *b, const int8_t *c, uint32_t *to, int32_t words) {
@@ -361,6 +412,11 @@ static inline uint32_t *mote_widen3_rows(const int8_t *const *rows, int32_t offs
     return to;
 }
 #endif
+
+/* Words of a block's inputs of each pixel, where there are blocks. */
+#define MOTE_GEMM3_WORDS_all 0
+#define MOTE_GEMM3_WORDS_sparse2 1
+#define MOTE_GEMM3_WORDS_sparse4 2
 
 /* The assembly finds the tail behind the inputs; elsewhere, where it may be larger, it lies on the stack. */
 #define MOTE_GEMM3_TAIL_WORDS 7
@@ -402,19 +458,22 @@ static inline void mote_clear(int8_t *to, int32_t bytes) {
 #endif
 }
 
-/* The three pixels against every channel. The outputs of an odd last channel's partner go nowhere. */
+/* The three pixels against every channel. The outputs of an odd last channel's partner go nowhere; where channels are
+ * scattered they go where its own do. */
 MOTE_ALWAYS_INLINE void mote_gemm3_channels(const mote_gemm3_t *g, mote_gemm3_block_t *block, int32_t back,
-                                            int32_t planar, uint32_t *inputs, mote_gemm3_tail_t *tail,
+                                            int32_t planar, int32_t sparse, uint32_t *inputs, mote_gemm3_tail_t *tail,
                                             int8_t *const *to) {
-    const int32_t even = g->channels & ~1, step = planar ? g->planes : 1;
-    const int32_t *stream = g->stream;
+    const int32_t even = (g->channels + sparse) & ~1, step = planar ? g->planes : 1;
+    const int32_t *stream = g->stream + sparse;
     tail->to[0] = to[0], tail->to[1] = to[1], tail->to[2] = to[2];
     tail->offset = 0;
     tail->step = step;
     tail->inputs = inputs;
     if (even > 0) {
 #if MOTE_DSP
-        tail->limit = planar ? even * step : (int32_t)(intptr_t)(to[0] + even);
+        tail->limit = sparse   ? (int32_t)(intptr_t)(stream + *g->stream)
+                      : planar ? even * step
+                               : (int32_t)(intptr_t)(to[0] + even);
 #else
         tail->limit = even * step;
 #endif
@@ -447,8 +506,9 @@ typedef struct {
 
 /* A 1x1 convolution of `pixels` pixels. Rows lie one after another, or where `rows` and `outs` say. */
 MOTE_ALWAYS_INLINE void mote_pointwise3(const mote_pointwise3_t *p, mote_gemm3_block_t *block, int32_t back,
-                                        int32_t planar, const int8_t *in, int8_t *out, const int8_t *const *rows,
-                                        int8_t *const *outs, int32_t pixels, uint32_t *scratch) {
+                                        int32_t planar, int32_t sparse, const int8_t *in, int8_t *out,
+                                        const int8_t *const *rows, int8_t *const *outs, int32_t pixels,
+                                        uint32_t *scratch) {
     const mote_gemm3_t *const g = &p->gemm;
     const int32_t channels = p->in_channels, pixel = g->pixel, before = g->before;
     const int32_t width = planar || rows != NULL ? p->width : pixels;
@@ -494,7 +554,7 @@ MOTE_ALWAYS_INLINE void mote_pointwise3(const mote_pointwise3_t *p, mote_gemm3_b
             }
         }
         mote_widen3(from[0], from[1], from[2], scratch, channels / 4);
-        mote_gemm3_channels(g, block, back, planar, scratch, tail, to);
+        mote_gemm3_channels(g, block, back, planar, sparse, scratch, tail, to);
     }
 }
 
@@ -588,8 +648,8 @@ MOTE_NOINLINE int32_t mote_conv3_three(const mote_conv3_t *p, const mote_conv3_s
  * written to where `outs` says, or, for a tensor in one piece, from those under row y + 1 and so on of the tensor `in`
  * and written behind one another. */
 MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *block, int32_t back, int32_t planar,
-                                   const int8_t *in, const int8_t **rows, int8_t *const *outs, int32_t y,
-                                   int32_t pixels, int8_t *out, uint32_t *scratch) {
+                                   int32_t sparse, const int8_t *in, const int8_t **rows, int8_t *const *outs,
+                                   int32_t y, int32_t pixels, int8_t *out, uint32_t *scratch) {
     const mote_gemm3_t *const g = &p->gemm;
     const mote_patch_t *const w = &p->patch;
     const mote_span_t *const s = &w->cols;
@@ -645,17 +705,19 @@ MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *bl
             mote_widen3(f.more, f.more + f.leftover, f.more + 2 * f.leftover,
                         scratch + 6 * w->rows.taps * f.words, f.leftover / 4);
         }
-        mote_gemm3_channels(g, block, back, planar, scratch, tail, to);
+        mote_gemm3_channels(g, block, back, planar, sparse, scratch, tail, to);
     }
 }
 
-/* The functions for one form of weights, one form of outputs, and a shift. */
+/* The functions for one form of weights, blocks of them that may be missing, one form of outputs, and a shift. */
 #define MOTE_GEMM3_IS_PLANAR_nhwc 0
 #define MOTE_GEMM3_IS_PLANAR_linear 0
 #define MOTE_GEMM3_IS_PLANAR_planar 1
-#define MOTE_GEMM3(weights, out, s) MOTE_GEMM3_(weights, out, weights##_##out##_##s, s)
-#define MOTE_GEMM3_(weights, out_, id, s) \
-    MOTE_GEMM3_FUNCTION(mote_gemm3_##id, weights, out_, s) \
+#define MOTE_GEMM3(weights, out, s) MOTE_GEMM3_(weights, all, out, weights##_##out##_##s, s)
+#define MOTE_GEMM3_SPARSE(weights, blocks, out, s) \
+    MOTE_GEMM3_(weights, blocks, out, weights##_##blocks##_##out##_##s, s)
+#define MOTE_GEMM3_(weights, blocks, out_, id, s) \
+    MOTE_GEMM3_FUNCTION(mote_gemm3_##id, weights, blocks, out_, s) \
     typedef mote_pointwise3_t mote_pointwise3_##id##_t; \
     typedef mote_pointwise3_t mote_pointwise3_rows_##id##_t; \
     typedef mote_conv3_t mote_conv3_##id##_t; \
@@ -663,7 +725,7 @@ MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *bl
                                                   const int8_t *const *rows, int8_t *const *outs, int32_t pixels, \
                                                   uint32_t *scratch) { \
         mote_pointwise3(p, mote_gemm3_##id, MOTE_GEMM3_BACK_##weights(p->gemm.depth), MOTE_GEMM3_IS_PLANAR_##out_, \
-                        in, out, rows, outs, pixels, scratch); \
+                        MOTE_GEMM3_WORDS_##blocks > 0, in, out, rows, outs, pixels, scratch); \
     } \
     MOTE_UNUSED static inline void mote_pointwise3_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
                                             int32_t pixels, uint32_t *scratch) { \
@@ -681,8 +743,8 @@ MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *bl
     MOTE_NOINLINE void mote_conv3_##id##_all(const mote_conv3_t *p, const int8_t *in, const int8_t **rows, \
                                              int8_t *const *outs, int32_t y, int32_t pixels, int8_t *out, \
                                              uint32_t *scratch) { \
-        mote_conv3(p, mote_gemm3_##id, MOTE_GEMM3_BACK_##weights(p->gemm.depth), MOTE_GEMM3_IS_PLANAR_##out_, in, \
-                   rows, outs, y, pixels, out, scratch); \
+        mote_conv3(p, mote_gemm3_##id, MOTE_GEMM3_BACK_##weights(p->gemm.depth), MOTE_GEMM3_IS_PLANAR_##out_, \
+                   MOTE_GEMM3_WORDS_##blocks > 0, in, rows, outs, y, pixels, out, scratch); \
     } \
     MOTE_UNUSED static inline void mote_conv3_##id##_rows(const mote_conv3_t *p, const int8_t **rows, int8_t *const *outs, \
                                               int32_t count, uint32_t *scratch) { \

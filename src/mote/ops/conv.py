@@ -113,9 +113,9 @@ class Conv2D(WindowOp):
         lean = [] if how.writes.planar else [self.lower(g, how)]
         if "dsp" not in how.features or self.output(g).dtype != "int8":
             return lean
-        found = [*(gemm.lower(g, self, how, weights) for weights in gemm.WEIGHTS)]
-        found += [lower_winograd(g, self, how, form) for form in FORMS]
-        return [*lean, *filter(None, found), *self._vectors(g, how)]
+        found = [kernel for weights in gemm.WEIGHTS for kernel in gemm.lower(g, self, how, weights)]
+        tiled = filter(None, (lower_winograd(g, self, how, form) for form in FORMS))
+        return [*lean, *found, *tiled, *self._vectors(g, how)]
 
     def _vectors(self, g: Graph, how: Lowering) -> list[Kernel]:
         """A matrix times a vector for each pixel, where a row has few and no window crosses the edge of the image."""

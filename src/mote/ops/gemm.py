@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
 from mote.ops.common import bias_values, int8_range, pad_to
 from mote.ops.narrow import Sums, narrow, widest
+from mote.ops.sparse import paired, without_zeros
 from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 Weights = Literal["wide", "pair"]
 """Two bytes a weight, or one: see the header."""
 WEIGHTS: tuple[Weights, ...] = ("pair", "wide")
+BLOCKS = (4, 2)
+"""Products of a sum that are left out together where all of their weights are zero."""
 
 SHORT = 16
 """Rows with fewer pixels than this are better computed three at once."""
@@ -40,22 +44,87 @@ def matrix_of(g: Graph, op: Conv2D) -> Ints:
     return pad_to(np.concatenate(parts, axis=1), 1, 4)
 
 
-def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> Kernel | None:
-    """The kernel, or None where the layer's numbers do not allow it."""
+@dataclass(frozen=True)
+class Packed:
+    """The weights and constants of pairs of channels."""
+
+    biases: Ints
+    """[pairs, 2]"""
+    words: Ints
+    """[pairs, depth / 2, words]: two weights of each of the channels."""
+    constants: Ints
+    """[pairs, constants]"""
+    shift: int
+
+    def stream(self) -> Ints:
+        pairs = len(self.words)
+        return np.concatenate([self.biases, self.words.reshape(pairs, -1), self.constants], axis=1).reshape(-1)
+
+    def sparse(self, depth: int, offsets: Ints) -> tuple[Ints, float] | None:
+        """The stream without blocks of `depth` weights that are zero, and the share of those that are left; `offsets`:
+        where each channel's outputs go. The partner of one that has none goes where it does."""
+        pairs, _, words = self.words.shape
+        left = without_zeros(self.words.reshape(pairs, -1, depth // 2 * words), 6 * depth, words)
+        if left is None:
+            return None
+        both = np.append(offsets, offsets[-1])[: 2 * pairs].reshape(pairs, 2)
+        rows = zip(self.biases, left.rows, self.constants, both, strict=True)
+        stream = np.concatenate([part for row in rows for part in row])
+        return np.concatenate([[len(stream)], stream]), left.density
+
+
+def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> list[Kernel]:
+    """The kernels for weights as they are, and without blocks of zeros where there are many; none where the layer's
+    numbers do not allow them."""
     y = op.output(g)
     if int8_range(op.activation, y) != (-128, 127) or (how.writes.planar and y.zero_point != -128):
-        return None
+        return []
     matrix = matrix_of(g, op)
     x, sums = op.input(g), op.sums(g, g.ranges[op.inputs[0]])
     bias = bias_values(op.tensor(g, 2), y.shape[3]) - x.zero_point * matrix.sum(axis=1)
-    packed = _wide(matrix, bias, sums, how) if weights == "wide" else _pair(matrix, bias, sums, how)
+    pack = _wide if weights == "wide" else _pair
+    packed = pack(matrix, bias, sums, how)
     if packed is None:
-        return None
-    stream, shift = packed
-    out = "planar" if how.writes.planar else "linear" if sums.linear else "nhwc"
-    name = f"{weights}_{out}_{shift}"
+        return []
+    depth, out = matrix.shape[1], "planar" if how.writes.planar else "linear" if sums.linear else "nhwc"
+    found = [_kernel(g, op, how, Form(weights, out, packed.shift), depth, packed.stream())]
+    for block in BLOCKS:
+        order = paired((_words(matrix) != 0).reshape(len(matrix), -1, block // 2).any(axis=2))
+        if order is None:
+            continue
+        packed = pack(matrix[order], bias[order], sums.some(order), how)
+        left = packed.sparse(block, order * (how.writes.line or 1)) if packed else None
+        if packed and left:
+            stream, density = left
+            kernel = _kernel(g, op, how, Form(weights, out, packed.shift, f"sparse{block}"), depth, stream)
+            found.append(replace(kernel, density=density))
+    return found
+
+
+class Form(NamedTuple):
+    """Which kernel: that for these weights, outputs and shift, and blocks of weights that may be missing."""
+
+    weights: str
+    outputs: str
+    shift: int
+    blocks: str = ""
+
+    @property
+    def kind(self) -> str:
+        return f"{self.weights}_{self.blocks}" if self.blocks else self.weights
+
+    @property
+    def instance(self) -> str:
+        if self.blocks:
+            return f"MOTE_GEMM3_SPARSE({self.weights}, {self.blocks}, {self.outputs}, {self.shift})"
+        return f"MOTE_GEMM3({self.weights}, {self.outputs}, {self.shift})"
+
+
+def _kernel(g: Graph, op: Conv2D, how: Lowering, form: Form, depth: int, stream: Ints) -> Kernel:
+    x, y = op.input(g), op.output(g)
+    name = f"{form.kind}_{form.outputs}_{form.shift}"
     gemm: dict[str, Value] = {
-        "depth": matrix.shape[1],
+        "depth": depth,
         "channels": y.shape[3],
         "pixel": y.shape[3],
         "planes": how.writes.line,
@@ -65,13 +134,13 @@ def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> Kernel | Non
     one = y.shape[0] == 1
     common: dict[str, Any] = {
         "header": "gemm3_s8",
-        "instances": (f"MOTE_GEMM3({weights}, {out}, {shift})",),
+        "instances": (form.instance,),
         "writes": how.writes,
         "tile": (1, 3),
         "group": _group(y.shape) if one else 1,
         "dsp": True,
     }
-    scratch = 6 * matrix.shape[1] + TAIL
+    scratch = 6 * depth + TAIL
     out_row = how.writes.line * y.shape[3] if how.writes.planar else y.shape[2] * y.shape[3]
     if op.pointwise and x.shape[3] % 4 == 0:
         params: dict[str, Value] = {
@@ -82,7 +151,7 @@ def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> Kernel | Non
         params |= {"out_stride": out_row, "gemm": gemm}
         common |= {
             "scratch": scratch,
-            "family": f"pointwise3_{weights}",
+            "family": f"pointwise3_{form.kind}",
             "rows": f"pointwise3_{name}_rows" if one else "",
         }
         if how.writes.planar:
@@ -103,7 +172,7 @@ def lower(g: Graph, op: Conv2D, how: Lowering, weights: Weights) -> Kernel | Non
         rows=f"conv3_{name}_rows" if one and op.vertical.dilation == 1 else "",
         taps=taps,
         scratch=_to_words(scratch),
-        family=f"conv3_{weights}",
+        family=f"conv3_{form.kind}",
         **common,
     )
 
@@ -131,7 +200,7 @@ def _pairs(values: NDArray[Any]) -> NDArray[Any]:
     return padded.reshape(-1, 2, *values.shape[1:])
 
 
-def _wide(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> tuple[Ints, int] | None:
+def _wide(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> Packed | None:
     found = widest(sums, matrix)
     if found is None:
         return None
@@ -139,11 +208,10 @@ def _wide(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> tuple[Ints, in
         found = found.unsigned()
     biases, words = _pairs(found.biases(bias)), _pairs(_words(found.scaled(matrix)))
     constants = _pairs(found.constants(sums.linear))
-    parts = (biases, words.transpose(0, 2, 1).reshape(len(words), -1), constants.reshape(len(words), -1))
-    return np.concatenate(parts, axis=1).reshape(-1), found.shift
+    return Packed(biases, words.transpose(0, 2, 1), constants.reshape(len(words), -1), found.shift)
 
 
-def _pair(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> tuple[Ints, int] | None:
+def _pair(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> Packed | None:
     """The first channel of a pair is rescaled step by step, with its own shift; the second one, whose sums come times
     256, with constants like those of wide weights, but for its own shift."""
     constant, right = sums.constant, -sums.shift
@@ -158,8 +226,8 @@ def _pair(matrix: Ints, bias: Ints, sums: Sums, how: Lowering) -> tuple[Ints, in
     biases = _pairs(np.where(constant, 0, bias))
     offsets = _pairs(second[:, 0])
     biases = np.stack([biases[:, 0], biases[:, 0] + 256 * biases[:, 1] + offsets[:, 1]], axis=1)
-    parts = (biases, _words(both), _pairs(_first(sums, how.writes.planar))[:, 0], _pairs(second[:, 1:])[:, 1])
-    return np.concatenate(parts, axis=1).reshape(-1), 0
+    constants = _pairs(_first(sums, how.writes.planar))[:, 0], _pairs(second[:, 1:])[:, 1]
+    return Packed(biases, _words(both)[:, :, None], np.concatenate(constants, axis=1), 0)
 
 
 def _first(sums: Sums, unsigned: bool) -> Ints:

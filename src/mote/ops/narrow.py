@@ -60,7 +60,7 @@ class Sums:
         scaled = scale(x, self.mult[channel], self.shift[channel]) + self.zero
         return np.clip(scaled, -128, 127)
 
-    def some(self, which: NDArray[np.bool_]) -> Sums:
+    def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
         """Those of some channels."""
         return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, self.once)
 

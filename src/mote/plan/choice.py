@@ -50,6 +50,7 @@ def options(graph: Graph, op: Op, step: Step, kernels: Iterable[Kernel], rate: f
         return Option(k.name, k.family, take(k), k.constants, k.scratch or 0, k is chosen, text)
 
     reason = "only one" if not others else _reason(chosen, others, take)
+    reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
     return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
 
 

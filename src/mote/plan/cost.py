@@ -69,7 +69,7 @@ def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, fl
         }
     taps = len(op.reads(graph, 0, 0) or (0,))
     return found | {
-        "product": multiplied * lanes * depth,
+        "product": multiplied * lanes * depth * kernel.density,
         "input": pixels * depth or sum(t.size for t in op.activations(graph)),
         "tap": pixels * taps,
         "rest": pixels * taps * (depth / taps % 4),

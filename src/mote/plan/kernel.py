@@ -140,6 +140,8 @@ class Kernel:
     """How many rows and columns of the output it computes at once."""
     family: str = "other"
     """Which kernels cost alike: see cost.py."""
+    density: float = 1.0
+    """The share of its products that are computed: the others have weights of zero."""
     sums: int = 0
     """Bytes of the running sums of an ADDS kernel."""
     reads: Layout = Layout.NHWC
