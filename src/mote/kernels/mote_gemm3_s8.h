@@ -511,11 +511,11 @@ MOTE_ALWAYS_INLINE void mote_pointwise3(const mote_pointwise3_t *p, mote_gemm3_b
                                         uint32_t *scratch) {
     const mote_gemm3_t *const g = &p->gemm;
     const int32_t channels = p->in_channels, pixel = g->pixel, before = g->before;
-    const int32_t width = planar || rows != NULL ? p->width : pixels;
+    const int32_t width = planar || rows != NULL ? p->width : pixels, plane_bytes = g->channels * g->planes;
     int32_t x = 0;
     MOTE_GEMM3_TAIL(tail, scratch + 3 * (g->depth / 2));
     if (planar) {
-        mote_clear(out, p->out_stride);
+        mote_clear(out, plane_bytes);
     }
     while (pixels > 0) {
         const int8_t *from[3];
@@ -532,7 +532,7 @@ MOTE_ALWAYS_INLINE void mote_pointwise3(const mote_pointwise3_t *p, mote_gemm3_b
                     in = rows != NULL ? *++rows : in;
                     out = rows != NULL ? *++outs : planar ? out + p->out_stride : out;
                     if (planar) {
-                        mote_clear(out, p->out_stride);
+                        mote_clear(out, plane_bytes);
                     }
                 }
             } else { /* where there are fewer than three the last one is computed again */
@@ -653,7 +653,7 @@ MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *bl
     const mote_gemm3_t *const g = &p->gemm;
     const mote_patch_t *const w = &p->patch;
     const mote_span_t *const s = &w->cols;
-    const int32_t width = s->out_size, row_bytes = w->rows.out_stride;
+    const int32_t width = s->out_size, row_bytes = w->rows.out_stride, plane_bytes = g->channels * g->planes;
     MOTE_GEMM3_TAIL(tail, scratch + 3 * (g->depth / 2));
     mote_conv3_shape_t f;
     int32_t x = 0;
@@ -665,7 +665,7 @@ MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *bl
     memset(f.more, 0, (size_t)(3 * f.leftover));
     memset(f.more + 3 * f.leftover, (int)w->in_zero, (size_t)f.line);
     if (planar) {
-        mote_clear(out, row_bytes);
+        mote_clear(out, plane_bytes);
     }
     while (pixels > 0) {
         const int32_t first = x * s->step - s->pad, end = first + 2 * s->step + s->taps;
@@ -694,7 +694,7 @@ MOTE_ALWAYS_INLINE void mote_conv3(const mote_conv3_t *p, mote_gemm3_block_t *bl
                         out += row_bytes;
                     }
                     if (planar) {
-                        mote_clear(out, row_bytes);
+                        mote_clear(out, plane_bytes);
                     }
                 }
             } else if (i == 2) {
