@@ -51,6 +51,8 @@ SMALL = 2000
 """Instructions: errors of layers that take few more do not count as much."""
 ROUGH = ("product", "output", "input")
 """The features of kernels that nothing has to choose between."""
+CODED = ("symbol", "expanded")
+"""What is done to expand weights."""
 
 Table = dict[str, dict[str, float]]
 
@@ -69,6 +71,8 @@ class Layer:
     linear: bool = False
     clamped: bool = False
     """The activation cuts off more than int8 does: the fastest kernels cannot do that."""
+    zeros: float = 0.0
+    """The share of weights that are zero."""
     before: int = 0
     """Channels of a 1x1 convolution before it, so that its input can lie as it likes."""
 
@@ -130,17 +134,19 @@ OTHER = [
 
 def layers() -> list[Layer]:
     """Shapes like those of small networks, and some odd ones."""
-    found = [Layer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
+    zeros = 0.0, 0.9
+    found = [Layer("CONV_2D", *shape, linear=i % 3 == 2, zeros=zeros[i % 2]) for i, shape in enumerate(POINTWISE)]
     for i, (size, inputs, outputs, kernel, stride) in enumerate(CONV):
         padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
-        found.append(Layer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2))
+        layer = Layer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2)
+        found.append(replace(layer, zeros=zeros[i % 2]))
     for i, (size, channels, kernel, stride) in enumerate(DEPTHWISE):
         padding = "VALID" if i % 4 == 3 or kernel[1] == 1 else "SAME"
         for before in (0, 4 * (1 + i % 5)):
             layer = Layer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
             found.append(replace(layer, before=before))
     for i, (vectors, inputs, outputs) in enumerate(FULLY_CONNECTED):
-        layer = Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2)
+        layer = Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2, zeros=zeros[i % 2])
         found += [layer, replace(layer, linear=False, clamped=True)]
     for kind, size, channels in OTHER:
         kernel = size if kind.startswith("AVERAGE") else (2, 2)
@@ -158,6 +164,8 @@ class Sample(NamedTuple):
     """That are computed at once: 0 where it runs whole."""
     features: dict[str, float]
     instructions: int
+    expands: bool
+    """Weights, before another kernel of its family runs."""
 
 
 def main() -> None:
@@ -177,11 +185,12 @@ def measure(wanted: Sequence[Layer]) -> list[Sample]:
     """What layers take with each of their kernels. Every model has layers of all kinds. Some kernels are faster where a
     model calls them once: of a layer that was measured several times the most counts."""
     models = -(-len(wanted) // BATCH)
-    found: dict[Any, Sample] = {}
+    found: dict[str, Sample] = {}
     with Pool() as pool:
         for part in pool.imap(measure_model, [wanted[i::models] for i in range(models)]):
             for sample in part:
-                found[sample[:4]] = max(sample, found.get(sample[:4], sample), key=lambda s: s.instructions)
+                key = str(sample[:5])
+                found[key] = max(sample, found.get(key, sample), key=lambda s: s.instructions)
     return list(found.values())
 
 
@@ -199,7 +208,8 @@ def measure_model(part: Sequence[Layer]) -> list[Sample]:
             for op, kernel, taken in zip(graph.ops, picked, run(graph, picked, whole), strict=True):
                 rows = 0 if whole or kernel.call is Call.WHOLE else kernel.group
                 features = cost.features(graph, op, kernel, not rows)
-                found.append(Sample(kernel.family, op.name, kernel.name, rows, features, taken))
+                expands = kernel.coding is not None and kernel.coding.expanded > 0
+                found.append(Sample(kernel.family, op.name, kernel.name, rows, features, taken, expands))
     return found
 
 
@@ -215,7 +225,7 @@ def ops_of(graph: Graph) -> list[tuple[Op, list[Kernel]]]:
     for op in graph.ops:
         reads, writes = (layouts.get(t, Layout.NHWC) for t in (op.inputs[0], op.outputs[0]))
         how = replace(HOW, reads=reads, writes=writes)
-        kernels = op.variants(graph, how)
+        kernels = [*op.variants(graph, how), *op.coded(graph, how)]
         if row_count(op.output(graph).shape) == 1 and not reads.planar:
             kernels += [k for k in [op.lower(graph, replace(how, adds=True))] if k.call is Call.ADDS]
         found.append((op, kernels))
@@ -292,6 +302,7 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
         shape, out, options = (layer.outputs, layer.inputs), out[2:], {}
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 30, shape), -127, 127).astype(np.int8)
+    weights[rng.random(shape) < layer.zeros] = 0
     scale = np.float32(0.01) * 2 ** -rng.uniform(0, 1, layer.outputs).astype(np.float32)
     scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale
     k = w.const("k", weights, scale=scale, axis=axis)
@@ -309,16 +320,22 @@ def _moves(layer: Layer) -> dict[str, Any]:
 
 def fit(samples: Sequence[Sample]) -> Table:
     """Costs, none below zero, with the least relative errors."""
-    row = by_rows(samples)
-    table = {cost.BY_ROWS: {"row": _rounded(row)}}
+    table = {cost.BY_ROWS: {"row": _rounded(by_rows(samples))}}
     for family, found in families(samples).items():
-        names = ROUGH if family == cost.OTHER else tuple(dict.fromkeys(name for s in found for name in s.features))
-        taken = np.array([s.instructions - (s.features["row"] * row if s.rows else 0.0) for s in found])
-        weight = 1 / (taken + SMALL)
-        amounts = np.array([[s.features.get(name, 0.0) for name in names] for s in found])
-        costs, _ = nnls(amounts * weight[:, None], taken * weight)
-        table[family] = {name: _rounded(c) for name, c in zip(names, costs, strict=True) if _rounded(c) > 0}
+        if family != cost.CODED:
+            names = ROUGH if family == cost.OTHER else tuple(dict.fromkeys(name for s in found for name in s.features))
+            table[family] = _costs(table, found, names)
+    table[cost.CODED] = _costs(table, families(samples)[cost.CODED], CODED)
     return dict(sorted(table.items()))
+
+
+def _costs(table: Table, samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
+    """What those features take that are named, beside what is known already."""
+    taken = np.array([s.instructions for s in samples])
+    weight = 1 / (taken + SMALL)
+    amounts = np.array([[s.features.get(name, 0.0) for name in names] for s in samples])
+    costs, _ = nnls(amounts * weight[:, None], (taken - [estimate(table, s) for s in samples]) * weight)
+    return {name: _rounded(c) for name, c in zip(names, costs, strict=True) if _rounded(c) > 0}
 
 
 def by_rows(samples: Sequence[Sample]) -> float:
@@ -333,9 +350,10 @@ def by_rows(samples: Sequence[Sample]) -> float:
 
 
 def families(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+    """The samples of each; those of all families that expand weights are together."""
     found: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        found[sample.family].append(sample)
+        found[cost.CODED if sample.expands else sample.family].append(sample)
     return found
 
 
@@ -344,7 +362,9 @@ def _rounded(value: float) -> float:
 
 
 def estimate(table: Table, sample: Sample) -> float:
-    costs = table[sample.family]
+    costs = table.get(sample.family, {})
+    if sample.expands:
+        costs = table.get(cost.CODED, {}) | costs
     total = sum(costs.get(name, 0.0) * amount for name, amount in sample.features.items())
     return total + (sample.features["row"] * table[cost.BY_ROWS]["row"] if sample.rows else 0.0)
 

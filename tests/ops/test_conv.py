@@ -33,6 +33,8 @@ class Config:
     gain: float
     zeros: tuple[int, int]
     seed: int
+    weights: str = "any"
+    """How the weights are spread: see `spread`."""
     pruned: str = ""
     """Which weights are not zero, where not all of them are: see `PRUNED`."""
 
@@ -82,6 +84,19 @@ def pruned(weights: np.ndarray, how: str, rng: np.random.Generator) -> np.ndarra
     return np.where(kept, matrix, 0).astype(weights.dtype).reshape(weights.shape)
 
 
+def spread(rng: np.random.Generator, shape: tuple[int, ...], how: str) -> np.ndarray:
+    """int8 weights: any, a few values, a small range, mostly zeros, or all of them."""
+    any_ = rng.integers(-127, 128, shape)
+    found = {
+        "any": any_,
+        "few": rng.choice([-90, -7, 0, 55], shape),
+        "small": rng.integers(-8, 8, shape),
+        "sparse": any_ * (rng.random(shape) < 0.05),
+        "none": 0 * any_,
+    }
+    return found[how].astype(np.int8)
+
+
 def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output: bool = True) -> int:
     """One layer, with an input and an output of its own unless told otherwise; `gain` moves the output scale, and so
     the requantization shift."""
@@ -105,9 +120,7 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
     scale_in, scale_out = 0.05, float(0.05 * scale.max() * 127 * 80 * depth**0.5 / 127 * c.gain)
     if source is None:
         source = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, c.zeros[0]))
-    data = (
-        rng.integers(-127, 128, weights).astype(np.int8) if quantized else rng.normal(size=weights).astype(np.float32)
-    )
+    data = spread(rng, weights, c.weights) if quantized else rng.normal(size=weights).astype(np.float32)
     data = pruned(data, c.pruned, rng) if c.pruned else data
     k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
     reads = [source, k]

@@ -74,8 +74,13 @@ class Op:
         """The same, found once: packing weights and proving constants takes time."""
         key = id(self), how
         if key not in g.kernels:
-            g.kernels[key] = self.variants(g, how)
+            plain = replace(how, coded=False)
+            g.kernels[key] = [*self.kernels(g, plain), *self.coded(g, plain)] if how.coded else self.variants(g, how)
         return g.kernels[key]
+
+    def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
+        """The kernels with coded weights."""
+        return []
 
     def writes(self, g: Graph, how: Lowering, layout: Layout) -> bool:
         """Whether a kernel can write the output in a layout other than NHWC."""

@@ -16,6 +16,7 @@ from mote.graph.op import OUTSIDE
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.ops import gemm
+from mote.ops.coding import CODED, lower_coded
 from mote.ops.common import (
     Axis,
     WindowOp,
@@ -133,6 +134,10 @@ class Conv2D(WindowOp):
             return [k for wide in (False, True) for k in matrix.kernels(units_of(y.shape, y.shape[3]), wide=wide)]
         window = self.window_params(g)["rows"]
         return [k for wide in (False, True) for k in matrix.by_rows(window, v.kernel, wide=wide)]
+
+    def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
+        bases = [k for k in self.kernels(g, how) if k.family in CODED]
+        return [kernel for base in bases for kernel in lower_coded(base, self.output(g).shape)]
 
     @property
     def pointwise(self) -> bool:

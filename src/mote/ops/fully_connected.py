@@ -14,6 +14,7 @@ from mote.graph.fixedpoint import Ints, rescale, rescale_once
 from mote.graph.flow import Flow, Increment, pointwise
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.ops.coding import encode
 from mote.ops.common import (
     bias_values,
     channel_scales,
@@ -29,7 +30,7 @@ from mote.ops.conv import finish
 from mote.ops.narrow import Sums
 from mote.ops.sums import layer_range, layer_sums, products
 from mote.ops.vector import Matrix
-from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value, units_of
+from mote.plan.kernel import Call, Coding, Kernel, Lowering, Structs, Value, units_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +99,7 @@ class FullyConnected(Op):
         if x.dtype == "float32":
             return [self._real(g)]
         assert w.data is not None
-        start = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
-        channel = channel_structs(start, *channel_scales(x, w, y, w.shape[0]))
+        channel = self._channels(g)
         plain = "dsp" in how.features and int8_range(self.activation, y) == (-128, 127)
         matrix = Matrix(w.data, channel.rows, self.sums(g, g.ranges[x.id]))
         pairs, wide = (
@@ -107,6 +107,37 @@ class FullyConnected(Op):
         )
         portable = [] if pairs and w.shape[0] % 4 == 0 else [self._portable(g, channel)]
         return [*pairs, *portable, *wide]
+
+    def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
+        x, w = self.input(g), self.input(g, 1)
+        if x.dtype == "float32":
+            return []
+        assert w.data is not None
+        code = encode(w.data)
+        channel = self._channels(g)
+        scale = channel.rows[:, 1:].astype(np.int32)
+        same = bool(np.all(scale == scale[0]))
+        params: dict[str, Value] = {
+            "depth": w.shape[1],
+            "channels": w.shape[0],
+            "round_once": int(self.rounding == "once"),
+            "output": output_params(self.activation, self.output(g)),
+            "code": code.params,
+            "start": channel.rows[:, 0].astype(np.int32),
+            "scale": scale[0] if same else scale.reshape(-1),
+            "step": 0 if same else 2,
+        }
+        vectors = units_of(x.shape, w.shape[1])
+        coding = Coding(vectors * code.symbols)
+        family = "fully_connected_coded"
+        return [Kernel(f"{family}_s8", params, Call.FLAT, vectors, family=family, coding=coding)]
+
+    def _channels(self, g: Graph) -> Structs:
+        """`mote_channel_t`: the input's zero point is folded into the bias."""
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        assert w.data is not None
+        start = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
+        return channel_structs(start, *channel_scales(x, w, y, w.shape[0]))
 
     def _real(self, g: Graph) -> Kernel:
         w = self.input(g, 1)

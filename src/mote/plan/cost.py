@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from mote.graph import Graph, Op
 from mote.graph.op import OUTSIDE, row_count
-from mote.plan.kernel import Kernel
+from mote.plan.kernel import Coding, Kernel
 from mote.plan.plan import Plan
 from mote.plan.rows import Arrival, Work
 
@@ -22,6 +22,8 @@ OTHER = "other"
 """The family of kernels that nothing has to choose between."""
 BY_ROWS = "by_rows"
 """What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
+CODED = "coded"
+"""What is added to any kernel that has its weights expanded."""
 LANES = {"conv": 2, "pointwise": 2, "winograd": 2, "fully_connected4": 4}
 """Output channels that are computed at once, by how a family's name begins."""
 TILES = 4
@@ -43,11 +45,19 @@ def features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, flo
     tap: rows of windows; of depthwise convolutions, for each channel
     rest: what is left of them where they are taken in fours
     edge: those of windows that hang over a side of the image
+    symbol, expanded: codes, and weights that are expanded into memory, where weights are coded
     """
     known = _known.setdefault(kernel, {})
     if whole not in known:
-        known[whole] = _features(graph, op, kernel, whole)
+        found = _features(graph, op, kernel, whole)
+        known[whole] = found if kernel.coding is None else _expanding(found, kernel.coding)
     return known[whole]
+
+
+def _expanding(found: dict[str, float], coding: Coding) -> dict[str, float]:
+    """With what it takes to expand weights; what is done for inputs is done in each pass."""
+    passed = {name: value * (1 if name in ("product", "output") else coding.passes) for name, value in found.items()}
+    return passed | {"symbol": coding.symbols, "expanded": coding.expanded}
 
 
 def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, float]:
@@ -114,6 +124,8 @@ def instructions(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> float:
     """What an operator takes, about."""
     found = features(graph, op, kernel, whole)
     known = table().get(kernel.family) or table()[OTHER]
+    if kernel.coding is not None:
+        known = table()[CODED] | known
     total = sum(known.get(name, 0.0) * value for name, value in found.items())
     return total if whole else total + found["row"] * table()[BY_ROWS]["row"]
 

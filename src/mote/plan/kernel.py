@@ -104,6 +104,20 @@ class Lowering:
     """Weights may take two bytes each, where that is faster."""
     adds: bool = False
     """The kernel that keeps running sums is wanted, where there is one (see `Call.ADDS`)."""
+    coded: bool = False
+    """Kernels that expand coded weights may be chosen."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What a kernel does because its weights are coded: see ops/coding.py."""
+
+    symbols: int
+    """Codes that it decodes."""
+    expanded: int = 0
+    """Weights that it writes into working memory."""
+    passes: int = 1
+    """How often it goes through its inputs, each time for some of the channels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +164,8 @@ class Kernel:
     """Macros of the header that define the functions called, with what is known at compile time built into them."""
     dsp: bool = False
     """Whether the kernel has a variant for the Armv7E-M DSP instructions."""
+    coding: Coding | None = None
+    """Where its weights are coded."""
 
     @property
     def file(self) -> str:

@@ -30,6 +30,8 @@ RATES = {"speed": 0.0, "balanced": 20.0, "size": 150.0}
 """How many instructions of an inference a byte of constants has to save, to be worth it."""
 MOST_RATE = 1e6
 """Flash is then all that counts."""
+DECODER, DECODING = 280, 160
+"""Bytes of code that decode weights, and of each kernel that has it done."""
 EFFORT = 250
 """How many nodes the search for a lower peak may try, for each node that there is."""
 NEAR = 1.01
@@ -78,13 +80,28 @@ class DoesNotFitError(Exception):
 
 
 def plan(graph: Graph, how: Lowering, goal: Goal | None = None) -> Plan:
-    """The plan of a graph: see Goal."""
+    """The plan of a graph: see Goal. For --optimize size weights are coded, if that is worth the code that it takes."""
     goal = goal or Goal()
-    limited = goal.least or goal.pushed or goal.ram is not None
-    again = goal.recompute > 0 and limited
-    found = _with_recomputation(graph, how, goal) if again else Planner(graph, how, goal).plan()
+    found = _plan(graph, how, goal)
+    if how.optimize == "size":
+        coded = _plan(graph, replace(how, coded=True), goal)
+        found = coded if _flash(coded) < _flash(found) else found
     check(found)
     return found
+
+
+def _plan(graph: Graph, how: Lowering, goal: Goal) -> Plan:
+    limited = goal.least or goal.pushed or goal.ram is not None
+    again = goal.recompute > 0 and limited
+    return _with_recomputation(graph, how, goal) if again else Planner(graph, how, goal).plan()
+
+
+def _flash(found: Plan) -> int:
+    """Bytes of constants, and of the code that expands those that are coded."""
+    kernels = [steps[0].kernel for _, steps in found.works]
+    coded = {k.name for k in kernels if k.coding is not None}
+    code = DECODER * bool(coded) + DECODING * len(coded)
+    return sum(k.constants for k in kernels) + code
 
 
 def _with_recomputation(graph: Graph, how: Lowering, goal: Goal) -> Plan:
