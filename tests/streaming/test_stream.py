@@ -160,6 +160,16 @@ def test_a_stream_takes_a_fraction_of_the_window() -> None:
     assert whole is not None and piece is not None and piece < whole / 5
 
 
+def test_a_window_holds_what_came_and_what_was_there() -> None:
+    graph = stream.run(optimize(tflite.parse(wake_word(), "model"))[0], 1)
+    for state in graph.states:
+        (op,) = [op for op in graph.ops if state.after in op.outputs]
+        held, came = graph.ranges[state.after], graph.ranges[op.inputs[1]]
+        first = state.initial.reshape(-1, state.initial.shape[-1])
+        np.testing.assert_array_equal(held.low, np.minimum(came.low, first.min(axis=0)))
+        np.testing.assert_array_equal(held.high, np.maximum(came.high, first.max(axis=0)))
+
+
 def test_the_axis_may_be_the_width() -> None:
     """Time along axis 2, as one-dimensional convolutions are often written."""
     net = Net(5)

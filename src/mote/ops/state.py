@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
+from mote.graph.ranges import Range, between
 from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Call, Kernel, Lowering
 
@@ -64,6 +65,14 @@ class Window(Op):
         assert before is not None and new is not None
         joined = np.concatenate([before, new], self.axis)
         return [np.take(joined, np.arange(new.shape[self.axis], joined.shape[self.axis]), self.axis)]
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """What was there at first, and what came since."""
+        new = inputs[1]
+        if new is None or self.axis == len(self.output(g).shape) - 1:
+            return None
+        first = next(s.initial for s in g.states if s.after == self.outputs[0])
+        return between([first, new.low, new.high])
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         """The one that slides: readers find the elements in their order."""
