@@ -1,5 +1,5 @@
 """Which values can occur: for each channel (index on the last axis) of every int8 tensor the least and the largest one,
-whatever a model is given. Kernels and passes may count on it. Nothing is assumed of inputs, nor of states but windows."""
+whatever a model is given. Passes and kernels count on it; nothing is assumed of inputs, nor of states but windows."""
 
 from __future__ import annotations
 
