@@ -218,3 +218,14 @@ def test_the_generated_code_of_each_kind() -> None:
     compiled = check(example(), inputs=6)
     assert any(saving.name == "shrink" for saving in compiled.savings)
     assert not any(s.name == "shrink" for s in check(example(), inputs=2, shrink=False).savings)
+
+
+@needs_litert
+def test_generated_code_with_layers_that_became_constants() -> None:
+    """One is joined to the input, one is added to it."""
+    net = Net()
+    x = net.input(1, 3, 3, 2)
+    still = net.weights(2, 1, 1, 2) * np.int8(0)
+    joined = net.join(x, net.conv(x, still, zero=-7))
+    compiled = check(net.model(joined, net.add(x, net.conv(x, still))), target="host")
+    assert [op.kind for op in compiled.plan.graph.ops] == ["CONCATENATION", "ADD"]
