@@ -164,7 +164,7 @@ class Sample(NamedTuple):
     """That are computed at once: 0 where it runs whole."""
     features: dict[str, float]
     instructions: int
-    expands: bool
+    expands: bool = False
     """Weights, before another kernel of its family runs."""
 
 
