@@ -28,7 +28,7 @@ from tflite_writer import Writer
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 ROOM = 1 << 20
 SPREADS = ["any", "few", "small", "sparse", "none"]
-QUICK = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -151,7 +151,7 @@ def test_on_the_host(nth: int, target: str, model: bytes) -> None:
 @needs_litert
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
 @given(model=mixed())
-@settings(QUICK, max_examples=3)
+@settings(QUICK, max_examples=2)
 def test_on_cores(nth: int, target: str, model: bytes) -> None:
     compiled = compile(model, target=emulated(target), optimize="size", ram=ROOM)
     result = verify(compiled, 2)

@@ -195,15 +195,17 @@ def _pack(codes: Ints, lengths: Ints) -> NDArray[np.uint8]:
 
 def lower_coded(base: Kernel, shape: Shape) -> list[Kernel]:
     """A convolution's kernel with its weights coded, for several numbers of channels that are expanded at once. They
-    lie in pairs of channels, in a stream with other constants or by themselves."""
+    lie in pairs of channels, in a stream with other constants, which are coded as well where that is less, or not."""
     gemm = base.params["gemm"]
     assert isinstance(gemm, Mapping)
-    field, first = ("stream", STREAM_FIRST) if "stream" in gemm else ("weights", 0)
+    field = "stream" if "stream" in gemm else "weights"
     data, depth = gemm[field], gemm["depth"]
     assert isinstance(data, np.ndarray) and isinstance(depth, int)
     pairs = data.view(np.int8).reshape(-(-shape[-1] // 2), -1)
-    end = first + 2 * (depth + -depth % 4)
-    code = encode(pairs[:, first:end])
+    size = pairs.shape[1]
+    weights = (STREAM_FIRST, STREAM_FIRST + 2 * depth)
+    ways = [(encode(pairs[:, lo:hi]), lo, hi) for lo, hi in [(0, size), *([weights] if field == "stream" else [])]]
+    code, first, end = min(ways, key=lambda way: way[0].nbytes + len(pairs) * (size - way[2] + way[1]))
     rest = np.delete(pairs, slice(first, end), axis=1).view(np.uint8)
     asked = ["count"] if base.call is Call.FLAT else ["0", "count"]
     asked += [] if base.scratch is None else ["work"]
@@ -214,7 +216,7 @@ def lower_coded(base: Kernel, shape: Shape) -> list[Kernel]:
             "rest": rest if rest.size else 0,
             "first": first,
             "coded": end - first,
-            "last": pairs.shape[1] - end,
+            "last": size - end,
             "channels": at_once,
             "step": at_once * max(base.writes.line, 1),
             "count": base.units if base.call is Call.FLAT else row_count(shape),
@@ -228,7 +230,7 @@ def lower_coded(base: Kernel, shape: Shape) -> list[Kernel]:
                 row="",
                 group=1,
                 header="coded_s8",
-                scratch=at_once // 2 * pairs.shape[1] + (base.scratch or 0),
+                scratch=at_once // 2 * size + (base.scratch or 0),
                 instances=(*base.instances, f"MOTE_CODED({base.name}, {field}, {', '.join(asked)})"),
                 coding=Coding(code.symbols, len(pairs) * (end - first), -(-shape[-1] // at_once)),
             )
