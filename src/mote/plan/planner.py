@@ -32,6 +32,8 @@ MOST_RATE = 1e6
 """Flash is then all that counts."""
 DECODER, DECODING = 280, 160
 """Bytes of code that decode weights, and of each kernel that has it done."""
+MOST_DECODING = 2.0
+"""How many times the instructions an operator may take for the sake of coded weights, unless flash is short."""
 EFFORT = 250
 """How many nodes the search for a lower peak may try, for each node that there is."""
 NEAR = 1.01
@@ -332,7 +334,22 @@ class Planner:
 
     def _price(self, op: Op, kernel: Kernel, whole: bool, rate: float | None = None) -> float:
         rate = self.rate if rate is None else rate
-        return cost.instructions(self.graph, op, kernel, whole) + rate * kernel.constants
+        taken = cost.instructions(self.graph, op, kernel, whole)
+        if (
+            kernel.coding is not None
+            and rate <= RATES[self.how.optimize]
+            and taken > MOST_DECODING * self._plain[id(op)]
+        ):
+            return math.inf
+        return taken + rate * kernel.constants
+
+    @cached_property
+    def _plain(self) -> dict[int, float]:
+        """The instructions of each operator with weights that are not coded."""
+        return {
+            id(op): min(cost.instructions(self.graph, op, k, True) for k in self.variants[id(op)] if k.coding is None)
+            for op in self.ops
+        }
 
     @cached_property
     def by_rows(self) -> dict[int, Kernel]:
