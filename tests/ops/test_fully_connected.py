@@ -153,7 +153,6 @@ WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
     ("config", "names"),
     [
         (Config(outputs=8), [*FOUR, *WIDE]),
-        (Config(outputs=9), [*FOUR, "fully_connected", *WIDE]),
         (Config(outputs=2), [FOUR[0], "fully_connected", WIDE[0]]),
         (Config(depth=9), [FOUR[1], WIDE[1]]),
         (Config(weights="lowest", seed=1), ["fully_connected", WIDE[0]]),

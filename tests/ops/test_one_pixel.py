@@ -21,6 +21,7 @@ from tflite_writer import Writer
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
 DSP = Lowering(frozenset({"dsp"}))
+SIZE = replace(DSP, optimize="size")
 MANY = list(HealthCheck)
 WEIGHTS = {
     "usual": range(-127, 128),
@@ -37,6 +38,8 @@ class Layer:
     taps: int = 1
     more: int = 0
     """Rows of the input that one window does not reach."""
+    columns: int = 1
+    """Of the window of a convolution and of the image under it."""
     channels: int = 8
     outputs: int = 4
     """Of a convolution; a depthwise one has as many as channels."""
@@ -64,6 +67,7 @@ def layers(draw: st.DrawFn, kind: str) -> Layer:
         kind=kind,
         taps=draw(st.just(1) | st.integers(1, 12) | st.integers(13, 30)),
         more=draw(st.sampled_from([0, 0, 0, 1, 4])),
+        columns=draw(st.sampled_from([1, 1, 2, 3])) if kind == "CONV_2D" else 1,
         channels=draw(st.integers(1, 24)),
         outputs=draw(st.integers(1, 14)),
         step=draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (1, 3)])),
@@ -80,15 +84,15 @@ def graph(c: Layer) -> Graph:
     rng = np.random.default_rng(c.seed)
     depthwise = c.kind == "DEPTHWISE_CONV_2D"
     outputs = c.channels if depthwise else c.outputs
-    shape = (1, c.taps, 1, outputs) if depthwise else (outputs, c.taps, 1, c.channels)
+    shape = (1, c.taps, 1, outputs) if depthwise else (outputs, c.taps, c.columns, c.channels)
     scale = (0.01 * 2 ** -rng.uniform(0, c.spread, outputs)).astype(np.float32)
     rows_in, rows_out = c.rows
     w = Writer("layer")
-    x = w.input("x", (1, rows_in, 1, c.channels), "int8", scale=0.05, zero_point=c.zeros[0])
+    x = w.input("x", (1, rows_in, c.columns, c.channels), "int8", scale=0.05, zero_point=c.zeros[0])
     k = w.const("k", rng.choice(WEIGHTS[c.weights], shape).astype(np.int8), scale=scale, axis=3 if depthwise else 0)
     bias = rng.integers(-c.bias, c.bias + 1, outputs).astype(np.int32)
     b = w.const("b", bias, scale=scale * np.float32(0.05))
-    depth = c.taps if depthwise else c.taps * c.channels
+    depth = c.taps if depthwise else c.taps * c.columns * c.channels
     y = w.tensor(
         "y",
         (1, rows_out, 1, outputs),
@@ -142,7 +146,7 @@ def cases(chosen: list[Layer]) -> list[Case]:
         shape = op.input(g).shape
         x = (rng.choice([-128, 127], shape) if c.seed % 4 == 0 else rng.integers(-128, 128, shape)).astype(np.int8)
         (y,) = op.evaluate(g, [x, *(t.data for t in (op.input(g, 1), op.input(g, 2)))])
-        found += [Case(g, kernel, x, y) for kernel in op.variants(g, DSP)]
+        found += [Case(g, kernel, x, y) for kernel in op.variants(g, SIZE)]
     return found
 
 
@@ -164,14 +168,14 @@ def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=8, deadline=None, suppress_health_check=MANY)
 def test_portable_twins(kind: str, data: st.DataObject) -> None:
     check(cases(data.draw(batches(kind))), Program())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=8, deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
     needs_m4()
     check(cases(data.draw(batches(kind))), M4Program())
@@ -185,6 +189,7 @@ def test_vectors_have_kernels_of_their_own() -> None:
     roomy = {"fully_connected4_roomy", "fully_connected4_wide_roomy"}
     assert families(Layer(channels=40, outputs=128)) >= {"fully_connected4", "fully_connected4_wide", *roomy}
     assert families(Layer(taps=5, channels=40, outputs=30)) >= roomy
+    assert families(Layer(taps=5, columns=3, channels=10)) >= roomy
     assert not families(Layer(weights="lowest", seed=1)) & {"fully_connected4", "fully_connected4_roomy"}
 
 
@@ -193,3 +198,10 @@ def test_columns(zero: int) -> None:
     layer = Layer("DEPTHWISE_CONV_2D", taps=5, channels=40, zeros=(3, zero))
     assert families(layer) >= {"depthwise", "depthwise_column", "depthwise_column_wide"}
     assert not any("column" in family for family in families(replace(layer, channels=3)))
+
+
+def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
+    g = graph(Layer("DEPTHWISE_CONV_2D", taps=5, more=4, channels=40))
+    assert [k.family for k in g.ops[0].variants(g, DSP)] == ["depthwise", "depthwise_time"]
+    size = [k.family for k in g.ops[0].variants(g, SIZE)]
+    assert size == ["depthwise", "depthwise_time", "depthwise_column", "depthwise_column_wide"]

@@ -99,10 +99,14 @@ class DepthwiseConv2D(WindowOp):
         if how.reads.planar:
             found = [lower_planar(g, self, how, compact=compact) for compact in (False, True)]
         else:
-            found = [self.lower(g, how)]
-            if "dsp" in how.features:
-                found += [lower_time(g, self, how), *lower_column(g, self, how)]
+            found = [self.lower(g, how), *(self._over_time(g, how) if "dsp" in how.features else [])]
         return [kernel for kernel in found if kernel is not None]
+
+    def _over_time(self, g: Graph, how: Lowering) -> list[Kernel]:
+        """All rows at once, and one by one: where that is the only way, or flash is what counts."""
+        at_once = lower_time(g, self, how)
+        one_by_one = lower_column(g, self, how) if at_once is None or how.optimize == "size" else []
+        return [*([at_once] if at_once else []), *one_by_one]
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:
         """Planar rows, where there is a kernel for them."""

@@ -105,7 +105,7 @@ class FullyConnected(Op):
         pairs, wide = (
             matrix.kernels(units_of(x.shape, w.shape[1]), wide=wide) if plain else [] for wide in (False, True)
         )
-        portable = [] if pairs and w.shape[0] % 4 == 0 else [self._portable(g, channel)]
+        portable = [] if pairs and w.shape[0] >= 4 else [self._portable(g, channel)]
         return [*pairs, *portable, *wide]
 
     def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
