@@ -26,12 +26,14 @@ DSP = Lowering(frozenset({"dsp"}))
 
 @dataclass(frozen=True)
 class Config:
-    """One layer. `weights`: how large they are; `gain`: the output's scale over a usual one."""
+    """One layer. `weights`: how large they are; `kept`: the share of blocks of four outputs and inputs that are not
+    zero; `gain`: the output's scale over a usual one."""
 
     vectors: int = 1
     depth: int = 8
     outputs: int = 4
     weights: str = "usual"
+    kept: float = 1.0
     per_channel: bool = False
     activation: str = "NONE"
     gain: float = 1.0
@@ -46,6 +48,7 @@ def configs() -> st.SearchStrategy[Config]:
         depth=st.integers(1, 20) | st.integers(21, 90),
         outputs=st.integers(1, 14),
         weights=st.sampled_from(["usual", "usual", "extreme", "lowest", "small"]),
+        kept=st.sampled_from([1.0, 1.0, 0.5, 0.2, 0.05, 0.0]),
         per_channel=st.booleans(),
         activation=st.sampled_from(["NONE", "RELU"]),
         gain=st.sampled_from([0.1, 1.0, 1.0, 30.0]),
@@ -57,7 +60,9 @@ def configs() -> st.SearchStrategy[Config]:
 def weights(c: Config, rng: np.random.Generator) -> np.ndarray:
     shape = (c.outputs, c.depth)
     choices = {"extreme": [-127, 127], "lowest": [-128, 127, 0], "small": [-1, 0, 1]}.get(c.weights)
-    return (rng.integers(-127, 128, shape) if choices is None else rng.choice(choices, shape)).astype(np.int8)
+    found = (rng.integers(-127, 128, shape) if choices is None else rng.choice(choices, shape)).astype(np.int8)
+    blocks = rng.random((-(-c.outputs // 4), -(-c.depth // 4))) < c.kept
+    return found * blocks.repeat(4, axis=0).repeat(4, axis=1)[: c.outputs, : c.depth]
 
 
 def model(layers: list[Config]) -> bytes:
@@ -79,7 +84,8 @@ def models(count: int = 8) -> st.SearchStrategy[bytes]:
     return st.lists(configs(), min_size=count, max_size=count).map(model)
 
 
-KINDS = ["", "4", "4_roomy", "4_wide", "4_wide_roomy"]
+SPARSE = ["4_sparse8", "4_sparse4", "4_wide_sparse8", "4_wide_sparse4"]
+KINDS = ["", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
 
 
 @pytest.fixture(params=KINDS)
@@ -147,6 +153,8 @@ def kernels(c: Config, how: Lowering = DSP) -> dict[str, Kernel]:
 
 FOUR = ["fully_connected4", "fully_connected4_roomy"]
 WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
+BLOCKS = ["fully_connected4_sparse8", "fully_connected4_sparse4"]
+WIDE_BLOCKS = ["fully_connected4_wide_sparse8", "fully_connected4_wide_sparse4"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +162,8 @@ WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
     [
         (Config(outputs=8), [*FOUR, *WIDE]),
         (Config(outputs=2), [FOUR[0], "fully_connected", WIDE[0]]),
-        (Config(depth=9), [FOUR[1], WIDE[1]]),
+        (Config(depth=13), [FOUR[1], WIDE[1]]),
+        (Config(depth=64, kept=0.2), [FOUR[0], *BLOCKS, WIDE[0], *WIDE_BLOCKS]),
         (Config(weights="lowest", seed=1), ["fully_connected", WIDE[0]]),
         (Config(activation="RELU"), ["fully_connected"]),
         (Config(activation="RELU", zeros=(0, -128)), [FOUR[0], WIDE[0]]),

@@ -28,6 +28,7 @@ WEIGHTS = {
     "extreme": (-127, 127),
     "lowest": (-128, 127, 0),
     "small": (-1, 0, 1),
+    "few": (-127, *[0] * 60, 127),
     "none": (0,),
 }
 
@@ -191,6 +192,13 @@ def test_vectors_have_kernels_of_their_own() -> None:
     assert families(Layer(taps=5, channels=40, outputs=30)) >= roomy
     assert families(Layer(taps=5, columns=3, channels=10)) >= roomy
     assert not families(Layer(weights="lowest", seed=1)) & {"fully_connected4", "fully_connected4_roomy"}
+
+
+@pytest.mark.parametrize("taps", [1, 5])
+def test_vectors_without_blocks_of_zeros(taps: int) -> None:
+    sparse = {f"fully_connected4{wide}_sparse{block}" for wide in ("", "_wide") for block in (4, 8)}
+    assert families(Layer(taps=taps, channels=40, outputs=30, weights="few")) >= sparse
+    assert not families(Layer(taps=taps, channels=40, outputs=30)) & sparse
 
 
 @pytest.mark.parametrize("zero", [-128, 5])

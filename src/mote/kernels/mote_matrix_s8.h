@@ -44,7 +44,7 @@ __attribute__((naked, noinline, unused)) static void mote_matrix_sums(
                      "mov r8, r1\n\t"
                      "mov r9, r0\n\t"
                      "ldm r9!, {r0-r3}\n"
-                     "1:\n\t" MOTE_FC4_widened MOTE_FC4_WEIGHTS_twice
+                     "1:\n\t" MOTE_FC4_widened MOTE_FC4_LOAD MOTE_FC4_TIMES8_twice
                      "ldr r10, [sp]\n\t"
                      "cmp r8, r10\n\t"
                      "bne 1b\n\t" MOTE_FC4_SPLIT_twice

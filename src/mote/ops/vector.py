@@ -3,8 +3,9 @@ convolutions of few pixels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +13,33 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.ops.common import pad_to
 from mote.ops.narrow import Sums, widest
+from mote.ops.sparse import without_zeros
 from mote.plan.kernel import Call, Kernel, Value
 
 DEPTH = 8
 """So many inputs are multiplied at a time."""
 WORTH_WIDENING = 8
 """Of fewer outputs inputs need not be widened once for all."""
+BLOCKS = (8, 4)
+"""Inputs that are left out together where all of their weights for four outputs are zero."""
+
+
+class Form(NamedTuple):
+    """`mote_fc4_t` for widened inputs: the end of its kernels' names and families, and the share of weights in it."""
+
+    end: str
+    params: dict[str, Value]
+    density: float = 1.0
 
 
 @dataclass(frozen=True)
 class Packed:
-    """What the kernels of a layer have in common: the beginning of their names, their family and `mote_fc4_t`."""
+    """What the kernels of a layer have in common: the beginning of their names and their family. The first form has
+    all weights, others none of blocks of zeros."""
 
     name: str
     family: str
-    params: dict[str, Value]
+    forms: list[Form]
     instances: tuple[str, ...] = ()
 
     def kernel(self, what: str, params: dict[str, Value], call: Call, family: str, **more: Any) -> Kernel:
@@ -44,18 +57,18 @@ class Matrix:
     sums: Sums
 
     def kernels(self, vectors: int, *, wide: bool) -> list[Kernel]:
-        """For vectors one after another: with inputs that are widened as they are read, and once. None where the
-        layer's numbers do not allow it."""
+        """For vectors one after another: with inputs that are widened as they are read, and once; without blocks of
+        zeros where there are many. None where the layer's numbers do not allow it."""
         packed = self._wide() if wide else self._pairs()
         if packed is None:
             return []
-        channels, inputs = self.weights.shape
-        found = []
+        (channels, inputs), found = self.weights.shape, []
         if inputs == self.depth:
-            found.append(packed.kernel("", packed.params, Call.FLAT, "", units=vectors))
-        if inputs < self.depth or channels >= WORTH_WIDENING:
-            room = 2 * self.depth
-            found.append(packed.kernel("_roomy", packed.params, Call.FLAT, "_roomy", units=vectors, scratch=room))
+            found.append(packed.kernel("", packed.forms[0].params, Call.FLAT, "", units=vectors))
+        widened = packed.forms if inputs < self.depth or channels >= WORTH_WIDENING else packed.forms[1:]
+        for end, params, density in widened:
+            more: dict[str, Any] = {"units": vectors, "scratch": 2 * self.depth, "density": density}
+            found.append(packed.kernel(end, params, Call.FLAT, end, **more))
         return found
 
     def by_rows(self, window: Value, taps: int, *, wide: bool) -> list[Kernel]:
@@ -66,9 +79,13 @@ class Matrix:
         packed = padded._wide() if wide else padded._pairs()
         if packed is None:
             return []
-        params: dict[str, Value] = {"rows": window, "line": line, "vector": packed.params}
-        row, room = f"{packed.name}_rows_s8_row", 2 * padded.depth
-        return [packed.kernel("_rows", params, Call.ROWS, "_roomy", row=row, taps=taps, scratch=room)]
+        found = []
+        for end, vector, density in packed.forms:
+            params: dict[str, Value] = {"rows": window, "line": line, "vector": vector}
+            more: dict[str, Any] = {"taps": taps, "scratch": 2 * padded.depth, "density": density}
+            more |= {"row": f"{packed.name}{end}_rows_s8_row"}
+            found.append(packed.kernel(f"{end}_rows", params, Call.ROWS, end, **more))
+        return found
 
     @property
     def depth(self) -> int:
@@ -84,7 +101,7 @@ class Matrix:
         name, family = "fully_connected4" if once else "fully_connected4_twice", "fully_connected4"
         scale = four_scales(mult, shift - 1, 8) if once else four_scales(mult << 1, shift, 0)
         words = four_outputs(self.weights.astype(np.int64), start, wide=False)
-        return Packed(name, family, self._params(scale, words))
+        return Packed(name, family, self._forms(scale, words, words[:, :0]))
 
     def _wide(self) -> Packed | None:
         matrix = self.weights.astype(np.int64)
@@ -92,23 +109,34 @@ class Matrix:
         if found is None:
             return None
         form, shift = "linear" if self.sums.linear else "relu", found.shift
-        constants = pad_to(found.constants(self.sums.linear), 0, 4)
         words = four_outputs(found.scaled(matrix), found.biases(self.channel[:, 0]), wide=True)
-        words = np.concatenate([words, constants.reshape(len(words), -1)], axis=1)
+        constants = pad_to(found.constants(self.sums.linear), 0, 4).reshape(len(words), -1)
         name, instance = f"fully_connected4_{form}_{shift}", f"MOTE_FULLY_CONNECTED4({form}, {shift})"
-        return Packed(name, "fully_connected4_wide", self._params(None, words), (instance,))
+        return Packed(name, "fully_connected4_wide", self._forms(None, words, constants), (instance,))
 
-    def _params(self, scale: NDArray[np.int32] | None, words: Ints) -> dict[str, Value]:
-        """`mote_fc4_t`."""
+    def _forms(self, scale: NDArray[np.int32] | None, words: Ints, constants: Ints) -> list[Form]:
+        """Of what `four_outputs` gives, and constants of four outputs in a row."""
+        starts, weights = words[:, :4], words[:, 4:]
+        found = [Form("_roomy", self._params(scale, zip(starts, weights, constants, strict=True)))]
+        for block in BLOCKS:
+            left = without_zeros(weights.reshape(len(words), self.depth // block, -1), 2 * block, 0)
+            if left is not None:
+                params = self._params(scale, zip(starts, left.rows, constants, strict=True))
+                found.append(Form(f"_sparse{block}", params, left.density))
+        return found
+
+    def _params(self, scale: NDArray[np.int32] | None, parts: Iterable[tuple[Ints, ...]]) -> dict[str, Value]:
+        """`mote_fc4_t`; `parts` of all that four outputs have."""
+        fours = [np.concatenate(four) for four in parts]
         return {
             "inputs": self.weights.shape[1],
             "channels": self.weights.shape[0],
             "depth": self.depth,
-            "block": words.shape[1],
+            "rest": sum(map(len, fours[: len(self.weights) // 4])),
             "zero": 2 * self.sums.zero + 1,
             "step": 8 if scale is not None and len(scale) > 1 else 0,
             "scale": 0 if scale is None else scale.reshape(-1),
-            "weights": wrap32(words).astype(np.int32).reshape(-1),
+            "weights": wrap32(np.concatenate(fours)).astype(np.int32),
         }
 
 
