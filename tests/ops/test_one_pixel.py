@@ -12,11 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from m4_harness import M4Program, needs_m4
 
+from mote.compiler import compile
 from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.op import row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Lowering
+from mote.verifier import verify
+from support import emulated, needs_litert
 from tflite_writer import Writer
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
@@ -82,6 +85,10 @@ def layers(draw: st.DrawFn, kind: str) -> Layer:
 
 
 def graph(c: Layer) -> Graph:
+    return tflite.parse(model(c), "layer")
+
+
+def model(c: Layer) -> bytes:
     rng = np.random.default_rng(c.seed)
     depthwise = c.kind == "DEPTHWISE_CONV_2D"
     outputs = c.channels if depthwise else c.outputs
@@ -107,7 +114,7 @@ def graph(c: Layer) -> Graph:
     activation = "RELU" if c.zeros[1] == -128 else "NONE"
     w.op(c.kind, [x, k, b], [y], fused_activation_function=activation, **options)
     w.output(y)
-    return tflite.parse(w.finish(), "layer")
+    return w.finish()
 
 
 @dataclass(frozen=True)
@@ -213,3 +220,21 @@ def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
     assert [k.family for k in g.ops[0].variants(g, DSP)] == ["depthwise", "depthwise_time"]
     size = [k.family for k in g.ops[0].variants(g, SIZE)]
     assert size == ["depthwise", "depthwise_time", "depthwise_column", "depthwise_column_wide"]
+
+
+FRAMES = [
+    Layer(channels=40, outputs=32, zeros=(3, -128)),
+    Layer(taps=5, channels=40, outputs=32),
+    Layer("DEPTHWISE_CONV_2D", taps=15, channels=32, zeros=(-128, -3)),
+]
+
+
+@needs_litert
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+@pytest.mark.parametrize("layer", FRAMES, ids=lambda c: f"{c.kind} {c.taps}x1")
+def test_chosen_and_exact(layer: Layer, optimize: str) -> None:
+    emulated("cortex-m4")
+    compiled = compile(model(layer), target="cortex-m4", optimize=optimize)
+    (step,) = compiled.plan.steps
+    assert step.kernel.family.startswith(("fully_connected4", "depthwise_column"))
+    assert verify(compiled, 3).exact
