@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from mote import toolchain
@@ -72,10 +73,12 @@ class Layer:
     linear: bool = False
     clamped: bool = False
     """The activation cuts off more than int8 does: the fastest kernels cannot do that."""
-    zeros: float = 0.0
-    """The share of weights that are zero."""
     before: int = 0
     """Channels of a 1x1 convolution before it, so that its input can lie as it likes."""
+    kept: float = 1.0
+    """The share of blocks of weights that are not zero."""
+    block: tuple[int, int] = (1, 1)
+    """Outputs and inputs of these."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -88,6 +91,7 @@ class Layer:
     def __str__(self) -> str:
         (h, w), (kh, kw) = self.size, self.kernel
         how = " linear" if self.linear else " clamped" if self.clamped else ""
+        how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
 
@@ -132,27 +136,38 @@ OTHER = [
     ("AVERAGE_POOL_2D", (8, 8), 64), ("MAX_POOL_2D", (12, 12), 16), ("MAX_POOL_2D", (24, 24), 8),
 ]  # fmt: skip
 
+ZEROS = {
+    "CONV_2D": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (2, 4)), (0.25, (2, 4))),
+    "FULLY_CONNECTED": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (4, 8)), (0.25, (4, 8))),
+}
+"""`kept` and `block` of one layer after another."""
+
 
 def layers() -> list[Layer]:
     """Shapes like those of small networks, and some odd ones."""
-    zeros = 0.0, 0.9
-    found = [Layer("CONV_2D", *shape, linear=i % 3 == 2, zeros=zeros[i % 2]) for i, shape in enumerate(POINTWISE)]
+    found = [Layer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
     for i, (size, inputs, outputs, kernel, stride) in enumerate(CONV):
         padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
-        layer = Layer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2)
-        found.append(replace(layer, zeros=zeros[i % 2]))
+        found.append(Layer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2))
+    for i, (vectors, inputs, outputs) in enumerate(FULLY_CONNECTED):
+        found.append(Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2))
+    found = [_pruned(layer, i) for i, layer in enumerate(found)]
+    found += [replace(layer, linear=False, clamped=True) for layer in found if layer.kind == "FULLY_CONNECTED"]
     for i, (size, channels, kernel, stride) in enumerate(DEPTHWISE):
         padding = "VALID" if i % 4 == 3 or kernel[1] == 1 else "SAME"
         for before in (0, 4 * (1 + i % 5)):
             layer = Layer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
             found.append(replace(layer, before=before))
-    for i, (vectors, inputs, outputs) in enumerate(FULLY_CONNECTED):
-        layer = Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2, zeros=zeros[i % 2])
-        found += [layer, replace(layer, linear=False, clamped=True)]
     for kind, size, channels in OTHER:
         kernel = size if kind.startswith("AVERAGE") else (2, 2)
         found.append(Layer(kind, size, channels, channels, kernel, 2, "VALID"))
     return found
+
+
+def _pruned(layer: Layer, i: int) -> Layer:
+    choices = ZEROS[layer.kind]
+    kept, block = choices[i % len(choices)]
+    return replace(layer, kept=kept, block=block)
 
 
 class Sample(NamedTuple):
@@ -303,7 +318,7 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
         shape, out, options = (layer.outputs, layer.inputs), out[2:], {}
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 30, shape), -127, 127).astype(np.int8)
-    weights[rng.random(shape) < layer.zeros] = 0
+    weights = _without_blocks(weights, layer) if layer.kept < 1 else weights
     scale = np.float32(0.01) * 2 ** -rng.uniform(0, 1, layer.outputs).astype(np.float32)
     scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale
     k = w.const("k", weights, scale=scale, axis=axis)
@@ -312,6 +327,15 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
     y = w.tensor(str(layer), out, "int8", scale=wide, zero_point=3 if layer.linear or layer.clamped else -128)
     w.op(layer.kind, [x, k, b], [y], fused_activation_function="NONE" if layer.linear else "RELU", **options)
     return y
+
+
+def _without_blocks(weights: NDArray[np.int8], layer: Layer) -> NDArray[np.int8]:
+    """Weights [outputs, ..] with zeros in all blocks but some."""
+    (high, wide), matrix = layer.block, weights.reshape(layer.outputs, -1)
+    rows, columns = -(-matrix.shape[0] // high), -(-matrix.shape[1] // wide)
+    kept = np.random.default_rng(1).permutation(rows * columns).reshape(rows, columns) < layer.kept * rows * columns
+    mask = kept.repeat(high, axis=0).repeat(wide, axis=1)[: matrix.shape[0], : matrix.shape[1]]
+    return (matrix * mask).reshape(weights.shape)
 
 
 def _moves(layer: Layer) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""What it saves to leave out blocks of zeros: instructions of layers by the share of their weights that are zero.
+
+    PYTHONPATH=src:models python benchmarks/sparse.py            # the table of docs/kernels.md
+    PYTHONPATH=src:models python benchmarks/sparse.py --write    # put it there
+
+Every kernel that a layer can have runs on an emulated Cortex-M4.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from compare import included
+from fit_costs import Layer, graph_of, ops_of, run
+from mote.plan.kernel import Call
+
+PAGE = Path(__file__).parents[1] / "docs" / "kernels.md"
+ZEROS = (0.0, 0.25, 0.5, 0.75, 0.9)
+LAYERS = (
+    Layer("CONV_2D", (12, 12), 64, 64, block=(2, 4)),
+    Layer("CONV_2D", (12, 12), 64, 64, block=(1, 4)),
+    Layer("CONV_2D", (12, 12), 64, 64, block=(1, 1)),
+    Layer("CONV_2D", (10, 10), 32, 32, (3, 3), block=(2, 4)),
+    Layer("FULLY_CONNECTED", (1, 1), 512, 64, block=(4, 8)),
+    Layer("FULLY_CONNECTED", (1, 1), 512, 64, block=(1, 4)),
+)
+
+Figures = dict[tuple[Layer, float], dict[str, tuple[int, int]]]
+"""Instructions and bytes of constants of a layer with some zeros, by the family of the kernel."""
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--write", action="store_true", help="write the table into the page")
+    write = p.parse_args().write
+    text = table(measure(LAYERS, ZEROS))
+    print(text)
+    if write:
+        PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), {"sparse": text}), encoding="utf-8")
+
+
+def measure(layers: tuple[Layer, ...], zeros: tuple[float, ...]) -> Figures:
+    cases = [(layer, share) for layer in layers for share in zeros]
+    graph = graph_of([replace(layer, kept=1 - share) for layer, share in cases])
+    kernels = [[k for k in found if k.call is not Call.ADDS and k.coding is None] for _, found in ops_of(graph)]
+    figures: Figures = {case: {} for case in cases}
+    for n in range(max(map(len, kernels))):
+        picked = [found[min(n, len(found) - 1)] for found in kernels]
+        for case, kernel, taken in zip(cases, picked, run(graph, picked, True), strict=True):
+            figures[case][kernel.family] = taken, kernel.constants
+    return figures
+
+
+def table(figures: Figures) -> str:
+    """For each share of zeros the fastest kernel, with what it takes over the fastest without zeros."""
+    lines = [f"| layer | blocks | {' | '.join(f'{share:.0%}' for share in ZEROS)} |", "|---" * (2 + len(ZEROS)) + "|"]
+    for layer in LAYERS:
+        high, wide = layer.block
+        dense = min(figures[layer, 0.0].values())
+        cells = []
+        for share in ZEROS:
+            family, (taken, nbytes) = min(figures[layer, share].items(), key=lambda found: found[1])
+            cells.append(f"{taken:,} ({taken / dense[0]:.2f}x)<br>{nbytes:,} bytes<br>`{family}`")
+        lines.append(f"| {layer} | {high}x{wide} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
