@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 0.9
-"""The share of blocks with weights above which it saves nothing to leave out the others."""
+MOST = 0.8
+"""The share of blocks with weights above which it saves too little, for the code that it takes, to leave out the
+others."""
 LEAST = 2
 """Blocks of a row. They follow their inputs, but for the first one, which comes last: the one way back ends a row."""
 
