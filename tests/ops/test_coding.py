@@ -163,8 +163,9 @@ def test_on_cores(nth: int, target: str, model: bytes) -> None:
 @QUICK
 def test_into_planar_rows(nth: int, config: test_conv.Config, seed: int) -> None:
     model = planar(config, seed)
-    assert is_coded(check(model, target=HOST_DSP, optimize="size", ram=ROOM))
-    result = verify(compile(model, target=emulated("cortex-m4"), optimize="size", ram=ROOM), 2)
+    whole = {"optimize": "size", "ram": ROOM, "shrink": False}
+    assert is_coded(check(model, target=HOST_DSP, **whole))
+    result = verify(compile(model, target=emulated("cortex-m4"), **whole), 2)
     assert result.exact, result.mismatches
 
 
@@ -240,7 +241,7 @@ def test_what_is_saved_must_be_more_than_the_code(outputs: int, coded: bool) -> 
         zeros=(0, 0), seed=1, weights="none",
     )  # fmt: skip
     test_conv.add_layer(w, 0, layer)
-    assert is_coded(compile(w.finish(), target="cortex-m4", optimize="size")) == coded
+    assert is_coded(compile(w.finish(), target="cortex-m4", optimize="size", shrink=False)) == coded
 
 
 def test_convolutions_by_rows_are_not_coded() -> None:
