@@ -231,21 +231,34 @@ def test_weights_are_coded_for_size_only(optimize: str) -> None:
     assert not is_coded(compile(network("sparse"), target="cortex-m4", optimize=optimize))
 
 
-@pytest.mark.parametrize(("outputs", "coded"), [(8, False), (64, True)])
-def test_what_is_saved_must_be_more_than_the_code(outputs: int, coded: bool) -> None:
-    """A layer of 32 weights an output, which compress to nothing."""
+def layer(kind: str, size: tuple[int, int], channels: int, outputs: int) -> bytes:
+    """One with weights of four bits."""
     w = Writer("layer")
-    layer = test_conv.Config(
-        kind="FULLY_CONNECTED", dtype="int8", batch=1, size=(1, 32), channels=1, outputs=outputs, kernel=(1, 1),
-        stride=(1, 1), dilation=(1, 1), padding="SAME", activation="NONE", per_channel=False, bias=True, gain=1.0,
-        zeros=(0, 0), seed=1, weights="none",
+    config = test_conv.Config(
+        kind=kind, dtype="int8", batch=1, size=size, channels=channels, outputs=outputs, kernel=(1, 1), stride=(1, 1),
+        dilation=(1, 1), padding="SAME", activation="NONE", per_channel=False, bias=True, gain=1.0, zeros=(0, 0),
+        seed=1, weights="small",
     )  # fmt: skip
-    test_conv.add_layer(w, 0, layer)
-    assert is_coded(compile(w.finish(), target="cortex-m4", optimize="size", shrink=False)) == coded
+    test_conv.add_layer(w, 0, config)
+    return w.finish()
 
 
-def test_convolutions_by_rows_are_not_coded() -> None:
+@pytest.mark.parametrize(("outputs", "coded"), [(8, False), (128, True)])
+def test_what_is_saved_must_be_more_than_the_code(outputs: int, coded: bool) -> None:
+    model = layer("CONV_2D", (12, 12), 64, outputs)
+    assert is_coded(compile(model, target="cortex-m4", optimize="size", ram=ROOM)) == coded
+
+
+@pytest.mark.parametrize(("flash", "coded"), [(None, False), (64_000, False), (24_000, True)])
+def test_fully_connected_layers_are_coded_where_flash_is_short(flash: int | None, coded: bool) -> None:
+    """They use a weight once: to decode it takes many times as long."""
+    model = layer("FULLY_CONNECTED", (1, 256), 1, 64)
+    assert is_coded(compile(model, target="cortex-m4", optimize="size", flash=flash)) == coded
+
+
+def test_convolutions_by_rows_are_not_coded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row would decode all weights again."""
+    monkeypatch.setattr(planner, "MOST_DECODING", 1 << 30)
     compiled = compile(network("sparse"), target="cortex-m4", optimize="size", step="row")
     coded = [step.op.kind for step in compiled.plan.steps if step.kernel.coding is not None]
     assert coded == ["FULLY_CONNECTED"]
