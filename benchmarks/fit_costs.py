@@ -5,7 +5,7 @@
     PYTHONPATH=src:models python benchmarks/fit_costs.py --worst 5   # with the layers that are described worst
 
 Layers of many shapes are computed by every kernel that can compute them, whole, by rows, and by groups of rows, on an
-emulated Cortex-M4. `mote.plan.cost.features` says what takes time there, this how much. It takes six minutes on two cores.
+emulated Cortex-M4. `mote.plan.cost.features` says what takes time there, this how much. It takes six minutes.
 """
 
 from __future__ import annotations
