@@ -130,7 +130,8 @@ def test_int8_operator_runs_in_litert(
 
 def test_every_operator_is_tried() -> None:
     elsewhere = {"CUSTOM", "DEQUANTIZE", "DIV", "CAST", "SHAPE", "ZEROS_LIKE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
-    assert {case[0] for case in CASES} | elsewhere == tflite_writer._OPS.keys()
+    variables = {"VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
+    assert {case[0] for case in CASES} | elsewhere | variables == tflite_writer._OPS.keys()
 
 
 def camel(name: str) -> str:
@@ -147,6 +148,7 @@ def unusual(kind: str) -> tuple[Any, Any]:
         "int": (3, 3),
         "float": (0.75, 0.75),
         "ints": ([5, 4], [5, 4]),
+        "string": ("word", b"word"),
     }[kind]
 
 
@@ -161,7 +163,7 @@ def test_codes_and_options_are_those_of_the_schema(kind: str) -> None:
     model = schema.ModelT.InitFromPackedBuf(w.finish(), 0)
     assert model.version == 3
     code = getattr(schema.BuiltinOperator, kind)
-    assert (model.operatorCodes[0].builtinCode, model.operatorCodes[0].deprecatedBuiltinCode) == (code, code)
+    assert (model.operatorCodes[0].builtinCode, model.operatorCodes[0].deprecatedBuiltinCode) == (code, min(code, 127))
     options = model.subgraphs[0].operators[0].builtinOptions
     assert type(options).__name__ == (f"{table}OptionsT" if table else "NoneType")
     for name, (_, stored) in values.items():
