@@ -98,8 +98,8 @@ def test_every_int8() -> None:
     [
         ("QUANTIZE", ("float32", "uint8"), 0.1, "float32 to uint8 is not supported"),
         ("QUANTIZE", ("float32", "int16"), 0.1, "float32 to int16 is not supported"),
-        ("QUANTIZE", ("uint8", "int8"), 0.1, "uint8 to int8 is not supported"),
-        ("QUANTIZE", ("int8", "uint8"), 0.1, "int8 input with uint8 output is not supported"),
+        ("QUANTIZE", ("uint8", "int16"), 0.1, "uint8 input with int16 output is not supported"),
+        ("QUANTIZE", ("int8", "uint8"), [0.1, 0.2], "no per-tensor quantization"),
         ("QUANTIZE", ("float32", "int8"), [0.1, 0.2], "no per-tensor quantization"),
         ("DEQUANTIZE", ("uint8", "float32"), 0.1, "uint8 to float32 is not supported"),
         ("DEQUANTIZE", ("int16", "float32"), 0.1, "int16 to float32 is not supported"),
@@ -117,3 +117,24 @@ def test_unsupported(kind: str, dtypes: tuple[str, str], scale: float | list[flo
     w.output(y)
     with pytest.raises(UnsupportedError, match=reason):
         tflite.parse(w.finish(), "model")
+
+
+@needs_litert
+@given(
+    st.lists(
+        st.tuples(quants(), quants(), st.sampled_from(["int8", "uint8"]), st.sampled_from(["int8", "uint8"])),
+        min_size=8,
+        max_size=8,
+    )
+)
+@settings(max_examples=6, deadline=None)
+def test_between_bytes(layers: list[tuple[tuple[float, int], tuple[float, int], str, str]]) -> None:
+    """Every byte, from scale to scale and from int8 to uint8 and back."""
+    w = Writer("bytes")
+    for i, (given_, wanted, first, second) in enumerate(layers):
+        zeros = [q[1] + (128 if dtype == "uint8" else 0) for q, dtype in ((given_, first), (wanted, second))]
+        x = w.input(f"x{i}", (256,), first, given_[0], zeros[0])
+        y = w.tensor(f"y{i}", (256,), second, wanted[0], zeros[1])
+        w.op("QUANTIZE", [x], [y])
+        w.output(y)
+    check(w.finish(), inputs=6)
