@@ -63,7 +63,7 @@ def end(g: Graph, op: Op, position: int, found: Range | None, *, up: bool) -> Ar
     if t is None or t.data is not None:
         return None if t is None else t.data
     assert found is not None
-    return np.broadcast_to(found.high if up else found.low, t.shape).astype(np.int8)
+    return np.broadcast_to(found.high if up else found.low, t.shape or (1,)).reshape(t.shape).astype(np.int8)
 
 
 def ranges(g: Graph) -> dict[int, Range]:
