@@ -150,11 +150,9 @@ class Executor:
             spans.append((self._at(0, step.scratch), step.kernel.scratch or 0))
         if step.sums is not None:
             spans.append((self._at(0, step.sums), step.kernel.sums))
-        call = next(
-            k
-            for k, line in enumerate(body)
-            if line.strip().startswith((f"mote_{step.kernel.name}(", f"mote_{step.kernel.row}(", "memcpy("))
-        )
+        functions = (step.kernel.name, step.kernel.row, step.kernel.rows)
+        calls = (*(f"mote_{name}(" for name in functions), "memcpy(")
+        call = next(k for k, line in enumerate(body) if line.strip().startswith(calls))
         before = [f"{self.prefix}_note({at}, {nbytes}, {k});" for k, (at, nbytes) in enumerate(spans)]
         after = [f"{self.prefix}_look({at}, {nbytes}, {k});" for k, (at, nbytes) in enumerate(spans)]
         return [*body[:call], *before, body[call], *after, *body[call + 1 :]]

@@ -1,0 +1,16 @@
+"""The generated C is the same as it was, unless a commit says why not."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
+
+import fingerprints
+
+
+@pytest.mark.parametrize(("model", "target"), fingerprints.cases())
+def test_generated_code_is_what_it_was(model: str, target: str) -> None:
+    name = fingerprints.key(model, target)
+    changed = fingerprints.changes(name, fingerprints.load()[name], fingerprints.fingerprints(model, target))
+    assert not changed, f"if this is on purpose, say why and run {fingerprints.UPDATE}"
