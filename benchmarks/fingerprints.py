@@ -86,7 +86,8 @@ def changes(name: str, before: Hashes, after: Hashes) -> list[str]:
 
 
 def fingerprints(model: str, target: str) -> Hashes:
-    """The hash of the project in each mode; of a mode that the model cannot be compiled in, that it is refused."""
+    """Two hashes of the project in each mode: of the model's own files, and of the kernel library's files beside them.
+    Of a mode that the model cannot be compiled in, that it is refused."""
     with mock.patch.object(compiler, "golden_outputs", lambda graph: _golden_outputs(model, graph)):
         found = {mode: _fingerprint(lambda o=o: _compile(model, target, o)) for mode, o in MODES.items()}
         found[SHARED] = _fingerprint(lambda: _shared(model, target))
@@ -108,7 +109,13 @@ def _fingerprint(build: Callable[[], Project]) -> str:
         project = build()
     except MoteError:
         return "refused"
-    text = "".join(f"{name}\n{project.files[name]}" for name in sorted(project.files))
+    library = [name for name in sorted(project.files) if name.startswith("mote_")]
+    own = [name for name in sorted(project.files) if name not in library]
+    return f"{_hash(project, own)} {_hash(project, library)}"
+
+
+def _hash(project: Project, names: list[str]) -> str:
+    text = "".join(f"{name}\n{project.files[name]}" for name in names)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
