@@ -27,7 +27,7 @@ LAYERS = FAMILIES | {
     "prelu": batch(test_unary.prelus(), 12).map(test_unary.prelu_model),
 }
 DSP = frozenset({"dsp"})
-WAYS = [Lowering(), Lowering(DSP), Lowering(DSP, writes=Layout(64, 1)), Lowering(DSP, roomy=True, wide=True)]
+WAYS = [Lowering(), Lowering(DSP), Lowering(DSP, writes=Layout(64, 1))]
 """How to lower: on the host the portable twins of DSP kernels run."""
 
 

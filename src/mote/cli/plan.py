@@ -224,7 +224,7 @@ def _how(kind: str, way: str | None) -> str:
 
 
 def _kept(compiled: Compiled) -> str:
-    rows = [tuple(k.values()) for k in kept(compiled)]
+    rows = [(shorten(k["name"]), *list(k.values())[1:]) for k in kept(compiled)]
     return table(("kept for the next run", "stored", "rows", "row bytes", "bytes"), rows, left=2)
 
 
@@ -233,7 +233,7 @@ def kept(compiled: Compiled) -> list[dict[str, Any]]:
     tensors = compiled.plan.graph.tensors
     return [
         {
-            "name": shorten(tensors[b.tensors[0]].name),
+            "name": tensors[b.tensors[0]].name,
             "stored": "as it is" if not window else "slides" if b.ring is None else "ring buffer",
             "rows": len(b.offsets),
             "row_bytes": b.row_bytes,

@@ -387,9 +387,10 @@ def _read(data: bytes, where: str) -> Model:
         raise MoteError(f"output tensor {constant[0]} is a constant")
     if len(set(inputs)) < len(inputs):
         raise MoteError("an input is listed twice")
-    known = Variables(tensors, _initial_values(subgraphs, codes, buffers))
+    calls = _calls(subgraph, codes, tensors)
+    known = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
     own = _states(subgraph, tensors)
-    layers = _layers(subgraph, codes, tensors, known, own)
+    layers = _layers(calls, tensors, known, own)
     states, assigns = known.finish()
     outputs = tuple(known.value(i) for i in outputs)
     if read := [i for i in outputs if i in known.before.values()]:
@@ -491,10 +492,9 @@ def _calls(subgraph: Table, codes: list[str], tensors: dict[int, Tensor]) -> lis
 
 
 def _initial_values(
-    subgraphs: list[Table], codes: list[str], buffers: list[Vector | None]
+    main: list[Call], subgraphs: list[Table], codes: list[str], buffers: list[Vector | None]
 ) -> dict[variables.Key, Array]:
     """What the model's variables hold before the first inference; every other subgraph must be there for that."""
-    main = _calls(subgraphs[0], codes, _tensors(subgraphs[0], buffers))
     once = {0 if c.options is None else c.options.integer(0) for c in main if c.code == "CALL_ONCE"}
     if once != set(range(1, len(subgraphs))):
         raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one (and those that CALL_ONCE names)")
@@ -508,11 +508,9 @@ def _initial_values(
     return found
 
 
-def _layers(
-    subgraph: Table, codes: list[str], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...]
-) -> list[Layer]:
+def _layers(calls: list[Call], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...]) -> list[Layer]:
     layers = []
-    for index, call in enumerate(_calls(subgraph, codes, tensors)):
+    for index, call in enumerate(calls):
         inputs = tuple(known.value(i) for i in call.inputs)
         node = Node(call.code, index, call.options, inputs, call.outputs, tensors, states, call.intermediates)
         try:

@@ -267,23 +267,6 @@ def interleave(weights: Array, channels: int) -> NDArray[np.int8]:
     return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).astype(np.int8).reshape(-1)
 
 
-def two_channels_fit(weights: Tensor, channels: Value) -> bool:
-    """Whether sums of two outputs fit one register, d0 + 256 * d1, and weights two to a half word."""
-    assert weights.data is not None and isinstance(channels, Structs)
-    matrix = weights.data.reshape(weights.shape[0], -1).astype(np.int64)
-    most = 128 * np.abs(matrix).sum(axis=1).max() + np.abs(channels.rows[:, 0]).max()
-    return bool(matrix.min() > -128 and 257 * most < 1 << 31)
-
-
-def pair_channels(matrix: NDArray[np.int8], *, outputs: int = 2, depth: int) -> NDArray[np.int16]:
-    """[outputs, depth] weights as [pairs of outputs, depth]: w0 + 256 * w1, in the order 0, 2, 1, 3 of each four
-    inputs; both axes are padded with zeros to multiples of `outputs` and `depth`."""
-    padded = pad_to(pad_to(matrix.astype(np.int64), 0, outputs), 1, depth)
-    both = (padded[0::2] + 256 * padded[1::2]).reshape(padded.shape[0] // 2, -1, 4)
-    ordered: NDArray[np.int16] = both[:, :, [0, 2, 1, 3]].reshape(padded.shape[0] // 2, -1).astype(np.int16)
-    return ordered
-
-
 def activation_type(g: Graph, op: Op, *, dtypes: tuple[str, ...] = ("int8", "float32")) -> str | None:
     """Why the operator's input and output types are not supported together, or None."""
     x, y = op.input(g), op.output(g)

@@ -15,6 +15,7 @@ from mote.ops.common import bias_values, int8_range, pad_to
 from mote.ops.narrow import Sums, narrow, widest
 from mote.ops.sparse import paired, without_zeros
 from mote.plan.kernel import Call, Kernel, Lowering, Value, units_of
+from mote.plan.rows import aligned
 
 if TYPE_CHECKING:
     from mote.ops.conv import Conv2D
@@ -27,7 +28,7 @@ BLOCKS = (4, 2)
 
 SHORT = 16
 """Rows with fewer pixels than this are better computed three at once."""
-MOST_SHIFT, SECOND_SHIFT = 23, 23
+MOST_SHIFT = 23
 """Further shifted, zero points do not fit a register."""
 TAIL = 28
 """Bytes behind the widened inputs."""
@@ -163,7 +164,7 @@ def _kernel(g: Graph, op: Conv2D, how: Lowering, form: Form, depth: int, stream:
     patch["rows"] = window | {"out_stride": out_row}
     line = op.horizontal.kernel * x.shape[3]
     taps = op.vertical.kernel
-    scratch += 3 * _to_words(taps * (line % 4)) + _to_words(line) + taps * line
+    scratch += 3 * aligned(taps * (line % 4)) + aligned(line) + taps * line
     return Kernel(
         f"conv3_{name}",
         {"patch": patch, "gemm": gemm},
@@ -171,7 +172,7 @@ def _kernel(g: Graph, op: Conv2D, how: Lowering, form: Form, depth: int, stream:
         row=f"conv3_{name}_row",
         rows=f"conv3_{name}_rows" if one and op.vertical.dilation == 1 else "",
         taps=taps,
-        scratch=_to_words(scratch),
+        scratch=aligned(scratch),
         family=f"conv3_{form.kind}",
         **common,
     )
@@ -181,10 +182,6 @@ def _group(shape: Shape) -> int:
     """How many rows at once: blocks of three pixels go on in the next row, where rows are short and do not hold them
     without a rest."""
     return 3 if shape[2] % 3 and shape[2] < SHORT else 1
-
-
-def _to_words(nbytes: int) -> int:
-    return -(-nbytes // 4) * 4
 
 
 def _words(values: Ints) -> Ints:
@@ -240,7 +237,7 @@ def _first(sums: Sums, unsigned: bool) -> Ints:
 
 def _second(sums: Sums, unsigned: bool) -> Ints | None:
     """[channels]: the offset of sums times 256, the multiplier, what is added, `fix` for linear outputs, the shift."""
-    shifts = np.clip(-sums.shift, 1, SECOND_SHIFT - 7) + 7
+    shifts = np.clip(-sums.shift, 1, MOST_SHIFT - 7) + 7
     rows = np.zeros((len(shifts), 4 + sums.linear), np.int64)
     for shift in np.unique(shifts):
         these = shifts == shift

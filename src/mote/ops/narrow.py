@@ -133,7 +133,6 @@ def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow
         return None
     scale = np.where(constant, LEAST_SCALE, scale)
     lost = np.where(constant, 0, lost)
-    right = np.where(constant, shift + 1 - LEAST_SCALE, right)
     exact = scale - lost
     first = np.where(exact >= 2, 1 << np.maximum(exact - 2, 0), 0) * (not sums.once)
     add = first + (1 << (shift - 1)) + (sums.zero << shift)

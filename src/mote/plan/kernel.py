@@ -98,10 +98,6 @@ class Lowering:
     optimize: str = "balanced"
     reads: Layout = Layout.NHWC
     writes: Layout = Layout.NHWC
-    roomy: bool = False
-    """Working memory may be taken where that is faster."""
-    wide: bool = False
-    """Weights may take two bytes each, where that is faster."""
     adds: bool = False
     """The kernel that keeps running sums is wanted, where there is one (see `Call.ADDS`)."""
     coded: bool = False

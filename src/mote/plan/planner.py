@@ -19,7 +19,7 @@ from mote.plan.layout import arrange
 from mote.plan.order import order
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
-from mote.plan.rows import TALL, Arrival, RowGraph, State, aligned, build, is_alias
+from mote.plan.rows import TALL, Arrival, RowGraph, State, aligned, build, is_alias, takes_rows
 from mote.plan.schedule import Run, Say, Schedule, Scheduler, silent
 from mote.plan.search import Effort
 
@@ -284,7 +284,7 @@ class Planner:
     def _cheapest_by_rows(self, op: Op) -> float:
         """What a reader takes that finds the rows by pointers; infinite where it cannot."""
         how = _for(op, self.how, self.layouts)
-        able = [k for k in op.kernels(self.graph, how) if _by_rows(self.graph, op, k)]
+        able = [k for k in op.kernels(self.graph, how) if _one_row(self.graph, op, k)]
         return min((cost.instructions(self.graph, op, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
@@ -297,7 +297,7 @@ class Planner:
             if op.outputs[0] in self.rings:
                 found[id(op)] = [self.rings[op.outputs[0]]]
             elif self._reads_ring(op):
-                found[id(op)] = [k for k in found[id(op)] if _by_rows(self.graph, op, k)]
+                found[id(op)] = [k for k in found[id(op)] if _one_row(self.graph, op, k)]
         if self.grouped:
             return found
         return {key: [replace(k, group=1) for k in kernels] for key, kernels in found.items()}
@@ -559,13 +559,9 @@ def choose_layouts(graph: Graph, how: Lowering) -> dict[int, Layout]:
     return layouts
 
 
-def _by_rows(graph: Graph, op: Op, kernel: Kernel) -> bool:
-    """Whether a kernel computes one output row from rows wherever they lie."""
-    if kernel.call not in (Call.FLAT, Call.ROWS) or kernel.tile[0] > 1:
-        return False
-    if kernel.call is Call.FLAT and kernel.units % row_count(op.output(graph).shape):
-        return False
-    return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
+def _one_row(graph: Graph, op: Op, kernel: Kernel) -> bool:
+    """Whether a kernel computes just one output row from rows wherever they lie."""
+    return kernel.tile[0] == 1 and takes_rows(graph, op, kernel)
 
 
 def _for(op: Op, how: Lowering, layouts: dict[int, Layout]) -> Lowering:

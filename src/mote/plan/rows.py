@@ -310,11 +310,8 @@ class _Builder:
         if isinstance(op, Arrival):
             return True
         out = op.output(self.graph)
-        if kernel.call not in (Call.FLAT, Call.ROWS) or row_count(out.shape) != self.stores[self.place[out.id]].count:
-            return False
-        if kernel.call is Call.FLAT and kernel.units % row_count(out.shape):
-            return False
-        return all(op.reads(self.graph, position, 0) is not None for position, _ in op.computed(self.graph))
+        own_rows = row_count(out.shape) == self.stores[self.place[out.id]].count
+        return own_rows and takes_rows(self.graph, op, kernel)
 
     def _find_needed(self) -> None:
         """Rows that an output depends on; of operators that run whole, all."""
@@ -421,6 +418,15 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
         if len(rows) == len(set(rows)) == count:
             found.append(rows)
     return tuple(found)
+
+
+def takes_rows(graph: Graph, op: Op, kernel: Kernel) -> bool:
+    """Whether a kernel computes one output row from rows wherever they lie."""
+    if kernel.call not in (Call.FLAT, Call.ROWS):
+        return False
+    if kernel.call is Call.FLAT and kernel.units % row_count(op.output(graph).shape):
+        return False
+    return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
 
 
 def kept_offsets(graph: Graph) -> dict[int, int]:
