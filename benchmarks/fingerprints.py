@@ -20,11 +20,11 @@ from unittest import mock
 
 import mcunet_v2
 import mlperf_tiny
-from mote import compiler
+from mote.api import compiler
+from mote.api.shared import compile_shared
 from mote.codegen.project import Project
 from mote.errors import MoteError
 from mote.graph import Graph
-from mote.shared import compile_shared
 
 HERE = Path(__file__).parent
 FILE = HERE / "fingerprints.json"

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from mote import toolchain
+from mote.api.compiler import Compiled, make_settings
+from mote.api.measure import bench, stimulus
 from mote.codegen.project import Model, Options, generate
-from mote.compiler import Compiled, make_settings
 from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.op import row_count
-from mote.measure import bench, stimulus
 from mote.plan import cost
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
 from mote.plan.layout import arrange

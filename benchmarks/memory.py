@@ -26,7 +26,7 @@ from anchors import load  # first: it says where the models' scripts are
 # isort: split
 import mcunet_v2
 from mote import compile, run
-from mote.compiler import Compiled
+from mote.api.compiler import Compiled
 from mote.plan import planner
 
 MOBILENET_V2 = (

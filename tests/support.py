@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from mote import reference, targets, toolchain
-from mote.compiler import Compiled, compile
+from mote import targets, toolchain
+from mote.api import reference
+from mote.api.compiler import Compiled, compile
+from mote.api.stimuli import stimuli
+from mote.api.verifier import compare, verify
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.stimuli import stimuli
-from mote.verifier import compare, verify
 
 needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
 

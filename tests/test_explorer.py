@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import mote
+from mote.api.explorer import UNLIMITED, Front, Point, _undominated, point_settings
 from mote.errors import BudgetError, MoteError
-from mote.explorer import UNLIMITED, Front, Point, _undominated, point_settings
 from support import emulated
 
 DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"

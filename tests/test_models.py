@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import mlperf_tiny
-from mote.compiler import compile
+from mote.api.compiler import compile
+from mote.api.measure import run
+from mote.api.verifier import verify
 from mote.errors import MoteError
-from mote.measure import run
-from mote.verifier import verify
 from support import PUBLIC_MODELS, emulated, needs_litert
 
 pytestmark = needs_litert

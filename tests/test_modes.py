@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
 
 import mcunet_v2
-from mote.compiler import Compiled, compile
-from mote.verifier import verify
+from mote.api.compiler import Compiled, compile
+from mote.api.verifier import verify
 from support import emulated, needs_litert
 from tflite_writer import Writer
 

@@ -13,17 +13,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from mote.compiler import Compiled, Settings, compile, load
-    from mote.errors import MoteError
-    from mote.explorer import Front, Point, explore
-    from mote.measure import RunResult, run
-    from mote.profiler import Profile, profile, profile_elf
-    from mote.shared import Shared, compile_shared
-    from mote.shrinker import ShrinkResult, shrink
-    from mote.verifier import VerifyResult, verify
+from mote.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from mote.api.compiler import Compiled, Settings, compile, load
+    from mote.api.explorer import Front, Point, explore
+    from mote.api.measure import RunResult, run
+    from mote.api.shared import Shared, compile_shared
+    from mote.api.shrinker import ShrinkResult, shrink
+    from mote.api.verifier import VerifyResult, verify
+    from mote.errors import MoteError
+    from mote.profiler import Profile, profile, profile_elf
+
 __all__ = [
     "Compiled",
     "Front",
@@ -35,6 +36,7 @@ __all__ = [
     "Shared",
     "ShrinkResult",
     "VerifyResult",
+    "__version__",
     "compile",
     "compile_shared",
     "explore",
@@ -47,25 +49,25 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Compiled": "compiler",
-    "Front": "explorer",
+    "Compiled": "api.compiler",
+    "Front": "api.explorer",
     "MoteError": "errors",
-    "Point": "explorer",
+    "Point": "api.explorer",
     "Profile": "profiler",
-    "RunResult": "measure",
-    "Settings": "compiler",
-    "Shared": "shared",
-    "ShrinkResult": "shrinker",
-    "VerifyResult": "verifier",
-    "compile": "compiler",
-    "compile_shared": "shared",
-    "explore": "explorer",
-    "load": "compiler",
+    "RunResult": "api.measure",
+    "Settings": "api.compiler",
+    "Shared": "api.shared",
+    "ShrinkResult": "api.shrinker",
+    "VerifyResult": "api.verifier",
+    "compile": "api.compiler",
+    "compile_shared": "api.shared",
+    "explore": "api.explorer",
+    "load": "api.compiler",
     "profile": "profiler",
     "profile_elf": "profiler",
-    "run": "measure",
-    "shrink": "shrinker",
-    "verify": "verifier",
+    "run": "api.measure",
+    "shrink": "api.shrinker",
+    "verify": "api.verifier",
 }
 
 

@@ -142,7 +142,7 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_verify_fails_on_a_difference(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from mote import stimuli, verifier
+    from mote.api import stimuli, verifier
 
     def other(graph, case, *rest):  # type: ignore[no-untyped-def]
         return {t: v[..., ::-1] * 0 for t, v in rest[0].items()}

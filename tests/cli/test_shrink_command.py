@@ -12,7 +12,8 @@ pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffer
 
 from test_cli import DIGITS, ROOT, mote, snapshot
 
-from mote import shrinker, toolchain
+from mote import toolchain
+from mote.api import shrinker
 from mote.errors import MoteError
 from shrinkable import example
 

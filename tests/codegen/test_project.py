@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mote.compiler import Compiled, compile
+from mote.api.compiler import Compiled, compile
 from mote.errors import MoteError
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
-from mote.compiler import RED_ZONE, Compiled, compile
-from mote.verifier import verify
+from mote.api.compiler import RED_ZONE, Compiled, compile
+from mote.api.verifier import verify
 from test_modes import Net
 
 OK, BROKEN = 0, 6

@@ -10,10 +10,10 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mote
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.cli import main
-from mote.compiler import compile
 from mote.errors import BudgetError, MoteError
-from mote.verifier import verify
 from support import needs_litert
 
 FORMS = {

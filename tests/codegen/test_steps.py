@@ -14,10 +14,10 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
-from mote.compiler import Compiled, compile
+from mote.api.compiler import Compiled, compile
+from mote.api.measure import bench, with_step_bound
+from mote.api.stimuli import stimuli
 from mote.errors import MoteError
-from mote.measure import bench, with_step_bound
-from mote.stimuli import stimuli
 from mote.toolchain import Mode
 from support import emulated
 

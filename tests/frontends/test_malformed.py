@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compiler import compile
+from mote.api.compiler import compile
 from mote.errors import MoteError
 from mote.frontends import tflite
 from streaming.streams import sliding

@@ -16,11 +16,11 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 import mcunet_v2
 import quantize
 from mcunet_v2 import LARGE, SMALL, Shape
-from mote import reference
+from mote.api import reference
+from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph, Op, Tensor
 from mote.passes.pipeline import optimize
-from mote.stimuli import stimuli
 from support import check, check_numpy
 
 ALL_SHAPES = pytest.mark.parametrize("shape", [LARGE, SMALL], ids=lambda shape: shape.name)

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import optimize
-from mote.stimuli import stimuli
 from support import PUBLIC_MODELS
 from tflite_writer import Writer
 

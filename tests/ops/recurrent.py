@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from c_harness import Program, call_over_time, random
 
+from mote.api.verifier import FLOAT_TOLERANCE
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import DTYPES, Array
 from mote.plan.kernel import Lowering
-from mote.verifier import FLOAT_TOLERANCE
 
 PORTABLE, DSP = Lowering(), Lowering(frozenset({"dsp"}))
 Step = dict[int, Array]

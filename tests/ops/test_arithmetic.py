@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.codegen.values import Constants
-from mote.compiler import compile
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.arithmetic import broadcast
 from mote.plan.kernel import Call, Lowering
-from mote.verifier import verify
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 

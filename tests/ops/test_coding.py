@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_variants import layers, planar
 
-from mote import measure
-from mote.compiler import Compiled, compile
+from mote.api import measure
+from mote.api.compiler import Compiled, compile
+from mote.api.verifier import verify
 from mote.graph import Op
 from mote.ops.coding import BEHIND, Code, encode
 from mote.plan import planner
 from mote.plan.kernel import Kernel
 from mote.plan.planner import Planner
-from mote.verifier import verify
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 

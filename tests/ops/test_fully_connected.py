@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.compiler import compile
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.vector import pairs_fit
 from mote.plan.kernel import Kernel, Lowering
-from mote.verifier import verify
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from mote.compiler import compile
-from mote.verifier import verify
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 

@@ -12,8 +12,8 @@ from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.compiler import compile
-from mote.verifier import verify
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from m4_harness import M4Program, needs_m4
 
-from mote.compiler import compile
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.op import row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Lowering
-from mote.verifier import verify
 from support import emulated, needs_litert
 from tflite_writer import Writer
 

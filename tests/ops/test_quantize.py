@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote import reference
+from mote.api import reference
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from support import check, check_numpy, needs_litert

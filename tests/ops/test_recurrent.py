@@ -8,8 +8,8 @@ import test_svdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compiler import compile
-from mote.verifier import verify
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from support import emulated, needs_litert
 
 STEPS = 30

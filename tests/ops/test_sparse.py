@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import sparse
 from fit_costs import Layer, graph_of
-from mote.compiler import compile
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.graph import Op
 from mote.ops.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.kernel import Kernel, Lowering
 from mote.plan.planner import Planner, plan
-from mote.verifier import verify
 from support import check, emulated, needs_litert
 
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")

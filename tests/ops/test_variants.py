@@ -9,11 +9,11 @@ import test_conv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.compiler import compile
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.graph import Op
 from mote.plan.kernel import Kernel
 from mote.plan.planner import Planner
-from mote.verifier import verify
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 

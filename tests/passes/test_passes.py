@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import (
@@ -21,7 +22,6 @@ from mote.passes import (
     strip_io,
     tflm_numerics,
 )
-from mote.stimuli import stimuli
 from tflite_writer import NO_TENSOR, Writer
 
 Q = {"scale": 0.05, "zero_point": -3}

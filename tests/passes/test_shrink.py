@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
 
+from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import shrink
@@ -19,7 +20,6 @@ from mote.passes.removal import Removal
 from mote.passes.settle import CLAMP, CONSTANT, IDENTITY
 from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
 from mote.passes.trim_kernels import TRIMMED
-from mote.stimuli import stimuli
 from shrinkable import SCALE, Net, example, random_model
 from support import check, needs_litert
 

@@ -12,14 +12,14 @@ import pytest
 
 import mlperf_tiny
 from mote import toolchain
-from mote.compiler import check_budgets, compile
+from mote.api.compiler import check_budgets, compile
+from mote.api.measure import bench
+from mote.api.verifier import verify
 from mote.errors import BudgetError
-from mote.measure import bench
 from mote.plan.check import PlanError, check
 from mote.plan.memories import spread
 from mote.targets import Memory
 from mote.toolchain import Mode
-from mote.verifier import verify
 from support import emulated, needs_litert
 
 KEYWORDS = Path(__file__).parents[2] / "models" / "keywords.tflite"

@@ -11,6 +11,7 @@ import pytest
 from executor import CorruptError, execute
 from graphs import AddingMean, AddingPool, Net
 
+from mote.api.stimuli import stimuli
 from mote.graph import Graph
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
@@ -21,7 +22,6 @@ from mote.plan.check import PlanError, check
 from mote.plan.kernel import Layout, Lowering
 from mote.plan.plan import Buffer, Plan
 from mote.plan.planner import Goal, plan
-from mote.stimuli import stimuli
 
 SAME = Axis(3, 1, 1, 1, 1)
 TRIES = 90

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import mlperf_tiny
+from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.arithmetic import Add, Mul
@@ -28,7 +29,6 @@ from mote.plan.order import order
 from mote.plan.plan import Cell, Plan
 from mote.plan.planner import LITTLE_ROOM, LITTLE_SHARE, DoesNotFitError, Goal, plan
 from mote.plan.rows import Arrival
-from mote.stimuli import stimuli
 from mote.targets import Memory
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.api.compiler import Compiled, compile
+from mote.api.measure import run
+from mote.api.verifier import verify
 from mote.cli import main
-from mote.compiler import Compiled, compile
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.measure import run
 from mote.ops.common import Axis, WindowOp
 from mote.passes import optimize, stream
-from mote.verifier import verify
 from streaming.streams import Net
 from support import emulated, needs_litert
 

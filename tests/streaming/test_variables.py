@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote import reference
-from mote.compiler import Compiled, compile
+from mote.api import reference
+from mote.api.compiler import Compiled, compile
+from mote.api.measure import bench
+from mote.api.stimuli import stimuli
+from mote.api.verifier import verify
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph.tensor import Array
-from mote.measure import bench
 from mote.ops.state import Assign, Window
 from mote.passes import optimize
 from mote.plan.plan import Plan
-from mote.stimuli import stimuli
 from mote.toolchain import Mode
-from mote.verifier import verify
 from streaming.streams import Net, Variables, sliding
 from support import check, emulated, needs_litert
 

@@ -7,8 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from mote import __version__
 from mote.errors import MoteError
+from mote.version import __version__
 
 COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile", "verify", "targets", "doctor")
 

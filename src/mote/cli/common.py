@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mote.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
+from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
+from mote.api.explorer import point_settings
 from mote.errors import MoteError
-from mote.explorer import point_settings
 from mote.plan.plan import Plan
 from mote.targets import parse_size
 

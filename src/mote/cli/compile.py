@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from mote import compiler, toolchain
+from mote import toolchain
+from mote.api import compiler
+from mote.api.compiler import Compiled
+from mote.api.measure import code_size, with_step_bound
+from mote.api.shared import Shared, check_shared_budgets, compile_shared
 from mote.cli.common import Subparsers, add_compile_options, bold, bound_line, print_json, progress, settings
-from mote.compiler import Compiled
 from mote.errors import MoteError
-from mote.measure import code_size, with_step_bound
 from mote.plan.plan import Plan
-from mote.shared import Shared, check_shared_budgets, compile_shared
 
 
 def add(commands: Subparsers) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mote.api.explorer import FASTEST, LEAST, POINTS, Front, explore
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -16,7 +17,6 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.explorer import FASTEST, LEAST, POINTS, Front, explore
 from mote.report.text import LETTERS, step_chart
 
 

@@ -9,7 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mote import compiler
+from mote.api import compiler
+from mote.api.compiler import Compiled
+from mote.api.measure import kernel_label
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -23,8 +25,6 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.compiler import Compiled
-from mote.measure import kernel_label
 from mote.plan.choice import Option
 from mote.report import pictures
 from mote.report.memory import Holding, MemoryMap, direction, mode

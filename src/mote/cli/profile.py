@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mote import compiler, measure, targets
+from mote import targets
+from mote.api import compiler, measure
 from mote.cli.common import (
     Subparsers,
     add_compile_options,

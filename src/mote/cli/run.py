@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mote import compiler, measure
+from mote.api import compiler, measure
+from mote.api.measure import RunResult
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -21,7 +22,6 @@ from mote.cli.common import (
     table,
 )
 from mote.errors import MoteError
-from mote.measure import RunResult
 
 SHOWN = 10
 """How many values of an output are printed."""

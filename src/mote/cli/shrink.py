@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from mote.api.compiler import IO, NUMERICS
+from mote.api.shrinker import INPUTS, ShrinkResult, ShrunkLayer, shrink
 from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress, red, shorten, table
 from mote.cli.verify import count
-from mote.compiler import IO, NUMERICS
-from mote.shrinker import INPUTS, ShrinkResult, ShrunkLayer, shrink
 
 
 def add(commands: Subparsers) -> None:

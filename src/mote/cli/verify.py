@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mote import compiler, verifier
+from mote.api import compiler, verifier
+from mote.api.verifier import FLOAT_TOLERANCE, VerifyResult
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -15,7 +16,6 @@ from mote.cli.common import (
     red,
     settings,
 )
-from mote.verifier import FLOAT_TOLERANCE, VerifyResult
 
 SHOWN = 10
 """How many mismatches are printed."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mote import __version__
 from mote.codegen.arenas import SECTION, arenas, definition, places
 from mote.codegen.executor import Executor
 from mote.codegen.ports import inputs, outputs, parameters
@@ -15,6 +14,7 @@ from mote.codegen.values import Constants
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Plan
 from mote.plan.rows import Arrival
+from mote.version import __version__
 
 if TYPE_CHECKING:
     from mote.codegen.project import Options

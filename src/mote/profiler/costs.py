@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote import toolchain
-from mote.compiler import Compiled
+from mote.api.compiler import Compiled
+from mote.api.measure import Bench, bench, kernel_label, stimulus
 from mote.errors import MoteError
 from mote.graph.tensor import Array
-from mote.measure import Bench, bench, kernel_label, stimulus
 from mote.targets import Target
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.code import Code, machine_of, read_code

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mote import compiler as line
-from mote import measure, toolchain
-from mote.compiler import Compiled, Settings, make_settings
+from mote import toolchain
+from mote.api import compiler as line
+from mote.api import measure
+from mote.api.compiler import Compiled, Settings, make_settings
 from mote.errors import BudgetError, MoteError
 from mote.plan import cost
 from mote.report import pictures

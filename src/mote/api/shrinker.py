@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from mote import compiler as line
 from mote import toolchain
-from mote.compiler import Compiled, make_settings
+from mote.api import compiler as line
+from mote.api.compiler import Compiled, make_settings
+from mote.api.measure import bench
+from mote.api.stimuli import stimuli
 from mote.errors import MoteError
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.measure import bench
 from mote.passes.removal import Removal
 from mote.passes.shrink import run as shrunk
 from mote.passes.shrink import totals, weight_bytes
-from mote.stimuli import stimuli
 from mote.toolchain import Mode
 
 INPUTS = 2000

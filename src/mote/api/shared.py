@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mote.codegen.arenas import shared
-from mote.codegen.project import Model, Options, Project, generate_shared
-from mote.compiler import (
+from mote.api.compiler import (
     Compiled,
     Settings,
     check_flashes,
@@ -19,6 +17,8 @@ from mote.compiler import (
     over_budget,
     write_project,
 )
+from mote.codegen.arenas import shared
+from mote.codegen.project import Model, Options, Project, generate_shared
 from mote.errors import MoteError
 
 FOLDER = "mote_models"

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from mote import reference
-from mote.compiler import Compiled
+from mote.api import reference
+from mote.api.compiler import Compiled
+from mote.api.measure import bench
+from mote.api.stimuli import stimuli
 from mote.graph import Graph, Tensor
 from mote.graph.op import row_count
 from mote.graph.tensor import DTYPES, Array
-from mote.measure import bench
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival
-from mote.stimuli import stimuli
 from mote.toolchain import Mode
 
 FLOAT_TOLERANCE = 1e-5

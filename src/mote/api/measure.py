@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from mote import toolchain
+from mote.api.compiler import Compiled, check_budgets
+from mote.api.stimuli import stimuli
 from mote.codegen import glue
 from mote.codegen.selftest import pattern
-from mote.compiler import Compiled, check_budgets
 from mote.errors import MoteError
 from mote.graph import Tensor
 from mote.graph.tensor import DTYPES, Array
-from mote.stimuli import stimuli
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
 Inputs = Mapping[int, Array] | Sequence[Mapping[int, Array]]

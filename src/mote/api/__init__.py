@@ -1,0 +1,1 @@
+"""What `import mote` gives: compile, run, verify, explore and shrink a model."""
