@@ -31,7 +31,7 @@ from mote.api.measure import bench, stimulus
 from mote.codegen.project import Model, Options, generate
 from mote.frontends import tflite
 from mote.graph import Graph, Op
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.plan import cost
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
 from mote.plan.layout import arrange

@@ -12,7 +12,7 @@ import numpy as np
 from mote.codegen.values import Constants
 from mote.frontends import tflite
 from mote.graph import Graph, Op
-from mote.graph.op import OUTSIDE, row_count
+from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Layout
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mote.frontends import tflite
 from mote.graph import Graph, Op
-from mote.graph.op import OUTSIDE, row_count
+from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
 

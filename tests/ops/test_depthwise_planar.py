@@ -15,7 +15,7 @@ from m4_harness import M4Program, needs_m4
 
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.graph.op import OUTSIDE
+from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.depthwise_planar import lower_planar, planar_layout

@@ -16,7 +16,7 @@ from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
 from mote.graph import Graph, Op
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Lowering
 from support import emulated, needs_litert

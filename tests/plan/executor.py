@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.op import ABSENT, OUTSIDE, row_count
+from mote.graph.graph import ABSENT
+from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import DTYPES, Array
 from mote.ops.common import Axis, WindowOp
 from mote.plan.kernel import Call, Layout

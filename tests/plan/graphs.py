@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mote.graph import Graph, Op, Quantization, Tensor
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis

@@ -15,7 +15,7 @@ from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.passes import Saving, optimize, stream
 from mote.plan.kernel import Lowering

@@ -19,7 +19,7 @@ from mote.api.compiler import Compiled
 from mote.api.measure import bench
 from mote.api.stimuli import stimuli
 from mote.graph import Graph, Tensor
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.graph.tensor import DTYPES, Array
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival

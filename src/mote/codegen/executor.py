@@ -10,7 +10,7 @@ from functools import cached_property
 from mote.codegen.arenas import Arena, places
 from mote.codegen.values import Constants, re_comment, wrap
 from mote.graph import Op, Tensor
-from mote.graph.op import OUTSIDE, row_count
+from mote.graph.rows import OUTSIDE, row_count
 from mote.plan.kernel import Call, Kernel
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, KEPT, Buffer, Plan, Step

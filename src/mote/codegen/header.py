@@ -8,7 +8,7 @@ from mote.codegen.arenas import arenas
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
 from mote.codegen.source import banner
 from mote.codegen.values import re_comment
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.plan.plan import Plan
 
 if TYPE_CHECKING:

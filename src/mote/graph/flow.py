@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from mote.graph.tensor import Shape
-
-if TYPE_CHECKING:
-    from mote.graph.op import Op
 
 
 @dataclass(frozen=True)
@@ -30,16 +25,6 @@ class Flow:
         return replace(self, axis=axis)
 
 
-@dataclass(frozen=True)
-class Increment:
-    """An operator for what is new: `op` makes the new elements of `flow` from the last `needs[position]` elements of
-    its inputs."""
-
-    op: Op
-    flow: Flow
-    needs: Mapping[int, int]
-
-
 class PaddingError(Exception):
     """The operator pads the window at its edges, so that what it computes there depends on where the window is."""
 
@@ -55,12 +40,3 @@ class StrideError(Exception):
     def __init__(self, multiple: int) -> None:
         super().__init__(f"new elements must come in multiples of {multiple}")
         self.multiple = multiple
-
-
-def pointwise(op: Op, flows: Mapping[int, Flow]) -> Increment | None:
-    """The increment of an operator whose output elements come from input elements at the same place of the stream, all
-    of which flow alike."""
-    flow = next(iter(flows.values()))
-    if any(other != flow for other in flows.values()):
-        return None
-    return Increment(op, flow, dict.fromkeys(flows, flow.fresh))

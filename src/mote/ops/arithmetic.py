@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
-from mote.graph.flow import Flow, Increment, pointwise
-from mote.graph.op import ABSENT, row_count
-from mote.graph.ranges import Range, between, end, rising
+from mote.graph.flow import Flow
+from mote.graph.graph import ABSENT, Increment
+from mote.graph.ranges import Range, between
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import end, pointwise, rising
 from mote.ops.common import activation_type, clamp_float, float_range, int8_range, output_params
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 

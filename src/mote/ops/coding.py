@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.graph.tensor import Shape
 from mote.plan.kernel import Call, Coding, Kernel, Value
 

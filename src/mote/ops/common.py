@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
-from mote.graph.flow import Flow, Increment, PaddingError, StrideError
-from mote.graph.op import OUTSIDE, inside, row_count
+from mote.graph.flow import Flow, PaddingError, StrideError
+from mote.graph.graph import Increment
+from mote.graph.rows import OUTSIDE, inside, row_count
 from mote.graph.tensor import Array, Shape
 from mote.plan.kernel import Layout, Lowering, Structs, Value
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
-from mote.graph.op import OUTSIDE
 from mote.graph.ranges import Range
+from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.ops import gemm
 from mote.ops.coding import CODED, lower_coded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mote.graph import Graph
-from mote.graph.op import OUTSIDE
+from mote.graph.rows import OUTSIDE
 from mote.ops.depthwise3 import blocks3, parts3
 from mote.ops.depthwise_records import Weights, channels_of
 from mote.ops.depthwise_wide import wide_parts, wide_split

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mote.graph import Graph
-from mote.graph.op import OUTSIDE
+from mote.graph.rows import OUTSIDE
 from mote.ops.depthwise_records import Channels, Weights, stream
 from mote.ops.planar_assembly import MOST_OUTPUTS, Block, code, row_bytes
 from mote.plan.kernel import Value

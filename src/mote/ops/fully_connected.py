@@ -11,9 +11,11 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, rescale_once
-from mote.graph.flow import Flow, Increment, pointwise
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import pointwise
 from mote.ops.coding import encode
 from mote.ops.common import (
     bias_values,

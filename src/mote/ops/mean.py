@@ -11,10 +11,12 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
-from mote.graph.flow import Flow, Increment
-from mote.graph.op import row_count
-from mote.graph.ranges import Range, rising
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
+from mote.graph.ranges import Range
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import rising
 from mote.ops.common import activation_type, output_params
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 

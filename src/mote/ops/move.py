@@ -15,10 +15,12 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints
-from mote.graph.flow import Flow, Increment, PaddingError, pointwise
-from mote.graph.op import OUTSIDE, inside, row_count
-from mote.graph.ranges import Range, rising
+from mote.graph.flow import Flow, PaddingError
+from mote.graph.graph import Increment
+from mote.graph.ranges import Range
+from mote.graph.rows import OUTSIDE, inside, row_count
 from mote.graph.tensor import DTYPES, Array, Shape
+from mote.ops.analysis import pointwise, rising
 from mote.ops.reshape import reshape
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
-from mote.graph.ranges import Range, rising
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import rising
 from mote.ops.common import (
     WindowOp,
     activation_type,

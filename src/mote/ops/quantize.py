@@ -9,8 +9,10 @@ import numpy as np
 
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
-from mote.graph.flow import Flow, Increment, pointwise
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import pointwise
 from mote.ops.unary import Requantize
 from mote.plan.kernel import Call, Kernel, Lowering
 

@@ -12,9 +12,11 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
-from mote.graph.flow import Flow, Increment
-from mote.graph.ranges import Range, rising
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import rising
 from mote.plan.kernel import Kernel, Lowering
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
-from mote.graph.ranges import Range, rising
+from mote.graph.ranges import Range
 from mote.graph.tensor import DTYPES, Array, Shape
+from mote.ops.analysis import rising
 from mote.ops.common import activation_type, image_shape
 from mote.plan.kernel import Call, Kernel, Lowering, Value
 

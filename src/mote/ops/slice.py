@@ -12,7 +12,8 @@ import numpy as np
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
-from mote.graph.flow import Flow, Increment
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.move import NO_FILL, Join, Span, span_params
 from mote.ops.reshape import reshape

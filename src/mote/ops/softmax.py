@@ -22,8 +22,10 @@ from mote.graph.fixedpoint import (
     rescale,
     rounding_shift_right,
 )
-from mote.graph.flow import Flow, Increment, pointwise
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import pointwise
 from mote.ops.common import activation_type
 from mote.plan.kernel import Call, Kernel, Lowering, units_of
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
-from mote.graph.op import OUTSIDE, inside
 from mote.graph.ranges import Range
+from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
 from mote.ops.common import (
     Axis,

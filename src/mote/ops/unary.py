@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
-from mote.graph.flow import Flow, Increment, pointwise
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, MOST, Range, between
 from mote.graph.tensor import Array, Shape
+from mote.ops.analysis import pointwise
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
 from mote.ops.common import FLOAT_MAX, REAL_RANGE, activation_type, int8_range, round_half_away
 from mote.plan.kernel import Call, Kernel, Lowering, Value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.fixedpoint import Ints
-from mote.graph.op import OUTSIDE
+from mote.graph.rows import OUTSIDE
 from mote.ops.common import bias_values
 from mote.ops.conv import Conv2D
 from mote.ops.fully_connected import FullyConnected

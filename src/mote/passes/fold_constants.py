@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph import Graph
-from mote.graph.op import ABSENT
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import DTYPES
 
 

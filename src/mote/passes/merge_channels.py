@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints
-from mote.graph.op import OUTSIDE
+from mote.graph.rows import OUTSIDE
 from mote.passes.channels import Layer, Reader, layers, removable, remove, taps_of
 from mote.passes.removal import Kind, Removal
 

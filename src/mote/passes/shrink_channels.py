@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import INT32_MAX, Ints
-from mote.graph.op import OUTSIDE
+from mote.graph.rows import OUTSIDE
 from mote.ops.common import bias_values
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D

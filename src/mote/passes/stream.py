@@ -14,7 +14,8 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State, Tensor
-from mote.graph.flow import Flow, Increment, PaddingError, StrideError
+from mote.graph.flow import Flow, PaddingError, StrideError
+from mote.graph.graph import Increment
 from mote.ops.slice import Slice
 from mote.ops.state import Window
 

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.op import OUTSIDE, row_count
+from mote.graph.rows import OUTSIDE, row_count
 from mote.plan.kernel import Call, Layout
 from mote.plan.plan import ALIGNMENT, Plan, Step
 from mote.plan.rows import Arrival

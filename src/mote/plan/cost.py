@@ -13,7 +13,7 @@ from importlib.resources import files
 from weakref import WeakKeyDictionary
 
 from mote.graph import Graph, Op
-from mote.graph.op import OUTSIDE, row_count
+from mote.graph.rows import OUTSIDE, row_count
 from mote.plan.kernel import Coding, Kernel
 from mote.plan.plan import Plan
 from mote.plan.rows import Arrival, Work

@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from mote.graph import Graph, Op
-from mote.graph.op import ABSENT
+from mote.graph.graph import ABSENT
 
 STATES = 2_000
 """How many sets of finished operators the search may look at before it keeps the file's order."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.op import row_count
+from mote.graph.rows import row_count
 from mote.ops.state import Window
 from mote.plan import cost
 from mote.plan.bound import lower_bound

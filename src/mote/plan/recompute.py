@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mote.graph import Graph, Op
-from mote.graph.op import ABSENT, row_count
+from mote.graph.graph import ABSENT
+from mote.graph.rows import row_count
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from mote.graph import Graph, Op, Rows
-from mote.graph.op import OUTSIDE, row_count
+from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape
 from mote.plan.kernel import Call, Kernel, Layout
 
