@@ -1,9 +1,9 @@
 """Writes `.tflite` files from Python, so that tests and model scripts need no TensorFlow.
 
 The format is the public TFLite schema, version 3: a FlatBuffer with a subgraph of tensors and operators (and more of
-them where one calls others), and one buffer for each constant. The tables below hold the numbers of that schema that
-Mote's tests use. A field whose value is the schema's default is left out of the file, as the official converter does,
-so a reader under test meets absent fields too. The same calls give the same bytes.
+them where one calls others), and one buffer for each constant. Its numbers are in `mote.frontends.tflite.schema`, which
+Mote's reader works from as well. A field whose value is the schema's default is left out of the file, as the official
+converter does, so a reader under test meets absent fields too. The same calls give the same bytes.
 
     w = Writer("one_conv")
     x = w.input("x", (1, 8, 8, 3), "int8", scale=0.02, zero_point=-3)
@@ -25,198 +25,35 @@ import flatbuffers  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mote.frontends.tflite import schema
+from mote.frontends.tflite.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, Fields, Kind
+
 NO_TENSOR = -1
 """The index that stands for an optional input left out, such as a convolution without a bias."""
 
-_SCHEMA_VERSION = 3
-_FILE_IDENTIFIER = b"TFL3"
 _BUFFER_ALIGNMENT = 16
-_MAX_OLD_OPCODE = 127
 
-_DTYPES = {
-    "float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9,
-    "float64": 10, "resource": 13, "uint32": 15,
-}  # fmt: skip
-_PADDINGS = {"SAME": 0, "VALID": 1}
-_ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4, "SIGN_BIT": 5}
-_ENUMS = {"padding": _PADDINGS, "activation": _ACTIVATIONS, "dtype": _DTYPES}
-
-
-@dataclass(frozen=True)
-class _Field:
-    """One field of an options table; `given` is what the writer puts when the caller says nothing."""
-
-    slot: int
-    kind: str
-    default: Any = 0
-    given: Any = None
-
-
-_PADDING = _Field(0, "padding", given="SAME")
-_STRIDES = {"stride_w": _Field(1, "int", given=1), "stride_h": _Field(2, "int", given=1)}
-
-
-def _activation(slot: int) -> dict[str, _Field]:
-    return {"fused_activation_function": _Field(slot, "activation", given="NONE")}
-
-
-def _dilations(slot: int) -> dict[str, _Field]:
-    return {"dilation_w_factor": _Field(slot, "int", 1), "dilation_h_factor": _Field(slot + 1, "int", 1)}
-
-
-_POT_SCALE = {"pot_scale_int16": _Field(1, "bool", True)}
-
-# Options table -> its number in the schema's union, and its fields.
-_OPTIONS: dict[str, tuple[int, dict[str, _Field]]] = {
-    "Conv2D": (1, {"padding": _PADDING, **_STRIDES, **_activation(3), **_dilations(4)}),
-    "DepthwiseConv2D": (
-        2,
-        {
-            "padding": _PADDING,
-            **_STRIDES,
-            "depth_multiplier": _Field(3, "int", given=1),
-            **_activation(4),
-            **_dilations(5),
-        },
-    ),
-    "Pool2D": (
-        5,
-        {
-            "padding": _PADDING,
-            **_STRIDES,
-            "filter_width": _Field(3, "int", given=1),
-            "filter_height": _Field(4, "int", given=1),
-            **_activation(5),
-        },
-    ),
-    "SVDF": (6, {"rank": _Field(0, "int"), **_activation(1)}),
-    "FullyConnected": (8, {**_activation(0), "keep_num_dims": _Field(2, "bool", False)}),
-    "Softmax": (9, {"beta": _Field(0, "float", 0.0, given=1.0)}),
-    "Concatenation": (10, {"axis": _Field(0, "int"), **_activation(1)}),
-    "Add": (11, {**_activation(0), **_POT_SCALE}),
-    "ResizeBilinear": (
-        15,
-        {"align_corners": _Field(2, "bool", False), "half_pixel_centers": _Field(3, "bool", False)},
-    ),
-    "Reshape": (17, {"new_shape": _Field(0, "ints", None)}),
-    "Mul": (21, _activation(0)),
-    "Pad": (22, {}),
-    "Gather": (23, {"axis": _Field(0, "int"), "batch_dims": _Field(1, "int")}),
-    "Transpose": (26, {}),
-    "Reducer": (27, {"keep_dims": _Field(0, "bool", False)}),
-    "Sub": (28, {**_activation(0), **_POT_SCALE}),
-    "Div": (29, _activation(0)),
-    "Squeeze": (30, {"squeeze_dims": _Field(0, "ints", None)}),
-    "StridedSlice": (
-        32,
-        {
-            "begin_mask": _Field(0, "int"),
-            "end_mask": _Field(1, "int"),
-            "ellipsis_mask": _Field(2, "int"),
-            "new_axis_mask": _Field(3, "int"),
-            "shrink_axis_mask": _Field(4, "int"),
-        },
-    ),
-    "Split": (35, {"num_splits": _Field(0, "int")}),
-    "Cast": (
-        37,
-        {
-            "in_data_type": _Field(0, "dtype", given="float32"),
-            "out_data_type": _Field(1, "dtype", given="float32"),
-        },
-    ),
-    "Dequantize": (38, {}),
-    "MaximumMinimum": (39, {}),
-    "PadV2": (43, {}),
-    "Slice": (48, {}),
-    "TransposeConv": (49, {"padding": _PADDING, **_STRIDES, **_activation(3)}),
-    "ExpandDims": (52, {}),
-    "Shape": (55, {"out_type": _Field(0, "dtype", given="int32")}),
-    "Pack": (59, {"values_count": _Field(0, "int"), "axis": _Field(1, "int")}),
-    "Unpack": (64, {"num": _Field(0, "int"), "axis": _Field(1, "int")}),
-    "ZerosLike": (67, {}),
-    "Fill": (68, {}),
-    "UnidirectionalSequenceLSTM": (
-        71,
-        {
-            **_activation(0),
-            "cell_clip": _Field(1, "float", 0.0),
-            "proj_clip": _Field(2, "float", 0.0),
-            "time_major": _Field(3, "bool", False),
-            "asymmetric_quantize_inputs": _Field(4, "bool", False),
-            "diagonal_recurrent_tensors": _Field(5, "bool", False),
-        },
-    ),
-    "ResizeNearestNeighbor": (
-        74,
-        {"align_corners": _Field(0, "bool", False), "half_pixel_centers": _Field(1, "bool", False)},
-    ),
-    "LeakyRelu": (75, {"alpha": _Field(0, "float", 0.0)}),
-    "Abs": (78, {}),
-    "SplitV": (79, {"num_splits": _Field(0, "int")}),
-    "Quantize": (89, {}),
-    "HardSwish": (91, {}),
-    "CallOnce": (103, {"init_subgraph_index": _Field(0, "int")}),
-    "VarHandle": (111, {"container": _Field(0, "string", None), "shared_name": _Field(1, "string", None)}),
+_USUAL = {
+    "stride_w": 1,
+    "stride_h": 1,
+    "filter_width": 1,
+    "filter_height": 1,
+    "depth_multiplier": 1,
+    "beta": 1.0,
+    "out_type": "int32",
 }
+"""Options that a caller who does not give them would not want to have the schema's default."""
 
-# Operator -> its builtin code and its options table; None where the schema has no table.
-_OPS: dict[str, tuple[int, str | None]] = {
-    "ADD": (0, "Add"),
-    "AVERAGE_POOL_2D": (1, "Pool2D"),
-    "CONCATENATION": (2, "Concatenation"),
-    "CONV_2D": (3, "Conv2D"),
-    "DEPTHWISE_CONV_2D": (4, "DepthwiseConv2D"),
-    "DEQUANTIZE": (6, "Dequantize"),
-    "FULLY_CONNECTED": (9, "FullyConnected"),
-    "LOGISTIC": (14, None),
-    "MAX_POOL_2D": (17, "Pool2D"),
-    "MUL": (18, "Mul"),
-    "RELU": (19, None),
-    "RELU_N1_TO_1": (20, None),
-    "RELU6": (21, None),
-    "RESHAPE": (22, "Reshape"),
-    "RESIZE_BILINEAR": (23, "ResizeBilinear"),
-    "SOFTMAX": (25, "Softmax"),
-    "SVDF": (27, "SVDF"),
-    "TANH": (28, None),
-    "CUSTOM": (32, None),
-    "PAD": (34, "Pad"),
-    "GATHER": (36, "Gather"),
-    "TRANSPOSE": (39, "Transpose"),
-    "MEAN": (40, "Reducer"),
-    "SUB": (41, "Sub"),
-    "DIV": (42, "Div"),
-    "SQUEEZE": (43, "Squeeze"),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": (44, "UnidirectionalSequenceLSTM"),
-    "STRIDED_SLICE": (45, "StridedSlice"),
-    "SPLIT": (49, "Split"),
-    "CAST": (53, "Cast"),
-    "PRELU": (54, None),
-    "MAXIMUM": (55, "MaximumMinimum"),
-    "MINIMUM": (57, "MaximumMinimum"),
-    "PADV2": (60, "PadV2"),
-    "SLICE": (65, "Slice"),
-    "TRANSPOSE_CONV": (67, "TransposeConv"),
-    "EXPAND_DIMS": (70, "ExpandDims"),
-    "SUM": (74, "Reducer"),
-    "SHAPE": (77, "Shape"),
-    "REDUCE_MAX": (82, "Reducer"),
-    "PACK": (83, "Pack"),
-    "UNPACK": (88, "Unpack"),
-    "ZEROS_LIKE": (93, "ZerosLike"),
-    "FILL": (94, "Fill"),
-    "RESIZE_NEAREST_NEIGHBOR": (97, "ResizeNearestNeighbor"),
-    "LEAKY_RELU": (98, "LeakyRelu"),
-    "ABS": (101, "Abs"),
-    "SPLIT_V": (102, "SplitV"),
-    "QUANTIZE": (114, "Quantize"),
-    "HARD_SWISH": (117, "HardSwish"),
-    "CALL_ONCE": (129, "CallOnce"),
-    "VAR_HANDLE": (142, "VarHandle"),
-    "READ_VARIABLE": (143, None),
-    "ASSIGN_VARIABLE": (144, None),
+_SLOTS = {
+    Kind.BOOL: "Bool",
+    Kind.INT8: "Int8",
+    Kind.UINT8: "Uint8",
+    Kind.INT32: "Int32",
+    Kind.UINT32: "Uint32",
+    Kind.FLOAT32: "Float32",
+    **dict.fromkeys(ENUMS, "Int8"),
 }
+"""The name that `flatbuffers` has for each kind of scalar; all else is a reference."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +74,7 @@ class _Operator:
     opcode: int
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    table: str | None
+    kind: str
     options: dict[str, Any]
     custom_options: bytes
     intermediates: tuple[int, ...]
@@ -329,22 +166,21 @@ class Writer:
     ) -> None:
         """Adds an operator. `options` are the schema's own field names; `NO_TENSOR` leaves an input out.
         `intermediates` are tensors that only say how the operator quantizes what it computes inside."""
-        if kind not in _OPS:
-            raise ValueError(f"{kind}: not in the writer's table of operators")
-        code, table = _OPS[kind]
-        known = _OPTIONS[table][1] if table else {}
+        if kind not in OPTIONS:
+            raise ValueError(f"{kind}: not among the operators whose options the schema has")
+        known = OPTIONS[kind].fields
         unknown = sorted(options.keys() - known.keys())
         if unknown:
             raise ValueError(f"{kind}: no option {', '.join(unknown)} (it has: {', '.join(known) or 'none'})")
         bad = [i for i in (*inputs, *outputs, *intermediates) if not NO_TENSOR <= i < len(self._tensors)]
         if bad:
             raise ValueError(f"{kind}: no tensor with index {bad[0]}")
-        opcode = (code, custom_code, version)
+        opcode = (OPERATORS[kind], custom_code, version)
         if opcode not in self._opcodes:
             self._opcodes.append(opcode)
         ids = tuple(inputs), tuple(outputs)
         self._operators.append(
-            _Operator(self._opcodes.index(opcode), *ids, table, options, custom_options, tuple(intermediates))
+            _Operator(self._opcodes.index(opcode), *ids, kind, options, custom_options, tuple(intermediates))
         )
 
     def output(self, *indices: int) -> None:
@@ -357,34 +193,27 @@ class Writer:
         buffers = _offsets(b, [_buffer(b, data) for data in self._buffers])
         subgraphs = [writer._subgraph(b) for writer in (self, *self._others)]
         opcodes = _offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
-        model = _table(
-            b,
-            5,
-            {
-                0: ("Uint32", _SCHEMA_VERSION),
-                1: ("UOffsetTRelative", opcodes),
-                2: ("UOffsetTRelative", _offsets(b, subgraphs)),
-                3: ("UOffsetTRelative", b.CreateString(self.name)),
-                4: ("UOffsetTRelative", buffers),
-            },
-        )
-        b.Finish(model, file_identifier=_FILE_IDENTIFIER)
+        values = {
+            "version": schema.VERSION,
+            "operator_codes": opcodes,
+            "subgraphs": _offsets(b, subgraphs),
+            "description": b.CreateString(self.name),
+            "buffers": buffers,
+        }
+        b.Finish(_table(b, schema.MODEL, values), file_identifier=schema.IDENTIFIER)
         return bytes(b.Output())
 
     def _subgraph(self, b: flatbuffers.Builder) -> int:
         tensors = _offsets(b, [_tensor(b, tensor) for tensor in self._tensors])
         operators = _offsets(b, [_operator(b, operator) for operator in self._operators])
-        return _table(
-            b,
-            5,
-            {
-                0: ("UOffsetTRelative", tensors),
-                1: ("UOffsetTRelative", _ints(b, self._inputs)),
-                2: ("UOffsetTRelative", _ints(b, self._outputs)),
-                3: ("UOffsetTRelative", operators),
-                4: ("UOffsetTRelative", b.CreateString(self.name)),
-            },
-        )
+        values = {
+            "tensors": tensors,
+            "inputs": _ints(b, self._inputs),
+            "outputs": _ints(b, self._outputs),
+            "operators": operators,
+            "name": b.CreateString(self.name),
+        }
+        return _table(b, schema.SUBGRAPH, values)
 
     def _add(
         self,
@@ -398,8 +227,8 @@ class Writer:
         signature: Sequence[int] | None = None,
         variable: bool = False,
     ) -> int:
-        if dtype not in _DTYPES:
-            raise ValueError(f"{name}: no tensor type {dtype} (there are: {', '.join(_DTYPES)})")
+        if dtype not in TENSOR_TYPES:
+            raise ValueError(f"{name}: no tensor type {dtype} (there are: {', '.join(TENSOR_TYPES)})")
         scales = np.atleast_1d(np.asarray([] if scale is None else scale, np.float32))
         zeros = np.broadcast_to(np.asarray(zero_point, np.int64), scales.shape)
         self._tensors.append(
@@ -418,11 +247,15 @@ class Writer:
         return len(self._tensors) - 1
 
 
-def _table(b: flatbuffers.Builder, slots: int, fields: dict[int, tuple[str, Any]]) -> int:
-    """One FlatBuffer table from slot -> (kind of slot, value); what it points to has been written before."""
-    b.StartObject(slots)
-    for slot, (kind, value) in fields.items():
-        getattr(b, f"Prepend{kind}Slot")(slot, value, None if kind != "UOffsetTRelative" else 0)
+def _table(b: flatbuffers.Builder, fields: Fields, values: dict[str, Any]) -> int:
+    """One FlatBuffer table; the values are numbers, or where that lies which has been written before."""
+    b.StartObject(1 + max((f.slot for f in fields.values()), default=-1))
+    for name, value in values.items():
+        f = fields[name]
+        if f.kind in _SLOTS:
+            getattr(b, f"Prepend{_SLOTS[f.kind]}Slot")(f.slot, value, None)
+        else:
+            b.PrependUOffsetTRelativeSlot(f.slot, value, 0)
     return int(b.EndObject())
 
 
@@ -446,95 +279,78 @@ def _bytes(b: flatbuffers.Builder, data: bytes, alignment: int) -> int:
 
 
 def _buffer(b: flatbuffers.Builder, data: bytes) -> int:
-    if not data:
-        return _table(b, 1, {})
-    return _table(b, 1, {0: ("UOffsetTRelative", _bytes(b, data, _BUFFER_ALIGNMENT))})
+    return _table(b, schema.BUFFER, {"data": _bytes(b, data, _BUFFER_ALIGNMENT)} if data else {})
 
 
 def _tensor(b: flatbuffers.Builder, t: _Tensor) -> int:
-    fields: dict[int, tuple[str, Any]] = {
-        0: ("UOffsetTRelative", _ints(b, t.shape)),
-        3: ("UOffsetTRelative", b.CreateString(t.name)),
-    }
+    values = {"shape": _ints(b, t.shape), "name": b.CreateString(t.name)}
     if t.scales:
-        fields[4] = ("UOffsetTRelative", _quantization(b, t))
+        values["quantization"] = _quantization(b, t)
     if t.signature is not None:
-        fields[7] = ("UOffsetTRelative", _ints(b, t.signature))
-    if _DTYPES[t.dtype]:
-        fields[1] = ("Int8", _DTYPES[t.dtype])
+        values["shape_signature"] = _ints(b, t.signature)
+    if TENSOR_TYPES[t.dtype]:
+        values["type"] = TENSOR_TYPES[t.dtype]
     if t.variable:
-        fields[5] = ("Bool", True)
+        values["is_variable"] = True
     if t.buffer:
-        fields[2] = ("Uint32", t.buffer)
-    return _table(b, 8, fields)
+        values["buffer"] = t.buffer
+    return _table(b, schema.TENSOR, values)
 
 
 def _quantization(b: flatbuffers.Builder, t: _Tensor) -> int:
-    fields: dict[int, tuple[str, Any]] = {
-        2: ("UOffsetTRelative", b.CreateNumpyVector(np.asarray(t.scales, np.float32))),
-        3: ("UOffsetTRelative", b.CreateNumpyVector(np.asarray(t.zero_points, np.int64))),
+    values = {
+        "scale": b.CreateNumpyVector(np.asarray(t.scales, np.float32)),
+        "zero_point": b.CreateNumpyVector(np.asarray(t.zero_points, np.int64)),
     }
     if t.axis:
-        fields[6] = ("Int32", t.axis)
-    return _table(b, 7, fields)
+        values["quantized_dimension"] = t.axis
+    return _table(b, schema.QUANTIZATION, values)
 
 
 def _opcode(b: flatbuffers.Builder, code: int, custom_code: str, version: int) -> int:
     """Codes above 127 live only in the newer field; the older one then says 127."""
-    fields: dict[int, tuple[str, Any]] = {}
-    if custom_code:
-        fields[1] = ("UOffsetTRelative", b.CreateString(custom_code))
-    fields[0] = ("Int8", min(code, _MAX_OLD_OPCODE))
+    values: dict[str, Any] = {"custom_code": b.CreateString(custom_code)} if custom_code else {}
+    values["deprecated_builtin_code"] = min(code, schema.MAX_OLD_CODE)
     if version != 1:
-        fields[2] = ("Int32", version)
+        values["version"] = version
     if code:
-        fields[3] = ("Int32", code)
-    return _table(b, 4, fields)
+        values["builtin_code"] = code
+    return _table(b, schema.OPERATOR_CODE, values)
 
 
 def _operator(b: flatbuffers.Builder, op: _Operator) -> int:
-    fields: dict[int, tuple[str, Any]] = {
-        1: ("UOffsetTRelative", _ints(b, op.inputs)),
-        2: ("UOffsetTRelative", _ints(b, op.outputs)),
-    }
-    if op.table:
-        union, known = _OPTIONS[op.table]
-        fields[4] = ("UOffsetTRelative", _options(b, known, op.options))
-        fields[3] = ("Uint8", union)
+    values: dict[str, Any] = {"inputs": _ints(b, op.inputs), "outputs": _ints(b, op.outputs)}
+    known = OPTIONS[op.kind]
+    if known.number:
+        values["builtin_options"] = _options(b, known.fields, op.options)
+        values["builtin_options_type"] = known.number
     if op.custom_options:
-        fields[5] = ("UOffsetTRelative", _bytes(b, op.custom_options, 1))
+        values["custom_options"] = _bytes(b, op.custom_options, 1)
     if op.intermediates:
-        fields[8] = ("UOffsetTRelative", _ints(b, op.intermediates))
+        values["intermediates"] = _ints(b, op.intermediates)
     if op.opcode:
-        fields[0] = ("Uint32", op.opcode)
-    return _table(b, 9, fields)
+        values["opcode_index"] = op.opcode
+    return _table(b, schema.OPERATOR, values)
 
 
-def _options(b: flatbuffers.Builder, known: dict[str, _Field], options: dict[str, Any]) -> int:
+def _options(b: flatbuffers.Builder, known: Fields, options: dict[str, Any]) -> int:
     """The options table; a value equal to the schema's default is left out."""
-    fields: dict[int, tuple[str, Any]] = {}
+    values = {}
     for name, f in known.items():
-        value = options.get(name, f.default if f.given is None else f.given)
-        if f.kind in _ENUMS and value not in _ENUMS[f.kind]:
-            raise ValueError(f"{name}: no {value} (there are: {', '.join(_ENUMS[f.kind])})")
-        if f.kind in _ENUMS:
-            value = _ENUMS[f.kind][value]
-        if value == f.default:
+        value = options.get(name, _USUAL.get(name))
+        if value is None:
             continue
-        fields[f.slot] = _option(b, f.kind, value)
-    return _table(b, 1 + max((f.slot for f in known.values()), default=-1), fields)
+        if f.kind in ENUMS and value not in ENUMS[f.kind]:
+            raise ValueError(f"{name}: no {value} (there are: {', '.join(ENUMS[f.kind])})")
+        if f.kind in ENUMS:
+            value = ENUMS[f.kind][value]
+        if f.kind not in _SLOTS or value != f.default:
+            values[name] = _option(b, f.kind, value)
+    return _table(b, known, values)
 
 
-def _option(b: flatbuffers.Builder, kind: str, value: Any) -> tuple[str, Any]:
-    """The kind of slot and the value to put in it."""
-    if kind == "ints":
-        return "UOffsetTRelative", _ints(b, value)
-    if kind == "string":
-        return "UOffsetTRelative", b.CreateString(value)
-    if kind == "int":
-        return "Int32", int(value)
-    if kind == "float":
-        return "Float32", float(value)
-    if kind == "bool":
-        return "Bool", bool(value)
-    return "Int8", value
+def _option(b: flatbuffers.Builder, kind: Kind, value: Any) -> Any:
+    """A value as a field takes it: a number, or where it lies."""
+    if kind is Kind.INT32S:
+        return _ints(b, value)
+    return b.CreateString(value) if kind is Kind.STRING else value

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import mote.ops  # noqa: F401
 from mote import targets
-from mote.frontends import variables
-from mote.frontends.tflite import PARSERS
+from mote.frontends.tflite import variables
+from mote.frontends.tflite.ops import PARSERS
 
 ROOT = Path(__file__).parents[1]
 

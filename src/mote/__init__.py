@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
-    from mote.api.compiler import Compiled, Settings, compile, load
+    from mote.api.compiler import Compiled, Settings, compile
     from mote.api.explorer import Front, Point, explore
     from mote.api.measure import RunResult, run
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
     from mote.api.verifier import VerifyResult, verify
     from mote.errors import MoteError
+    from mote.frontends import load
     from mote.profiler import Profile, profile, profile_elf
 
 __all__ = [
@@ -62,7 +63,7 @@ _HOMES = {
     "compile": "api.compiler",
     "compile_shared": "api.shared",
     "explore": "api.explorer",
-    "load": "api.compiler",
+    "load": "frontends",
     "profile": "profiler",
     "profile_elf": "profiler",
     "run": "api.measure",

@@ -13,7 +13,7 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-import tflite_writer
+from mote.frontends.tflite.schema import OPTIONS, Kind
 from tflite_writer import NO_TENSOR, Writer
 
 RNG = np.random.default_rng(0)
@@ -131,7 +131,7 @@ def test_int8_operator_runs_in_litert(
 def test_every_operator_is_tried() -> None:
     elsewhere = {"CUSTOM", "DEQUANTIZE", "DIV", "CAST", "SHAPE", "ZEROS_LIKE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
     variables = {"VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
-    assert {case[0] for case in CASES} | elsewhere | variables == tflite_writer._OPS.keys()
+    assert {case[0] for case in CASES} | elsewhere | variables == OPTIONS.keys()
 
 
 def camel(name: str) -> str:
@@ -139,24 +139,27 @@ def camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-def unusual(kind: str) -> tuple[Any, Any]:
+def unusual(kind: Kind) -> tuple[Any, Any]:
     """A value no field has by default, as the writer takes it and as the file holds it."""
     return {
-        "padding": ("VALID", schema.Padding.VALID),
-        "activation": ("RELU6", schema.ActivationFunctionType.RELU6),
-        "dtype": ("int8", schema.TensorType.INT8),
-        "int": (3, 3),
-        "float": (0.75, 0.75),
-        "ints": ([5, 4], [5, 4]),
-        "string": ("word", b"word"),
+        Kind.PADDING: ("VALID", schema.Padding.VALID),
+        Kind.ACTIVATION: ("RELU6", schema.ActivationFunctionType.RELU6),
+        Kind.TENSOR_TYPE: ("int8", schema.TensorType.INT8),
+        Kind.WEIGHTS_FORMAT: (
+            "SHUFFLED4x16INT8",
+            schema.FullyConnectedOptionsWeightsFormat.SHUFFLED4x16INT8,
+        ),
+        Kind.INT32: (3, 3),
+        Kind.FLOAT32: (0.75, 0.75),
+        Kind.INT32S: ([5, 4], [5, 4]),
+        Kind.STRING: ("word", b"word"),
     }[kind]
 
 
-@pytest.mark.parametrize("kind", sorted(tflite_writer._OPS))
+@pytest.mark.parametrize("kind", sorted(OPTIONS))
 def test_codes_and_options_are_those_of_the_schema(kind: str) -> None:
-    _, table = tflite_writer._OPS[kind]
-    fields = tflite_writer._OPTIONS[table][1] if table else {}
-    values = {name: (not f.default,) * 2 if f.kind == "bool" else unusual(f.kind) for name, f in fields.items()}
+    table, fields = OPTIONS[kind].table, OPTIONS[kind].fields
+    values = {name: (not f.default,) * 2 if f.kind is Kind.BOOL else unusual(f.kind) for name, f in fields.items()}
     w = Writer(kind)
     x = w.input("x", (4,), "float32")
     w.op(kind, [x], [x], **{name: given for name, (given, _) in values.items()})
@@ -274,7 +277,7 @@ def test_constants_are_aligned_and_bytes_are_the_same_again() -> None:
 @pytest.mark.parametrize(
     ("kind", "inputs", "options", "message"),
     [
-        ("NO_SUCH", [0], {}, "not in the writer's table"),
+        ("NO_SUCH", [0], {}, "not among the operators"),
         ("CONV_2D", [0], {"strides": 2}, "no option strides"),
         ("CONV_2D", [5], {}, "no tensor with index 5"),
         ("CONV_2D", [0], {"padding": "FULL"}, "no FULL"),

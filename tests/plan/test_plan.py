@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import mlperf_tiny
+from mote import frontends
 from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -43,7 +44,7 @@ LEAST, PUSHED, SMALL = Goal(least=True), Goal(pushed=True), Goal(small_steps=Tru
 @cache
 def model(name: str) -> Graph:
     path = MODELS / f"{name}.tflite"
-    return optimize(tflite.load(path) if path.exists() else tflite.parse(mlperf_tiny.build(name), name))[0]
+    return optimize(frontends.load(path) if path.exists() else tflite.parse(mlperf_tiny.build(name), name))[0]
 
 
 def planned(graph: Graph, how: Lowering, goal: Goal) -> Plan:

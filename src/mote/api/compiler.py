@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mote import targets
+from mote import frontends, targets
 from mote.codegen import header
 from mote.codegen.project import Model, Options, Project, generate
 from mote.codegen.selftest import pattern, selftest_runs
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError
-from mote.frontends import tflite
+from mote.frontends.tflite.reader import guarded
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
@@ -142,35 +142,18 @@ def write_project(project: Project, folder: str | Path) -> Path:
     return folder
 
 
-def load(path: str | Path) -> Graph:
-    """Read a model file."""
-    return tflite.parse(read(path), str(path))
-
-
-def read(path: str | Path) -> bytes:
-    """The bytes of a model file of a kind that Mote knows."""
-    path = Path(path)
-    if path.suffix != ".tflite":
-        raise MoteError(
-            f"'{path.suffix or path.name}' files are not supported",
-            where=str(path),
-            remedy="convert it to .tflite",
-        )
-    return tflite.read_file(path)
-
-
 def compile(
     model: str | Path | bytes, settings: Settings | None = None, *, say: Say = silent, **options: Any
 ) -> Compiled:
     """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file. `say`
     is told how the search for a plan gets on."""
     settings = settings or make_settings(**options)
-    where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), read(model))
-    return tflite.guarded(lambda: _compile(data, where, settings, say), where)
+    where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
+    return guarded(lambda: _compile(data, where, settings, say), where)
 
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
-    graph = tflite.parse(data, where)
+    graph = frontends.parse(data, where)
     optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics, shrinking=settings.shrink)
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)

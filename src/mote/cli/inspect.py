@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from mote import frontends
 from mote.cli.common import Subparsers, add_json, bold, print_json, red, shorten, table
-from mote.frontends import tflite
+from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Tensor
 
 
@@ -25,9 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(path: str) -> dict[str, Any]:
-    model = tflite.read(tflite.read_file(Path(path)), path)
+    model = frontends.read(frontends.read_file(path), path)
     graph = model.partial()
-    layers = [_layer(graph, layer) for layer in model.layers]
+    layers = [_layer(model, graph, layer) for layer in model.layers]
     return {
         "model": path,
         "inputs": [_tensor(model.tensors[t]) for t in model.inputs],
@@ -39,20 +39,19 @@ def describe(path: str) -> dict[str, Any]:
     }
 
 
-def _constants(model: tflite.Model) -> list[Tensor]:
-    used = {i for layer in model.layers for i in layer.node.inputs if i >= 0}
+def _constants(model: Model) -> list[Tensor]:
+    used = {i for layer in model.layers for i in layer.inputs if i >= 0}
     return [model.tensors[i] for i in sorted(used) if model.tensors[i].data is not None]
 
 
-def _layer(graph: Graph, layer: tflite.Layer) -> dict[str, Any]:
-    node = layer.node
-    reads = [node.tensors[i] for i in node.inputs if i >= 0]
+def _layer(model: Model, graph: Graph, layer: Layer) -> dict[str, Any]:
+    reads = [model.tensors[i] for i in layer.inputs if i >= 0]
     return {
-        "index": node.index,
-        "op": node.code,
+        "index": layer.index,
+        "op": layer.code,
         "name": layer.name,
         "inputs": [_tensor(t) for t in reads if t.data is None],
-        "outputs": [_tensor(node.tensors[i]) for i in node.outputs],
+        "outputs": [_tensor(model.tensors[i]) for i in layer.outputs],
         "macs": sum(op.macs(graph) for op in layer.ops) if layer.problem is None else None,
         "weights": sum(t.nbytes for t in reads if t.data is not None),
         "unsupported": layer.problem,

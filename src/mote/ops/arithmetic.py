@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.flow import Flow
@@ -359,21 +358,3 @@ def _merge(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         else:
             merged.append((n, a, b))
     return merged
-
-
-@parses("ADD")
-def parse_add(node: Node) -> Op:
-    node.arity(range(2, 3))
-    return Add(**node.same(), activation=node.activation(0))
-
-
-@parses("SUB")
-def parse_sub(node: Node) -> Op:
-    node.arity(range(2, 3))
-    return Sub(**node.same(), activation=node.activation(0))
-
-
-@parses("MUL")
-def parse_mul(node: Node) -> Op:
-    node.arity(range(2, 3))
-    return Mul(**node.same(), activation=node.activation(0))

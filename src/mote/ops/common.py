@@ -10,13 +10,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, wrap32
 from mote.graph.flow import Flow, PaddingError, StrideError
 from mote.graph.graph import Increment
 from mote.graph.rows import OUTSIDE, inside, row_count
-from mote.graph.tensor import Array, Shape
+from mote.graph.tensor import Array
 from mote.plan.kernel import Layout, Lowering, Structs, Value
 
 REAL_RANGE = {
@@ -99,29 +98,6 @@ class Axis:
         if self.before or self.after:
             parts.append(f"pad {self.before}+{self.after}")
         return " ".join(parts)
-
-
-def window_axis(size: int, kernel: int, stride: int, dilation: int, padding: str) -> Axis:
-    """The axis with TFLite's SAME or VALID padding made explicit."""
-    if min(kernel, stride, dilation) < 1:
-        raise ValueError(f"kernel {kernel}, stride {stride}, dilation {dilation}: all must be positive")
-    if padding == "VALID":
-        return Axis(kernel, stride, dilation)
-    extent = (kernel - 1) * dilation + 1
-    total = max((-(-size // stride) - 1) * stride + extent - size, 0)
-    return Axis(kernel, stride, dilation, total // 2, total - total // 2)
-
-
-def window_axes(node: Node, kernel: tuple[int, int], dilations: tuple[int, int] | None = None) -> tuple[Axis, Axis]:
-    """The vertical and the horizontal axis of a window operator, from the options that all of them share (padding,
-    stride_w, stride_h) and the fields of dilation_w and dilation_h, where the operator has them."""
-    _, height, width, _ = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    padding = node.padding(0)
-    dilation_w, dilation_h = (node.integer(field, 1) for field in dilations) if dilations else (1, 1)
-    return (
-        window_axis(height, kernel[0], node.integer(2), dilation_h, padding),
-        window_axis(width, kernel[1], node.integer(1), dilation_w, padding),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,13 +188,6 @@ class WindowOp(Op):
                 "pad": h.before,
             },
         }
-
-
-def image_shape(shape: Shape, what: str) -> tuple[int, int, int, int]:
-    if len(shape) != 4:
-        raise ValueError(f"{what} must have 4 axes, it has the shape {shape}")
-    n, h, w, c = shape
-    return n, h, w, c
 
 
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

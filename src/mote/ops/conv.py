@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
 from mote.graph.ranges import Range
@@ -26,12 +25,10 @@ from mote.ops.common import (
     clamp_float,
     float_bias,
     float_range,
-    image_shape,
     int8_range,
     interleave,
     output_params,
     weight_problem,
-    window_axes,
 )
 from mote.ops.narrow import Sums
 from mote.ops.sums import layer_range, layer_sums, products, window_ends
@@ -227,14 +224,3 @@ def finish(g: Graph, op: Op, sums: NDArray[np.float64], activation: str, scale: 
     total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
     scaled = scale(total, *channel_scales(x, w, y, channels)) + y.zero_point
     return np.clip(scaled, *int8_range(activation, y)).astype(np.int8)
-
-
-@parses("CONV_2D")
-def parse(node: Node) -> Op:
-    node.arity(range(2, 4))
-    *_, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    _, height, width, depth = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
-    if channels % depth:
-        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
-    vertical, horizontal = window_axes(node, (height, width), dilations=(4, 5))
-    return Conv2D(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation(3))

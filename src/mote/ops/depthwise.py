@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
-from mote.graph import Graph, Op
+from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
@@ -19,11 +18,9 @@ from mote.ops.common import (
     channel_structs,
     float_bias,
     float_range,
-    image_shape,
     output_params,
     pad_to,
     weight_problem,
-    window_axes,
 )
 from mote.ops.conv import finish
 from mote.ops.depthwise_column import lower_column
@@ -122,20 +119,3 @@ def _by_four(weights: Array) -> Array:
     taps = weights.reshape(-1, weights.shape[2])
     blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
     return np.ascontiguousarray(blocks).reshape(-1)
-
-
-@parses("DEPTHWISE_CONV_2D")
-def parse(node: Node) -> Op:
-    node.arity(range(2, 4))
-    *_, channels = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    _, height, width, outputs = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
-    if outputs % channels:
-        raise UnsupportedNodeError(f"{outputs} output channels are no multiple of {channels} input channels")
-    vertical, horizontal = window_axes(node, (height, width), dilations=(5, 6))
-    return DepthwiseConv2D(
-        **node.same(),
-        vertical=vertical,
-        horizontal=horizontal,
-        multiplier=outputs // channels,
-        activation=node.activation(4),
-    )

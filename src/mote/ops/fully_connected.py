@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, rescale_once
 from mote.graph.flow import Flow
@@ -170,14 +169,3 @@ class FullyConnected(Op):
         }
         vectors = units_of(self.input(g).shape, w.shape[1])
         return Kernel("fully_connected_s8", params, Call.FLAT, vectors, family="fully_connected", dsp=True)
-
-
-@parses("FULLY_CONNECTED")
-def parse(node: Node) -> Op:
-    node.arity(range(2, 4))
-    x, w = (node.tensors[i] for i in node.inputs[:2])
-    if len(w.shape) != 2 or x.size % w.shape[1]:
-        raise UnsupportedNodeError(f"weights {w.shape} do not fit an input of shape {x.shape}")
-    if node.integer(1, fmt="b") != 0:
-        raise UnsupportedNodeError("shuffled weights are not supported")
-    return FullyConnected(**node.same(), activation=node.activation(0), keep_dims=node.flag(2))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
@@ -31,13 +30,11 @@ from mote.ops.lstm_operands import (
     PEEPHOLES,
     PROJECTION,
     PROJECTION_BIAS,
-    check_shapes,
     operand_problem,
 )
 from mote.ops.matrix import Matrix, widened
 from mote.plan.kernel import Kernel, Lowering, Value
 
-TANH = 4
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
 """What float normalization adds to a variance."""
@@ -358,23 +355,3 @@ def normalize(gate: Ints, weights: Array, bias: Array, norm: Norm) -> Ints:
 def _quotient(a: int, b: int) -> int:
     """a / b as C rounds it."""
     return abs(a) // b * (1 if a >= 0 else -1)
-
-
-@parses("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def parse(node: Node) -> Op:
-    if len(node.inputs) not in (20, 24):
-        raise UnsupportedNodeError(f"{len(node.inputs)} inputs are not supported (only 20 or 24)")
-    if node.integer(0, fmt="b") != TANH:
-        raise UnsupportedNodeError("an activation other than TANH is not supported")
-    check_shapes(node)
-    return Lstm(
-        **{**node.same(), "outputs": (*node.outputs, *node.after(HIDDEN, MEMORY))},
-        time_major=node.flag(3),
-        cell_clip=max(node.real(1), 0.0),
-        projection_clip=max(node.real(2), 0.0),
-        intermediates=tuple(_quantization(node.tensors.get(i)) for i in node.intermediates),
-    )
-
-
-def _quantization(t: Tensor | None) -> tuple[float, int]:
-    return (0.0, 0) if t is None or t.quant is None else (t.scale, t.zero_point)

@@ -8,7 +8,6 @@ from math import prod
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.flow import Flow
@@ -144,17 +143,3 @@ class Mean(Op):
 def _structs(loops: list[tuple[int, int]]) -> Structs:
     """`mote_loop_t[3]`, idle loops first."""
     return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
-
-
-@parses("MEAN")
-def parse(node: Node) -> Op:
-    node.arity(range(2, 3))
-    rank = len(node.tensors[node.inputs[0]].shape)
-    axes = [int(a) for a in node.constant(1, "the axes of a mean").reshape(-1)]
-    if any(not -rank <= a < rank for a in axes):
-        raise UnsupportedNodeError(f"axes {axes} do not fit an input of {rank} axes")
-    return Mean(
-        **{**node.same(), "inputs": node.inputs[:1]},
-        axes=tuple(sorted({a % rank for a in axes})),
-        keep_dims=node.flag(0),
-    )

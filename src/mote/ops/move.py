@@ -12,7 +12,6 @@ from math import prod
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow, PaddingError
@@ -21,7 +20,6 @@ from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE, inside, row_count
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.analysis import pointwise, rising
-from mote.ops.reshape import reshape
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 
 AXES = 6
@@ -281,7 +279,7 @@ class Concatenation(Join):
         if len(self.inputs) > INPUTS:
             return f"{len(self.inputs)} inputs are not supported ({INPUTS} at most): join them in groups"
         y = self.output(g)
-        if y.dtype in ("int8", "uint8") and not all(_same_steps(g.tensors[i], y) for i in self.inputs):
+        if y.dtype in ("int8", "uint8") and not all(same_steps(g.tensors[i], y) for i in self.inputs):
             return "inputs and output must have the same quantization (LiteRT's int8 kernel does not rescale)"
         return None
 
@@ -335,7 +333,7 @@ class Pack(Concatenation):
         return [np.stack([x for x in values if x is not None], axis=self.axis)]
 
 
-def _same_steps(a: Tensor, b: Tensor) -> bool:
+def same_steps(a: Tensor, b: Tensor) -> bool:
     return a.quant.same_as(b.quant) if a.quant is not None else b.quant is None
 
 
@@ -379,63 +377,3 @@ class Transpose(Op):
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         return Kernel("move", move_params(self.loops(g), DTYPES[self.output(g).dtype].itemsize))
-
-
-@parses("PAD", "PADV2")
-def parse_pad(node: Node) -> Op:
-    node.arity(range(2, 4))
-    x, y = node.tensors[node.inputs[0]], node.tensors[node.outputs[0]]
-    table = node.constant(1, "the paddings")
-    if table.shape != (len(x.shape), 2) or np.any(table < 0):
-        raise UnsupportedNodeError(f"paddings {table.tolist()} do not fit an input of shape {x.shape}")
-    paddings = tuple((int(before), int(after)) for before, after in table)
-    value: int | float = 0.0 if y.dtype == "float32" else y.zero_point
-    if len(node.inputs) == 3 and node.inputs[2] >= 0:
-        given = node.tensors[node.inputs[2]]
-        value = node.constant(2, "the value to pad with").reshape(-1)[0].item()
-        if given.dtype != y.dtype or (y.dtype in ("int8", "uint8") and not _same_steps(given, y)):
-            raise UnsupportedNodeError("the value to pad with must have the output's type and quantization")
-    if not np.any(table):
-        return reshape(node, node.inputs[0])
-    return Pad(**{**node.same(), "inputs": node.inputs[:1]}, paddings=paddings, value=value)
-
-
-@parses("CONCATENATION")
-def parse_concatenation(node: Node) -> Op:
-    node.arity(range(1, 1 << 16))
-    shapes = [node.tensors[i].shape for i in node.inputs]
-    rank = len(shapes[0])
-    axis = node.integer(0)
-    if not -rank <= axis < rank:
-        raise UnsupportedNodeError(f"axis {axis} does not fit inputs of {rank} axes")
-    axis %= rank
-    if any(s[:axis] + s[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :] for s in shapes):
-        raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
-    if (activation := node.activation(1)) != "NONE":
-        raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
-    return reshape(node, node.inputs[0]) if len(shapes) == 1 else Concatenation(**node.same(), axis=axis)
-
-
-@parses("PACK")
-def parse_pack(node: Node) -> Op:
-    node.arity(range(1, 1 << 16))
-    shapes = [node.tensors[i].shape for i in node.inputs]
-    rank = len(shapes[0]) + 1
-    axis = node.integer(1)
-    if not -rank <= axis < rank or any(s != shapes[0] for s in shapes):
-        raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be packed along axis {axis}")
-    return reshape(node, node.inputs[0]) if len(shapes) == 1 else Pack(**node.same(), axis=axis % rank)
-
-
-@parses("TRANSPOSE")
-def parse_transpose(node: Node) -> Op:
-    node.arity(range(2, 3))
-    shape = node.tensors[node.inputs[0]].shape
-    given = [int(p) for p in node.constant(1, "the permutation").reshape(-1)]
-    permutation = [p + len(shape) if p < 0 else p for p in given]
-    if sorted(permutation) != list(range(len(shape))):
-        raise UnsupportedNodeError(f"{given} is no permutation of {len(shape)} axes")
-    moved = [p for p in permutation if shape[p] > 1]
-    if moved == sorted(moved):
-        return reshape(node, node.inputs[0])
-    return Transpose(**{**node.same(), "inputs": node.inputs[:1]}, permutation=tuple(permutation))

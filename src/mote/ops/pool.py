@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, parses
-from mote.graph import Graph, Op
+from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
@@ -21,7 +20,6 @@ from mote.ops.common import (
     clamp_float,
     float_range,
     int8_range,
-    window_axes,
 )
 from mote.plan.kernel import Call, Kernel, Lowering, Value
 
@@ -102,11 +100,3 @@ class MaxPool(Pool):
     def pool(self, x: Array) -> NDArray[Any]:
         lowest = -np.inf if x.dtype == np.float32 else -128
         return np.asarray(self.windows(x, lowest).max(axis=(4, 5)))
-
-
-@parses("AVERAGE_POOL_2D", "MAX_POOL_2D")
-def parse(node: Node) -> Op:
-    node.arity(range(1, 2))
-    pool = AveragePool if node.code == "AVERAGE_POOL_2D" else MaxPool
-    vertical, horizontal = window_axes(node, (node.integer(4), node.integer(3)))
-    return pool(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation(5))

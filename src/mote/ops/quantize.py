@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
 from mote.ops.analysis import pointwise
-from mote.ops.unary import Requantize
 from mote.plan.kernel import Call, Kernel, Lowering
 
 
@@ -80,16 +78,3 @@ class Dequantize(Conversion):
         x = self.input(g)
         params = {"scale": x.scale, "zero": x.zero_point}
         return Kernel("dequantize_s8_f32", params, Call.FLAT, x.size, header="quantize")
-
-
-@parses("QUANTIZE")
-def parse_quantize(node: Node) -> Op:
-    node.arity(range(1, 2))
-    from_bytes = node.tensors[node.inputs[0]].dtype in ("int8", "uint8")
-    return Requantize(**node.same()) if from_bytes else Quantize(**node.same())
-
-
-@parses("DEQUANTIZE")
-def parse_dequantize(node: Node) -> Op:
-    node.arity(range(1, 2))
-    return Dequantize(**node.same())

@@ -9,7 +9,6 @@ from typing import Self
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow
@@ -66,18 +65,3 @@ class Reshape(Op):
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         return Kernel("copy", {"bytes": self.output(g).nbytes})
-
-
-@parses("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
-def parse(node: Node) -> Op:
-    """The new shape is the output tensor's: the file states it, wherever the operator takes it from."""
-    node.arity(range(1, 3))
-    return reshape(node, node.inputs[0])
-
-
-def reshape(node: Node, source: int) -> Op:
-    """A reshape of tensor `source`, also for other operators that turn out to move nothing."""
-    x, y = node.tensors[source], node.tensors[node.outputs[0]]
-    if x.size != y.size:
-        raise UnsupportedNodeError(f"an input of shape {x.shape} does not fill the output's shape {y.shape}")
-    return Reshape(**{**node.same(), "inputs": (source,)}, shape=y.shape)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.ranges import Range
 from mote.graph.tensor import DTYPES, Array, Shape
 from mote.ops.analysis import rising
-from mote.ops.common import activation_type, image_shape
+from mote.ops.common import activation_type
 from mote.plan.kernel import Call, Kernel, Lowering, Value
 
 Ints = NDArray[np.int64]
@@ -177,19 +176,3 @@ class ResizeBilinear(Resize):
         }
         name = f"resize_bilinear_{suffix}"
         return Kernel(name, params, Call.ROWS, row=f"{name}_row", row_index=True)
-
-
-@parses("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")
-def parse(node: Node) -> Op:
-    node.arity(range(2, 3))
-    shape = image_shape(node.tensors[node.inputs[0]].shape, "the input")
-    size = [int(n) for n in node.constant(1, "the new size").reshape(-1)]
-    if len(size) != 2 or min(size) < 1 or max(*size, *shape[1:3]) >= 1 << 15:
-        raise UnsupportedNodeError(f"images of {shape[1:3]} cannot be resized to {size}")
-    nearest = node.code == "RESIZE_NEAREST_NEIGHBOR"
-    align, half = (node.flag(0), node.flag(1)) if nearest else (node.flag(2), node.flag(3))
-    if align and half and not nearest:
-        raise UnsupportedNodeError("aligned corners together with half pixel centers are not supported")
-    fields = {**node.same(), "inputs": node.inputs[:1], "size": (size[0], size[1])}
-    resize = ResizeNearest if nearest else ResizeBilinear
-    return resize(**fields, align_corners=align, half_pixel_centers=half)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import (
     INT32_MAX,
@@ -100,11 +99,3 @@ class Softmax(Op):
         mult, shift, radius = self.scaling(g)
         params = {"depth": depth, "mult": mult, "shift": min(shift, 30), "radius": radius}
         return Kernel("softmax_s8", params, Call.FLAT, vectors, in_place=True)
-
-
-@parses("SOFTMAX")
-def parse(node: Node) -> Op:
-    node.arity(range(1, 2))
-    if not node.tensors[node.inputs[0]].shape:
-        raise UnsupportedNodeError("a scalar has no axis to take the softmax over")
-    return Softmax(**node.same(), beta=node.real(0))

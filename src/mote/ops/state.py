@@ -1,7 +1,7 @@
 """What a model keeps from one inference to the next: ASSIGN_VARIABLE, and the sliding window that most of them are.
 
 VAR_HANDLE, READ_VARIABLE and CALL_ONCE leave no operator behind: the front end makes states of them (see
-`frontends/variables.py`).
+`frontends/tflite/variables.py`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.tensor import Array, Shape
@@ -123,16 +122,3 @@ class Svdf(Op):
         name = "svdf_pairs" if pairs else "svdf"
         room = widened(w.shape[1]) if pairs else None
         return Kernel(f"{name}_s8", params, operands=(0, STATE), scratch=room, header="svdf_s8", family=name, dsp=True)
-
-
-@parses("SVDF")
-def parse(node: Node) -> Op:
-    node.arity(range(5, 6))
-    x, w, time, state = (node.tensors[node.inputs[p]].shape for p in (0, 1, 2, STATE))
-    rank = node.integer(0)
-    if len(x) != 2 or len(w) != 2 or len(time) != 2 or (x[1], w[0]) != (w[1], time[0]):
-        raise UnsupportedNodeError(f"weights {w} and {time} do not fit an input of shape {x}")
-    if rank < 1 or w[0] % rank or state != (x[0], w[0] * time[1]):
-        raise UnsupportedNodeError(f"rank {rank} and a state of shape {state} do not fit {w[0]} filters")
-    fields = {**node.same(), "outputs": (*node.outputs, *node.after(STATE))}
-    return Svdf(**fields, rank=rank, activation=node.activation(1))

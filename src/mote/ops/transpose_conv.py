@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, UnsupportedNodeError, parses
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
@@ -27,11 +26,9 @@ from mote.ops.common import (
     channel_scales,
     channel_structs,
     float_range,
-    image_shape,
     interleave,
     output_params,
     weight_problem,
-    window_axis,
 )
 from mote.ops.conv import finish
 from mote.ops.narrow import Sums
@@ -166,22 +163,3 @@ class TransposeConv(Op):
             np.concatenate(packed),
             Structs("mote_channel_t", np.concatenate(channels)),
         )
-
-
-@parses("TRANSPOSE_CONV")
-def parse(node: Node) -> Op:
-    node.arity(range(3, 5))
-    size = [int(n) for n in node.constant(0, "the output's shape").reshape(-1)]
-    _, kernel_h, kernel_w, depth = image_shape(node.tensors[node.inputs[1]].shape, "the weights")
-    *_, channels = image_shape(node.tensors[node.inputs[2]].shape, "the input")
-    if channels != depth or len(size) != 4:
-        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
-    padding = node.padding(0)
-    _, weights, images, *bias = node.inputs
-    return TransposeConv(
-        **{**node.same(), "inputs": (images, weights, *bias)},
-        size=(size[1], size[2]),
-        vertical=window_axis(size[1], kernel_h, node.integer(2), 1, padding),
-        horizontal=window_axis(size[2], kernel_w, node.integer(1), 1, padding),
-        activation=node.activation(3),
-    )

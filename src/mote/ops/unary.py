@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.frontends.tflite import Node, parses
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
 from mote.graph.flow import Flow
@@ -341,42 +340,3 @@ def _high_mul16(a: Ints, b: int) -> Ints:
 
 def _clamp16(x: Ints) -> Ints:
     return np.clip(x, -(1 << 15), (1 << 15) - 1)
-
-
-CLAMPS: dict[str, type[Clamp]] = {c.kind: c for c in (Relu, Relu6, ReluN1To1)}
-
-
-@parses(*CLAMPS)
-def parse_clamp(node: Node) -> Op:
-    node.arity(range(1, 2))
-    return CLAMPS[node.code](**node.same())
-
-
-@parses("LOGISTIC")
-def parse_logistic(node: Node) -> Op:
-    node.arity(range(1, 2))
-    return Logistic(**node.same())
-
-
-@parses("TANH")
-def parse_tanh(node: Node) -> Op:
-    node.arity(range(1, 2))
-    return Tanh(**node.same())
-
-
-@parses("LEAKY_RELU")
-def parse_leaky_relu(node: Node) -> Op:
-    node.arity(range(1, 2))
-    return LeakyRelu(**node.same(), alpha=node.real(0))
-
-
-@parses("HARD_SWISH")
-def parse_hard_swish(node: Node) -> Op:
-    node.arity(range(1, 2))
-    return HardSwish(**node.same())
-
-
-@parses("PRELU")
-def parse_prelu(node: Node) -> Op:
-    node.arity(range(2, 3))
-    return PRelu(**node.same())

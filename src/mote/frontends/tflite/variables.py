@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from mote.frontends.flatbuffer import Table
+from mote.frontends.tflite.record import Record
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
+from mote.ops.state import Assign
 
 CODES = ("VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 
@@ -28,7 +29,7 @@ class Call:
     """An operator as the file has it."""
 
     code: str
-    options: Table | None
+    options: Record
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     intermediates: tuple[int, ...] = ()
@@ -80,8 +81,6 @@ class Variables:
 
     def finish(self) -> tuple[tuple[State, ...], tuple[Op, ...]]:
         """The states, and the operators that write them; a variable that never changes becomes a constant."""
-        from mote.ops.state import Assign
-
         states, ops = [], []
         for key, before in self.before.items():
             value, tensor = self.held[key], self.tensors[before]
@@ -95,10 +94,8 @@ class Variables:
         return tuple(states), tuple(ops)
 
 
-def handle_key(options: Table | None) -> Key:
-    if options is None:
-        return "", ""
-    return options.string(0) or "", options.string(1) or ""
+def handle_key(options: Record) -> Key:
+    return options.string("container"), options.string("shared_name")
 
 
 def initial_values(calls: list[Call], tensors: Mapping[int, Tensor]) -> dict[Key, Array]:

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote import frontends
 from mote.api.compiler import compile
 from mote.errors import MoteError
 from mote.frontends import tflite
 from streaming.streams import sliding
 
-MODELS = Path(__file__).parents[2] / "models"
+MODELS = Path(__file__).parents[3] / "models"
 DIGITS = (MODELS / "digits.tflite").read_bytes()
 
 
@@ -80,7 +81,7 @@ def test_random_bytes(noise: bytes) -> None:
 
 def test_not_a_model(tmp_path: Path) -> None:
     with pytest.raises(MoteError, match="cannot read the file"):
-        tflite.load(tmp_path / "absent.tflite")
+        frontends.load(tmp_path / "absent.tflite")
     (tmp_path / "text.tflite").write_text("hello, this is no model")
     with pytest.raises(MoteError, match="no TFL3 identifier"):
-        tflite.load(tmp_path / "text.tflite")
+        frontends.load(tmp_path / "text.tflite")

@@ -1,0 +1,51 @@
+"""A model file as a front end has read it: its layers, with what Mote makes of each or why it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mote.errors import Unsupported, UnsupportedError
+from mote.graph import Graph, Op, State, Tensor
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An operator of the file, under the name that the file's format has for it."""
+
+    index: int
+    code: str
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    ops: tuple[Op, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Model:
+    """A file as it was read, supported or not; `graph()` is the checked graph."""
+
+    where: str
+    tensors: Mapping[int, Tensor]
+    layers: tuple[Layer, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    states: tuple[State, ...] = ()
+    assigns: tuple[Op, ...] = ()
+    """What writes the states after everything else."""
+
+    @property
+    def problems(self) -> list[Unsupported]:
+        return [Unsupported(x.index, x.name, x.code, x.problem) for x in self.layers if x.problem]
+
+    def partial(self) -> Graph:
+        """The graph of the layers that Mote knows, unchecked."""
+        empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states)
+        return empty.with_ops([*(op for layer in self.layers for op in layer.ops), *self.assigns])
+
+    def graph(self) -> Graph:
+        if self.problems:
+            raise UnsupportedError(self.problems, where=self.where)
+        return self.partial().verify()

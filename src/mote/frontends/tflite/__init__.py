@@ -1,0 +1,5 @@
+"""`.tflite` files."""
+
+from mote.frontends.tflite.reader import parse, read
+
+__all__ = ["parse", "read"]

@@ -1,0 +1,55 @@
+"""The parsers of the operators that Mote knows, by the operator's name: one file for each family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mote.frontends.tflite.node import Node
+from mote.frontends.tflite.ops import constants, elementwise, matrix, moves, recurrent, slices, windows
+from mote.graph import Op
+
+Parser = Callable[[Node], Op | list[Op]]
+
+PARSERS: Mapping[str, Parser] = {
+    "ADD": elementwise.add,
+    "AVERAGE_POOL_2D": windows.average_pool,
+    "CONCATENATION": moves.concatenation,
+    "CONV_2D": windows.conv,
+    "DEPTHWISE_CONV_2D": windows.depthwise_conv,
+    "DEQUANTIZE": elementwise.dequantize,
+    "EXPAND_DIMS": moves.reshape,
+    "FILL": constants.fill,
+    "FULLY_CONNECTED": matrix.fully_connected,
+    "HARD_SWISH": elementwise.hard_swish,
+    "LEAKY_RELU": elementwise.leaky_relu,
+    "LOGISTIC": elementwise.logistic,
+    "MAX_POOL_2D": windows.max_pool,
+    "MEAN": matrix.mean,
+    "MUL": elementwise.mul,
+    "PACK": moves.pack,
+    "PAD": moves.pad,
+    "PADV2": moves.pad,
+    "PRELU": elementwise.prelu,
+    "QUANTIZE": elementwise.quantize,
+    "RELU": elementwise.relu,
+    "RELU6": elementwise.relu6,
+    "RELU_N1_TO_1": elementwise.relu_n1_to_1,
+    "RESHAPE": moves.reshape,
+    "RESIZE_BILINEAR": windows.resize_bilinear,
+    "RESIZE_NEAREST_NEIGHBOR": windows.resize_nearest,
+    "SHAPE": constants.shape,
+    "SLICE": slices.slice_,
+    "SOFTMAX": matrix.softmax,
+    "SPLIT": slices.split,
+    "SPLIT_V": slices.split_v,
+    "SQUEEZE": moves.reshape,
+    "STRIDED_SLICE": slices.strided_slice,
+    "SUB": elementwise.sub,
+    "SVDF": recurrent.svdf,
+    "TANH": elementwise.tanh,
+    "TRANSPOSE": moves.transpose,
+    "TRANSPOSE_CONV": windows.transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": recurrent.lstm,
+    "UNPACK": slices.unpack,
+    "ZEROS_LIKE": constants.zeros_like,
+}

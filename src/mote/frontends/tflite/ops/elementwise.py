@@ -1,0 +1,53 @@
+"""Operators that treat every element by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mote.frontends.tflite.node import Node
+from mote.graph import Op
+from mote.ops.arithmetic import Add, Arithmetic, Mul, Sub
+from mote.ops.quantize import Dequantize, Quantize
+from mote.ops.unary import HardSwish, LeakyRelu, Logistic, PRelu, Relu, Relu6, ReluN1To1, Requantize, Tanh
+
+
+def _unary(kind: type[Op]) -> Callable[[Node], Op]:
+    """The parser of an operator with one input and no options."""
+
+    def parse(node: Node) -> Op:
+        node.arity(1)
+        return kind(**node.same())
+
+    return parse
+
+
+def _arithmetic(kind: type[Arithmetic]) -> Callable[[Node], Op]:
+    """The parser of an operator with two inputs and a fused activation."""
+
+    def parse(node: Node) -> Op:
+        node.arity(2)
+        return kind(**node.same(), activation=node.activation())
+
+    return parse
+
+
+add, sub, mul = _arithmetic(Add), _arithmetic(Sub), _arithmetic(Mul)
+relu, relu6, relu_n1_to_1 = _unary(Relu), _unary(Relu6), _unary(ReluN1To1)
+logistic, tanh, hard_swish = _unary(Logistic), _unary(Tanh), _unary(HardSwish)
+dequantize = _unary(Dequantize)
+
+
+def leaky_relu(node: Node) -> Op:
+    node.arity(1)
+    return LeakyRelu(**node.same(), alpha=node.options.real("alpha"))
+
+
+def prelu(node: Node) -> Op:
+    node.arity(2)
+    return PRelu(**node.same())
+
+
+def quantize(node: Node) -> Op:
+    node.arity(1)
+    from_bytes = node.input().dtype in ("int8", "uint8")
+    return Requantize(**node.same()) if from_bytes else Quantize(**node.same())

@@ -1,0 +1,83 @@
+"""RESHAPE, PAD, CONCATENATION, PACK, TRANSPOSE and their kin: the same elements in other places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.graph import Op
+from mote.ops.move import Concatenation, Pack, Pad, Transpose, same_steps
+from mote.ops.reshape import Reshape
+
+MANY = 1 << 16
+"""As many inputs as there may be."""
+
+
+def reshape(node: Node) -> Op:
+    """The new shape is the output tensor's: the file states it, wherever the operator takes it from."""
+    node.arity(1, 2)
+    return reshaped(node)
+
+
+def reshaped(node: Node, position: int = 0) -> Op:
+    """A reshape of an input, also for other operators that turn out to move nothing."""
+    x, y = node.input(position), node.output()
+    if x.size != y.size:
+        raise UnsupportedNodeError(f"an input of shape {x.shape} does not fill the output's shape {y.shape}")
+    return Reshape(**{**node.same(), "inputs": (x.id,)}, shape=y.shape)
+
+
+def pad(node: Node) -> Op:
+    node.arity(2, 3)
+    x, y = node.input(), node.output()
+    table = node.constant(1, "the paddings")
+    if table.shape != (len(x.shape), 2) or np.any(table < 0):
+        raise UnsupportedNodeError(f"paddings {table.tolist()} do not fit an input of shape {x.shape}")
+    paddings = tuple((int(before), int(after)) for before, after in table)
+    value: int | float = 0.0 if y.dtype == "float32" else y.zero_point
+    if node.has(2):
+        given = node.input(2)
+        value = node.constant(2, "the value to pad with").reshape(-1)[0].item()
+        if given.dtype != y.dtype or (y.dtype in ("int8", "uint8") and not same_steps(given, y)):
+            raise UnsupportedNodeError("the value to pad with must have the output's type and quantization")
+    if not np.any(table):
+        return reshaped(node)
+    return Pad(**{**node.same(), "inputs": node.inputs[:1]}, paddings=paddings, value=value)
+
+
+def concatenation(node: Node) -> Op:
+    node.arity(1, MANY)
+    shapes = [node.input(p).shape for p in range(len(node.inputs))]
+    rank = len(shapes[0])
+    axis = node.options.integer("axis")
+    if not -rank <= axis < rank:
+        raise UnsupportedNodeError(f"axis {axis} does not fit inputs of {rank} axes")
+    axis %= rank
+    if any(s[:axis] + s[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :] for s in shapes):
+        raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
+    if (activation := node.activation()) != "NONE":
+        raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
+    return reshaped(node) if len(shapes) == 1 else Concatenation(**node.same(), axis=axis)
+
+
+def pack(node: Node) -> Op:
+    node.arity(1, MANY)
+    shapes = [node.input(p).shape for p in range(len(node.inputs))]
+    rank = len(shapes[0]) + 1
+    axis = node.options.integer("axis")
+    if not -rank <= axis < rank or any(s != shapes[0] for s in shapes):
+        raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be packed along axis {axis}")
+    return reshaped(node) if len(shapes) == 1 else Pack(**node.same(), axis=axis % rank)
+
+
+def transpose(node: Node) -> Op:
+    node.arity(2)
+    shape = node.input().shape
+    given = node.integers(1, "the permutation")
+    permutation = [p + len(shape) if p < 0 else p for p in given]
+    if sorted(permutation) != list(range(len(shape))):
+        raise UnsupportedNodeError(f"{given} is no permutation of {len(shape)} axes")
+    moved = [p for p in permutation if shape[p] > 1]
+    if moved == sorted(moved):
+        return reshaped(node)
+    return Transpose(**{**node.same(), "inputs": node.inputs[:1]}, permutation=tuple(permutation))

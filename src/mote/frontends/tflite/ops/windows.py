@@ -1,0 +1,129 @@
+"""Operators over images (NHWC) with a window: convolutions, pooling, and resizing."""
+
+from __future__ import annotations
+
+from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.graph import Op
+from mote.ops.common import Axis
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.pool import AveragePool, MaxPool
+from mote.ops.resize import ResizeBilinear, ResizeNearest
+from mote.ops.transpose_conv import TransposeConv
+
+
+def conv(node: Node) -> Op:
+    node.arity(2, 3)
+    *_, channels = _image(node, 0, "the input")
+    _, height, width, depth = _image(node, 1, "the weights")
+    if channels % depth:
+        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
+    vertical, horizontal = _dilated_axes(node, height, width)
+    return Conv2D(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation())
+
+
+def depthwise_conv(node: Node) -> Op:
+    node.arity(2, 3)
+    *_, channels = _image(node, 0, "the input")
+    _, height, width, outputs = _image(node, 1, "the weights")
+    if outputs % channels:
+        raise UnsupportedNodeError(f"{outputs} output channels are no multiple of {channels} input channels")
+    vertical, horizontal = _dilated_axes(node, height, width)
+    return DepthwiseConv2D(
+        **node.same(),
+        vertical=vertical,
+        horizontal=horizontal,
+        multiplier=outputs // channels,
+        activation=node.activation(),
+    )
+
+
+def transpose_conv(node: Node) -> Op:
+    """The windows lie over the output, whose size is the first input."""
+    node.arity(3, 4)
+    size = node.integers(0, "the output's shape")
+    _, kernel_h, kernel_w, depth = _image(node, 1, "the weights")
+    *_, channels = _image(node, 2, "the input")
+    if channels != depth or len(size) != 4:
+        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
+    _, weights, images, *bias = node.inputs
+    return TransposeConv(
+        **{**node.same(), "inputs": (images, weights, *bias)},
+        size=(size[1], size[2]),
+        vertical=_axis(node, size[1], kernel_h, "stride_h"),
+        horizontal=_axis(node, size[2], kernel_w, "stride_w"),
+        activation=node.activation(),
+    )
+
+
+def average_pool(node: Node) -> Op:
+    return _pool(node, AveragePool)
+
+
+def max_pool(node: Node) -> Op:
+    return _pool(node, MaxPool)
+
+
+def _pool(node: Node, kind: type[AveragePool | MaxPool]) -> Op:
+    node.arity(1)
+    _, height, width, _ = _image(node, 0, "the input")
+    return kind(
+        **node.same(),
+        vertical=_axis(node, height, node.options.integer("filter_height"), "stride_h"),
+        horizontal=_axis(node, width, node.options.integer("filter_width"), "stride_w"),
+        activation=node.activation(),
+    )
+
+
+def resize_nearest(node: Node) -> Op:
+    return _resize(node, ResizeNearest)
+
+
+def resize_bilinear(node: Node) -> Op:
+    if node.options.flag("align_corners") and node.options.flag("half_pixel_centers"):
+        raise UnsupportedNodeError("aligned corners together with half pixel centers are not supported")
+    return _resize(node, ResizeBilinear)
+
+
+def _resize(node: Node, kind: type[ResizeNearest | ResizeBilinear]) -> Op:
+    node.arity(2)
+    shape = _image(node, 0, "the input")
+    size = node.integers(1, "the new size")
+    if len(size) != 2 or min(size) < 1 or max(*size, *shape[1:3]) >= 1 << 15:
+        raise UnsupportedNodeError(f"images of {shape[1:3]} cannot be resized to {size}")
+    return kind(
+        **{**node.same(), "inputs": node.inputs[:1]},
+        size=(size[0], size[1]),
+        align_corners=node.options.flag("align_corners"),
+        half_pixel_centers=node.options.flag("half_pixel_centers"),
+    )
+
+
+def _image(node: Node, position: int, what: str) -> tuple[int, int, int, int]:
+    """The shape of an input that must have four axes."""
+    shape = node.input(position).shape
+    if len(shape) != 4:
+        raise UnsupportedNodeError(f"{what} must have 4 axes, it has the shape {shape}")
+    n, h, w, c = shape
+    return n, h, w, c
+
+
+def _dilated_axes(node: Node, kernel_h: int, kernel_w: int) -> tuple[Axis, Axis]:
+    """The vertical and the horizontal axis of a convolution."""
+    _, height, width, _ = _image(node, 0, "the input")
+    return (
+        _axis(node, height, kernel_h, "stride_h", node.options.integer("dilation_h_factor")),
+        _axis(node, width, kernel_w, "stride_w", node.options.integer("dilation_w_factor")),
+    )
+
+
+def _axis(node: Node, size: int, kernel: int, stride: str, dilation: int = 1) -> Axis:
+    """One axis of a window over `size` elements, with its padding made explicit; `stride` names the option."""
+    step = node.options.integer(stride)
+    if min(kernel, step, dilation) < 1:
+        raise UnsupportedNodeError(f"kernel {kernel}, stride {step}, dilation {dilation}: all must be positive")
+    if node.padding() == "VALID":
+        return Axis(kernel, step, dilation)
+    extent = (kernel - 1) * dilation + 1
+    total = max((-(-size // step) - 1) * step + extent - size, 0)
+    return Axis(kernel, step, dilation, total // 2, total - total // 2)

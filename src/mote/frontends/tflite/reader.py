@@ -1,0 +1,238 @@
+"""The container of a `.tflite` file: tensors, operators, variables. `ops/` has the parsers of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.frontends.model import Layer, Model
+from mote.frontends.tflite import schema, variables
+from mote.frontends.tflite.flatbuffer import Buffer, MalformedError, Vector
+from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.frontends.tflite.ops import PARSERS
+from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.variables import Call, VariableError, Variables
+from mote.graph import Graph, Op, Quantization, State, Tensor
+from mote.graph.tensor import DTYPES, Array
+
+T = TypeVar("T")
+
+
+def parse(data: bytes, where: str) -> Graph:
+    """The graph of a file. Every problem with it is a MoteError that names `where`."""
+    return guarded(lambda: _read(data, where).graph(), where)
+
+
+def read(data: bytes, where: str) -> Model:
+    """The file with its unsupported layers marked, for `mote inspect`."""
+    return guarded(lambda: _read(data, where), where)
+
+
+def guarded(action: Callable[[], T], where: str) -> T:
+    """What a damaged file makes go wrong deep inside ends as one clear message."""
+    try:
+        return action()
+    except MoteError as error:
+        if not error.where:
+            error.where = where
+        elif error.where.startswith(("layer ", "graph ")):
+            error.where = f"{where}: {error.where}"
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
+        raise MoteError(
+            f"the model is inconsistent ({type(error).__name__}: {error})",
+            where=where,
+            remedy="export the model again; if LiteRT runs it, please report this as a bug",
+        ) from error
+
+
+def _read(data: bytes, where: str) -> Model:
+    if len(data) < 8 or data[4:8] != schema.IDENTIFIER:
+        raise MalformedError("no TFL3 identifier")
+    root = Record(schema.MODEL, Buffer(data).root())
+    subgraphs = root.children("subgraphs", schema.SUBGRAPH)
+    if not subgraphs:
+        raise MalformedError("no subgraph")
+    main = subgraphs[0]
+    codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
+    buffers = [r.vector("data") for r in root.children("buffers", schema.BUFFER)]
+    tensors = _tensors(main, buffers)
+    inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
+    if not outputs:
+        raise MoteError("the model has no outputs")
+    if constant := [i for i in outputs if tensors[i].data is not None]:
+        raise MoteError(f"output tensor {constant[0]} is a constant")
+    if len(set(inputs)) < len(inputs):
+        raise MoteError("an input is listed twice")
+    calls = _calls(main, codes, tensors)
+    known = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
+    own = _states(main, tensors)
+    layers = _layers(calls, tensors, known, own)
+    states, assigns = known.finish()
+    outputs = tuple(known.value(i) for i in outputs)
+    if held := [i for i in outputs if i in known.before.values()]:
+        raise MoteError(f"output '{tensors[held[0]].name}' is what a variable held, which the model changes")
+    return _checked(Model(where, tensors, layers, inputs, outputs, (*own, *states), assigns))
+
+
+def _checked(model: Model) -> Model:
+    """The model with the problems of layers that only show in the whole graph."""
+    graph = model.partial()
+    layers = []
+    for layer in model.layers:
+        found = (problem for op in layer.ops if (problem := op.unsupported(graph)))
+        layers.append(replace(layer, problem=layer.problem or next(found, None)))
+    return replace(model, layers=tuple(layers))
+
+
+def _operator_code(record: Record) -> str:
+    number = max(record.integer("deprecated_builtin_code"), record.integer("builtin_code"))
+    name = schema.NAMES[number] if 0 <= number < len(schema.NAMES) else f"operator #{number}"
+    return f"CUSTOM({record.string('custom_code')})" if name == "CUSTOM" else name
+
+
+def _tensors(subgraph: Record, buffers: list[Vector | None]) -> dict[int, Tensor]:
+    """The tensors by index; intermediate ones hold nothing, they say how an operator quantizes inside."""
+    operators = subgraph.children("operators", schema.OPERATOR)
+    hollow = {i for record in operators for i in record.integers("intermediates")}
+    records = subgraph.children("tensors", schema.TENSOR)
+    return {i: _tensor(i, record, buffers, i in hollow) for i, record in enumerate(records)}
+
+
+def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
+    """A state for each variable tensor; what an operator leaves there becomes a tensor of its own. LiteRT begins with
+    zeros, the zero point where they are int8."""
+    records = subgraph.children("tensors", schema.TENSOR)
+    found = [i for i, record in enumerate(records) if record.flag("is_variable")]
+    states = []
+    for before, after in zip(found, range(len(tensors), len(tensors) + len(found)), strict=True):
+        t = tensors[before]
+        tensors[after] = replace(t, id=after, copy_of=before)
+        first = t.zero_point if t.dtype == "int8" else 0
+        states.append(State(before, after, np.full(t.shape, first, DTYPES.get(t.dtype))))
+    return tuple(states)
+
+
+def _tensor(i: int, record: Record, buffers: list[Vector | None], hollow: bool) -> Tensor:
+    dtype = record.choice("type")
+    dtype = f"type {dtype}" if dtype.startswith("#") else dtype
+    shape = tuple(record.integers("shape"))
+    if any(d < (0 if hollow else 1) for d in shape) or prod(shape) > 1 << 31:
+        raise MalformedError(f"tensor {i} has the shape {shape}")
+    number = record.integer("buffer")
+    if number >= len(buffers):
+        raise MalformedError(f"tensor {i} names buffer {number} of {len(buffers)}")
+    vector = buffers[number]
+    data = None
+    if number and vector is not None and vector.length and dtype in DTYPES:
+        raw = vector.array("uint8").tobytes()
+        kind = DTYPES[dtype]
+        if len(raw) != prod(shape) * kind.itemsize:
+            raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {prod(shape) * kind.itemsize}")
+        data = np.frombuffer(raw, kind).reshape(shape)
+    name = record.string("name") or f"tensor_{i}"
+    return Tensor(i, name, shape, dtype, _quantization(i, record, shape, dtype), data)
+
+
+def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: str) -> Quantization | None:
+    record = Record(schema.QUANTIZATION, tensor.child("quantization"))
+    scales, zeros = record.vector("scale"), record.vector("zero_point")
+    if scales is None or scales.length == 0:
+        return None
+    scale = scales.array("float32").astype(np.float32)
+    zero_point = zeros.array("int64").astype(np.int64) if zeros and zeros.length else np.zeros(scale.size, np.int64)
+    axis = record.integer("quantized_dimension")
+    valid = zero_point.size in (1, scale.size) and bool(np.all(np.isfinite(scale)) and np.all(scale >= 0))
+    if dtype.startswith(("int", "uint")) and dtype in DTYPES:
+        limits = np.iinfo(dtype)
+        valid = valid and bool(np.all((limits.min <= zero_point) & (zero_point <= limits.max)))
+    if not valid:
+        raise MalformedError(f"tensor {i} has invalid quantization parameters")
+    if scale.size > 1 and not (0 <= axis < len(shape) and shape[axis] == scale.size):
+        raise MalformedError(f"tensor {i} has {scale.size} scales on axis {axis} of shape {shape}")
+    return Quantization(scale, np.broadcast_to(zero_point, scale.shape), axis)
+
+
+def _index(tensors: dict[int, Tensor], i: int) -> int:
+    if i not in tensors:
+        raise MalformedError(f"an operator or the graph names tensor {i} of {len(tensors)}")
+    return i
+
+
+def _calls(subgraph: Record, codes: list[str], tensors: dict[int, Tensor]) -> list[Call]:
+    """The operators of a subgraph as the file has them."""
+    calls = []
+    for index, record in enumerate(subgraph.children("operators", schema.OPERATOR)):
+        number = record.integer("opcode_index")
+        if number >= len(codes):
+            raise MalformedError(f"layer {index} names operator code {number} of {len(codes)}")
+        code = codes[number]
+        inputs = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("inputs"))
+        outputs = tuple(_index(tensors, i) for i in record.integers("outputs"))
+        intermediates = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("intermediates"))
+        calls.append(Call(code, _options(record, index, code), inputs, outputs, intermediates))
+    return calls
+
+
+def _options(operator: Record, index: int, code: str) -> Record:
+    """The options of an operator; those of another operator mean that the file is damaged."""
+    known = schema.OPTIONS.get(code)
+    if known is None:
+        return Record({}, None)
+    number = operator.integer("builtin_options_type")
+    if number not in (0, known.number):
+        raise MalformedError(f"layer {index} {code} has options #{number}, which are another operator's")
+    return Record(known.fields, operator.child("builtin_options") if number else None)
+
+
+def _initial_values(
+    main: list[Call], subgraphs: list[Record], codes: list[str], buffers: list[Vector | None]
+) -> dict[variables.Key, Array]:
+    """What the model's variables hold before the first inference; every other subgraph must be there for that."""
+    once = {c.options.integer("init_subgraph_index") for c in main if c.code == "CALL_ONCE"}
+    if once != set(range(1, len(subgraphs))):
+        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one (and those that CALL_ONCE names)")
+    found: dict[variables.Key, Array] = {}
+    for i in sorted(once):
+        tensors = _tensors(subgraphs[i], buffers)
+        try:
+            found |= variables.initial_values(_calls(subgraphs[i], codes, tensors), tensors)
+        except VariableError as error:
+            raise MoteError(f"the initialization in subgraph {i} is not supported: {error}") from None
+    return found
+
+
+def _layers(
+    calls: list[Call], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...]
+) -> tuple[Layer, ...]:
+    layers = []
+    for index, call in enumerate(calls):
+        inputs = tuple(known.value(i) for i in call.inputs)
+        node = Node(call.code, index, call.options, inputs, call.outputs, tensors, states, call.intermediates)
+        ops: tuple[Op, ...] = ()
+        problem = None
+        try:
+            if call.code in variables.CODES:
+                known.take(call)
+            else:
+                ops = _parse_node(node)
+        except (UnsupportedNodeError, VariableError) as reason:
+            problem = str(reason)
+        layers.append(Layer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
+    return tuple(layers)
+
+
+def _parse_node(node: Node) -> tuple[Op, ...]:
+    parser = PARSERS.get(node.code)
+    if parser is None:
+        raise UnsupportedNodeError("Mote has no such operator yet")
+    for i in (*node.inputs, *node.outputs):
+        if i >= 0 and node.tensors[i].dtype not in DTYPES:
+            raise UnsupportedNodeError(f"tensor '{node.tensors[i].name}' has type {node.tensors[i].dtype}")
+    parsed = parser(node)
+    return tuple(parsed) if isinstance(parsed, list) else (parsed,)

@@ -1,0 +1,64 @@
+"""A table of a `.tflite` file seen through the schema: fields by name, and their defaults where the file has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mote.frontends.tflite.flatbuffer import Table, Vector
+from mote.frontends.tflite.schema import ENUMS, Fields, Kind
+
+_SCALARS = {
+    Kind.BOOL: "B",
+    Kind.INT8: "b",
+    Kind.UINT8: "B",
+    Kind.INT32: "i",
+    Kind.UINT32: "I",
+    Kind.FLOAT32: "f",
+    **dict.fromkeys(ENUMS, "b"),
+}
+"""How the scalars lie in a file, in the letters of `struct`."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The fields of one table; where there is no table, all have their defaults."""
+
+    fields: Fields
+    table: Table | None
+
+    def _number(self, name: str) -> int | float:
+        field = self.fields[name]
+        return (
+            field.default if self.table is None else self.table.scalar(field.slot, _SCALARS[field.kind], field.default)
+        )
+
+    def integer(self, name: str) -> int:
+        return int(self._number(name))
+
+    def real(self, name: str) -> float:
+        return float(self._number(name))
+
+    def flag(self, name: str) -> bool:
+        return bool(self._number(name))
+
+    def choice(self, name: str) -> str:
+        """The name of an enumerated value, or `#` and its number where the schema has no such value."""
+        number = self.integer(name)
+        names = {n: text for text, n in ENUMS[self.fields[name].kind].items()}
+        return names.get(number, f"#{number}")
+
+    def integers(self, name: str) -> list[int]:
+        return [] if self.table is None else self.table.integers(self.fields[name].slot)
+
+    def string(self, name: str) -> str:
+        return "" if self.table is None else self.table.string(self.fields[name].slot)
+
+    def vector(self, name: str) -> Vector | None:
+        return None if self.table is None else self.table.vector(self.fields[name].slot)
+
+    def child(self, name: str) -> Table | None:
+        return None if self.table is None else self.table.table(self.fields[name].slot)
+
+    def children(self, name: str, fields: Fields) -> list[Record]:
+        tables = [] if self.table is None else self.table.tables(self.fields[name].slot)
+        return [Record(fields, table) for table in tables]

@@ -1,0 +1,282 @@
+"""The public TFLite schema (version 3) as data: operators, types, and the tables of a file with their fields by name.
+
+The reader and the writer of `.tflite` files (`models/tflite_writer.py`) both work from it, so that no other file knows
+a number of the format. A table lists the fields that Mote reads or writes; files may have more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+VERSION = 3
+IDENTIFIER = b"TFL3"
+"""What bytes 4 to 7 of every file are."""
+MAX_OLD_CODE = 127
+"""The largest operator number that fits `deprecated_builtin_code`; larger ones are in `builtin_code` alone."""
+
+NAMES = (
+    "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "DEPTH_TO_SPACE", "DEQUANTIZE",
+    "EMBEDDING_LOOKUP", "FLOOR", "FULLY_CONNECTED", "HASHTABLE_LOOKUP", "L2_NORMALIZATION", "L2_POOL_2D",
+    "LOCAL_RESPONSE_NORMALIZATION", "LOGISTIC", "LSH_PROJECTION", "LSTM", "MAX_POOL_2D", "MUL", "RELU",
+    "RELU_N1_TO_1", "RELU6", "RESHAPE", "RESIZE_BILINEAR", "RNN", "SOFTMAX", "SPACE_TO_DEPTH", "SVDF", "TANH",
+    "CONCAT_EMBEDDINGS", "SKIP_GRAM", "CALL", "CUSTOM", "EMBEDDING_LOOKUP_SPARSE", "PAD",
+    "UNIDIRECTIONAL_SEQUENCE_RNN", "GATHER", "BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND", "TRANSPOSE", "MEAN", "SUB",
+    "DIV", "SQUEEZE", "UNIDIRECTIONAL_SEQUENCE_LSTM", "STRIDED_SLICE", "BIDIRECTIONAL_SEQUENCE_RNN", "EXP", "TOPK_V2",
+    "SPLIT", "LOG_SOFTMAX", "DELEGATE", "BIDIRECTIONAL_SEQUENCE_LSTM", "CAST", "PRELU", "MAXIMUM", "ARG_MAX",
+    "MINIMUM", "LESS", "NEG", "PADV2", "GREATER", "GREATER_EQUAL", "LESS_EQUAL", "SELECT", "SLICE", "SIN",
+    "TRANSPOSE_CONV", "SPARSE_TO_DENSE", "TILE", "EXPAND_DIMS", "EQUAL", "NOT_EQUAL", "LOG", "SUM", "SQRT", "RSQRT",
+    "SHAPE", "POW", "ARG_MIN", "FAKE_QUANT", "REDUCE_PROD", "REDUCE_MAX", "PACK", "LOGICAL_OR", "ONE_HOT",
+    "LOGICAL_AND", "LOGICAL_NOT", "UNPACK", "REDUCE_MIN", "FLOOR_DIV", "REDUCE_ANY", "SQUARE", "ZEROS_LIKE", "FILL",
+    "FLOOR_MOD", "RANGE", "RESIZE_NEAREST_NEIGHBOR", "LEAKY_RELU", "SQUARED_DIFFERENCE", "MIRROR_PAD", "ABS",
+    "SPLIT_V", "UNIQUE", "CEIL", "REVERSE_V2", "ADD_N", "GATHER_ND", "COS", "WHERE", "RANK", "ELU",
+    "REVERSE_SEQUENCE", "MATRIX_DIAG", "QUANTIZE", "MATRIX_SET_DIAG", "ROUND", "HARD_SWISH", "IF", "WHILE",
+    "NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", "SCATTER_ND", "SELECT_V2", "DENSIFY", "SEGMENT_SUM",
+    "BATCH_MATMUL", "PLACEHOLDER_FOR_GREATER_OP_CODES", "CUMSUM", "CALL_ONCE", "BROADCAST_TO", "RFFT2D", "CONV_3D",
+    "IMAG", "REAL", "COMPLEX_ABS", "HASHTABLE", "HASHTABLE_FIND", "HASHTABLE_IMPORT", "HASHTABLE_SIZE", "REDUCE_ALL",
+    "CONV_3D_TRANSPOSE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "BROADCAST_ARGS", "RANDOM_STANDARD_NORMAL",
+    "BUCKETIZE", "RANDOM_UNIFORM", "MULTINOMIAL", "GELU", "DYNAMIC_UPDATE_SLICE", "RELU_0_TO_1",
+    "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_SUM", "ATAN2", "UNSORTED_SEGMENT_MIN", "SIGN",
+    "BITCAST", "BITWISE_XOR", "RIGHT_SHIFT",
+)  # fmt: skip
+"""The operators; an operator's number is its position."""
+
+OPERATORS = {name: number for number, name in enumerate(NAMES)}
+
+TENSOR_TYPES = {
+    "float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "string": 5, "bool": 6, "int16": 7, "complex64": 8,
+    "int8": 9, "float64": 10, "complex128": 11, "uint64": 12, "resource": 13, "variant": 14, "uint32": 15, "uint16": 16,
+    "int4": 17,
+}  # fmt: skip
+PADDINGS = {"SAME": 0, "VALID": 1}
+ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4, "SIGN_BIT": 5}
+WEIGHTS_FORMATS = {"DEFAULT": 0, "SHUFFLED4x16INT8": 1}
+
+
+class Kind(Enum):
+    """What a field holds: a number, the number of a name, or a reference to something elsewhere in the file."""
+
+    BOOL = auto()
+    INT8 = auto()
+    UINT8 = auto()
+    INT32 = auto()
+    UINT32 = auto()
+    FLOAT32 = auto()
+    TENSOR_TYPE = auto()
+    PADDING = auto()
+    ACTIVATION = auto()
+    WEIGHTS_FORMAT = auto()
+    STRING = auto()
+    BYTES = auto()
+    INT32S = auto()
+    INT64S = auto()
+    FLOAT32S = auto()
+    TABLE = auto()
+    TABLES = auto()
+
+
+ENUMS: Mapping[Kind, Mapping[str, int]] = {
+    Kind.TENSOR_TYPE: TENSOR_TYPES,
+    Kind.PADDING: PADDINGS,
+    Kind.ACTIVATION: ACTIVATIONS,
+    Kind.WEIGHTS_FORMAT: WEIGHTS_FORMATS,
+}
+"""The numbers of names; files hold them as one signed byte."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a table: its position, what it holds, and the number that it has where a file leaves it out."""
+
+    slot: int
+    kind: Kind
+    default: int | float = 0
+
+
+Fields = Mapping[str, Field]
+
+MODEL: Fields = {
+    "version": Field(0, Kind.UINT32),
+    "operator_codes": Field(1, Kind.TABLES),
+    "subgraphs": Field(2, Kind.TABLES),
+    "description": Field(3, Kind.STRING),
+    "buffers": Field(4, Kind.TABLES),
+}
+OPERATOR_CODE: Fields = {
+    "deprecated_builtin_code": Field(0, Kind.INT8),
+    "custom_code": Field(1, Kind.STRING),
+    "version": Field(2, Kind.INT32, 1),
+    "builtin_code": Field(3, Kind.INT32),
+}
+SUBGRAPH: Fields = {
+    "tensors": Field(0, Kind.TABLES),
+    "inputs": Field(1, Kind.INT32S),
+    "outputs": Field(2, Kind.INT32S),
+    "operators": Field(3, Kind.TABLES),
+    "name": Field(4, Kind.STRING),
+}
+TENSOR: Fields = {
+    "shape": Field(0, Kind.INT32S),
+    "type": Field(1, Kind.TENSOR_TYPE),
+    "buffer": Field(2, Kind.UINT32),
+    "name": Field(3, Kind.STRING),
+    "quantization": Field(4, Kind.TABLE),
+    "is_variable": Field(5, Kind.BOOL),
+    "shape_signature": Field(7, Kind.INT32S),
+}
+QUANTIZATION: Fields = {
+    "scale": Field(2, Kind.FLOAT32S),
+    "zero_point": Field(3, Kind.INT64S),
+    "quantized_dimension": Field(6, Kind.INT32),
+}
+OPERATOR: Fields = {
+    "opcode_index": Field(0, Kind.UINT32),
+    "inputs": Field(1, Kind.INT32S),
+    "outputs": Field(2, Kind.INT32S),
+    "builtin_options_type": Field(3, Kind.UINT8),
+    "builtin_options": Field(4, Kind.TABLE),
+    "custom_options": Field(5, Kind.BYTES),
+    "intermediates": Field(8, Kind.INT32S),
+}
+BUFFER: Fields = {"data": Field(0, Kind.BYTES)}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of an operator: the name of their table, its number in the union of all of them, and its fields."""
+
+    table: str
+    number: int
+    fields: Fields
+
+
+def _activation(slot: int) -> Fields:
+    return {"fused_activation_function": Field(slot, Kind.ACTIVATION)}
+
+
+def _dilations(slot: int) -> Fields:
+    return {
+        "dilation_w_factor": Field(slot, Kind.INT32, 1),
+        "dilation_h_factor": Field(slot + 1, Kind.INT32, 1),
+    }
+
+
+def _corners(slot: int) -> Fields:
+    return {"align_corners": Field(slot, Kind.BOOL), "half_pixel_centers": Field(slot + 1, Kind.BOOL)}
+
+
+_WINDOW: Fields = {
+    "padding": Field(0, Kind.PADDING),
+    "stride_w": Field(1, Kind.INT32),
+    "stride_h": Field(2, Kind.INT32),
+}
+_SUM: Fields = {**_activation(0), "pot_scale_int16": Field(1, Kind.BOOL, True)}
+
+_NONE = Options("", 0, {})
+_POOL = Options(
+    "Pool2D",
+    5,
+    {
+        **_WINDOW,
+        "filter_width": Field(3, Kind.INT32),
+        "filter_height": Field(4, Kind.INT32),
+        **_activation(5),
+    },
+)
+_REDUCER = Options("Reducer", 27, {"keep_dims": Field(0, Kind.BOOL)})
+_MAXIMUM_MINIMUM = Options("MaximumMinimum", 39, {})
+
+OPTIONS: Mapping[str, Options] = {
+    "ADD": Options("Add", 11, _SUM),
+    "AVERAGE_POOL_2D": _POOL,
+    "CONCATENATION": Options("Concatenation", 10, {"axis": Field(0, Kind.INT32), **_activation(1)}),
+    "CONV_2D": Options("Conv2D", 1, {**_WINDOW, **_activation(3), **_dilations(4)}),
+    "DEPTHWISE_CONV_2D": Options(
+        "DepthwiseConv2D",
+        2,
+        {**_WINDOW, "depth_multiplier": Field(3, Kind.INT32), **_activation(4), **_dilations(5)},
+    ),
+    "DEQUANTIZE": Options("Dequantize", 38, {}),
+    "FULLY_CONNECTED": Options(
+        "FullyConnected",
+        8,
+        {
+            **_activation(0),
+            "weights_format": Field(1, Kind.WEIGHTS_FORMAT),
+            "keep_num_dims": Field(2, Kind.BOOL),
+        },
+    ),
+    "LOGISTIC": _NONE,
+    "MAX_POOL_2D": _POOL,
+    "MUL": Options("Mul", 21, _activation(0)),
+    "RELU": _NONE,
+    "RELU_N1_TO_1": _NONE,
+    "RELU6": _NONE,
+    "RESHAPE": Options("Reshape", 17, {"new_shape": Field(0, Kind.INT32S)}),
+    "RESIZE_BILINEAR": Options("ResizeBilinear", 15, _corners(2)),
+    "SOFTMAX": Options("Softmax", 9, {"beta": Field(0, Kind.FLOAT32)}),
+    "SVDF": Options("SVDF", 6, {"rank": Field(0, Kind.INT32), **_activation(1)}),
+    "TANH": _NONE,
+    "CUSTOM": _NONE,
+    "PAD": Options("Pad", 22, {}),
+    "GATHER": Options("Gather", 23, {"axis": Field(0, Kind.INT32), "batch_dims": Field(1, Kind.INT32)}),
+    "TRANSPOSE": Options("Transpose", 26, {}),
+    "MEAN": _REDUCER,
+    "SUB": Options("Sub", 28, _SUM),
+    "DIV": Options("Div", 29, _activation(0)),
+    "SQUEEZE": Options("Squeeze", 30, {"squeeze_dims": Field(0, Kind.INT32S)}),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Options(
+        "UnidirectionalSequenceLSTM",
+        71,
+        {
+            **_activation(0),
+            "cell_clip": Field(1, Kind.FLOAT32),
+            "proj_clip": Field(2, Kind.FLOAT32),
+            "time_major": Field(3, Kind.BOOL),
+            "asymmetric_quantize_inputs": Field(4, Kind.BOOL),
+            "diagonal_recurrent_tensors": Field(5, Kind.BOOL),
+        },
+    ),
+    "STRIDED_SLICE": Options(
+        "StridedSlice",
+        32,
+        {
+            "begin_mask": Field(0, Kind.INT32),
+            "end_mask": Field(1, Kind.INT32),
+            "ellipsis_mask": Field(2, Kind.INT32),
+            "new_axis_mask": Field(3, Kind.INT32),
+            "shrink_axis_mask": Field(4, Kind.INT32),
+            "offset": Field(5, Kind.BOOL),
+        },
+    ),
+    "SPLIT": Options("Split", 35, {"num_splits": Field(0, Kind.INT32)}),
+    "CAST": Options(
+        "Cast", 37, {"in_data_type": Field(0, Kind.TENSOR_TYPE), "out_data_type": Field(1, Kind.TENSOR_TYPE)}
+    ),
+    "PRELU": _NONE,
+    "MAXIMUM": _MAXIMUM_MINIMUM,
+    "MINIMUM": _MAXIMUM_MINIMUM,
+    "PADV2": Options("PadV2", 43, {}),
+    "SLICE": Options("Slice", 48, {}),
+    "TRANSPOSE_CONV": Options("TransposeConv", 49, {**_WINDOW, **_activation(3)}),
+    "EXPAND_DIMS": Options("ExpandDims", 52, {}),
+    "SUM": _REDUCER,
+    "SHAPE": Options("Shape", 55, {"out_type": Field(0, Kind.TENSOR_TYPE)}),
+    "REDUCE_MAX": _REDUCER,
+    "PACK": Options("Pack", 59, {"values_count": Field(0, Kind.INT32), "axis": Field(1, Kind.INT32)}),
+    "UNPACK": Options("Unpack", 64, {"num": Field(0, Kind.INT32), "axis": Field(1, Kind.INT32)}),
+    "ZEROS_LIKE": Options("ZerosLike", 67, {}),
+    "FILL": Options("Fill", 68, {}),
+    "RESIZE_NEAREST_NEIGHBOR": Options("ResizeNearestNeighbor", 74, _corners(0)),
+    "LEAKY_RELU": Options("LeakyRelu", 75, {"alpha": Field(0, Kind.FLOAT32)}),
+    "ABS": Options("Abs", 78, {}),
+    "SPLIT_V": Options("SplitV", 79, {"num_splits": Field(0, Kind.INT32)}),
+    "QUANTIZE": Options("Quantize", 89, {}),
+    "HARD_SWISH": Options("HardSwish", 91, {}),
+    "CALL_ONCE": Options("CallOnce", 103, {"init_subgraph_index": Field(0, Kind.INT32)}),
+    "VAR_HANDLE": Options("VarHandle", 111, {"container": Field(0, Kind.STRING), "shared_name": Field(1, Kind.STRING)}),
+    "READ_VARIABLE": _NONE,
+    "ASSIGN_VARIABLE": _NONE,
+}
+"""The options of the operators that Mote reads or writes."""
