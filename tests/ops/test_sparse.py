@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparse
-from fit_costs import Layer, graph_of
+from cost_layers import Layer, graph_of
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.graph import Op

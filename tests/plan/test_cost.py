@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from test_plan import MODELS, model
 
+import cost_layers
 import fit_costs
 import mlperf_tiny
-from fit_costs import Layer, Sample
+from cost_layers import Layer
+from fit_costs import Core, Sample
 from mote import compile, run, targets, toolchain
 from mote.graph import Graph
-from mote.plan import cost
+from mote.kernels import cost
 from mote.plan.rows import Arrival
 from support import emulated
 
@@ -20,7 +22,9 @@ IN_C = ("conv2d", "depthwise", "pointwise", "fully_connected", "fully_connected_
 """Families of kernels without assembly: what compilers make of them depends on how often a model calls them."""
 LARGE = 20_000
 """Instructions of a layer whose estimate must be good."""
-UPDATE = "PYTHONPATH=src:models python benchmarks/fit_costs.py --update"
+UPDATE = "PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --update"
+M4 = Core("cortex-m4")
+TABLE = {family: dict(costs) for family, costs in cost.load("cortex-m4").families.items()}
 LAYERS = [
     Layer("CONV_2D", (14, 14), 20, 36),
     Layer("CONV_2D", (9, 9), 16, 32, (3, 3), linear=True),
@@ -50,15 +54,15 @@ def core() -> str:
 
 
 def test_every_family_has_a_cost_and_every_cost_a_family() -> None:
-    graphs: list[Graph] = [fit_costs.graph_of(fit_costs.layers()), *map(model, NETWORKS)]
-    kernels = [kernels for graph in graphs for _, kernels in fit_costs.ops_of(graph)]
+    graphs: list[Graph] = [cost_layers.graph_of(cost_layers.layers()), *map(model, NETWORKS)]
+    kernels = [kernels for graph in graphs for _, kernels in fit_costs.ops_of(graph, M4.how)]
     named = {k.family for found in kernels for k in found}
-    table = set(cost.table()) - {cost.BY_ROWS, cost.CODED}
+    table = set(TABLE) - {cost.BY_ROWS, cost.CODED, cost.SLIDE}
     assert named == table, f"new: {named - table}, gone: {table - named}; {UPDATE}"
 
 
 def test_operators_with_a_choice_have_families() -> None:
-    for op, kernels in fit_costs.ops_of(fit_costs.graph_of(fit_costs.layers())):
+    for op, kernels in fit_costs.ops_of(cost_layers.graph_of(cost_layers.layers()), M4.how):
         able = [k for k in kernels if not k.sums and k.coding is None]
         families = [k.family for k in able]
         if len(able) > 1:
@@ -66,7 +70,7 @@ def test_operators_with_a_choice_have_families() -> None:
 
 
 def test_costs_are_rounded_and_not_negative() -> None:
-    for costs in cost.table().values():
+    for costs in TABLE.values():
         assert costs and all(value > 0 and float(f"{value:.{fit_costs.DIGITS}g}") == value for value in costs.values())
 
 
@@ -88,13 +92,13 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
 
 
 def test_other_layers_than_those_that_were_fitted(core: str) -> None:
-    samples = fit_costs.measure_model(LAYERS)
+    samples = fit_costs.measure_model(M4, LAYERS)
     assert {s.family for s in samples} >= {"pointwise3_wide", "winograd2", "depthwise", "fully_connected4"}
     _check(samples)
 
 
 def test_other_layers_with_zeros(core: str) -> None:
-    samples = fit_costs.measure_model(PRUNED)
+    samples = fit_costs.measure_model(M4, PRUNED)
     assert len({s.family for s in samples if "sparse" in s.family}) == 12
     _check(samples)
 
@@ -102,7 +106,7 @@ def test_other_layers_with_zeros(core: str) -> None:
 def _check(samples: list[Sample]) -> None:
     wrong = []
     for s in samples:
-        error = fit_costs.estimate(cost.table(), s) / s.instructions - 1
+        error = fit_costs.predicted(TABLE, s) / s.instructions - 1
         margin = LOOSE if s.family in IN_C or s.expands else MARGIN
         if s.instructions > LARGE and s.family != cost.OTHER and abs(error) > margin:
             wrong.append(f"{error:+.0%} of {s.instructions:,}: {s.layer}, {s.kernel}, {s.rows or 'all'} rows at once")

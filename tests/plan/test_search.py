@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from mote.graph import Graph
+from mote.kernels import cost
 from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
 from mote.plan.bound import lower_bound
@@ -50,7 +51,7 @@ def test_schedules_are_the_best_there_are() -> None:
         rows = rows_of(graph, pushed, bottom_up and not pushed)
         assume(rows.works and brute.state_count(rows) <= MOST_STATES)
         least, by_rows = brute.least_peak(rows), brute.least_peak(rows, whole=False)
-        scheduler = Scheduler(rows)
+        scheduler = Scheduler(rows, cost.load(cost.USUAL))
         segments = scheduler.least_peak()
         searched = scheduler.improve(Effort(EFFORT))
         assert least <= searched <= segments
@@ -71,5 +72,5 @@ def test_a_strided_shortcut() -> None:
     x = net.input(1, 8, 8, 4)
     y = net.conv(x, 4, Axis(3, 2, 1, 0, 1), Axis(3, 2, 1, 0, 1))
     rows = rows_of(net.graph(net.op(Add, net.conv(x, 4, Axis(1, 2), Axis(1, 2)), y)), pushed=True)
-    scheduler = Scheduler(rows)
+    scheduler = Scheduler(rows, cost.load(cost.USUAL))
     assert lower_bound(rows) <= brute.least_peak(rows) == scheduler.improve(Effort(EFFORT))

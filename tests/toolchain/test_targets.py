@@ -106,6 +106,7 @@ def test_a_users_own_part(tmp_path: Path) -> None:
         ('extends = "cortex-m4"\nfeatures = ["sse"]', "unknown feature 'sse'"),
         ('arch = "avr"\ncpu = "x"', "unknown arch 'avr'"),
         ('arch = "arm"', "'cpu' is missing"),
+        ('arch = "arm"\ncpu = "x"', "'costs' is missing"),
         ('extends = "cortex-m4"\nmemory = 3', "'memory' must be a list of tables"),
         ('extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"', "'size' is missing"),
         (

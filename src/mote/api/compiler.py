@@ -17,6 +17,8 @@ from mote.frontends.tflite.reader import guarded
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
+from mote.kernels import cost
+from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
 from mote.plan.kernel import Lowering
 from mote.plan.memories import TooSmallError, plan_over
@@ -91,6 +93,11 @@ class Settings:
                 where="option recompute",
                 remedy="give how much of the model's work may be done twice, from 0 to 100",
             )
+
+    @property
+    def costs(self) -> Costs:
+        """What kernels take on the target."""
+        return cost.load(self.target.costs, f"target {self.target.name}")
 
     @property
     def ram_limit(self) -> int | None:
@@ -192,6 +199,7 @@ def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
         small_steps=settings.step == "row",
         zone=RED_ZONE if settings.red_zones else 0,
         recompute=settings.recompute,
+        costs=settings.costs,
         say=say,
     )
     if goal.pushed:

@@ -14,7 +14,7 @@ from mote.api import compiler as line
 from mote.api import measure
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.errors import BudgetError, MoteError
-from mote.plan import cost
+from mote.plan.estimate import estimate
 from mote.report import pictures
 from mote.report.memory import mode
 from mote.targets import Target
@@ -56,7 +56,7 @@ class Point:
     stack: int | None
     instructions: int | None
     estimate: int
-    """The planner's guess of the instructions, from its tables for a Cortex-M4."""
+    """The planner's guess, from the table of costs that the target names."""
     macs: int
     code: int | None
     constants: int
@@ -262,7 +262,7 @@ def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
         static=p.static,
         stack=None if costs is None else costs.ram.stack,
         instructions=None if costs is None else costs.instructions,
-        estimate=round(cost.estimate(p)),
+        estimate=round(estimate(compiled.settings.costs, p)),
         macs=compiled.macs,
         code=None if costs is None else costs.flash.code,
         constants=compiled.project.constants if costs is None else costs.flash.constants,

@@ -215,7 +215,7 @@ def _why(choice: tuple[Option, ...]) -> str:
     if not choice:
         return ""
     chosen, *others = choice
-    faster = next((o for o in others if o.instructions < chosen.instructions), None)
+    faster = next((o for o in others if o.cost < chosen.cost), None)
     return chosen.why if faster is None else f"{chosen.why}; {faster.family} {faster.why}"
 
 

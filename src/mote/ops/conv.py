@@ -94,7 +94,7 @@ class Conv2D(WindowOp):
         y, vectors = self.output(g).shape, {"gemm": self.gemm(g)}
         if self.pointwise:
             pixels = units_of(y, y[3])
-            return Kernel("pointwise_s8", vectors, Call.FLAT, pixels, family="pointwise", dsp=True)
+            return Kernel("pointwise_s8", vectors, Call.FLAT, pixels, lanes=2, family="pointwise", dsp=True)
         return Kernel(
             "conv2d_s8",
             {"patch": self.patch(g), **vectors},
@@ -102,6 +102,7 @@ class Conv2D(WindowOp):
             row="conv2d_s8_row",
             scratch=2 * self.depth(g),
             taps=self.vertical.kernel,
+            lanes=2,
             family="conv2d",
             dsp=True,
         )

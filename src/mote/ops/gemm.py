@@ -138,6 +138,7 @@ def _kernel(g: Graph, op: Conv2D, how: Lowering, form: Form, depth: int, stream:
         "instances": (form.instance,),
         "writes": how.writes,
         "tile": (1, 3),
+        "lanes": 2,
         "group": _group(y.shape) if one else 1,
         "dsp": True,
     }

@@ -43,7 +43,7 @@ class Packed:
     instances: tuple[str, ...] = ()
 
     def kernel(self, what: str, params: dict[str, Value], call: Call, family: str, **more: Any) -> Kernel:
-        common: dict[str, Any] = {"header": "fully_connected4_s8", "instances": self.instances, "dsp": True}
+        common: dict[str, Any] = {"header": "fully_connected4_s8", "instances": self.instances, "lanes": 4, "dsp": True}
         return Kernel(f"{self.name}{what}_s8", params, call, family=f"{self.family}{family}", **common, **more)
 
 

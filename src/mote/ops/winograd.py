@@ -246,6 +246,7 @@ def _kernel(g: Graph, op: Conv2D, f: Form, kind: str, packed: Packed) -> Kernel:
         rows=f"{name}_rows" if one else "",
         group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
         tile=(f.size, f.size),
+        lanes=2,
         family=f.header.removesuffix("_s8"),
         taps=3,
         scratch=f.scratch(x.shape[2], channels),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mote.graph import Graph, Op
-from mote.plan import cost
+from mote.kernels.cost import Costs
 from mote.plan.kernel import Call, Kernel
 from mote.plan.plan import Step
 
@@ -17,8 +17,8 @@ class Option:
 
     kernel: str
     family: str
-    instructions: int
-    """About how many it takes."""
+    cost: int
+    """About what it takes, in the unit of the core's table."""
     constants: int
     """Bytes of flash."""
     scratch: int
@@ -26,13 +26,15 @@ class Option:
     why: str
 
 
-def options(graph: Graph, op: Op, step: Step, kernels: Iterable[Kernel], rate: float) -> tuple[Option, ...]:
-    """The kernels of an operator that `step` is of, the chosen one first; `rate`: instructions for a byte of flash."""
+def options(
+    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Iterable[Kernel], rate: float
+) -> tuple[Option, ...]:
+    """The kernels of an operator that `step` is of, the chosen one first; `rate`: what a byte of flash has to save."""
     chosen = step.kernel
     others = [k for k in kernels if k.name != chosen.name]
 
     def take(k: Kernel) -> int:
-        return round(cost.instructions(graph, op, k, step.whole))
+        return round(costs.of(graph, op, k, step.whole))
 
     def why(k: Kernel) -> str:
         saved, more = take(chosen) - take(k), k.constants - chosen.constants
@@ -43,7 +45,7 @@ def options(graph: Graph, op: Op, step: Step, kernels: Iterable[Kernel], rate: f
         if (k.reads, k.writes) != (chosen.reads, chosen.writes):
             return "no room for planar rows"
         if saved <= rate * more:
-            return f"saves {saved:,} instructions for {more:,} bytes"
+            return f"saves {saved:,} {costs.unit} for {more:,} bytes"
         return f"no room for {k.scratch or 0:,} bytes"
 
     def option(k: Kernel, text: str) -> Option:

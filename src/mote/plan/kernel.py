@@ -150,6 +150,8 @@ class Kernel:
     """How many rows and columns of the output it computes at once."""
     family: str = "other"
     """Which kernels cost alike: see cost.py."""
+    lanes: int = 1
+    """Output channels that it computes at once: costs count those too that are computed for nothing."""
     density: float = 1.0
     """The share of its products that are computed: the others have weights of zero."""
     sums: int = 0

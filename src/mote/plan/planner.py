@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.rows import row_count
+from mote.kernels import cost
+from mote.kernels.cost import Costs
 from mote.ops.state import Window
-from mote.plan import cost
 from mote.plan.bound import lower_bound
 from mote.plan.check import check
 from mote.plan.choice import options
+from mote.plan.estimate import estimate
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
 from mote.plan.layout import arrange
 from mote.plan.order import order
@@ -27,7 +29,7 @@ LITTLE_ROOM, LITTLE_SHARE = 512, 0.03
 """Bytes, or a share of what the tensors need, that may be spent on the working memory of faster kernels if RAM has no
 limit (--optimize speed spends what it takes)."""
 RATES = {"speed": 0.0, "balanced": 20.0, "size": 150.0}
-"""How many instructions of an inference a byte of constants has to save, to be worth it."""
+"""How much of an inference, in the unit of the costs, a byte of constants has to save to be worth it."""
 MOST_RATE = 1e6
 """Flash is then all that counts."""
 DECODER, DECODING = 280, 160
@@ -69,6 +71,8 @@ class Goal:
     """Bytes of red zone around every buffer."""
     recompute: float = 0.0
     """How much more of the model's work may be done, in percent, to need less memory."""
+    costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
+    """What kernels take on the core: what fast is measured by."""
     say: Say = silent
     """Is told how the search gets on."""
 
@@ -140,7 +144,7 @@ class Planner:
         found = self._plan()
         rate = self.rate
         choices = {
-            id(op): options(self.graph, op, steps[0], self.variants[id(op)], rate)
+            id(op): options(self.costs, self.graph, op, steps[0], self.variants[id(op)], rate)
             for op, steps in found.works
             if id(op) in self.variants
         }
@@ -167,7 +171,7 @@ class Planner:
             if self.limit is None or (layered.ram <= self.limit and not self._slow(layered)):
                 return layered
             if layered.ram <= self.limit:
-                return min(layered, self.within(self.limit), key=cost.estimate)
+                return min(layered, self.within(self.limit), key=self.estimate)
         assert self.limit is not None
         return self.within(self.limit)
 
@@ -213,24 +217,32 @@ class Planner:
         for side in self._ways():
             plan = side.within(ram)
             found += [] if plan is None else [plan]
-            if plan is not None and cost.estimate(plan) <= enough:
+            if plan is not None and self.estimate(plan) <= enough:
                 break
         if found:
-            return min(found, key=cost.estimate)
+            return min(found, key=self.estimate)
         smallest = self.leanest.smallest()
         if smallest.ram > ram:
             raise DoesNotFitError(smallest.ram)
         return smallest
 
+    @property
+    def costs(self) -> Costs:
+        return self.goal.costs
+
+    def estimate(self, plan: Plan) -> float:
+        """About what a plan takes on the core."""
+        return estimate(self.costs, plan)
+
     @cached_property
     def _fastest(self) -> float:
-        """The instructions of all operators with the best kernels, whole."""
-        return sum(cost.instructions(self.graph, op, self.best(op, True), True) for op in self.ops)
+        """What all operators take with the best kernels, whole."""
+        return sum(self.costs.of(self.graph, op, self.best(op, True), True) for op in self.ops)
 
     def _slow(self, layered: Plan) -> bool:
         """Whether rows might be worth a look where operators could run whole: a budget keeps them from the kernels that
         they would have."""
-        return self.goal.ram is not None and cost.estimate(layered) > NEAR_FASTEST * self._fastest
+        return self.goal.ram is not None and self.estimate(layered) > NEAR_FASTEST * self._fastest
 
     @cached_property
     def leanest(self) -> Planner:
@@ -275,17 +287,17 @@ class Planner:
         if window.id in self.graph.outputs or len(ways) < len(readers):
             return False
         by_rows, whole = (sum(way[k] for way in ways) for k in (0, 1))
-        return by_rows < whole + cost.SLIDE * window.nbytes
+        return by_rows < whole + self.costs.sliding(window.nbytes)
 
     def _cheapest(self, op: Op) -> float:
         how = _for(op, self.how, self.layouts)
-        return min(cost.instructions(self.graph, op, k, True) for k in op.kernels(self.graph, how))
+        return min(self.costs.of(self.graph, op, k, True) for k in op.kernels(self.graph, how))
 
     def _cheapest_by_rows(self, op: Op) -> float:
         """What a reader takes that finds the rows by pointers; infinite where it cannot."""
         how = _for(op, self.how, self.layouts)
         able = [k for k in op.kernels(self.graph, how) if _one_row(self.graph, op, k)]
-        return min((cost.instructions(self.graph, op, k, False) for k in able), default=math.inf)
+        return min((self.costs.of(self.graph, op, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
         return any(t in self.rings for _, t in op.computed(self.graph))
@@ -304,7 +316,7 @@ class Planner:
 
     @cached_property
     def rate(self) -> float:
-        """How many instructions a byte of constants has to save: more, where flash is short."""
+        """How much a byte of constants has to save: more, where flash is short."""
         rate = RATES[self.how.optimize]
         while self.goal.flash is not None and rate < MOST_RATE and self._constants(rate) > self.goal.flash:
             rate = 1.5 * rate + 0.1
@@ -334,7 +346,7 @@ class Planner:
 
     def _price(self, op: Op, kernel: Kernel, whole: bool, rate: float | None = None) -> float:
         rate = self.rate if rate is None else rate
-        taken = cost.instructions(self.graph, op, kernel, whole)
+        taken = self.costs.of(self.graph, op, kernel, whole)
         if (
             kernel.coding is not None
             and rate <= RATES[self.how.optimize]
@@ -345,9 +357,9 @@ class Planner:
 
     @cached_property
     def _plain(self) -> dict[int, float]:
-        """The instructions of each operator with weights that are not coded."""
+        """What each operator takes with weights that are not coded."""
         return {
-            id(op): min(cost.instructions(self.graph, op, k, True) for k in self.variants[id(op)] if k.coding is None)
+            id(op): min(self.costs.of(self.graph, op, k, True) for k in self.variants[id(op)] if k.coding is None)
             for op in self.ops
         }
 
@@ -452,7 +464,7 @@ class _Side:
     @cached_property
     def scheduler(self) -> Scheduler:
         goal = self.planner.goal
-        return Scheduler(self.rows, whole=not goal.small_steps, say=goal.say)
+        return Scheduler(self.rows, goal.costs, whole=not goal.small_steps, say=goal.say)
 
     @cached_property
     def least(self) -> int:
@@ -506,7 +518,7 @@ class _Side:
         rooms = sorted({0, *(planner.best(op, True).scratch or 0 for op in planner.ops)})
         limits = dict.fromkeys(max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
         found = [p for limit in limits if (p := self._fitting(ram, limit)) is not None]
-        return min(found, key=cost.estimate, default=None)
+        return min(found, key=planner.estimate, default=None)
 
     def _fitting(self, ram: int, limit: int) -> Plan | None:
         """A plan within `ram` bytes, whose lean kernels take no more than `limit`."""

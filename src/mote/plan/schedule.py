@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from mote.plan import cost
+from mote.kernels.cost import Costs
 from mote.plan.bound import lower_bound
+from mote.plan.estimate import extra_by_rows
 from mote.plan.rows import Node, RowGraph, State
 from mote.plan.search import Effort, Search
 
@@ -74,6 +75,7 @@ class Scheduler:
     """Segments of a graph of rows, each simulated once."""
 
     rows: RowGraph
+    costs: Costs
     longest: int = LENGTHS[0]
     """The most operators of a segment."""
     bound: int = 0
@@ -201,7 +203,7 @@ class Scheduler:
     @cached_property
     def _extras(self) -> list[float]:
         """What the first operators take more by rows."""
-        return [0.0, *accumulate(cost.extra_by_rows(self.rows.graph, work) for work in self.rows.works)]
+        return [0.0, *accumulate(extra_by_rows(self.costs, self.rows.graph, work) for work in self.rows.works)]
 
     def peak(self, segment: Segment, limit: int | None = None) -> int:
         """The most bytes live while a segment runs; not less than `limit` where it reaches that."""

@@ -19,7 +19,7 @@ FEATURES = ("dsp", "fpu", "mve")
 KINDS = ("flash", "ram")
 
 _HERE = Path(__file__).parent
-_TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends")
+_TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
 _LISTS = ("features", "gcc_flags", "zig_flags")
 _WHOLE = {"clock_hz": 1, "peak_macs": 1, "flash_wait_states": 0, "flash_line": 2}
 """Whole numbers, and the least that they can be."""
@@ -56,6 +56,8 @@ class Target:
     arch: str
     cpu: str
     features: frozenset[str]
+    costs: str
+    """The table of what kernels take on the core: a bundled one, or a `.json` file."""
     clock_hz: int | None
     memories: tuple[Memory, ...]
     gcc_flags: tuple[str, ...]
@@ -149,6 +151,8 @@ def _merged(path: Path, children: tuple[Path, ...]) -> dict[str, Any]:
     _check(path, own)
     parent = own.pop("extends", None)
     own.setdefault("name", path.stem)
+    if own.get("costs", "").endswith(".json"):
+        own["costs"] = str(path.parent / own["costs"])
     if parent is None:
         return own
     if parent.endswith(".toml"):
@@ -188,6 +192,12 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
     for key in ("arch", "cpu"):
         if key not in keys:
             raise _bad(path, f"'{key}' is missing", 'state it, or extend a core: extends = "cortex-m4"')
+    if "costs" not in keys:
+        raise _bad(
+            path,
+            "'costs' is missing: which table tells what kernels take on this core",
+            'name that of a similar core (costs = "cortex-m4"), or fit one: benchmarks/fit_costs.py --core FILE.toml',
+        )
     memories = tuple(_memory(path, m) for m in keys.get("memory", ()))
     symbols = [m.symbol.upper() for m in memories]
     for m in memories:
@@ -199,6 +209,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         arch=keys["arch"],
         cpu=keys["cpu"],
         features=frozenset(keys.get("features", ())),
+        costs=keys["costs"],
         clock_hz=keys.get("clock_hz"),
         memories=memories,
         gcc_flags=tuple(keys.get("gcc_flags", ())),

@@ -1,36 +1,93 @@
-"""What kernels cost in instructions, estimated from measurements: to choose between kernels and between plans.
+"""What kernels cost on a core, estimated from measurements: to choose between kernels and between plans.
 
-`costs.json` holds, for each family of kernels, instructions for each of the `features` that an operator has. They are
-fitted to layers run in the emulator (`benchmarks/fit_costs.py`). `mote run` and `mote explore` measure; where that is
-not possible `explore` shows this, as the estimate that it is.
+A table `costs/CORE.json` holds, for each family of kernels, what each of the `features` takes that an operator has, in
+the table's own unit. It is fitted to layers run in the emulator (`benchmarks/fit_costs.py`). A target names the table
+that it uses. `mote run` and `mote explore` measure; where that is not possible `explore` shows this, as the estimate
+that it is.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.plan.kernel import Coding, Kernel
-from mote.plan.plan import Plan
-from mote.plan.rows import Arrival, Work
 
+TABLES = files("mote.kernels").joinpath("costs")
+USUAL = "cortex-m4"
+"""The table that plans are made by where no core is named: it has all families."""
 OTHER = "other"
 """The family of kernels that nothing has to choose between."""
 BY_ROWS = "by_rows"
 """What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
 CODED = "coded"
 """What is added to any kernel that has its weights expanded."""
-LANES = {"conv": 2, "pointwise": 2, "winograd": 2, "fully_connected4": 4}
-"""Output channels that are computed at once, by how a family's name begins."""
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
+SLIDE = "slide"
+"""What the bytes of a window take that slides in memory."""
 
-SLIDE = 0.75
-"""Instructions for each byte of a window that slides in memory."""
+
+@dataclass(frozen=True)
+class Costs:
+    """The costs of kernels on a core."""
+
+    core: str
+    unit: str
+    """What is counted: instructions, say."""
+    measured: str
+    """The compiler and the emulator that it was measured with."""
+    families: Mapping[str, Mapping[str, float]]
+
+    def of(self, graph: Graph, op: Op, kernel: Kernel, whole: bool) -> float:
+        """About what an operator takes with a kernel, whole or by rows."""
+        found = features(graph, op, kernel, whole)
+        known = self.families.get(kernel.family) or self.families[OTHER]
+        if kernel.coding is not None:
+            known = {**self.families[CODED], **known}
+        total = sum(known.get(name, 0.0) * value for name, value in found.items())
+        return total if whole else total + found["row"] * self.row
+
+    @property
+    def row(self) -> float:
+        """What is added for each row that is computed by itself."""
+        return self.families[BY_ROWS]["row"]
+
+    def sliding(self, nbytes: int) -> float:
+        """What a window of so many bytes takes to slide in memory."""
+        return self.families[SLIDE]["input"] * nbytes
+
+
+@cache
+def load(table: str, where: str = "") -> Costs:
+    """The table of that bundled name, or of the user's own `.json` file; `where` it is named."""
+    path = Path(table) if table.endswith(".json") else TABLES / f"{table}.json"
+    if not path.is_file():
+        raise MoteError(
+            f"there is no table of costs '{table}'",
+            where=where,
+            remedy=f"name one of {', '.join(tables())} in the target's file (costs = ...), or your own .json file; "
+            "benchmarks/fit_costs.py --core TARGET fits one to a core that can be emulated",
+        )
+    try:
+        keys = json.loads(path.read_text(encoding="utf-8"))
+        return Costs(Path(table).stem, keys["unit"], keys["measured"], keys["families"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
+
+
+def tables() -> list[str]:
+    """The names of the bundled tables."""
+    return sorted(Path(f.name).stem for f in TABLES.iterdir())
+
 
 _known: WeakKeyDictionary[Kernel, dict[bool, dict[str, float]]] = WeakKeyDictionary()
 """Features of kernels, each of which is for one operator, whole or by rows."""
@@ -65,7 +122,7 @@ def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, fl
     rows = row_count(shape)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
     pixels, multiplied = _pixels(kernel, rows, width, whole)
-    lanes = _up(channels, next((n for name, n in LANES.items() if kernel.family.startswith(name)), 1))
+    lanes = _up(channels, kernel.lanes)
     found = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
@@ -118,40 +175,6 @@ def _windows(graph: Graph, op: Op, width: int) -> list[list[int]]:
         return []
     size = op.input(graph).shape[-2]
     return [[column for column in axis.rows(x, size) if column != OUTSIDE] for x in range(width)]
-
-
-def instructions(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> float:
-    """What an operator takes, about."""
-    found = features(graph, op, kernel, whole)
-    known = table().get(kernel.family) or table()[OTHER]
-    if kernel.coding is not None:
-        known = table()[CODED] | known
-    total = sum(known.get(name, 0.0) * value for name, value in found.items())
-    return total if whole else total + found["row"] * table()[BY_ROWS]["row"]
-
-
-@cache
-def table() -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = json.loads(files("mote.plan").joinpath("costs.json").read_text())
-    return found
-
-
-def extra_by_rows(graph: Graph, work: Work) -> float:
-    """Instructions that an operator takes more by rows than as a whole."""
-    if isinstance(work.op, Arrival):
-        return 0.0
-    by_rows = instructions(graph, work.op, work.kernel, whole=False)
-    more = by_rows - instructions(graph, work.op, work.kernel, whole=True)
-    return max(more, table()[BY_ROWS]["row"] * len(work.by_rows))
-
-
-def estimate(plan: Plan) -> float:
-    """Instructions that a plan takes, about."""
-    return sum(
-        instructions(plan.graph, op, steps[0].kernel, steps[0].whole)
-        for op, steps in plan.works
-        if not isinstance(op, Arrival)
-    )
 
 
 def _over(n: int, size: int) -> int:

@@ -1,0 +1,298 @@
+"""Layers that kernels' costs are fitted to (fit_costs.py): shapes like those of small networks, and some odd ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.frontends import tflite
+from mote.graph import Graph
+from tflite_writer import Writer
+
+BATCH = 24
+"""Layers in a model."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer to measure."""
+
+    kind: str
+    size: tuple[int, int]
+    inputs: int
+    outputs: int
+    kernel: tuple[int, int] = (1, 1)
+    stride: int = 1
+    padding: str = "SAME"
+    linear: bool = False
+    clamped: bool = False
+    """The activation cuts off more than int8 does: the fastest kernels cannot do that."""
+    before: int = 0
+    """Channels of a 1x1 convolution before it, so that its input can lie as it likes."""
+    kept: float = 1.0
+    """The share of blocks of weights that are not zero."""
+    block: tuple[int, int] = (1, 1)
+    """Outputs and inputs of these."""
+    repeated: bool = False
+    """The second operand has one value for each channel."""
+    dtype: str = "int8"
+
+    @property
+    def spatial(self) -> tuple[int, int]:
+        if self.padding == "SAME":
+            high, wide = (-(-n // self.stride) for n in self.size)
+        else:
+            high, wide = ((n - k) // self.stride + 1 for n, k in zip(self.size, self.kernel, strict=True))
+        return high, wide
+
+    def __str__(self) -> str:
+        (h, w), (kh, kw) = self.size, self.kernel
+        how = " linear" if self.linear else " clamped" if self.clamped else ""
+        how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
+        how += " repeated" if self.repeated else ""
+        how += f" {self.dtype}" if self.dtype != "int8" else ""
+        return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
+
+
+WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+POINTWISE = [
+    ((12, 12), 16, 32), ((25, 5), 64, 64), ((6, 6), 128, 128), ((3, 3), 256, 256), ((24, 24), 8, 16),
+    ((48, 48), 8, 8), ((5, 5), 40, 240), ((5, 5), 240, 40), ((11, 11), 24, 144), ((11, 11), 144, 24),
+    ((7, 13), 12, 31), ((4, 4), 96, 10), ((20, 20), 16, 96), ((20, 20), 48, 16), ((1, 49), 40, 64),
+    ((9, 9), 6, 20), ((10, 10), 3, 8), ((8, 8), 32, 5), ((1, 1), 40, 128), ((1, 1), 128, 128), ((1, 1), 128, 32),
+    ((1, 1), 30, 60), ((1, 1), 64, 64), ((9, 1), 24, 40), ((1, 2), 32, 16),
+]  # fmt: skip
+CONV = [
+    ((12, 12), 8, 16, (3, 3), 1), ((16, 16), 16, 16, (3, 3), 1), ((8, 8), 32, 32, (3, 3), 1),
+    ((10, 10), 16, 24, (3, 3), 1), ((8, 8), 64, 32, (3, 3), 1), ((32, 32), 4, 8, (3, 3), 1),
+    ((24, 24), 8, 8, (3, 3), 1), ((6, 6), 64, 64, (3, 3), 1), ((4, 4), 32, 64, (3, 3), 1),
+    ((7, 7), 16, 16, (3, 3), 1), ((5, 9), 12, 20, (3, 3), 1), ((3, 3), 48, 48, (3, 3), 1),
+    ((20, 6), 24, 40, (3, 3), 1), ((13, 13), 16, 32, (3, 3), 1), ((48, 20), 3, 8, (3, 3), 2),
+    ((16, 16), 16, 32, (3, 3), 2), ((8, 8), 32, 64, (3, 3), 2), ((17, 17), 8, 16, (3, 3), 2),
+    ((12, 12), 24, 24, (3, 3), 2), ((32, 32), 4, 8, (3, 3), 2), ((10, 10), 48, 16, (3, 3), 2),
+    ((25, 10), 1, 64, (10, 4), 2), ((12, 12), 3, 16, (5, 5), 1), ((14, 14), 8, 12, (5, 5), 2),
+    ((16, 16), 16, 32, (1, 1), 2), ((9, 1), 40, 32, (3, 1), 1), ((9, 9), 6, 9, (3, 3), 1),
+    ((20, 20), 2, 3, (3, 3), 1), ((14, 14), 1, 16, (3, 3), 1), ((28, 28), 1, 8, (3, 3), 2),
+    ((5, 1), 40, 32, (5, 1), 1), ((3, 1), 40, 64, (3, 1), 1), ((10, 1), 30, 20, (10, 1), 1),
+]  # fmt: skip
+DEPTHWISE = [
+    ((12, 12), 16, (3, 3), 1), ((25, 5), 64, (3, 3), 1), ((24, 24), 8, (3, 3), 1), ((6, 6), 96, (3, 3), 1),
+    ((3, 3), 128, (3, 3), 1), ((48, 48), 4, (3, 3), 1), ((11, 11), 24, (3, 3), 1), ((10, 10), 48, (3, 3), 1),
+    ((24, 24), 16, (3, 3), 2), ((12, 12), 32, (3, 3), 2), ((6, 6), 64, (3, 3), 2), ((9, 21), 20, (3, 3), 2),
+    ((48, 32), 6, (3, 3), 2), ((10, 10), 32, (5, 5), 1), ((20, 20), 12, (5, 5), 1), ((5, 5), 96, (5, 5), 1),
+    ((20, 20), 16, (5, 5), 2), ((11, 11), 32, (5, 5), 2), ((10, 10), 24, (7, 7), 1), ((20, 20), 12, (7, 7), 1),
+    ((5, 5), 64, (7, 7), 1), ((20, 20), 12, (7, 7), 2), ((11, 11), 24, (7, 7), 2), ((7, 7), 30, (3, 3), 1),
+    ((30, 1), 64, (5, 1), 1), ((49, 1), 40, (9, 1), 1), ((3, 1), 40, (3, 1), 1), ((5, 1), 128, (5, 1), 1),
+    ((10, 1), 128, (10, 1), 1), ((21, 1), 60, (21, 1), 1), ((15, 1), 30, (15, 1), 1), ((9, 1), 64, (9, 1), 1),
+    ((24, 1), 128, (10, 1), 1), ((8, 1), 48, (5, 1), 1),
+]  # fmt: skip
+FULLY_CONNECTED = [
+    (1, 640, 128), (1, 128, 128), (1, 128, 8), (1, 8, 128), (1, 64, 12), (1, 256, 4), (1, 100, 30), (1, 512, 64),
+    (10, 32, 24), (49, 16, 10), (1, 1000, 10), (1, 37, 41), (1, 400, 120), (1, 120, 84), (20, 64, 16), (1, 1024, 32),
+    (1, 300, 1), (1, 32, 3), (1, 960, 1),
+]  # fmt: skip
+SIMPLE = [
+    ("ADD", (12, 12), 16), ("ADD", (6, 6), 64), ("MUL", (10, 10), 24), ("AVERAGE_POOL_2D", (25, 5), 64),
+    ("AVERAGE_POOL_2D", (8, 8), 64), ("MAX_POOL_2D", (12, 12), 16), ("MAX_POOL_2D", (24, 24), 8),
+]  # fmt: skip
+
+POOLS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
+POOL = [
+    ((12, 12), 16, (2, 2), 2), ((24, 24), 8, (3, 3), 2), ((10, 10), 24, (3, 3), 1), ((7, 7), 48, (7, 7), 1),
+    ((25, 5), 64, (25, 5), 1), ((4, 4), 128, (4, 4), 1), ((16, 16), 6, (2, 2), 2),
+]  # fmt: skip
+IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 12)]
+"""For operators that treat every value alike, or move values."""
+ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
+       "RESIZE_BILINEAR")  # fmt: skip
+VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4)]
+REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
+"""What is measured in floating point too."""
+TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
+
+ZEROS = {
+    "CONV_2D": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (2, 4)), (0.25, (2, 4))),
+    "FULLY_CONNECTED": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (4, 8)), (0.25, (4, 8))),
+}
+"""`kept` and `block` of one layer after another."""
+
+
+def layers() -> list[Layer]:
+    return [*_choices(), *_others()]
+
+
+def models() -> list[list[Layer]]:
+    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others."""
+    parts = [(found, -(-len(found) // BATCH)) for found in (_choices(), _others())]
+    return [found[i::count] for found, count in parts for i in range(count)]
+
+
+def _choices() -> list[Layer]:
+    """Those that several kernels can compute."""
+    found = [Layer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
+    for i, (size, inputs, outputs, kernel, stride) in enumerate(CONV):
+        padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
+        found.append(Layer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2))
+    for i, (vectors, inputs, outputs) in enumerate(FULLY_CONNECTED):
+        found.append(Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2))
+    found = [_pruned(layer, i) for i, layer in enumerate(found)]
+    found += [replace(layer, linear=False, clamped=True) for layer in found if layer.kind == "FULLY_CONNECTED"]
+    for i, (size, channels, kernel, stride) in enumerate(DEPTHWISE):
+        padding = "VALID" if i % 4 == 3 or kernel[1] == 1 else "SAME"
+        for before in (0, 4 * (1 + i % 5)):
+            layer = Layer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
+            found.append(replace(layer, before=before))
+    for kind, size, channels in SIMPLE:
+        kernel = size if kind.startswith("AVERAGE") else (2, 2)
+        found.append(Layer(kind, size, channels, channels, kernel, 2, "VALID"))
+    return found
+
+
+def _others() -> list[Layer]:
+    """Those that one kernel computes on each core."""
+    found = []
+    for size, channels, kernel, stride in POOL:
+        for kind in POOLS:
+            for padding in ("SAME", "VALID")[kernel == size :]:
+                found.append(Layer(kind, size, channels, channels, kernel, stride, padding))
+    for size, channels in IMAGES:
+        for kind in ("ADD", "MUL"):
+            plain = Layer(kind, size, channels, channels)
+            found += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
+            found.append(replace(plain, clamped=True, repeated=True))
+        found += [Layer(kind, size, channels, channels) for kind in ANY]
+    found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    found += [Layer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
+    return [*found, *_floats()]
+
+
+def _floats() -> list[Layer]:
+    """Some of the same in floating point."""
+    found = [Layer("CONV_2D", *shape) for shape in CONV[::8]]
+    found += [Layer("CONV_2D", *shape) for shape in POINTWISE[1::6]]
+    found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in DEPTHWISE[:26:5]]
+    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FULLY_CONNECTED[::4]]
+    found += [Layer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
+    found += [Layer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
+    found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
+    return [replace(layer, dtype="float32") for layer in found]
+
+
+def _pruned(layer: Layer, i: int) -> Layer:
+    choices = ZEROS[layer.kind]
+    kept, block = choices[i % len(choices)]
+    return replace(layer, kept=kept, block=block)
+
+
+def graph_of(part: Iterable[Layer]) -> Graph:
+    w = Writer("layers")
+    for layer in part:
+        _add(w, layer)
+    return tflite.parse(w.finish(), "layers")
+
+
+def _add(w: Writer, layer: Layer) -> None:
+    shape: tuple[int, ...] = (1, *layer.size, layer.before or layer.inputs)
+    shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX") else shape
+    x = w.input("x", shape, *_type(layer, -128, 0.05))
+    if layer.before:
+        x = _weighted(w, Layer("CONV_2D", layer.size, layer.before, layer.inputs), x)
+    if layer.kind in ("ADD", "MUL"):
+        y = _arithmetic(w, layer, x, shape)
+    elif layer.kind in POOLS:
+        y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
+        high, wide = layer.kernel
+        w.op(layer.kind, [x], [y], filter_height=high, filter_width=wide, **_moves(layer))
+    elif layer.kind in WEIGHTED:
+        y = _weighted(w, layer, x)
+    else:
+        y = _unary(w, layer, x, shape)
+    w.output(y)
+
+
+def _type(layer: Layer, zero_point: int, scale: float) -> tuple[Any, ...]:
+    """The type, scale and zero point of its tensors."""
+    return (layer.dtype,) if layer.dtype == "float32" else (layer.dtype, scale, zero_point)
+
+
+def _arithmetic(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
+    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, 0.0371))
+    y = w.tensor(str(layer), shape, *_type(layer, -10, 0.0617))
+    w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
+    return y
+
+
+def _unary(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
+    """A layer with one tensor, and constants that say what happens to it."""
+    high, wide, channels = shape[1:] if len(shape) == 4 else (1, 1, 1)
+    constants: dict[str, Any] = {
+        "MEAN": [1, 2],
+        "PAD": [[0, 0], [1, 1], [1, 2], [0, 0]],
+        "TRANSPOSE": [0, 3, 1, 2],
+        "RESIZE_NEAREST_NEIGHBOR": [2 * high, 2 * wide],
+        "RESIZE_BILINEAR": [2 * high, 2 * wide],
+    }
+    shapes = {
+        "MEAN": (1, channels),
+        "PAD": (1, high + 2, wide + 3, channels),
+        "TRANSPOSE": (1, channels, high, wide),
+        "RESIZE_NEAREST_NEIGHBOR": (1, 2 * high, 2 * wide, channels),
+        "RESIZE_BILINEAR": (1, 2 * high, 2 * wide, channels),
+        "CONCATENATION": (1, high, wide, 2 * channels),
+    }
+    given = [x] + ([w.const("how", np.array(constants[layer.kind], np.int32))] if layer.kind in constants else [])
+    given += [w.input("z", shape, *_type(layer, -128, 0.05))] if layer.kind == "CONCATENATION" else []
+    scale = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07}.get(layer.kind, 0.05)
+    types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
+    out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), -128, scale)
+    y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
+    w.op(layer.kind, given, [y], **({"axis": 3} if layer.kind == "CONCATENATION" else {}))
+    return y
+
+
+def _weighted(w: Writer, layer: Layer, x: int) -> int:
+    """A layer with weights that are spread as trained ones are, and outputs that use their range."""
+    shape: tuple[int, ...] = (layer.outputs, *layer.kernel, layer.inputs)
+    out: tuple[int, ...] = (1, *layer.spatial, layer.outputs)
+    axis, options = 0, _moves(layer)
+    if layer.kind == "DEPTHWISE_CONV_2D":
+        shape, axis = (1, *layer.kernel, layer.outputs), 3
+    elif layer.kind == "FULLY_CONNECTED":
+        shape, out, options = (layer.outputs, layer.inputs), out[2:], {}
+    elif layer.kind == "TRANSPOSE_CONV":
+        out = (1, *(n * layer.stride for n in layer.size), layer.outputs)
+    rng = np.random.default_rng(0)
+    weights = np.clip(rng.normal(0, 30, shape), -127, 127).astype(np.int8)
+    weights = _without_blocks(weights, layer) if layer.kept < 1 else weights
+    scale = np.float32(0.01) * 2 ** -rng.uniform(0, 1, layer.outputs).astype(np.float32)
+    scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale
+    bias = rng.integers(-2000, 2001, layer.outputs).astype(np.int32)
+    if layer.dtype == "float32":
+        k, b = w.const("k", weights.astype(np.float32) / 128), w.const("b", bias.astype(np.float32) / 1000)
+    else:
+        k, b = w.const("k", weights, scale=scale, axis=axis), w.const("b", bias, scale=scale * np.float32(0.05))
+    wide = float(0.05 * 0.01 * 40 * (weights.size / layer.outputs) ** 0.5)
+    y = w.tensor(str(layer), out, *_type(layer, 3 if layer.linear or layer.clamped else -128, wide))
+    inputs = [x, k, b]
+    if layer.kind == "TRANSPOSE_CONV":
+        inputs = [w.const("shape", np.array(out, np.int32)), k, x, b]
+    w.op(layer.kind, inputs, [y], fused_activation_function="NONE" if layer.linear else "RELU", **options)
+    return y
+
+
+def _without_blocks(weights: NDArray[np.int8], layer: Layer) -> NDArray[np.int8]:
+    """Weights [outputs, ..] with zeros in all blocks but some."""
+    (high, wide), matrix = layer.block, weights.reshape(layer.outputs, -1)
+    rows, columns = -(-matrix.shape[0] // high), -(-matrix.shape[1] // wide)
+    kept = np.random.default_rng(1).permutation(rows * columns).reshape(rows, columns) < layer.kept * rows * columns
+    mask = kept.repeat(high, axis=0).repeat(wide, axis=1)[: matrix.shape[0], : matrix.shape[1]]
+    return (matrix * mask).reshape(weights.shape)
+
+
+def _moves(layer: Layer) -> dict[str, Any]:
+    """How its window moves."""
+    return {"padding": layer.padding, "stride_h": layer.stride, "stride_w": layer.stride}
