@@ -40,14 +40,16 @@ class Node:
             raise UnsupportedNodeError(f"padding {name} is not supported")
         return name
 
-    def arity(self, least: int, most: int | None = None) -> None:
-        """Refuse other numbers of inputs, inputs that are left out although they are needed, and several outputs."""
+    def arity(self, least: int, most: int | None = None, optional: int | None = None) -> None:
+        """Refuse other numbers of inputs, inputs that are left out although they are needed (all of the least, but the
+        one that is optional), and several outputs."""
         if not least <= len(self.inputs) <= (most or least) or len(self.outputs) != 1:
             raise UnsupportedNodeError(
                 f"has {len(self.inputs)} inputs and {len(self.outputs)} outputs, which its operator does not take"
             )
         for position in range(least):
-            self.input(position)
+            if position != optional:
+                self.input(position)
 
     def has(self, position: int) -> bool:
         """Whether there is such an input."""
