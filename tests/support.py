@@ -10,10 +10,11 @@ from mote import targets, toolchain
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
 from mote.api.stimuli import stimuli
-from mote.api.verifier import compare, verify
+from mote.api.verifier import verify
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.tolerance import compare
 
 needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
 
@@ -42,11 +43,11 @@ def check(model: bytes, inputs: int = 3, seed: int = 0, **options: object) -> Co
 
 
 def check_numpy(graph: Graph, model: bytes, inputs: int = 3, seed: int = 0) -> None:
-    oracle = reference.litert(model)
+    oracle, magnitudes = reference.litert(model), reference.magnitudes(graph)
     for case in stimuli(graph, inputs, seed):
-        want = oracle(case)
+        want, sizes = oracle(case), magnitudes(case)
         for tensor, got in graph.evaluate(case).items():
             if tensor in graph.inputs:
                 continue
-            diff, bad = compare(got, want[tensor].reshape(got.shape))
+            diff, bad = compare(got, want[tensor].reshape(got.shape), sizes.get(tensor, 0.0))
             assert not bad, f"{graph.producers[tensor]}: NumPy differs from LiteRT by {diff} in {bad} elements"

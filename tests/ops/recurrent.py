@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from c_harness import Program, call_over_time, random
 
-from mote.api.verifier import FLOAT_TOLERANCE
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import DTYPES, Array
+from mote.graph.tolerance import Magnitudes, compare
 from mote.plan.kernel import Lowering
 
 PORTABLE, DSP = Lowering(), Lowering(frozenset({"dsp"}))
@@ -73,21 +75,21 @@ def check_over_time(
     g = tflite.parse(model, "model")
     given = inputs_over_time(g, steps, seed)
     reset = steps // 2
-    want = litert_over_time(model, g, given, reset)
-    _equal(g, numpy_over_time(g, given, reset), want, "NumPy")
-    _equal(g, c_over_time(g, given[:reset], program or Program(), how), want[:reset], "C")
+    want, numpy = litert_over_time(model, g, given, reset), numpy_over_time(g, given, reset)
+    sizes = magnitudes_over_time(g, numpy, reset)
+    _equal(g, numpy, want, sizes, "NumPy")
+    _equal(g, c_over_time(g, given[:reset], program or Program(), how), want[:reset], sizes[:reset], "C")
     return g
 
 
-def _equal(g: Graph, got: list[Step], want: list[Step], who: str) -> None:
-    for number, (mine, theirs) in enumerate(zip(got, want, strict=True)):
+def magnitudes_over_time(g: Graph, values: list[Step], reset: int) -> list[Mapping[int, float]]:
+    before, after = Magnitudes(g), Magnitudes(g)
+    return [(before if number < reset else after).step(step) for number, step in enumerate(values)]
+
+
+def _equal(g: Graph, got: list[Step], want: list[Step], sizes: list[Mapping[int, float]], who: str) -> None:
+    for number, (mine, theirs, size) in enumerate(zip(got, want, sizes, strict=True)):
         for out, value in theirs.items():
             where = f"{g.producers[out].kind} '{g.tensors[out].name}' at step {number}"
-            assert _same(mine[out], value.reshape(mine[out].shape)), f"{where}: {who} differs from LiteRT"
-
-
-def _same(got: Array, want: Array) -> bool:
-    """Bit for bit, or nearly so for floats: errors come from numbers around one, whatever they end up in."""
-    if got.dtype != np.float32:
-        return np.array_equal(got, want)
-    return bool(np.abs(got - want).max() <= FLOAT_TOLERANCE * max(1.0, float(np.abs(want).max())))
+            diff, bad = compare(mine[out], value.reshape(mine[out].shape), size.get(out, 0.0))
+            assert not bad, f"{where}: {who} differs from LiteRT by {diff} in {bad} elements"

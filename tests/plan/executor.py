@@ -18,6 +18,7 @@ from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import DTYPES, Array
+from mote.graph.tolerance import Magnitudes, compare
 from mote.ops.common import Axis, WindowOp
 from mote.plan.kernel import Call, Layout
 from mote.plan.plan import ALIGNMENT, Buffer, Plan, Step
@@ -58,6 +59,7 @@ class _Machine:
         *others, last = plan.arenas
         self.memories = [self._noise(n) for n in (*others, last - missing)]
         values = self.graph.evaluate(inputs)
+        self.magnitudes = Magnitudes(self.graph).step(values)
         self.want = {t: _flat(values[t], plan.place[t].layout) for t in plan.place}
         """The bytes of every tensor in its buffer's layout."""
         self.taps: dict[int, dict[int, Bytes]] = {}
@@ -141,9 +143,7 @@ class _Machine:
         values = [None if t == ABSENT else self._value(t, given[t]) for t in op.inputs]
         found = _evaluate(op, graph, values, step.rows.lo, step.rows.hi)
         expected = self._reference(written)
-        if not (
-            np.allclose(found, expected, 1e-4, 1e-5) if found.dtype == np.float32 else np.array_equal(found, expected)
-        ):
+        if compare(found, expected, self.magnitudes.get(op.outputs[0], 0.0))[1]:
             raise CorruptError("the output is wrong")
         for row in written:
             self._write(row)

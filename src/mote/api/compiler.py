@@ -10,13 +10,14 @@ from typing import Any
 from mote import frontends, targets
 from mote.codegen import header
 from mote.codegen.project import Model, Options, Project, generate
-from mote.codegen.selftest import pattern, selftest_runs
+from mote.codegen.selftest import Golden, pattern, selftest_runs
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError
 from mote.frontends.tflite.reader import guarded
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
+from mote.graph.tolerance import Magnitudes, allowed_difference
 from mote.kernels import cost
 from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
@@ -247,13 +248,15 @@ def make_settings(target: str | Target = "host", **options: Any) -> Settings:
     return Settings(chosen, **options)
 
 
-def golden_outputs(graph: Graph) -> list[Array]:
+def golden_outputs(graph: Graph) -> list[Golden]:
     """What the reference computes for the self-test's inputs, one after another."""
     values: dict[int, Array] = {}
+    sizes = Magnitudes(graph)
     for step in range(selftest_runs(graph)):
         given = {t: pattern(graph.tensors[t], step) for t in graph.inputs}
         values = graph.evaluate(given | (graph.carried(values) if step else {}))
-    return [values[t] for t in graph.outputs]
+        sizes.step(values)
+    return [Golden(values[t], allowed_difference(values[t], sizes.found.get(t, 0.0))) for t in graph.outputs]
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.graph.tolerance import Magnitudes, computes_floats
 
 Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
 """Values of the model's (source) inputs -> every tensor; None where nothing is known of them yet."""
@@ -47,6 +48,21 @@ def numpy(graph: Graph) -> Reference:
         values = graph.evaluate({**carried, **inputs})
         carried.update(graph.carried(values))
         return values
+
+    return run
+
+
+def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, float]]:
+    """Values of the graph's inputs -> magnitudes of its float32 tensors (`mote.graph.tolerance`), from one run to the
+    next; empty where nothing is computed in float32."""
+    if not computes_floats(graph):
+        return lambda inputs: {}
+    values, found = numpy(graph), Magnitudes(graph)
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, float]:
+        known = values(inputs)
+        assert known is not None
+        return found.step(known)
 
     return run
 

@@ -1,7 +1,7 @@
 """`mote verify`: every tensor that the generated code computes, against the reference.
 
-int8 (and every other integer) must be equal bit for bit. float32 may differ by the order of additions:
-a tensor counts as a mismatch where any element is off by more than FLOAT_TOLERANCE of the tensor's largest.
+int8 (and every other integer) must be equal bit for bit. float32 may differ by the order of additions, within what
+`mote.graph.tolerance` allows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from mote.api.stimuli import stimuli
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import DTYPES, Array
+from mote.graph.tolerance import compare
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
-
-FLOAT_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ def verify(
     graph = plan.graph
     cases = stimuli(graph, inputs + max(graph.warm_up - 1, 0), seed)
     oracle, name, wanted = _oracle(compiled)
+    magnitudes = reference.magnitudes(graph)
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
@@ -78,13 +78,13 @@ def verify(
     mismatches: list[Mismatch] = []
     worst = 0.0
     for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
-        expected = oracle(source_inputs(compiled.source, graph, case))
+        expected, sizes = oracle(source_inputs(compiled.source, graph, case)), magnitudes(case)
         if expected is None:
             continue
         for t, raw_output in zip(graph.outputs, outputs, strict=True):
             tensor = graph.tensors[t]
             want = wanted(expected, tensor).reshape(-1)
-            diff, bad = compare(np.frombuffer(raw_output, DTYPES[tensor.dtype]), want)
+            diff, bad = compare(np.frombuffer(raw_output, DTYPES[tensor.dtype]), want, sizes.get(t, 0.0))
             worst = max(worst, diff)
             if bad:
                 mismatches.append(Mismatch(t, tensor.name, "output", i, bad, diff))
@@ -95,7 +95,7 @@ def verify(
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
             got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
-            diff, bad = compare(got.reshape(want.shape), want)
+            diff, bad = compare(got.reshape(want.shape), want, sizes.get(tensor.id, 0.0))
             worst = max(worst, diff)
             if bad:
                 mismatches.append(Mismatch(tensor.id, tensor.name, op.kind, i, bad, diff))
@@ -113,14 +113,6 @@ def verify(
 
 def _rows(step: Step) -> range:
     return range(step.rows.lo, step.rows.hi)
-
-
-def compare(got: Array, want: Array) -> tuple[float, int]:
-    """(largest absolute difference, number of elements that count as wrong)."""
-    delta = np.abs(got.astype(np.float64) - want.astype(np.float64))
-    delta = np.where(got == want, 0.0, delta)
-    limit = 0.0 if got.dtype != np.float32 else FLOAT_TOLERANCE * max(float(np.abs(want).max(initial=0)), 1e-6)
-    return float(delta.max(initial=0)), int(np.count_nonzero(~(delta <= limit)))
 
 
 Wanted = Callable[[Mapping[int, Array], Tensor], Array]

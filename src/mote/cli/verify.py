@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.api import compiler, verifier
-from mote.api.verifier import FLOAT_TOLERANCE, VerifyResult
+from mote.api.verifier import VerifyResult
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -16,6 +16,7 @@ from mote.cli.common import (
     red,
     settings,
 )
+from mote.graph.tolerance import FLOAT_TOLERANCE
 
 SHOWN = 10
 """How many mismatches are printed."""
@@ -64,8 +65,8 @@ def print_text(result: VerifyResult) -> None:
         print(f"{head}: {green('equal bit for bit')}")
     elif result.exact:
         print(
-            f"{head}: {green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of a tensor's largest "
-            f"value; the largest difference is {result.max_abs_diff:.3g})"
+            f"{head}: {green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of what was added "
+            f"up; the largest difference is {result.max_abs_diff:.3g})"
         )
     else:
         print(f"{head}: {red(f'{len(result.mismatches)} mismatches')}, largest difference {result.max_abs_diff:.6g}")

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 from mote.codegen import build_files, header, selftest, source
 from mote.codegen.arenas import arenas, shared, shared_files
+from mote.codegen.selftest import Golden
 from mote.codegen.values import Constant, Constants
-from mote.graph.tensor import Array
 from mote.plan.plan import Plan
 from mote.plan.rows import aligned
 from mote.targets import Memory
@@ -88,7 +88,7 @@ class Model:
 
     plan: Plan
     options: Options
-    golden: Sequence[Array] = ()
+    golden: Sequence[Golden] = ()
 
 
 def generate(model: Model) -> Project:

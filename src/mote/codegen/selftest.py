@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mote.codegen.project import Options
 
 SHOWN = 1024
-FLOAT_TOLERANCE = 1e-4
 STEPS = 3
 """Runs of a model that keeps a state."""
 
@@ -50,6 +49,14 @@ def fnv1a(data: bytes) -> int:
 
 
 @dataclass(frozen=True)
+class Golden:
+    """What an output must be, and by how much an element of it may differ."""
+
+    values: Array
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Test:
     """The test of one model: the values it expects, and a function."""
 
@@ -58,12 +65,12 @@ class _Test:
     function: str
 
 
-def text(plan: Plan, options: Options, golden: Sequence[Array]) -> str:
+def text(plan: Plan, options: Options, golden: Sequence[Golden]) -> str:
     test = _test(plan, options, golden, "")
     return _file(options, [test], _MAIN.format(name=options.name))
 
 
-def shared_text(models: Sequence[tuple[Plan, Options, Sequence[Array]]], options: Options) -> str:
+def shared_text(models: Sequence[tuple[Plan, Options, Sequence[Golden]]], options: Options) -> str:
     """The models take turns, so that each finds what another one left in the arena."""
     tests = [_test(plan, own, golden, f"{own.name}_") for plan, own, golden in models]
     runs = "\n".join(f'        wrong += report("{t.name}", {t.name}_selftest());' for t in tests)
@@ -87,14 +94,15 @@ def _file(options: Options, tests: Sequence[_Test], main: str) -> str:
     )
 
 
-def _test(plan: Plan, options: Options, golden: Sequence[Array], prefix: str) -> _Test:
+def _test(plan: Plan, options: Options, golden: Sequence[Golden], prefix: str) -> _Test:
     checks, tables = [], []
-    for i, (port, value) in enumerate(zip(outputs(plan, options), golden, strict=True)):
+    for i, (port, want) in enumerate(zip(outputs(plan, options), golden, strict=True)):
         t, expected = port.tensor, f"{prefix}expected_{i}"
-        flat = np.asarray(value).reshape(-1)
+        flat = np.asarray(want.values).reshape(-1)
         shown = [number(x) for x in flat[:SHOWN]]
         tables.append(f"static const {CTYPES[t.dtype]} {expected}[{len(shown)}] = {{\n{wrap(shown)}\n}};\n")
-        checks.append(_check(port.function, expected, t, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes()), len(shown)))
+        digest = fnv1a(flat.astype(DTYPES[t.dtype]).tobytes())
+        checks.append(_check(port.function, expected, t, want.tolerance, digest, len(shown)))
     arena = "".join(f"{line}\n" for line in caller_arenas(plan, options))
     lines = [
         *([arena] if arena else []),
@@ -184,13 +192,12 @@ def _value(port: Port, index: str) -> str:
     return f"({CTYPES[port.tensor.dtype]}){wrapped}"
 
 
-def _check(function: str, expected: str, t: Tensor, digest: int, shown: int) -> str:
+def _check(function: str, expected: str, t: Tensor, tolerance: float, digest: int, shown: int) -> str:
     if t.dtype == "float32":
         wrong = (
             f"const float want = {expected}[i], got = {function}()[i];\n"
             "        const float error = got > want ? got - want : want - got;\n"
-            f"        const float size = want > 0 ? want : -want;\n"
-            f"        if (!(error <= {FLOAT_TOLERANCE}f * size + {FLOAT_TOLERANCE}f)) {{"
+            f"        if (!(error <= {number(np.float32(tolerance))})) {{"
         )
     else:
         wrong = f"if ({function}()[i] != {expected}[i]) {{"

@@ -66,6 +66,11 @@ class Op:
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         raise NotImplementedError
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        """The outputs before their activations, for float outputs that are sums; else nothing. `mote.graph.tolerance`
+        gives it absolute values and a graph of absolute constants, to learn how large the terms of the sums are."""
+        return []
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         raise NotImplementedError
 

@@ -186,6 +186,11 @@ class Add(Arithmetic):
     def real(self, a: Array, b: Array) -> Array:
         return np.add(a, b)
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        a, b = values
+        assert a is not None and b is not None
+        return [np.add(a, b)]
+
     def kernel(self, g: Graph, how: Lowering, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
         signs = (1, self.sign)
         if self.output(g).dtype == "float32":

@@ -86,6 +86,9 @@ class Conv2D(WindowOp):
         sums = columns @ w.reshape(w.shape[0], -1).astype(np.float64).T
         return [finish(g, self, sums, self.activation).reshape(self.output(g).shape)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation="NONE").evaluate(g, values)
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         if self.input(g).dtype == "float32":
             return self._lower_float(g)

@@ -71,6 +71,9 @@ class DepthwiseConv2D(WindowOp):
         sums = np.einsum("nyxckl,klc->nyxc", patches, w[0].astype(np.float64), optimize=True)
         return [finish(g, self, sums, self.activation)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation="NONE").evaluate(g, values)
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, y, bias = self.input(g), self.output(g), self.tensor(g, 2)
         weights = self.input(g, 1).data

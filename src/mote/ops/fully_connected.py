@@ -91,6 +91,9 @@ class FullyConnected(Op):
         scale = rescale_once if self.rounding == "once" else rescale
         return [finish(g, self, sums, self.activation, scale)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation="NONE").evaluate(g, values)
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         return self.variants(g, how)[0]
 

@@ -163,6 +163,13 @@ class Lstm(Op):
             out[t] = h
         return [out if self.time_major else out.swapaxes(0, 1), h.astype(hidden.dtype), c.astype(cell.dtype)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        """What a gate lets through is a share of a number up to one; cells and projections add it up."""
+        w, bias, memory = values[PROJECTION], values[PROJECTION_BIAS], values[MEMORY]
+        assert memory is not None
+        shown = 1.0 if w is None else float(w.sum(axis=1).max()) + (0.0 if bias is None else float(bias.max()))
+        return [np.full(self.output(g, p).shape, shown, np.float32) for p in (0, 1)] + [memory + np.float32(1)]
+
     def _integer_step(
         self, g: Graph, values: Sequence[Array | None], x: Ints, h: Ints, cell: Ints
     ) -> tuple[Ints, Ints]:

@@ -75,6 +75,9 @@ class Mean(Op):
         scaled = rescale(total, *self.scale(g)) + y.zero_point
         return [np.clip(scaled, -128, 127).astype(np.int8).reshape(shape)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.evaluate(g, values)
+
     def scale(self, g: Graph) -> tuple[int, int]:
         """Multiplier and shift from the sum to the output: LiteRT divides the multiplier by the count, after
         a left shift that keeps its precision, and truncates."""

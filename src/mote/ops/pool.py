@@ -83,6 +83,9 @@ class AveragePool(Pool):
     kernel = "avg_pool"
     sum_bytes = 4
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation="NONE").evaluate(g, values)
+
     def pool(self, x: Array) -> NDArray[Any]:
         count = self.windows(np.ones_like(x), 0).astype(np.int64).sum(axis=(4, 5))
         if x.dtype == np.float32:

@@ -158,6 +158,9 @@ class ResizeBilinear(Resize):
             return [wide.astype(np.float32)]
         return [(np.sign(wide) * ((np.abs(wide) + ONE * ONE // 2) // (ONE * ONE))).astype(np.int8)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.evaluate(g, values)
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x = self.input(g)
         _, height, width, channels = x.shape

@@ -94,6 +94,9 @@ class Svdf(Op):
         y = sums + float_bias(self.tensor(g, 3), sums.shape[1])
         return [clamp_float(y, self.activation), after.reshape(state.shape)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation="NONE").evaluate(g, values)
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, w, time = (self.input(g, p) for p in (0, 1, 2))
         assert w.data is not None and time.data is not None

@@ -109,6 +109,9 @@ class TransposeConv(Op):
         kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
         return [finish(g, self, kept, self.activation)]
 
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation="NONE").evaluate(g, values)
+
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
         v, h = self.vertical, self.horizontal

@@ -1,0 +1,99 @@
+"""How far a float32 tensor may be from its reference: what rounding explains, and no more.
+
+Two programs that add the same terms in another order differ by roundings of the terms and of the sums on the way, not
+of the result: where terms cancel, the result is small and the difference is not. So a tensor is compared by its
+*magnitude*, the largest sum of the absolute values of the terms that one of its elements was added up from, and a
+difference of FLOAT_TOLERANCE of that counts as none. What is not a sum is as large as it looks. A layer also passes on
+what its inputs bring: if one of them was added up from numbers ten times as large as itself, the output counts as ten
+times as large too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from mote.graph.graph import ABSENT, Graph, Op
+from mote.graph.tensor import Array
+
+FLOAT_TOLERANCE = 1e-5
+
+
+def largest(values: Array) -> float:
+    """The largest absolute value among those that are numbers and finite."""
+    return float(np.abs(values).max(initial=0.0, where=np.isfinite(values)))
+
+
+def allowed_difference(want: Array, magnitude: float = 0.0) -> float:
+    """By how much any element may differ from `want`, a tensor of this magnitude (at least that of its values)."""
+    return FLOAT_TOLERANCE * max(magnitude, largest(want)) if want.dtype == np.float32 else 0.0
+
+
+def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int]:
+    """(largest absolute difference, number of elements that count as wrong) of a tensor of this magnitude."""
+    delta = np.zeros(want.shape)
+    np.subtract(got, want, out=delta, where=got != want, dtype=np.float64)
+    delta = np.abs(delta)
+    return float(delta.max(initial=0)), int(np.count_nonzero(~(delta <= allowed_difference(want, magnitude))))
+
+
+def computes_floats(g: Graph) -> bool:
+    """Whether any operator computes float32 from float32; where none does there is nothing to add up."""
+    reads = (op for op in g.ops if any(t.dtype == "float32" for t in op.activations(g)))
+    return any(g.tensors[out].dtype == "float32" for op in reads for out in op.outputs)
+
+
+@dataclass
+class Magnitudes:
+    """The magnitudes of a graph's float32 tensors, inference after inference: states remember theirs."""
+
+    graph: Graph
+    values: Mapping[int, Array] = field(default_factory=dict)
+    found: dict[int, float] = field(default_factory=dict)
+
+    def step(self, values: Mapping[int, Array]) -> Mapping[int, float]:
+        """The magnitudes by tensor in the next inference, in which the tensors have these values."""
+        before, self.values = self.found, values
+        self.found = {s.before: before[s.after] for s in self.graph.states if s.after in before}
+        for op in self.graph.ops:
+            self._add(op)
+        return self.found
+
+    @cached_property
+    def _absolute(self) -> Graph:
+        """The graph with the absolute values of its float constants: its layers add up magnitudes."""
+        known = self.graph.tensors.items()
+        return replace(self.graph, tensors={i: replace(t, data=_absolute(t.data)) for i, t in known})
+
+    def _add(self, op: Op) -> None:
+        """The magnitudes of an operator's outputs."""
+        floats = [out for out in op.outputs if self.graph.tensors[out].dtype == "float32"]
+        if not floats:
+            return
+        terms = op.terms(self._absolute, [None if i == ABSENT else self._terms(i) for i in op.inputs])
+        sums = dict(zip(op.outputs, map(largest, terms), strict=False))
+        loss = max((self._loss(i) for i in op.inputs), default=1.0)
+        for out in floats:
+            self.found[out] = max(largest(self.values[out]) * loss, sums.get(out, 0.0))
+
+    def _terms(self, tensor: int) -> Array:
+        """Absolute values of an input; one that has cancelled to nothing counts as its magnitude."""
+        data = self.graph.tensors[tensor].data
+        values = _absolute(self.values[tensor] if data is None else data)
+        assert values is not None
+        nothing = values.dtype == np.float32 and not values.any()
+        return np.full_like(values, self.found.get(tensor, 0.0)) if nothing else values
+
+    def _loss(self, tensor: int) -> float:
+        """How many times as large as the tensor that is which it was added up from."""
+        if tensor not in self.found:
+            return 1.0
+        size = largest(self.values[tensor])
+        return max(self.found[tensor] / size, 1.0) if size else 1.0
+
+
+def _absolute(values: Array | None) -> Array | None:
+    return np.abs(values) if values is not None and values.dtype == np.float32 else values

@@ -1,0 +1,142 @@
+"""What may differ from a float reference: as much as the terms of a sum explain, and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
+
+from mote.api.compiler import compile, golden_outputs
+from mote.codegen.values import number
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.tolerance import FLOAT_TOLERANCE, Magnitudes, compare, computes_floats
+from tflite_writer import NO_TENSOR, Writer
+
+N = 64
+
+
+def cancelling(after: float | None = None) -> Graph:
+    """A fully connected layer of one output with weights 1000, -1000, 1000, ..., and a MUL by `after` behind it."""
+    w = Writer("cancelling")
+    x, y = w.input("x", (1, N), "float32"), w.tensor("y", (1, 1), "float32")
+    w.op("FULLY_CONNECTED", [x, w.const("w", weights())], [y])
+    if after is not None:
+        z = w.tensor("z", (1, 1), "float32")
+        w.op("MUL", [y, w.const("m", np.float32([after]))], [z])
+        y = z
+    w.output(y)
+    return tflite.parse(w.finish(), "cancelling")
+
+
+def weights() -> Array:
+    return np.where(np.arange(N) % 2, -1000, 1000).astype(np.float32)[None]
+
+
+def nearly_equal() -> Array:
+    """Inputs around one that cancel to about a thousandth of their products."""
+    return (1 + np.random.default_rng(0).uniform(-1e-6, 1e-6, (1, N))).astype(np.float32)
+
+
+def in_order(x: Array, order: Array) -> Array:
+    """The sum of products in float32, one by one."""
+    total = np.float32(0)
+    for i in order:
+        total = np.float32(total + np.float32(x[0, i] * weights()[0, i]))
+    return np.float32([[total]])
+
+
+def test_another_order_of_a_cancelling_sum_is_the_same() -> None:
+    g, x = cancelling(), nearly_equal()
+    values = g.evaluate({g.inputs[0]: x})
+    (out,) = g.outputs
+    other = in_order(x, np.argsort(weights()[0], kind="stable"))
+    assert compare(other, values[out])[1], "without its terms, the sum would count as wrong"
+    size = Magnitudes(g).step(values)[out]
+    assert size == pytest.approx(N * 1000, rel=1e-3)
+    assert not compare(other, values[out], size)[1]
+    assert compare(values[out] + np.float32(2 * FLOAT_TOLERANCE * size), values[out], size)[1]
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+def test_the_next_layer_knows(factor: float) -> None:
+    g, x = cancelling(factor), nearly_equal()
+    values = g.evaluate({g.inputs[0]: x})
+    sizes = Magnitudes(g).step(values)
+    assert sizes[g.outputs[0]] == pytest.approx(factor * N * 1000, rel=1e-3)
+
+
+def test_a_sum_of_nothing_but_cancellation() -> None:
+    g = cancelling()
+    values = g.evaluate({g.inputs[0]: np.ones((1, N), np.float32)})
+    assert values[g.outputs[0]] == 0 and Magnitudes(g).step(values)[g.outputs[0]] == N * 1000
+
+
+def test_what_does_not_cancel_is_as_large_as_it_looks() -> None:
+    g = cancelling()
+    x = np.where(weights() > 0, 1, -1).astype(np.float32)
+    values = g.evaluate({g.inputs[0]: x})
+    assert Magnitudes(g).step(values)[g.outputs[0]] == values[g.outputs[0]] == N * 1000
+
+
+def subtraction() -> Graph:
+    w = Writer("subtraction")
+    a, b, y = w.input("a", (4,), "float32"), w.input("b", (4,), "float32"), w.tensor("y", (4,), "float32")
+    w.op("SUB", [a, b], [y])
+    w.output(y)
+    return tflite.parse(w.finish(), "subtraction")
+
+
+def test_subtraction_adds_up_its_operands() -> None:
+    g = subtraction()
+    values = g.evaluate(dict.fromkeys(g.inputs, np.float32([1, 2, 3, 4])))
+    assert Magnitudes(g).step(values)[g.outputs[0]] == 8
+
+
+def remembering() -> Graph:
+    """An SVDF layer that adds up its last two inputs."""
+    w = Writer("svdf")
+    x, y = w.input("x", (1, 1), "float32"), w.tensor("y", (1, 1), "float32")
+    once, time = w.const("k", np.float32([[1]])), w.const("t", np.float32([[1, 1]]))
+    w.op("SVDF", [x, once, time, NO_TENSOR, w.variable("s", (1, 2), "float32")], [y], rank=1)
+    w.output(y)
+    return tflite.parse(w.finish(), "svdf")
+
+
+def test_states_are_terms_of_the_next_step() -> None:
+    g = remembering()
+    sizes = Magnitudes(g)
+    first = g.evaluate({g.inputs[0]: np.float32([[5]])})
+    assert sizes.step(first)[g.outputs[0]] == 5
+    second = g.evaluate({g.inputs[0]: np.float32([[-5]])} | g.carried(first))
+    assert second[g.outputs[0]] == 0 and sizes.step(second)[g.outputs[0]] == 10
+
+
+def test_infinity_allows_nothing_else() -> None:
+    want = np.float32([np.inf, 1])
+    assert compare(np.float32([np.inf, 1]), want) == (0.0, 0)
+    assert compare(np.float32([np.inf, 2]), want)[1] == 1
+    assert compare(np.float32([np.nan, 1]), want)[1] == 1
+
+
+def test_integers_are_exact() -> None:
+    assert compare(np.int8([1]), np.int8([2]), magnitude=1e9) == (1.0, 1)
+
+
+def test_the_self_test_has_the_same_tolerance() -> None:
+    g = cancelling()
+    assert computes_floats(g)
+    (golden,) = golden_outputs(g)
+    values = np.abs((np.arange(N) * 37 + 11).astype(np.uint8).view(np.int8) / np.float32(128))
+    assert golden.tolerance == pytest.approx(FLOAT_TOLERANCE * 1000 * values.sum())
+
+
+def test_the_self_test_has_one_number() -> None:
+    w = Writer("relu")
+    x, y = w.input("x", (1, 2), "float32"), w.tensor("y", (1, 2), "float32")
+    w.op("RELU", [x], [y])
+    w.output(y)
+    text = compile(w.finish()).project.files["selftest.c"]
+    assert f"if (!(error <= {number(FLOAT_TOLERANCE * 48 / 128)}))" in text
