@@ -38,12 +38,14 @@ from mote.graph import Graph, Op
 from mote.graph.rows import row_count
 from mote.kernels import cost
 from mote.plan.estimate import estimate
+from mote.plan.goal import Goal
 from mote.plan.kernel import Call, Kernel, Layout, Lowering
 from mote.plan.layout import arrange
 from mote.plan.plan import Plan
-from mote.plan.planner import UNLIMITED, choose_layouts
 from mote.plan.rows import build
 from mote.plan.schedule import Run, Schedule
+from mote.plan.select import ROOMY, Offers, Selection
+from mote.plan.strategies import UNLIMITED
 
 DIGITS = 3
 """Significant digits of a cost."""
@@ -201,7 +203,7 @@ def _single(kernel: Kernel) -> bool:
 
 def ops_of(graph: Graph, lowering: Lowering) -> list[tuple[Op, list[Kernel]]]:
     """Every operator with its kernels, the one that keeps running sums among them."""
-    layouts = choose_layouts(graph, lowering)
+    layouts = layouts_of(graph, lowering)
     found = []
     for op in graph.ops:
         reads, writes = (layouts.get(t, Layout.NHWC) for t in (op.inputs[0], op.outputs[0]))
@@ -213,15 +215,19 @@ def ops_of(graph: Graph, lowering: Lowering) -> list[tuple[Op, list[Kernel]]]:
     return found
 
 
+def layouts_of(graph: Graph, how: Lowering) -> dict[int, Layout]:
+    return Selection(Offers(graph), how, Goal(), ROOMY).layouts
+
+
 def plan_of(graph: Graph, kernels: Sequence[Kernel], whole: bool, how: Lowering) -> Plan:
     """One operator after another, each by its kernel."""
-    kernel = {id(op): k for op, k in zip(graph.ops, kernels, strict=True)}
+    kernel = {(n,): k for n, k in enumerate(kernels)}
     rows = build(
         graph,
-        graph.ops,
-        lambda op: kernel[id(op)],
-        lambda op: kernel[id(op)],
-        choose_layouts(graph, how),
+        tuple(kernel),
+        lambda ops: kernel[ops],
+        lambda ops: kernel[ops],
+        layouts_of(graph, how),
         most=UNLIMITED,
     )
     runs = [
@@ -229,7 +235,7 @@ def plan_of(graph: Graph, kernels: Sequence[Kernel], whole: bool, how: Lowering)
         for work in rows.works
         for node in ([work.whole] if whole and work.whole else work.by_rows)
     ]
-    return arrange(rows, Schedule(tuple(runs), 0), lambda op, _: kernel[id(op)])
+    return arrange(rows, Schedule(tuple(runs), 0), lambda ops, _: kernel[ops], how, Goal()).plan
 
 
 def fit(samples: Sequence[Sample]) -> Table:

@@ -17,11 +17,11 @@ from test_variants import layers, planar
 from mote.api import measure
 from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify
-from mote.graph import Op
+from mote.graph.chain import Numbers
 from mote.ops.coding import BEHIND, Code, encode
 from mote.plan import planner
 from mote.plan.kernel import Kernel
-from mote.plan.planner import Planner
+from mote.plan.select import Selection
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
@@ -105,12 +105,12 @@ def test_bits_of_a_weight(spread: str, most: float) -> None:
 def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Operators get the n-th of their kernels with coded weights, where they have some."""
 
-    def best(self: Planner, op: Op, whole: bool, room: int | None = None) -> Kernel:
-        found = self.variants[id(op)]
+    def best(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+        found = self.variants[ops]
         coded = [k for k in found if k.coding is not None and whole]
         return coded[request.param % len(coded)] if coded else found[0]
 
-    monkeypatch.setattr(Planner, "best", best)
+    monkeypatch.setattr(Selection, "best", best)
     monkeypatch.setattr(planner, "DECODER", -(1 << 30))
     return int(request.param)
 
@@ -261,5 +261,5 @@ def test_convolutions_by_rows_are_not_coded(monkeypatch: pytest.MonkeyPatch) -> 
     """Every row would decode all weights again."""
     monkeypatch.setattr(planner, "MOST_DECODING", 1 << 30)
     compiled = compile(network("sparse"), target="cortex-m4", optimize="size", step="row")
-    coded = [step.op.kind for step in compiled.plan.steps if step.kernel.coding is not None]
+    coded = [compiled.plan.op(step).kind for step in compiled.plan.steps if step.kernel.coding is not None]
     assert coded == ["FULLY_CONNECTED"]

@@ -16,10 +16,11 @@ import sparse
 from cost_layers import Layer, graph_of
 from mote.api.compiler import compile
 from mote.api.verifier import verify
-from mote.graph import Op
+from mote.graph.chain import Numbers
 from mote.ops.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.kernel import Kernel, Lowering
-from mote.plan.planner import Planner, plan
+from mote.plan.planner import plan
+from mote.plan.select import Selection
 from support import check, emulated, needs_litert
 
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
@@ -37,13 +38,13 @@ def layers(draw: st.DrawFn) -> test_conv.Config:
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Operators get the kernel of this form, where there is one."""
     wanted: str = request.param
-    best = Planner.best
+    best = Selection.best
 
-    def chosen(self: Planner, op: Op, whole: bool, room: int | None = None) -> Kernel:
-        found = [k for k in self.variants[id(op)] if k.family.endswith(wanted)]
-        return found[0] if found else best(self, op, whole, room)
+    def chosen(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+        found = [k for k in self.variants[ops] if k.family.endswith(wanted)]
+        return found[0] if found else best(self, ops, whole, room)
 
-    monkeypatch.setattr(Planner, "best", chosen)
+    monkeypatch.setattr(Selection, "best", chosen)
     return wanted
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
-from mote.graph import Op
+from mote.graph.chain import Numbers
 from mote.plan.kernel import Kernel
-from mote.plan.planner import Planner
+from mote.plan.select import Selection
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
@@ -64,11 +64,11 @@ def planar(c: test_conv.Config, seed: int) -> bytes:
 def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Operators get the n-th of their kernels."""
 
-    def best(self: Planner, op: Op, whole: bool, room: int | None = None) -> Kernel:
-        found = self.variants[id(op)]
+    def best(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+        found = self.variants[ops]
         return found[request.param % len(found)]
 
-    monkeypatch.setattr(Planner, "best", best)
+    monkeypatch.setattr(Selection, "best", best)
     return int(request.param)
 
 

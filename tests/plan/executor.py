@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
+from mote.graph.chain import Numbers
 from mote.graph.graph import ABSENT
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import DTYPES, Array
@@ -62,7 +63,7 @@ class _Machine:
         self.magnitudes = Magnitudes(self.graph).step(values)
         self.want = {t: _flat(values[t], plan.place[t].layout) for t in plan.place}
         """The bytes of every tensor in its buffer's layout."""
-        self.taps: dict[int, dict[int, Bytes]] = {}
+        self.taps: dict[Numbers, dict[int, Bytes]] = {}
         """Of operators that keep sums: the rows that were added."""
         self.arrived: dict[int, int] = {}
         """How many rows of an input have been handed over."""
@@ -72,7 +73,7 @@ class _Machine:
         graph = self.graph
         for buffer in self.plan.buffers:
             _check_aligned(buffer)
-        pushed = any(isinstance(s.op, Arrival) for s in self.plan.steps)
+        pushed = any(isinstance(self.plan.op(s), Arrival) for s in self.plan.steps)
         if not pushed:
             for t in graph.inputs:
                 self._check_strip(t)
@@ -83,7 +84,8 @@ class _Machine:
             try:
                 self._step(i, step)
             except CorruptError as error:
-                raise CorruptError(f"step {i} {step.op.kind} '{step.op.name}' rows {step.rows}: {error}") from None
+                op = self.plan.op(step)
+                raise CorruptError(f"step {i} {op.kind} '{op.name}' rows {step.rows}: {error}") from None
         if pushed and self.arrived != {t: self._count(t) for t in graph.inputs}:
             raise CorruptError("rows of the input are left over")
         for t in graph.outputs:
@@ -95,11 +97,12 @@ class _Machine:
         }
 
     def _step(self, i: int, step: Step) -> None:
-        if isinstance(step.op, Arrival):
-            self._arrive(step.op.outputs[0], range(step.rows.lo, step.rows.hi))
+        op = self.plan.op(step)
+        if isinstance(op, Arrival):
+            self._arrive(op.outputs[0], range(step.rows.lo, step.rows.hi))
             return
         first, last = self._ends(i, step)
-        kernel, out = step.kernel, step.op.outputs[0]
+        kernel, out = step.kernel, op.outputs[0]
         written = [(out, y) for y in range(step.rows.lo, step.rows.hi)] if last else []
         self._check_strips(step)
         self._check_layouts(step)
@@ -136,7 +139,7 @@ class _Machine:
 
     def _compute(self, step: Step, rows: Mapping[Row, Bytes], written: list[Row]) -> None:
         """The rows `written` from `rows` alone, compared with the reference and put into the arena."""
-        op, graph = step.op, self.graph
+        op, graph = self.plan.op(step), self.graph
         given: dict[int, dict[int, Bytes]] = {t: {} for t in op.inputs}
         for (t, y), data in rows.items():
             given[t][y] = data
@@ -168,7 +171,7 @@ class _Machine:
 
     def _reads(self, step: Step) -> list[Row]:
         """The rows of computed tensors that a step reads."""
-        op, graph = step.op, self.graph
+        op, graph = self.plan.op(step), self.graph
         found: dict[Row, None] = {}
         for position, t in enumerate(op.inputs):
             if t == ABSENT or graph.tensors[t].data is not None:
@@ -200,9 +203,10 @@ class _Machine:
         """Whether a row may be overwritten by one that is made of it: the same bytes, and no other row needs them."""
         if not step.kernel.in_place or self._span(row) != self._span(written):
             return False
-        for position in (p for p, t in enumerate(step.op.inputs) if t == row[0]):
+        op = self.plan.op(step)
+        for position in (p for p, t in enumerate(op.inputs) if t == row[0]):
             for y in range(step.rows.lo, step.rows.hi):
-                rows = step.op.reads(self.graph, position, y)
+                rows = op.reads(self.graph, position, y)
                 if y != written[1] and (rows is None or row[1] in rows):
                     return False
         return True
@@ -211,21 +215,21 @@ class _Machine:
         """Whether this is the first and the last step of an operator that keeps sums."""
         if step.tap is None:
             return True, True
-        mine = [n for n, s in enumerate(self.plan.steps) if s.op is step.op]
+        mine = [n for n, s in enumerate(self.plan.steps) if s.ops == step.ops]
         return mine[0] == i, mine[-1] == i
 
     def _add(self, step: Step, rows: dict[Row, Bytes]) -> dict[Row, Bytes]:
         """All rows that were added up to now. A tap counts once."""
-        added = self.taps.setdefault(id(step.op), {})
+        added = self.taps.setdefault(step.ops, {})
         for (_, y), data in rows.items():
             if y in added:
                 raise CorruptError(f"row {y} is added twice")
             added[y] = data
-        return {(step.op.inputs[0], y): data for y, data in added.items()}
+        return {(self.plan.op(step).inputs[0], y): data for y, data in added.items()}
 
     def _token(self, step: Step) -> Bytes:
         """What stands for the sums of an operator after so many taps."""
-        seed = [step.op.outputs[0], len(self.taps[id(step.op)])]
+        seed = [self.plan.op(step).outputs[0], len(self.taps[step.ops])]
         return np.random.default_rng(seed).integers(0, 256, step.kernel.sums, np.uint8)
 
     def _span(self, row: Row) -> Span:
@@ -268,7 +272,7 @@ class _Machine:
         number = {t: b for b, buffer in enumerate(self.plan.buffers) for t in buffer.tensors}
         last = {(number[t], r): -1 for t in self.graph.inputs for r in range(len(self.plan.place[t].offsets))}
         for i, step in enumerate(self.plan.steps):
-            for t, y in [] if isinstance(step.op, Arrival) else self._reads(step):
+            for t, y in [] if isinstance(self.plan.op(step), Arrival) else self._reads(step):
                 count, rows = self._count(t), len(self.plan.place[t].offsets)
                 for r in range(y * rows // count, -(-(y + 1) * rows // count)):
                     last[number[t], r] = i
@@ -289,7 +293,8 @@ class _Machine:
     def _check_strips(self, step: Step) -> None:
         """A kernel that is called for all of its tensors is told where they begin."""
         if step.whole and step.tap is None:
-            for t in (*step.op.inputs, *step.op.outputs):
+            op = self.plan.op(step)
+            for t in (*op.inputs, *op.outputs):
                 if t in self.plan.place:
                     self._check_strip(t)
 
@@ -299,10 +304,11 @@ class _Machine:
 
     def _check_layouts(self, step: Step) -> None:
         layouts = {t: buffer.layout for t, buffer in self.plan.place.items()}
-        for position, t in enumerate(step.op.inputs):
+        op = self.plan.op(step)
+        for position, t in enumerate(op.inputs):
             if layouts.get(t, Layout.NHWC) != (step.kernel.reads if position == 0 else Layout.NHWC):
                 raise CorruptError(f"the kernel does not read tensor {t} in its layout")
-        if layouts[step.op.outputs[0]] != step.kernel.writes:
+        if layouts[op.outputs[0]] != step.kernel.writes:
             raise CorruptError("the kernel writes another layout")
 
     def _all_rows(self, tensor: int) -> list[Row]:

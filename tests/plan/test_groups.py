@@ -10,9 +10,13 @@ import pytest
 from test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
 
 from mote import compile, verify
+from mote.graph.chain import Numbers
 from mote.ops.conv import Conv2D
+from mote.plan.goal import Goal
 from mote.plan.kernel import Kernel, Lowering
-from mote.plan.planner import Goal, Planner
+from mote.plan.planner import Planner
+from mote.plan.select import Offers, Selection
+from mote.plan.strategies import LEANEST
 
 BALANCED = Lowering(DSP, "balanced")
 
@@ -21,35 +25,37 @@ BALANCED = Lowering(DSP, "balanced")
 def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Convolutions ask for so many rows."""
     size: int = request.param
-    variants = Planner.variants.func
+    variants = Selection.variants.func
 
-    def grouped(self: Planner) -> dict[int, list[Kernel]]:
-        found = variants(self)
-        convolutions = {id(op) for op in self.ops if isinstance(op, Conv2D)}
-        return {op: [replace(k, group=size if op in convolutions else 1) for k in ks] for op, ks in found.items()}
+    def grouped(self: Selection) -> dict[Numbers, list[Kernel]]:
+        sizes = {ops: size if isinstance(op, Conv2D) else 1 for ops, op in self.ops.items()}
+        return {ops: [replace(k, group=sizes[ops]) for k in ks] for ops, ks in variants(self).items()}
 
     patched = cached_property(grouped)
-    patched.__set_name__(Planner, "variants")
-    monkeypatch.setattr(Planner, "variants", patched)
+    patched.__set_name__(Selection, "variants")
+    monkeypatch.setattr(Selection, "variants", patched)
     return size
 
 
 @pytest.mark.parametrize("goal", (LEAST, PUSHED), ids=("least", "pushed"))
 def test_rows_come_in_groups(goal: Goal, group: int) -> None:
     found = planned(model("keywords"), BALANCED, goal)
-    by_rows = [s for s in found.steps if isinstance(s.op, Conv2D) and not s.whole]
+    by_rows = [s for s in found.steps if isinstance(found.op(s), Conv2D) and not s.whole]
     sizes = {s.rows.hi - s.rows.lo for s in by_rows}
     assert by_rows and max(sizes) == group and sizes <= {group, 25 % group}
     for step in by_rows:
-        offsets = found.place[step.op.outputs[0]].offsets[step.rows.lo : step.rows.hi]
+        offsets = found.place[found.op(step).outputs[0]].offsets[step.rows.lo : step.rows.hi]
         apart = {b - a for a, b in pairwise(offsets) if a is not None and b is not None}
         assert len(apart) <= 1, "rows of a group lie one after another"
 
 
 def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    grouped = Planner(model("keywords"), BALANCED, LEAST, planar=False).sides[0].least
+    def least() -> int:
+        return Planner(Offers(model("keywords")), BALANCED, LEAST).side(LEANEST[0]).least
+
+    grouped = least()
     monkeypatch.undo()
-    assert grouped > Planner(model("keywords"), BALANCED, LEAST, planar=False).sides[0].least
+    assert grouped > least()
 
 
 @pytest.mark.parametrize("options", ({"least_ram": True}, {"input": "rows"}), ids=("least", "pushed"))

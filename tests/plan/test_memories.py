@@ -18,6 +18,8 @@ from mote.api.verifier import verify
 from mote.errors import BudgetError
 from mote.plan.check import PlanError, check
 from mote.plan.memories import spread
+from mote.plan.planner import draft
+from mote.plan.select import offers
 from mote.targets import Memory
 from mote.toolchain import Mode
 from support import emulated, needs_litert
@@ -129,7 +131,8 @@ def test_code_is_in_the_fastest_flash(tmp_path: Path) -> None:
 def test_checker_knows_the_memories() -> None:
     """Equal offsets of different memories are different bytes; a buffer in the wrong memory is refused."""
     whole = compile(generated("ic"), target="cortex-m7").plan
-    plan = spread(whole, [Memory("fast", "ram", 20_000), Memory("slow", "ram", 40_000)])
+    layers = draft(offers(whole.graph), whole.how, whole.goal)
+    plan = spread(layers, [Memory("fast", "ram", 20_000), Memory("slow", "ram", 40_000)])
     check(plan)
     refused = 0
     for i, b in enumerate(plan.buffers):

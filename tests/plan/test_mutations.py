@@ -19,9 +19,10 @@ from mote.ops.mean import Mean
 from mote.ops.move import Concatenation
 from mote.ops.unary import LeakyRelu, Logistic
 from mote.plan.check import PlanError, check
+from mote.plan.goal import Goal
 from mote.plan.kernel import Layout, Lowering
 from mote.plan.plan import Buffer, Plan
-from mote.plan.planner import Goal, plan
+from mote.plan.planner import plan
 
 SAME = Axis(3, 1, 1, 1, 1)
 TRIES = 90
@@ -127,7 +128,8 @@ def moved_work(planned: Plan, random: Random) -> Plan:
     return replace(
         planned,
         steps=tuple(
-            replace(s, **{what: to}) if s.op is chosen.op and getattr(s, what) is not None else s for s in planned.steps
+            replace(s, **{what: to}) if s.ops == chosen.ops and getattr(s, what) is not None else s
+            for s in planned.steps
         ),
     )
 

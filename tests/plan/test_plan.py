@@ -24,12 +24,13 @@ from mote.ops.mean import Mean
 from mote.ops.unary import LeakyRelu, Logistic
 from mote.passes import optimize
 from mote.plan.check import PlanError, check
+from mote.plan.goal import DoesNotFitError, Goal
 from mote.plan.kernel import Lowering
-from mote.plan.memories import plan_over
 from mote.plan.order import order
 from mote.plan.plan import Cell, Plan
-from mote.plan.planner import LITTLE_ROOM, LITTLE_SHARE, DoesNotFitError, Goal, plan
+from mote.plan.planner import plan
 from mote.plan.rows import Arrival
+from mote.plan.strategies import LITTLE_ROOM, LITTLE_SHARE
 from mote.targets import Memory
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -161,13 +162,13 @@ def test_real_shapes(case: str) -> None:
     name, features, optimize, goal = REAL[case]
     found = planned(model(name), Lowering(features, optimize), goal)
     assert not found.layered
-    assert any(isinstance(s.op, Arrival) for s in found.steps) == goal.pushed
+    assert any(isinstance(op, Arrival) for op, _ in found.works) == goal.pushed
 
 
 @pytest.mark.parametrize("goal", [LEAST, PUSHED, Goal()], ids=["least", "pushed", "whole"])
 def test_several_memories(goal: Goal) -> None:
     memories = [Memory("fast", "ram", 2_000), Memory("middle", "ram", 5_000), Memory("slow", "ram", 50_000)]
-    found = plan_over(memories, goal, lambda goal: plan(model("kws"), Lowering(), goal))
+    found = plan(model("kws"), Lowering(), goal, memories)
     assert len(found.arenas) > 1
     assert all(n <= memory.size for n, memory in zip(found.arenas, found.memories, strict=True))
     verify(model("kws"), found)
@@ -222,7 +223,7 @@ def test_rows_that_nobody_needs() -> None:
     graph = net.graph(net.conv(x, 4, Axis(2, 3), Axis(2, 2)))
     for goal in (Goal(), LEAST, PUSHED, SMALL):
         found = planned(graph, Lowering(), goal)
-        computed = {y for s in found.steps if s.op is graph.ops[0] for y in range(s.rows.lo, s.rows.hi)}
+        computed = {y for s in found.steps if found.op(s) is graph.ops[0] for y in range(s.rows.lo, s.rows.hi)}
         assert computed == {0, 1, 3, 4, 6, 7}
 
 

@@ -14,18 +14,21 @@ from mote.kernels import cost
 from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
 from mote.plan.bound import lower_bound
+from mote.plan.goal import Goal
 from mote.plan.kernel import Lowering
-from mote.plan.planner import Goal, Planner
 from mote.plan.rows import RowGraph
 from mote.plan.schedule import Scheduler
 from mote.plan.search import Effort
+from mote.plan.select import ROOMY, Offers, Selection, ordered
+from mote.plan.strategies import rows_of as rows_of_selection
 
 MOST_STATES = 2_000
 EFFORT = 100_000
 
 
 def rows_of(graph: Graph, pushed: bool = False, bottom_up: bool = False) -> RowGraph:
-    return Planner(graph, Lowering(), Goal(pushed=pushed)).rows(bottom_up)
+    goal = Goal(pushed=pushed)
+    return rows_of_selection(Selection(Offers(ordered(graph)), Lowering(), goal, ROOMY), goal, bottom_up)
 
 
 def simulated(rows: RowGraph, scheduler: Scheduler, limit: int) -> None:

@@ -21,11 +21,11 @@ from mote.graph.tolerance import Magnitudes, allowed_difference
 from mote.kernels import cost
 from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
+from mote.plan.goal import DoesNotFitError, Goal, Say, silent
 from mote.plan.kernel import Lowering
-from mote.plan.memories import TooSmallError, plan_over
+from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
-from mote.plan.planner import DoesNotFitError, Goal, plan
-from mote.plan.schedule import Say, silent
+from mote.plan.planner import plan
 from mote.targets import Target
 
 OPTIMIZE = ("speed", "balanced", "size")
@@ -201,14 +201,12 @@ def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
         zone=RED_ZONE if settings.red_zones else 0,
         recompute=settings.recompute,
         costs=settings.costs,
-        say=say,
     )
     if goal.pushed:
         _check_pushable(graph, where)
-    how = _lowering(settings)
     memories = () if goal.zone else settings.target.choice("ram")
     try:
-        return plan_over(memories, goal, lambda g: plan(graph, how, g)) if memories else plan(graph, how, goal)
+        return plan(graph, _lowering(settings), goal, memories, say)
     except TooSmallError as error:
         raise BudgetError(
             f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"

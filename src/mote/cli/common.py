@@ -170,11 +170,11 @@ def write_svg(path: str, text: str) -> None:
         raise MoteError(f"cannot be written ({error.strerror})", where=path) from None
 
 
-def bound_line(plan: Plan) -> str:
+def bound_line(plan: Plan, bound: int) -> str:
     """What no plan takes less than, and how far the arena is above it."""
-    over = plan.arena - plan.bound
-    more = f"{over:,} ({100 * over / max(1, plan.bound):.1f}%) more" if over > 0 else "just that"
-    return f"  bound: {plan.bound:,} bytes: no schedule of the model's rows takes less; the arena takes {more}"
+    over = plan.arena - bound
+    more = f"{over:,} ({100 * over / max(1, bound):.1f}%) more" if over > 0 else "just that"
+    return f"  bound: {bound:,} bytes: no schedule of the model's rows takes less; the arena takes {more}"
 
 
 def print_json(value: object) -> None:

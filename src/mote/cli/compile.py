@@ -13,6 +13,7 @@ from mote.api.shared import Shared, check_shared_budgets, compile_shared
 from mote.cli.common import Subparsers, add_compile_options, bold, bound_line, print_json, progress, settings
 from mote.errors import MoteError
 from mote.plan.plan import Plan
+from mote.plan.proof import bound
 
 
 def add(commands: Subparsers) -> None:
@@ -148,7 +149,7 @@ def print_model(compiled: Compiled, code: int | None) -> None:
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
     if not plan.layered:
-        print(bound_line(plan))
+        print(bound_line(plan, bound(plan)))
     shown = "" if code is None else f", code {code:,} bytes"
     print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
 

@@ -25,7 +25,7 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.plan.choice import Option
+from mote.plan.plan import Option
 from mote.report import pictures
 from mote.report.memory import Holding, MemoryMap, direction, mode
 from mote.report.text import arena_maps, letters
@@ -59,7 +59,6 @@ def _title(compiled: Compiled) -> str:
 def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
     """The plan as data; docs/planning.md explains the keys."""
     plan = compiled.plan
-    index = {id(op): i for i, (op, _) in enumerate(plan.works)}
     return {
         "model": compiled.path,
         "target": compiled.settings.target.name,
@@ -68,7 +67,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
             "arena": plan.arena,
             "static": plan.static,
             "live": memory.peak,
-            "bound": memory.plan.bound,
+            "bound": memory.bound,
             "gap": memory.gap,
             "steps": len(plan.steps),
             "macs": compiled.macs,
@@ -87,14 +86,14 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "direction": direction(steps),
                 "steps": len(steps),
                 "macs": op.macs(plan.graph),
-                "choice": [asdict(option) for option in plan.choices.get(id(op), ())],
+                "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
             }
             for i, (op, steps) in enumerate(plan.works)
         ],
         "steps": [
             {
-                "operator": index[id(s.op)],
-                "op": s.op.kind,
+                "operator": plan.numbers[s.ops],
+                "op": plan.op(s).kind,
                 "kernel": s.kernel.name,
                 "rows": [s.rows.lo, s.rows.hi],
                 "tap": s.tap,
@@ -149,7 +148,7 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     print(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
     print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
-    print(bound_line(plan))
+    print(bound_line(plan, memory.bound))
     print(f"  steps: {steps:,} of {_modes(compiled)}")
     print()
     print(_operators(compiled))
@@ -202,7 +201,7 @@ def _operators(compiled: Compiled) -> str:
             op.kind,
             kernel_label(compiled, i),
             _how(mode(op, steps), direction(steps)),
-            _why(compiled.plan.choices.get(id(op), ())),
+            _why(compiled.plan.choices.get(steps[0].ops, ())),
             len(steps),
         )
         for i, (op, steps) in enumerate(compiled.plan.works)

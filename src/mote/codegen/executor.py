@@ -89,8 +89,7 @@ class Executor:
         """Which operator does each step's work; empty where they run one after another."""
         if self.plan.straight:
             return []
-        index = {id(op): i for i, (op, _) in enumerate(self.plan.works)}
-        return [index[id(step.op)] for step in self.plan.steps]
+        return [self.plan.numbers[step.ops] for step in self.plan.steps]
 
     @property
     def table_bytes(self) -> int:
@@ -142,7 +141,7 @@ class Executor:
         """In a debug build: note what lies around what the step writes before the kernel runs, and look after."""
         if not self.plan.zone:
             return body
-        step, out = steps[0], self.plan.place[steps[0].op.outputs[0]]
+        step, out = steps[0], self.plan.place[self.plan.op(steps[0]).outputs[0]]
         rows = step.rows.hi - step.rows.lo
         at = self._row(out, "y") if not step.whole and step.tap is None else self._row(out, str(step.rows.lo))
         spans = [(at, rows * out.row_bytes)] if (step.whole or rows == 1) and out.memory != KEPT else []
@@ -182,7 +181,7 @@ class Executor:
 
     def _whole(self, i: int, step: Step) -> list[str]:
         """The kernel's own call over tensors whose rows lie one after another."""
-        plan, kernel, op = self.plan, step.kernel, step.op
+        plan, kernel, op = self.plan, step.kernel, self.plan.op(step)
         arguments = [f"&{self.prefix}_step_{i}"]
         for position in kernel.operands:
             tensor = op.input(plan.graph, position)
@@ -204,7 +203,7 @@ class Executor:
 
     def _ring(self, i: int, step: Step) -> list[str]:
         """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
-        plan, op = self.plan, step.op
+        plan, op = self.plan, self.plan.op(step)
         new, out = plan.place[op.inputs[1]], plan.place[op.outputs[0]]
         arguments = [f"&{self.prefix}_step_{i}", self._at(new.memory, new.offset), self._at(out.memory, out.offset)]
         return [

@@ -70,7 +70,7 @@ def model(plan: Plan, options: Options, found: Constants) -> str:
 
 def includes(plan: Plan) -> list[str]:
     """The kernels' files."""
-    used = [s.kernel.file for s in plan.steps if not isinstance(s.op, Arrival)]
+    used = [s.kernel.file for s in plan.steps if not isinstance(plan.op(s), Arrival)]
     return list(dict.fromkeys(["mote_common.h", *([] if plan.layered else ["mote_rows.h"]), *used]))
 
 

@@ -70,7 +70,8 @@ class _Checker:
         for op, steps in plan.works:
             self._check_taps(op, steps)
         for i, step in enumerate(plan.steps):
-            self._step(step, f"step {i} {step.op.kind} '{step.op.name}'")
+            op = plan.op(step)
+            self._step(step, op, f"step {i} {op.kind} '{op.name}'")
         for t in (*graph.outputs, *(s.after for s in graph.states)):
             if t in graph.outputs:
                 self._check_strip(t, "the caller")
@@ -81,19 +82,19 @@ class _Checker:
         for span in self._spans(tensor, range(row_count(self.graph.tensors[tensor].shape))).values():
             self._write(span)
 
-    def _step(self, step: Step, where: str) -> None:
-        reads = {} if isinstance(step.op, Arrival) else self._reads(step)
-        writes = self._writes(step)
-        self._check_layouts(step, where)
+    def _step(self, step: Step, op: Op, where: str) -> None:
+        reads = {} if isinstance(op, Arrival) else self._reads(step, op)
+        writes = self._writes(step, op)
+        self._check_layouts(step, op, where)
         if step.whole and step.tap is None and step.kernel.call is not Call.RING:
-            for t in (*step.op.inputs, *step.op.outputs):
+            for t in (*op.inputs, *op.outputs):
                 self._check_strip(t, where)
         work = []
         if step.scratch is not None:
             work.append(self._span(step.scratch_memory, step.scratch, step.kernel.scratch or 0, SCRATCH))
         elif step.kernel.scratch:
             raise PlanError(f"{where} has no working memory")
-        mark = SUMS - step.op.outputs[0]
+        mark = SUMS - op.outputs[0]
         sums = None if step.sums is None else self._span(step.sums_memory, step.sums, step.kernel.sums, mark)
         for offset in (step.scratch, step.sums):
             if (offset or 0) % ALIGNMENT:
@@ -103,21 +104,21 @@ class _Checker:
         first = sums is not None and self._first_tap(step)
         if sums and not first:
             self._read_sums(sums, where)
-        self._check_apart(step, reads, writes, work, sums, where)
+        self._check_apart(step, op, reads, writes, work, sums, where)
         for span in work:
             self._write(span)
         if sums:
             self._write(sums)
         for span in writes.values():
             self._write(span)
-        for position in step.op.updates:
-            self._write_all(step.op.outputs[position])
+        for position in op.updates:
+            self._write_all(op.outputs[position])
 
     def _first_tap(self, step: Step) -> bool:
-        return next(s for s in self.plan.steps if s.op is step.op) is step
+        return next(s for s in self.plan.steps if s.ops == step.ops) is step
 
     def _last_tap(self, step: Step) -> bool:
-        return next(s for s in reversed(self.plan.steps) if s.op is step.op) is step
+        return next(s for s in reversed(self.plan.steps) if s.ops == step.ops) is step
 
     def _check_taps(self, op: Op, steps: tuple[Step, ...]) -> None:
         """Every row of the window inside the image is added once; every row of an input arrives, from the top."""
@@ -138,8 +139,8 @@ class _Checker:
         if buffer.ring is not None or (buffer.base is None and any(o is not None for o in buffer.offsets)):
             raise PlanError(f"{who}: rows of tensor {tensor} do not lie one after another")
 
-    def _reads(self, step: Step) -> Spans:
-        op, graph = step.op, self.graph
+    def _reads(self, step: Step, op: Op) -> Spans:
+        graph = self.graph
         found: Spans = {}
         for position, t in op.computed(graph):
             count = row_count(graph.tensors[t].shape)
@@ -153,10 +154,10 @@ class _Checker:
             found |= self._spans(t, dict.fromkeys(r for r in rows if r != OUTSIDE))
         return found
 
-    def _writes(self, step: Step) -> Spans:
+    def _writes(self, step: Step, op: Op) -> Spans:
         if step.tap is not None and not self._last_tap(step):
             return {}
-        return self._spans(step.op.outputs[0], range(step.rows.lo, step.rows.hi))
+        return self._spans(op.outputs[0], range(step.rows.lo, step.rows.hi))
 
     def _span(self, memory: int, offset: int, nbytes: int, meaning: int) -> Span:
         """Bytes of a memory, numbered through all memories."""
@@ -203,10 +204,10 @@ class _Checker:
         offset, nbytes, meaning = span
         self.owner[offset : offset + nbytes] = meaning if meaning < 0 else np.arange(meaning, meaning + nbytes)
 
-    def _check_layouts(self, step: Step, where: str) -> None:
+    def _check_layouts(self, step: Step, op: Op, where: str) -> None:
         """A kernel finds its inputs and leaves its output in the layout of their buffers."""
-        wrong = self.plan.place[step.op.outputs[0]].layout != step.kernel.writes
-        for position, t in enumerate(step.op.inputs):
+        wrong = self.plan.place[op.outputs[0]].layout != step.kernel.writes
+        for position, t in enumerate(op.inputs):
             if t in self.plan.place:
                 expected = step.kernel.reads if position == 0 else Layout.NHWC
                 wrong = wrong or self.plan.place[t].layout != expected
@@ -214,11 +215,11 @@ class _Checker:
             raise PlanError(f"{where}: the kernel wants another layout than its buffers have")
 
     def _check_apart(
-        self, step: Step, reads: Spans, writes: Spans, work: list[Span], sums: Span | None, where: str
+        self, step: Step, op: Op, reads: Spans, writes: Spans, work: list[Span], sums: Span | None, where: str
     ) -> None:
         """What a step writes lies over what it reads only at the same place, and only if the kernel allows it and makes
         nothing else of what is lost."""
-        updated = {step.op.inputs[position] for position in step.op.updates.values()}
+        updated = {op.inputs[position] for position in op.updates.values()}
         ranked = sorted(reads.items(), key=lambda item: item[1][0])
         starts = [span[0] for _, span in ranked]
         longest = max((span[1] for span in reads.values()), default=0)
@@ -228,7 +229,7 @@ class _Checker:
                 if t in updated:
                     continue
                 same = out[:2] == source[:2] and step.kernel.in_place
-                if _meet(out, source) and not (same and self._made_of(step, t, r) <= {y}):
+                if _meet(out, source) and not (same and self._made_of(step, op, t, r) <= {y}):
                     raise PlanError(f"{where} writes over what it reads")
             if sums and _meet(out, sums) and out[0] != sums[0]:
                 raise PlanError(f"{where}: sums and output overlap")
@@ -240,12 +241,12 @@ class _Checker:
         if step.kernel.call is Call.ADDS and sums is None:
             raise PlanError(f"{where} has no place for its sums")
 
-    def _made_of(self, step: Step, tensor: int, row: int) -> set[int]:
+    def _made_of(self, step: Step, op: Op, tensor: int, row: int) -> set[int]:
         """Which rows of those that a step computes need a row of an input."""
-        places = [p for p, t in enumerate(step.op.inputs) if t == tensor]
+        places = [p for p, t in enumerate(op.inputs) if t == tensor]
         found = set()
         for y in range(step.rows.lo, step.rows.hi):
-            needs = [step.op.reads(self.graph, p, y) for p in places]
+            needs = [op.reads(self.graph, p, y) for p in places]
             if any(rows is None or row in rows for rows in needs):
                 found.add(y)
         return found

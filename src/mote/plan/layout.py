@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import groupby
 
-from mote.graph import Op
+from mote.graph.chain import Numbers
 from mote.plan.arena import Item, Overlays, Piece, place
-from mote.plan.kernel import Call, Kernel
-from mote.plan.plan import KEPT, Buffer, Cell, Plan, Step
+from mote.plan.goal import Goal
+from mote.plan.kernel import Call, Kernel, Lowering
+from mote.plan.plan import KEPT, Buffer, Cell, Plan, Role, Step
 from mote.plan.rows import RowGraph, aligned
 from mote.plan.schedule import Run, Schedule
 
-KernelOf = Callable[[Op, bool], Kernel]
-"""The kernel of an operator, run whole or by rows."""
+KernelOf = Callable[[Numbers, bool], Kernel]
+"""The kernel of operators, run whole or by rows."""
 
 
-def arrange(rows: RowGraph, schedule: Schedule, kernel_of: KernelOf, *, bottom_up: bool = False, zone: int = 0) -> Plan:
-    """A place for every row of a schedule; `zone` bytes around each that nobody else has."""
-    kernels = [kernel_of(rows.works[run.node.op].op, run.whole) for run in schedule.runs]
+@dataclass(frozen=True)
+class Draft:
+    """A plan, and the rows and the schedule that it was made from."""
+
+    rows: RowGraph
+    schedule: Schedule
+    plan: Plan
+
+
+def arrange(
+    rows: RowGraph,
+    schedule: Schedule,
+    kernel_of: KernelOf,
+    how: Lowering,
+    goal: Goal,
+    *,
+    bottom_up: bool = False,
+) -> Draft:
+    """A place for every row of a schedule, with the goal's red zone around each."""
+    kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
     found = Arrangement(rows, schedule, kernels)
-    if not zone:
+    if not goal.zone:
         offsets = place(found.items, found.overlays(), schedule.peak)
-        return found.plan(offsets, [0] * len(offsets), bottom_up)
-    offsets = [at + zone for at in place([_zoned(item, zone) for item in found.items], {}, schedule.peak)]
-    return replace(found.plan(offsets, [0] * len(offsets), bottom_up), zone=zone)
+    else:
+        zoned = [_zoned(item, goal.zone) for item in found.items]
+        offsets = [at + goal.zone for at in place(zoned, {}, schedule.peak)]
+    buffers, steps, cells = found.placed(offsets, [0] * len(offsets))
+    plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
+    return Draft(rows, schedule, plan)
 
 
 def _zoned(item: Item, zone: int) -> Item:
@@ -45,7 +66,7 @@ def _zoned(item: Item, zone: int) -> Item:
 
 
 class Arrangement:
-    """What has to be placed for a schedule, and the plan that a placement gives."""
+    """What has to be placed for a schedule, and what a placement makes of it."""
 
     def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Kernel]) -> None:
         self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
@@ -69,12 +90,14 @@ class Arrangement:
             self._add_store(i)
         self._add_scratch()
 
-    def plan(self, offsets: Sequence[int], memory: Sequence[int], bottom_up: bool = False) -> Plan:
-        """The plan where each item lies at an offset of a memory; all items of a store in the same one."""
+    def placed(
+        self, offsets: Sequence[int], memory: Sequence[int]
+    ) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Cell, ...]]:
+        """Where each item lies at an offset of a memory; all items of a store in the same one."""
         buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.stores)))
         steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
         cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
-        return Plan(self.rows.graph, self.rows, steps, buffers, cells, self.schedule, bottom_up)
+        return buffers, steps, cells
 
     def _lives(self, row: int) -> tuple[int, int]:
         first = self.first[row]
@@ -148,7 +171,7 @@ class Arrangement:
         sums = self.rows.sums.get(run.node.op) if self.kernels[i].call is Call.ADDS else None
         scratch = self.scratch[run.node.op] if self.kernels[i].scratch else None
         return Step(
-            work.op,
+            work.ops,
             self.kernels[i],
             run.node.rows,
             run.whole,
@@ -164,7 +187,7 @@ class Arrangement:
         for store, buffer in zip(self.rows.stores, buffers, strict=True):
             if store.kept is not None:
                 continue
-            role = "row" if store.tensors else "sums"
+            role = Role.ROW if store.tensors else Role.SUMS
             for row, offset in enumerate(buffer.offsets):
                 if offset is not None:
                     lives = self._lives(store.first + row)
@@ -177,7 +200,7 @@ class Arrangement:
             outputs = self.rows.works[op].op.outputs
             for piece in self.items[item].pieces:
                 where = offsets[item], piece.first, piece.last
-                cells.append(Cell(outputs, 0, piece.nbytes, *where, "scratch", memory[item]))
+                cells.append(Cell(outputs, 0, piece.nbytes, *where, Role.SCRATCH, memory[item]))
         return cells
 
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from mote.graph import Graph, Op
 from mote.plan.arena import ROUNDS as LONG
 from mote.plan.arena import Item, Overlays, live_peak, place
-from mote.plan.check import check
-from mote.plan.layout import Arrangement
+from mote.plan.goal import DoesNotFitError, Goal
+from mote.plan.layout import Arrangement, Draft
 from mote.plan.plan import Plan
-from mote.plan.planner import DoesNotFitError, Goal
 from mote.plan.rows import Arrival, aligned
 from mote.targets import Memory
 
@@ -51,7 +50,7 @@ ORDERS: tuple[Callable[[Unit], float], ...] = (lambda u: -u.heat, lambda u: -u.n
 """The hottest first; where that leaves no room, the largest."""
 
 
-def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Plan]) -> Plan:
+def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Draft]) -> Plan:
     """A plan over the memories: the one that is asked for, or one that takes less, until its parts fit."""
     found = make(goal)
     for attempt in range(SMALLER):
@@ -60,7 +59,8 @@ def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Pla
         except TooSmallError as error:
             if goal.least:
                 raise
-            less = min(found.ram - (error.need - error.memory.size), found.ram * 7 // 8)
+            ram = found.plan.ram
+            less = min(ram - (error.need - error.memory.size), ram * 7 // 8)
             try:
                 found = make(replace(goal, ram=less, least=attempt == SMALLER - 2))
             except DoesNotFitError:
@@ -74,17 +74,17 @@ def _within(ram: int | None, plan: Plan) -> Plan:
     if ram is not None and plan.ram > ram:
         last, nbytes = plan.memories[-1], plan.arenas[-1]
         raise TooSmallError(replace(last, size=nbytes - (plan.ram - ram)), nbytes)
-    check(plan)
     return plan
 
 
-def spread(plan: Plan, memories: Sequence[Memory]) -> Plan:
+def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     """The plan with a memory for everything: the fastest if it holds all."""
+    plan = draft.plan
     if plan.arena <= room(memories[0]):
         return replace(plan, memories=(memories[0],))
-    found = Arrangement(plan.rows, plan.schedule, [step.kernel for step in plan.steps])
+    found = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps])
     overlays = found.overlays()
-    units = _units(plan, found)
+    units = _units(draft, found)
     failed: TooSmallError | None = None
     for order in ORDERS:
         try:
@@ -115,7 +115,8 @@ def _filled(plan: Plan, found: Arrangement, overlays: Overlays, units: list[Unit
             offsets[i], memory[i] = offset, len(used)
         used += [candidate] if at else []
         units = [u for u in units if u.items[0] not in at]
-    return replace(found.plan(offsets, memory, plan.bottom_up), memories=tuple(used), prove=plan.prove)
+    buffers, steps, cells = found.placed(offsets, memory)
+    return replace(plan, buffers=buffers, steps=steps, cells=cells, memories=tuple(used))
 
 
 def _fill(items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], size: int) -> dict[int, int]:
@@ -160,25 +161,25 @@ def _meet(items: Sequence[Item], a: Unit, b: Unit) -> bool:
     return any(items[i].first <= items[j].last and items[j].first <= items[i].last for i in a.items for j in b.items)
 
 
-def _units(plan: Plan, found: Arrangement) -> list[Unit]:
-    rows, items = plan.rows, found.items
+def _units(draft: Draft, found: Arrangement) -> list[Unit]:
+    rows, items = draft.rows, found.items
     stores: dict[int, dict[int, None]] = {}
     for row, (item, _, _) in found.home.items():
         stores.setdefault(rows.store_of[row], {})[item] = None
     groups = [*stores.values(), *({item: None} for item in found.scratch.values())]
-    accesses = _accesses(plan, found)
+    accesses = _accesses(draft, found)
     return [
         Unit(tuple(group), sum(aligned(items[i].nbytes) for i in group), sum(accesses[i] for i in group))
         for group in groups
     ]
 
 
-def _accesses(plan: Plan, found: Arrangement) -> Counter[int]:
+def _accesses(draft: Draft, found: Arrangement) -> Counter[int]:
     """How many bytes of each item an inference reads and writes: rows as often as steps read them, and what the inner
     loop of a kernel reads (its working memory, or its first operand) once for each multiplication."""
-    rows, total = plan.rows, Counter[int]()
-    pieces = Counter(run.node.op for run in plan.schedule.runs)
-    for run, step in zip(plan.schedule.runs, plan.steps, strict=True):
+    rows, plan, total = draft.rows, draft.plan, Counter[int]()
+    pieces = Counter(run.node.op for run in draft.schedule.runs)
+    for run, step in zip(draft.schedule.runs, plan.steps, strict=True):
         times = run.node.times or {}
         reads = [r for r in run.node.reads if r in found.home]
         for r in run.node.writes:
@@ -189,8 +190,9 @@ def _accesses(plan: Plan, found: Arrangement) -> Counter[int]:
         inner = found.scratch.get(run.node.op) if step.kernel.scratch else None
         if inner is None and reads:
             inner = found.home[reads[0]][0]
-        if inner is not None and not isinstance(step.op, Arrival):
-            total[inner] += step.op.macs(plan.graph) // pieces[run.node.op]
+        op = rows.works[run.node.op].op
+        if inner is not None and not isinstance(op, Arrival):
+            total[inner] += op.macs(plan.graph) // pieces[run.node.op]
     return total
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from mote.graph import Graph, Op, Rows
+from mote.graph.chain import Numbers
 from mote.ops.state import Window
-from mote.plan.kernel import Kernel, Layout
-from mote.plan.rows import ALIGNMENT, Arrival, RowGraph, aligned
+from mote.plan.goal import Goal
+from mote.plan.kernel import Kernel, Layout, Lowering
+from mote.plan.rows import ALIGNMENT, Arrival, aligned, operator
+from mote.plan.serial import dump, load, same
 from mote.targets import Memory
 
-if TYPE_CHECKING:
-    from mote.plan.choice import Option
-    from mote.plan.schedule import Schedule
-
-__all__ = ["ALIGNMENT", "KEPT", "Buffer", "Cell", "Plan", "Step"]
+__all__ = ["ALIGNMENT", "KEPT", "Buffer", "Cell", "Option", "Plan", "Role", "Step"]
 
 KEPT = -1
 """The memory of what is kept from one inference to the next, which is no arena."""
@@ -58,13 +57,14 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel call: `rows` of the output of `op`, or one more row added to its sums."""
+    """One kernel call: `rows` of the output of its operators, or one more row added to their sums."""
 
-    op: Op
+    ops: Numbers
+    """What the kernel computes (see `Plan.op`): one operator, or several whose tensors in between have no buffer."""
     kernel: Kernel
     rows: Rows
     whole: bool = True
-    """The step computes all of its operator."""
+    """The step computes all of its operators."""
     tap: int | None = None
     """ADDS kernels: which row of the window is added."""
     sums: int | None = None
@@ -73,6 +73,14 @@ class Step:
     """The offset of the working memory."""
     sums_memory: int = 0
     scratch_memory: int = 0
+
+
+class Role(StrEnum):
+    """What bytes of the arena are for."""
+
+    ROW = "row"
+    SUMS = "sums"
+    SCRATCH = "scratch"
 
 
 @dataclass(frozen=True)
@@ -86,8 +94,7 @@ class Cell:
     offset: int
     first: int
     last: int
-    role: str = "row"
-    """row, sums or scratch."""
+    role: Role = Role.ROW
     memory: int = 0
 
     @property
@@ -96,30 +103,60 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Option:
+    """A kernel that could compute an operator; `why` it does, or does not."""
+
+    kernel: str
+    family: str
+    cost: int
+    """About what it takes, in the unit of the core's table."""
+    constants: int
+    """Bytes of flash."""
+    scratch: int
+    chosen: bool
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """The whole decision."""
+    """The whole decision, as data that can be written and read back. Operators are known by their numbers, which are
+    their places in `graph.ops`; negative ones are inputs that are handed over row by row (see `rows.operator`)."""
 
     graph: Graph
-    rows: RowGraph
+    """The operators in the order in which they run."""
+    how: Lowering
+    goal: Goal
+    """What was asked for."""
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     cells: tuple[Cell, ...]
-    schedule: Schedule
+    scheduled: int
+    """The most bytes that are live at one step of the schedule; a row counts with the bytes that align it, which a
+    tensor in one piece does not have."""
     bottom_up: bool = False
-    zone: int = 0
-    """Bytes around every buffer that nobody else has: debug builds see whether a kernel writes there."""
     memories: tuple[Memory, ...] = ()
     """Those that the arena is spread over, fastest first; none where there is no choice."""
 
-    choices: Mapping[int, tuple[Option, ...]] = field(default_factory=dict, compare=False, repr=False)
-    """The kernels that each operator (by its id()) could have had, the one that it has first."""
-    prove: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
-    """Finds `bound`, which takes as long as planning."""
+    choices: Mapping[Numbers, tuple[Option, ...]] = field(default_factory=dict)
+    """The kernels that each step's operators could have had, the one that they have first."""
 
-    @cached_property
-    def bound(self) -> int:
-        """Bytes of arena that no plan takes less than that computes the same rows as often."""
-        return self.prove()
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    def to_json(self) -> str:
+        """The plan as text, weights included: `from_json` reads an equal one."""
+        return dump(self)
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        found = load(text)
+        assert isinstance(found, Plan), "this is no plan"
+        return found
+
+    @property
+    def zone(self) -> int:
+        """Bytes around every buffer that nobody else has: debug builds see whether a kernel writes there."""
+        return self.goal.zone
 
     @cached_property
     def place(self) -> dict[int, Buffer]:
@@ -128,9 +165,8 @@ class Plan:
 
     @property
     def peak(self) -> int:
-        """The most bytes that are live at one step: no placement of this schedule needs less. (A row counts with the
-        bytes that align it, which a tensor in one piece does not have.)"""
-        return min(self.schedule.peak, self.arena)
+        """The most bytes that are live at one step: no placement of this schedule needs less."""
+        return min(self.scheduled, self.arena)
 
     @cached_property
     def arenas(self) -> tuple[int, ...]:
@@ -146,11 +182,20 @@ class Plan:
 
     @cached_property
     def works(self) -> tuple[tuple[Op, tuple[Step, ...]], ...]:
-        """The operators in order, with their steps."""
-        found: dict[int, tuple[Op, list[Step]]] = {id(w.op): (w.op, []) for w in self.rows.works}
+        """The operators in order, those that a kernel computes together as one, with their steps."""
+        found: dict[Numbers, list[Step]] = {}
         for step in self.steps:
-            found[id(step.op)][1].append(step)
-        return tuple((op, tuple(steps)) for op, steps in found.values() if steps)
+            found.setdefault(step.ops, []).append(step)
+        return tuple((operator(self.graph, ops), tuple(found[ops])) for ops in sorted(found, key=lambda ops: ops[-1]))
+
+    @cached_property
+    def numbers(self) -> dict[Numbers, int]:
+        """The place in `works` of what steps compute."""
+        return {steps[0].ops: i for i, (_, steps) in enumerate(self.works)}
+
+    def op(self, step: Step) -> Op:
+        """What a step computes, seen as one operator."""
+        return self.works[self.numbers[step.ops]][0]
 
     @property
     def layered(self) -> bool:
@@ -160,12 +205,12 @@ class Plan:
     @property
     def straight(self) -> bool:
         """One operator after another, each in one step."""
-        return [id(step.op) for step in self.steps] == [id(op) for op, _ in self.works]
+        return [step.ops for step in self.steps] == list(self.numbers)
 
     @property
     def pushed(self) -> bool:
         """The input is handed over row by row."""
-        return any(isinstance(w.op, Arrival) for w in self.rows.works)
+        return any(isinstance(op, Arrival) for op, _ in self.works)
 
     @property
     def static(self) -> int:
@@ -220,4 +265,5 @@ class Plan:
     def labels(self) -> Iterator[str]:
         for step in self.steps:
             span = "" if step.whole else f" row {step.rows.lo if step.tap is None else step.tap}"
-            yield f"{step.op.kind} {step.op.name}{span}"
+            op = self.op(step)
+            yield f"{op.kind} {op.name}{span}"

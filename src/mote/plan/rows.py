@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from mote.graph import Graph, Op, Rows
+from mote.graph.chain import Numbers, joined
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape
 from mote.plan.kernel import Call, Kernel, Layout
@@ -40,6 +41,15 @@ class Arrival(Op):
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [g.tensors[self.outputs[0]].shape]
+
+
+def operator(graph: Graph, numbers: Numbers) -> Op:
+    """The operators of a graph that have these numbers, seen as one. The arrival of an input has the number that counts
+    from the end of the inputs: -1 is the last one's."""
+    if numbers[0] < 0:
+        tensor = graph.inputs[numbers[0]]
+        return Arrival(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
+    return joined([graph.ops[n] for n in numbers])
 
 
 @dataclass(frozen=True)
@@ -84,9 +94,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Work:
-    """One operator: its node as a whole, and its nodes by rows (the same one where rows are not possible)."""
+    """One operator, or several that one kernel computes: the node as a whole, and the nodes by rows (the same one where
+    rows are not possible)."""
 
+    ops: Numbers
     op: Op
+    """What has these numbers, seen as one operator."""
     whole: Node | None
     """None where rows between those that are needed would be computed for nobody."""
     by_rows: tuple[Node, ...]
@@ -96,7 +109,7 @@ class Work:
     """It can run by rows (where it has one output row only, from rows that may lie anywhere)."""
 
 
-KernelChoice = Callable[[Op], Kernel]
+KernelChoice = Callable[[Numbers], Kernel]
 
 
 @dataclass(frozen=True)
@@ -175,7 +188,7 @@ class State:
 
 def build(
     graph: Graph,
-    ops: Sequence[Op],
+    ops: Sequence[Numbers],
     kernels: KernelChoice,
     row_kernels: KernelChoice,
     layouts: dict[int, Layout],
@@ -186,16 +199,18 @@ def build(
     most: int = TALL,
 ) -> RowGraph:
     """The rows of `graph`, whose operators run in the order `ops` (views left out), by rows in at most `most`
-    pieces. `rings` are the tensors whose rows lie in ring buffers: nobody reads them whole."""
-    arrivals = [Arrival(inputs=(), outputs=(t,), name=graph.tensors[t].name) for t in graph.inputs if pushed]
+    pieces. Those that stand together are computed by one kernel, and what is between them has no rows. `rings` are the
+    tensors whose rows lie in ring buffers: nobody reads them whole."""
+    arrivals: list[Numbers] = [(k,) for k in range(-len(graph.inputs), 0) if pushed]
     step = -1 if bottom_up else 1
-    return _Builder(graph, [*arrivals, *ops], kernels, row_kernels, layouts, rings, pushed, step, most).build()
+    pieces = {numbers: operator(graph, numbers) for numbers in (*arrivals, *ops)}
+    return _Builder(graph, pieces, kernels, row_kernels, layouts, rings, pushed, step, most).build()
 
 
 @dataclass
 class _Builder:
     graph: Graph
-    ops: list[Op]
+    pieces: dict[Numbers, Op]
     kernels: KernelChoice
     row_kernels: KernelChoice
     layouts: dict[int, Layout]
@@ -211,18 +226,23 @@ class _Builder:
 
     @cached_property
     def root(self) -> dict[int, int]:
-        return _roots(self.graph)
+        inner = {t for ops in self.pieces for n in ops[:-1] for t in self.graph.ops[n].outputs}
+        return {t: root for t, root in _roots(self.graph).items() if t not in inner}
 
     @cached_property
     def kept(self) -> dict[int, int]:
         return kept_offsets(self.graph)
 
     def build(self) -> RowGraph:
-        for root in dict.fromkeys(self.root[t] for t, x in self.graph.tensors.items() if x.data is None):
+        for root in dict.fromkeys(self.root[t] for t in self.graph.tensors if t in self.root):
             self._add_tensor(root)
         self._find_needed()
-        self.ops = [op for op in self.ops if any(r in self.needed for t in op.outputs for r in self._rows_of(t))]
-        works = self._with_needs([self._work(i, op) for i, op in enumerate(self.ops)])
+        self.pieces = {
+            ops: op
+            for ops, op in self.pieces.items()
+            if any(r in self.needed for t in op.outputs for r in self._rows_of(t))
+        }
+        works = self._with_needs([self._work(i, ops, op) for i, (ops, op) in enumerate(self.pieces.items())])
         readers = [0] * len(self.size)
         for work in works:
             for node in work.by_rows:
@@ -247,17 +267,18 @@ class _Builder:
     def _with_needs(self, works: list[Work]) -> list[Work]:
         maker = {r: (w, n) for w, work in enumerate(works) for n, node in enumerate(work.by_rows) for r in node.writes}
 
-        before = {op.inputs[i]: w for w, op in enumerate(self.ops) for i in op.updates.values()}
-        readers = {(before[t], w) for w, op in enumerate(self.ops) for _, t in op.computed(self.graph) if t in before}
+        found = list(self.pieces.values())
+        before = {op.inputs[i]: w for w, op in enumerate(found) for i in op.updates.values()}
+        readers = {(before[t], w) for w, op in enumerate(found) for _, t in op.computed(self.graph) if t in before}
         late = {w: {r: len(works[r].by_rows) for u, r in readers if u == w != r} for w in before.values()}
 
         def needs(node: Node) -> Node:
-            found: dict[int, int] = dict(late.get(node.op, {}))
+            counts: dict[int, int] = dict(late.get(node.op, {}))
             for r in node.reads:
                 if r in maker and maker[r][0] != node.op:
                     w, n = maker[r]
-                    found[w] = max(found.get(w, 0), n + 1)
-            return replace(node, needs=tuple(found.items()))
+                    counts[w] = max(counts.get(w, 0), n + 1)
+            return replace(node, needs=tuple(counts.items()))
 
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
@@ -318,21 +339,21 @@ class _Builder:
         states = (s.after for s in self.graph.states)
         for t in (*self.graph.outputs, *states, *(self.graph.inputs if self.pushed else ())):
             self.needed.update(self._rows_of(t))
-        for op in reversed(self.ops):
+        for ops, op in reversed(self.pieces.items()):
             out = self.stores[self.place[op.outputs[0]]]
             wanted = [r - out.first for r in out.ids if r in self.needed]
             if isinstance(op, Arrival) or not (wanted or op.updates):
                 continue
-            kernel = self.row_kernels(op)
+            kernel = self.row_kernels(ops)
             rows: Sequence[int | None] = wanted if self._by_rows(op, kernel) else [None]
             for y in rows:
                 self.needed.update(self._reads(op, y))
 
-    def _work(self, i: int, op: Op) -> Work:
+    def _work(self, i: int, ops: Numbers, op: Op) -> Work:
         if isinstance(op, Arrival):
             kernel = row_kernel = op.kernel
         else:
-            kernel, row_kernel = self.kernels(op), self.row_kernels(op)
+            kernel, row_kernel = self.kernels(ops), self.row_kernels(ops)
         out = self.stores[self.place[op.outputs[0]]]
         if row_kernel.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
@@ -357,11 +378,11 @@ class _Builder:
             times=Counter(r for node in by_rows for r in node.reads) if by_rows else None,
         )
         if not by_rows:
-            return Work(op, whole, (whole,), kernel, kernel, splits=False)
+            return Work(ops, op, whole, (whole,), kernel, kernel, splits=False)
         gaps = row_kernel.call is not Call.ADDS and len(writes) > len(written)
         gaps = gaps or (kernel.call is Call.FLAT and len(writes) < out.count)
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
-        return Work(op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
+        return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
     def _groups(self, op: Op, kernel: Kernel, out: Store) -> list[list[int]]:
         """The rows that are needed, in groups that are computed at once: as many as the kernel wants, and more where

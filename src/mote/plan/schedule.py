@@ -9,7 +9,7 @@ bound, an exact search looks for a better order of the segments around the peak.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -17,15 +17,9 @@ from itertools import accumulate
 from mote.kernels.cost import Costs
 from mote.plan.bound import lower_bound
 from mote.plan.estimate import extra_by_rows
+from mote.plan.goal import Say, silent
 from mote.plan.rows import Node, RowGraph, State
 from mote.plan.search import Effort, Search
-
-Say = Callable[[str], None]
-
-
-def silent(_: str) -> None:
-    """Says nothing."""
-
 
 POLICIES = ("lazy", "eager")
 LENGTHS = (6, 16, 40)

@@ -9,7 +9,8 @@ from functools import cached_property
 from mote.graph import Op
 from mote.plan.arena import most_live
 from mote.plan.kernel import Call
-from mote.plan.plan import Buffer, Cell, Plan, Step
+from mote.plan.plan import Buffer, Cell, Plan, Role, Step
+from mote.plan.proof import bound
 from mote.plan.rows import Arrival
 
 
@@ -93,18 +94,18 @@ class MemoryMap:
         """In the order in which they appear."""
         cells: dict[tuple[object, ...], list[Cell]] = {}
         for c in self.plan.cells:
-            key = ("tensor", c.tensors[0]) if c.role == "row" else (c.role, id(self._op(c)))
+            key = ("tensor", c.tensors[0]) if c.role is Role.ROW else (c.role, self.plan.steps[c.first].ops)
             cells.setdefault(key, []).append(c)
         found = [self._holding(tuple(group)) for group in cells.values()]
         return tuple(sorted(found, key=lambda h: (h.first, h.role == "scratch", min(c.offset for c in h.cells))))
 
     def _op(self, cell: Cell) -> Op:
         """The operator whose sums or working memory this is."""
-        return self.plan.steps[cell.first].op
+        return self.plan.op(self.plan.steps[cell.first])
 
     def _holding(self, cells: tuple[Cell, ...]) -> Holding:
         c = cells[0]
-        if c.role == "row":
+        if c.role is Role.ROW:
             return Holding(self.plan.graph.tensors[c.tensors[0]].name, "tensor", cells, self.plan.place[c.tensors[0]])
         return Holding(self._op(c).name, c.role, cells)
 
@@ -141,7 +142,12 @@ class MemoryMap:
     @property
     def gap(self) -> int:
         """How far the arena is above the bound."""
-        return max(self.plan.arena - self.plan.bound, 0)
+        return max(self.plan.arena - self.bound, 0)
+
+    @cached_property
+    def bound(self) -> int:
+        """The bytes of arena that no plan takes less than."""
+        return bound(self.plan)
 
     def name(self, memory: int) -> str:
         """What a memory is called; empty where there is no choice."""

@@ -41,7 +41,7 @@ def arena(memory: MemoryMap, title: str) -> str:
     frame = _Frame(LEFT, TOP, width, 440, (-1, steps + 1), (0, max(1, plan.arena)))
     canvas = Canvas(width + LEFT + 24, title)
     canvas.text(LEFT, 24, title, kind="title")
-    above = f"arena {plan.arena:,} bytes, {memory.peak:,} live at most, bound {memory.plan.bound:,}; {steps} steps"
+    above = f"arena {plan.arena:,} bytes, {memory.peak:,} live at most, bound {memory.bound:,}; {steps} steps"
     canvas.text(LEFT, 42, above)
     paints = _paints(canvas, memory)
     _arena_axes(canvas, frame, memory)
@@ -66,7 +66,7 @@ def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
     of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
     found = {}
     for i, h in enumerate(memory.holdings):
-        first = memory.plan.steps[h.first].op.outputs[0] if h.role != "tensor" else h.cells[0].tensors[0]
+        first = memory.plan.op(memory.plan.steps[h.first]).outputs[0] if h.role != "tensor" else h.cells[0].tensors[0]
         base = of.get(first, "#9aa4ae")
         found[id(h)] = base if h.role == "tensor" else canvas.hatching(f"hatch{i}", base)
     return found
@@ -96,9 +96,9 @@ def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, st
     paint = {t: paints[id(h)] for h in memory.holdings if h.role == "tensor" for t in h.cells[0].tensors}
     start = 0
     for step in range(1, len(plan.steps) + 1):
-        if step < len(plan.steps) and plan.steps[step].op is plan.steps[start].op:
+        if step < len(plan.steps) and plan.steps[step].ops == plan.steps[start].ops:
             continue
-        op = plan.steps[start].op
+        op = plan.op(plan.steps[start])
         span = f"step {start}" if step == start + 1 else f"steps {start} to {step - 1}"
         x, x2 = frame.at_x(start), frame.at_x(step)
         tip = f"{span}: {op.kind} {op.name}"
@@ -120,8 +120,8 @@ def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
     note = f"peak: {memory.peak:,} bytes live at step {memory.peak_step}"
     canvas.text(x + (-4 if left else 4), frame.y - 7, note, anchor="end" if left else "start", kind="note")
     if memory.gap and len(memory.plan.arenas) == 1:
-        y = frame.at_y(memory.plan.bound)
-        canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.plan.bound:,} bytes")
+        y = frame.at_y(memory.bound)
+        canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.bound:,} bytes")
 
 
 def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: int) -> None:

@@ -1,0 +1,47 @@
+"""What is asked of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from mote.kernels import cost
+from mote.kernels.cost import Costs
+
+Say = Callable[[str], None]
+"""Is told how the search for a plan gets on."""
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What memory a plan may take. Without a limit operators run whole, unless the input comes row by row."""
+
+    ram: int | None = None
+    """Bytes for the arena and the counters: the fastest plan within them is wanted."""
+    flash: int | None = None
+    """Bytes for constants."""
+    least: bool = False
+    """The smallest plan is wanted."""
+    pushed: bool = False
+    """The caller hands the input over row by row."""
+    small_steps: bool = False
+    """No step computes more than one row, where an operator can be run by rows."""
+    zone: int = 0
+    """Bytes of red zone around every buffer."""
+    recompute: float = 0.0
+    """How much more of the model's work may be done, in percent, to need less memory."""
+    costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
+    """What kernels take on the core: what fast is measured by."""
+
+
+class DoesNotFitError(Exception):
+    """No plan was found within the budget."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(f"the least that was found is {least} bytes")
+        self.least = least

@@ -1,0 +1,22 @@
+"""How low the arena of a plan could be at all: a proof that is made when it is asked for, since it takes as long as
+planning."""
+
+from __future__ import annotations
+
+from mote.plan.bound import lower_bound
+from mote.plan.plan import Plan
+from mote.plan.planner import Planner
+from mote.plan.select import offers
+from mote.plan.strategies import LEANEST
+
+
+def bound(plan: Plan) -> int:
+    """The bytes that no plan of the same work takes less than: with no row computed twice that is computed once, each
+    operator's rows in one direction, and the least working memory that the kernels can do with."""
+    planner = Planner(offers(plan.graph), plan.how, plan.goal)
+    found = []
+    for side in planner.sides(LEANEST):
+        schedule = side.scheduler.cheapest(side.least)
+        assert schedule is not None
+        found.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
+    return min(found)

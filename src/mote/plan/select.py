@@ -1,0 +1,340 @@
+"""Which kernel computes which operator, and why.
+
+`Offers` is all that the planner asks of kernels. A `Selection` is what it makes of the answers: layouts of tensors, the
+kernels that each operator could have, the leanest and the best of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from mote.graph import Graph, Op, Tensor
+from mote.graph.chain import Numbers
+from mote.graph.rows import row_count
+from mote.kernels.cost import Costs
+from mote.ops.state import Window
+from mote.plan.goal import Goal
+from mote.plan.kernel import Call, Kernel, Layout, Lowering
+from mote.plan.order import order
+from mote.plan.plan import Option, Plan, Step
+from mote.plan.rows import Arrival, aligned, is_alias, operator, takes_rows
+
+RATES = {"speed": 0.0, "balanced": 20.0, "size": 150.0}
+"""How much of an inference, in the unit of the costs, a byte of constants has to save to be worth it."""
+MOST_RATE = 1e6
+"""Flash is then all that counts."""
+MOST_DECODING = 2.0
+"""How many times as long an operator may take for the sake of coded weights, unless flash is short."""
+
+
+class Offers:
+    """The kernels that there are for the operators of a graph, found once: packing weights and proving constants takes
+    time. `ops` are the numbers of operators that one kernel is to compute."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._kernels: dict[tuple[Numbers, Lowering], list[Kernel]] = {}
+        self._preferred: dict[tuple[Numbers, Lowering], Layout | None] = {}
+
+    def op(self, ops: Numbers) -> Op:
+        return operator(self.graph, ops)
+
+    def chains(self, how: Lowering) -> list[Numbers]:
+        """Operators that a kernel could compute together."""
+        return []
+
+    def kernels(self, ops: Numbers, how: Lowering) -> list[Kernel]:
+        """All that can compute operators, whole or by rows."""
+        if (ops, how) not in self._kernels:
+            self._kernels[ops, how] = self.op(ops).kernels(self.graph, how)
+        return self._kernels[ops, how]
+
+    def adding(self, ops: Numbers, how: Lowering) -> Kernel:
+        """The one that takes a row of the input at a time and keeps running sums, or else the plainest."""
+        return self.op(ops).lower(self.graph, replace(how, adds=True))
+
+    def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
+        """The layout other than NHWC in which a kernel would rather have its first input, if there is one."""
+        if (ops, how) not in self._preferred:
+            self._preferred[ops, how] = self.op(ops).preferred(self.graph, how)
+        return self._preferred[ops, how]
+
+    def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
+        """Whether a kernel can write the output in a layout."""
+        return self.op(ops).writes(self.graph, how, layout)
+
+
+@lru_cache(maxsize=2)
+def offers(graph: Graph) -> Offers:
+    """Those of a graph whose operators are in the order in which they run."""
+    return Offers(graph)
+
+
+@lru_cache(maxsize=2)
+def ordered(graph: Graph) -> Graph:
+    """The graph with its operators in the order in which they run."""
+    ops = order(graph)
+    unchanged = all(a is b for a, b in zip(ops, graph.ops, strict=True))
+    return graph if unchanged else graph.with_ops(ops).verify()
+
+
+@dataclass(frozen=True)
+class Way:
+    """Which kernels and layouts plans are made of."""
+
+    planar: bool = True
+    """Tensors may lie in other layouts than NHWC, which take more memory."""
+    fast: bool = False
+    """Rows are computed by the fastest kernels, whatever working memory they take."""
+    grouped: bool = False
+    """Kernels compute as many rows at once as they like."""
+
+
+ROOMY = Way()
+FAST = Way(fast=True, grouped=True)
+LEAN = Way(planar=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The kernels of a graph's operators, chosen in one way. Dictionaries are by the numbers of what one kernel
+    computes."""
+
+    offers: Offers
+    how: Lowering
+    goal: Goal
+    way: Way
+
+    @property
+    def graph(self) -> Graph:
+        return self.offers.graph
+
+    @property
+    def costs(self) -> Costs:
+        return self.goal.costs
+
+    @cached_property
+    def _pieces(self) -> dict[Numbers, Op]:
+        """What is computed together, in order; views included."""
+        found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
+        for chain in self.offers.chains(self.how):
+            if all(found[n] == (n,) for n in chain) and self._pays(chain):
+                found.update(dict.fromkeys(chain, chain))
+        return {ops: self.offers.op(ops) for n, ops in found.items() if n == ops[-1]}
+
+    def _pays(self, chain: Numbers) -> bool:
+        """Whether one kernel for all of them takes less than one for each; where memory is short, by rows too."""
+        together = self.offers.kernels(chain, self.how)
+        op = self.offers.op(chain)
+        if not self.way.planar:
+            together = [k for k in together if _one_row(self.graph, op, k)]
+        parts = [(n,) for n in chain if not is_alias(self.graph, self.graph.ops[n])]
+        apart = sum(self._cheapest(ops, self.offers.kernels(ops, self.how)) for ops in parts)
+        return self._cheapest(chain, together) < apart
+
+    def _cheapest(self, ops: Numbers, kernels: Sequence[Kernel]) -> float:
+        """The least that kernels cost, constants included; infinite without any."""
+        op, rate = self.offers.op(ops), RATES[self.how.optimize]
+        taken = (self.costs.of(self.graph, op, k, True) + rate * k.constants for k in kernels)
+        return min(taken, default=math.inf)
+
+    @cached_property
+    def ops(self) -> dict[Numbers, Op]:
+        """What has to be computed, in order: several operators seen as one where a kernel computes them together."""
+        return {ops: op for ops, op in self._pieces.items() if not is_alias(self.graph, op)}
+
+    @cached_property
+    def layouts(self) -> dict[int, Layout]:
+        """The tensors that are not kept in NHWC: every reader would rather have another layout, and the writer can
+        write it. The model's inputs and outputs stay as they are."""
+        if not self.way.planar:
+            return {}
+        readers: dict[int, list[Numbers]] = {}
+        for ops, op in self._pieces.items():
+            for t in dict.fromkeys(op.inputs):
+                readers.setdefault(t, []).append(ops)
+        found = {}
+        for ops, op in self._pieces.items():
+            out = op.outputs[0]
+            wanted = {self._preferred(reader, out) for reader in readers.get(out, [])}
+            if len(wanted) == 1 and out not in self.graph.outputs:
+                (layout,) = wanted
+                if layout is not None and self.offers.writes(ops, self.how, layout):
+                    found[out] = layout
+        return found
+
+    def _preferred(self, ops: Numbers, tensor: int) -> Layout | None:
+        first = self._pieces[ops].inputs[0] == tensor
+        return self.offers.preferred(ops, self.how) if first else None
+
+    def _lowering(self, op: Op) -> Lowering:
+        reads = self.layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
+        return replace(self.how, reads=reads, writes=self.layouts.get(op.outputs[0], Layout.NHWC))
+
+    def _offered(self, ops: Numbers) -> list[Kernel]:
+        return self.offers.kernels(ops, self._lowering(self.ops[ops]))
+
+    @cached_property
+    def rings(self) -> dict[int, Kernel]:
+        """The windows (by tensor) that become ring buffers, and how: all who read them take rows wherever they lie, and
+        that is less work than moving them."""
+        found = {}
+        for op in self.ops.values():
+            ring = op.ring(self.graph) if isinstance(op, Window) else None
+            if ring is not None and self._prefers_ring(op.output(self.graph)):
+                found[op.outputs[0]] = ring
+        return found
+
+    def _prefers_ring(self, window: Tensor) -> bool:
+        readers = [ops for ops, op in self._pieces.items() if window.id in op.inputs]
+        if window.id in self.graph.outputs or any(ops not in self.ops for ops in readers):
+            return False
+        by_pointers = sum(self._least_by_rows(ops) for ops in readers)
+        return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
+
+    def _least(self, ops: Numbers) -> float:
+        return min(self.costs.of(self.graph, self.ops[ops], k, True) for k in self._offered(ops))
+
+    def _least_by_rows(self, ops: Numbers) -> float:
+        """What a reader takes that finds the rows by pointers; infinite where it cannot."""
+        op = self.ops[ops]
+        able = [k for k in self._offered(ops) if _one_row(self.graph, op, k)]
+        return min((self.costs.of(self.graph, op, k, False) for k in able), default=math.inf)
+
+    def _reads_ring(self, op: Op) -> bool:
+        return any(t in self.rings for _, t in op.computed(self.graph))
+
+    @cached_property
+    def variants(self) -> dict[Numbers, list[Kernel]]:
+        """The kernels to choose from."""
+        found = {ops: self._offered(ops) for ops in self.ops}
+        for ops, op in self.ops.items():
+            if op.outputs[0] in self.rings:
+                found[ops] = [self.rings[op.outputs[0]]]
+            elif self._reads_ring(op):
+                found[ops] = [k for k in found[ops] if _one_row(self.graph, op, k)]
+        if self.way.grouped:
+            return found
+        return {ops: [replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+
+    @cached_property
+    def rate(self) -> float:
+        """How much a byte of constants has to save: more, where flash is short."""
+        rate = RATES[self.how.optimize]
+        while self.goal.flash is not None and rate < MOST_RATE and self._constants(rate) > self.goal.flash:
+            rate = 1.5 * rate + 0.1
+        return rate
+
+    def _constants(self, rate: float) -> int:
+        """Bytes of constants if each operator has the kernel that is best at a rate."""
+        return sum(min(self.variants[ops], key=lambda k: self._price(ops, k, True, rate)).constants for ops in self.ops)
+
+    def _price(self, ops: Numbers, kernel: Kernel, whole: bool, rate: float) -> float:
+        taken = self.costs.of(self.graph, self.ops[ops], kernel, whole)
+        coded = kernel.coding is not None and rate <= RATES[self.how.optimize]
+        if coded and taken > MOST_DECODING * self._plain[ops]:
+            return math.inf
+        return taken + rate * kernel.constants
+
+    @cached_property
+    def _plain(self) -> dict[Numbers, float]:
+        """What each operator takes with weights that are not coded."""
+        return {
+            ops: min(self.costs.of(self.graph, op, k, True) for k in self.variants[ops] if k.coding is None)
+            for ops, op in self.ops.items()
+        }
+
+    def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+        """The best kernel with at most `room` bytes of working memory."""
+        found = [k for k in self.variants[ops] if room is None or aligned(k.scratch or 0) <= room]
+        able = [k for k in found if whole or (k.call is not Call.WHOLE and (self.way.grouped or k.tile[0] == 1))]
+        return min(able or found or self.variants[ops], key=lambda k: self._price(ops, k, whole, self.rate))
+
+    @cached_property
+    def fastest(self) -> float:
+        """What all operators take with the best kernels, whole."""
+        return sum(self.costs.of(self.graph, op, self.best(ops, True), True) for ops, op in self.ops.items())
+
+    @cached_property
+    def lean(self) -> dict[Numbers, Kernel]:
+        """The kernels with the least working memory, and of those the best."""
+        if self.way.fast:
+            return {ops: self.best(ops, True) for ops in self.ops}
+        return {
+            ops: min(self.variants[ops], key=lambda k: (k.scratch or 0, self._price(ops, k, True, self.rate)))
+            for ops in self.ops
+        }
+
+    @cached_property
+    def by_rows(self) -> dict[Numbers, Kernel]:
+        """The kernels for rows: running sums where an operator has one output row of several."""
+        found = {ops: self.best(ops, False) for ops in self.ops} if self.way.fast else dict(self.lean)
+        for ops, op in self.ops.items():
+            inputs = op.activations(self.graph)
+            if self._reads_ring(op) or not inputs:
+                continue
+            if row_count(op.output(self.graph).shape) == 1 < row_count(inputs[0].shape):
+                found[ops] = self.offers.adding(ops, self._lowering(op))
+        return found
+
+    def kernel(self, ops: Numbers, whole: bool) -> Kernel:
+        """The leanest kernel of operators that run whole or by rows."""
+        if ops not in self.ops:
+            return Arrival.kernel
+        return (self.lean if whole else self.by_rows)[ops]
+
+    def choices(self, plan: Plan) -> Mapping[Numbers, tuple[Option, ...]]:
+        """Why the operators of a plan have the kernels that they have."""
+        return {
+            step.ops: options(self.costs, self.graph, op, step, self.variants[step.ops], self.rate)
+            for op, (step, *_) in plan.works
+            if step.ops in self.ops
+        }
+
+
+def _one_row(graph: Graph, op: Op, kernel: Kernel) -> bool:
+    """Whether a kernel computes just one output row from rows wherever they lie."""
+    return kernel.tile[0] == 1 and takes_rows(graph, op, kernel)
+
+
+def options(
+    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Kernel], rate: float
+) -> tuple[Option, ...]:
+    """The kernels of an operator that `step` is of, the chosen one first; `rate`: what a byte of flash has to save."""
+    chosen = step.kernel
+    others = [k for k in kernels if k.name != chosen.name]
+
+    def take(k: Kernel) -> int:
+        return round(costs.of(graph, op, k, step.whole))
+
+    def why(k: Kernel) -> str:
+        saved, more = take(chosen) - take(k), k.constants - chosen.constants
+        if not step.whole and k.call is Call.WHOLE:
+            return "cannot run by rows"
+        if saved <= 0:
+            return "slower" if more >= 0 else f"slower, {-more:,} bytes less"
+        if (k.reads, k.writes) != (chosen.reads, chosen.writes):
+            return "no room for planar rows"
+        if saved <= rate * more:
+            return f"saves {saved:,} {costs.unit} for {more:,} bytes"
+        return f"no room for {k.scratch or 0:,} bytes"
+
+    def option(k: Kernel, text: str) -> Option:
+        return Option(k.name, k.family, take(k), k.constants, k.scratch or 0, k is chosen, text)
+
+    reason = "only one" if not others else _reason(chosen, others, take)
+    reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
+    return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
+
+
+def _reason(chosen: Kernel, others: list[Kernel], take: Callable[[Kernel], int]) -> str:
+    if all(take(chosen) <= take(k) for k in others):
+        return "fastest"
+    if all(chosen.constants <= k.constants for k in others):
+        return "least flash"
+    if all((chosen.scratch or 0) <= (k.scratch or 0) for k in others):
+        return "least scratch"
+    return "best for its size"
