@@ -59,38 +59,39 @@ class Chain(Op):
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         """The rows of an input under row `y` of the output, found from the last operator back to the input's own. Where
-        one operator has a window these are its rows, OUTSIDE included; where windows lie over one another, the rows
-        inside the image, from the top."""
+        one operator of them has a window these are its rows, OUTSIDE included; where windows lie over one another, the
+        rows inside the image, from the top."""
         k, p = self.sources[position]
-        wanted = self._rows_of(g, k, y)
-        if wanted is None:
-            return None
-        reads = [self.ops[k].reads(g, p, row) for row in wanted]
-        if len(reads) == 1:
-            return reads[0]
-        return _joined(reads)
+        return self._under(g, k, p, self._rows_of(g, k, y))
 
     def _rows_of(self, g: Graph, k: int, y: int) -> tuple[int, ...] | None:
-        """The rows of what operator k computes under row `y` of the chain's output, from the top."""
+        """The rows of what operator k computes under row `y` of the chain's output."""
         if k == len(self.ops) - 1:
             return (y,)
-        found: list[tuple[int, ...] | None] = []
-        for reader in range(k + 1, len(self.ops)):
-            for p, t in enumerate(self.ops[reader].inputs):
-                if t in self.ops[k].outputs:
-                    rows = self._rows_of(g, reader, y)
-                    found += [None] if rows is None else [self.ops[reader].reads(g, p, row) for row in rows]
-        return _joined(found)
+        return _merged(
+            [
+                self._under(g, reader, p, self._rows_of(g, reader, y))
+                for reader in range(k + 1, len(self.ops))
+                for p, t in enumerate(self.ops[reader].inputs)
+                if t in self.ops[k].outputs
+            ]
+        )
 
-
-def _joined(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
-    """All rows inside the image, from the top; None where one of the parts needs everything."""
-    found: set[int] = set()
-    for part in parts:
-        if part is None:
+    def _under(self, g: Graph, k: int, position: int, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """The rows of an input of operator k that some rows of its output are made from."""
+        if rows is None:
             return None
-        found.update(part)
-    return tuple(sorted(found - {OUTSIDE}))
+        parts = [(OUTSIDE,) if row == OUTSIDE else self.ops[k].reads(g, position, row) for row in rows]
+        ones = [part[0] for part in parts if part is not None and len(part) == 1]
+        return tuple(ones) if len(ones) == len(parts) else _merged(parts)
+
+
+def _merged(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """What is needed by all parts: of several the rows inside the image, from the top; None where one needs all."""
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    return found[0] if len(found) == 1 else tuple(sorted({row for part in found for row in part} - {OUTSIDE}))
 
 
 def _inner(ops: Sequence[Op]) -> set[int]:

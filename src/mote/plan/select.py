@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.chain import Numbers
+from mote.graph.chain import Numbers, can_join
 from mote.graph.rows import row_count
 from mote.kernels.cost import Costs
 from mote.ops.state import Window
@@ -121,7 +121,8 @@ class Selection:
         """What is computed together, in order; views included."""
         found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
         for chain in self.offers.chains(self.how):
-            if all(found[n] == (n,) for n in chain) and self._pays(chain):
+            free = all(found[n] == (n,) for n in chain) and can_join(self.graph, [self.graph.ops[n] for n in chain])
+            if free and self._pays(chain):
                 found.update(dict.fromkeys(chain, chain))
         return {ops: self.offers.op(ops) for n, ops in found.items() if n == ops[-1]}
 
