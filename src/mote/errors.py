@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -20,6 +22,19 @@ class MoteError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.reason}" if self.where else self.reason
         return f"{head}\n  help: {self.remedy}" if self.remedy else head
+
+
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Errors inside that name nothing, or only a part of a model, name the file as well."""
+    try:
+        yield
+    except MoteError as error:
+        if not error.where:
+            error.where = file
+        elif error.where.startswith(("layer ", "graph ")):
+            error.where = f"{file}: {error.where}"
+        raise
 
 
 @dataclass(frozen=True)

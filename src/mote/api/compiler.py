@@ -12,8 +12,7 @@ from mote.codegen import header
 from mote.codegen.project import Model, Options, Project, generate
 from mote.codegen.selftest import Golden, pattern, selftest_runs
 from mote.codegen.values import identifier
-from mote.errors import BudgetError, MoteError
-from mote.frontends.tflite.reader import guarded
+from mote.errors import BudgetError, MoteError, naming
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
@@ -157,7 +156,8 @@ def compile(
     is told how the search for a plan gets on."""
     settings = settings or make_settings(**options)
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
-    return guarded(lambda: _compile(data, where, settings, say), where)
+    with naming(where):
+        return _compile(data, where, settings, say)
 
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 
 from mote.errors import MoteError
 from mote.version import __version__
 
+BUG = 70
+"""The exit status for a bug in Mote (EX_SOFTWARE of sysexits.h)."""
+REPORT = "the command, the model if you may share it, and what MOTE_DEBUG=1 in front of the command prints"
 COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile", "verify", "targets", "doctor")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse, dispatch, print. 0 only when all is well; 1 for a failure that is explained; 2 for bad usage."""
+    """Parse, dispatch, print. 0 only when all is well; 1 for a failure that is explained; 2 for bad usage; 70 for a bug
+    in Mote."""
     arguments = parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
@@ -29,6 +34,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except Exception as error:
+        if os.environ.get("MOTE_DEBUG"):
+            raise
+        return report_bug(error, json_too=getattr(arguments, "json", False))
+
+
+def report_bug(error: Exception, *, json_too: bool) -> int:
+    """What went wrong is no fault of the user's file or machine: say so, and how to report it."""
+    reason, remedy = f"this is a bug in Mote ({type(error).__name__}: {error})", f"please report it: {REPORT}"
+    if json_too:
+        print(json.dumps({"error": {"where": "", "reason": reason, "remedy": remedy}}))
+    print(f"mote: {reason}\n  help: {remedy}", file=sys.stderr)
+    return BUG
 
 
 def parser() -> argparse.ArgumentParser:

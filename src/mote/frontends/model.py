@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mote.errors import Unsupported, UnsupportedError
-from mote.graph import Graph, Op, State, Tensor
+from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,14 @@ class Model:
         return empty.with_ops([*(op for layer in self.layers for op in layer.ops), *self.assigns])
 
     def graph(self) -> Graph:
+        """The checked graph: what is wrong with it is wrong with the file."""
         if self.problems:
             raise UnsupportedError(self.problems, where=self.where)
-        return self.partial().verify()
+        try:
+            return self.partial().verify()
+        except InvalidGraphError as error:
+            raise MoteError(
+                f"the model is inconsistent: {error}",
+                where=self.where,
+                remedy="export the model again; if LiteRT runs it, please report this as a bug",
+            ) from None

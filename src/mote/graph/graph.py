@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import MoteError
 from mote.graph.flow import Flow
 from mote.graph.ranges import Range, anything, between
 from mote.graph.tensor import DTYPES, Array, Shape, Tensor
@@ -179,6 +178,15 @@ class State:
     initial: Array
 
 
+class InvalidGraphError(Exception):
+    """A graph that breaks an invariant: the file's fault where it was just read, Mote's after a pass."""
+
+    def __init__(self, reason: str, where: str) -> None:
+        self.reason = reason
+        self.where = where
+        super().__init__(f"{where}: {reason}")
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Operators in execution order over tensors by id. Passes return a new graph."""
@@ -260,25 +268,27 @@ class Graph:
         return known[i] if data is None else data
 
     def verify(self) -> Graph:
-        """Check the invariants that every pass must keep. A violation is a bug or a damaged file."""
+        """Check the invariants that every pass must keep; raises InvalidGraphError."""
         seen = {*self.inputs, *(s.before for s in self.states)}
         seen |= {i for i, t in self.tensors.items() if t.data is not None}
         for op in self.ops:
             where = f"layer {op.index} {op.kind} '{op.name}'"
             for i in op.inputs:
                 if i != ABSENT and i not in seen:
-                    raise MoteError(f"reads tensor {i} before it is computed", where=where)
+                    raise InvalidGraphError(f"reads tensor {i} before it is computed", where)
             expected = op.shapes(self)
+            if len(expected) != len(op.outputs):
+                raise InvalidGraphError(f"has {len(op.outputs)} outputs, the operator {len(expected)}", where)
             for out, shape in zip(op.outputs, expected, strict=True):
                 if out in seen:
-                    raise MoteError(f"computes tensor {out} a second time", where=where)
+                    raise InvalidGraphError(f"computes tensor {out} a second time", where)
                 if self.tensors[out].shape != shape:
                     actual = self.tensors[out].shape
-                    raise MoteError(f"output {out} has shape {actual}, the operator gives {shape}", where=where)
+                    raise InvalidGraphError(f"output {out} has shape {actual}, the operator gives {shape}", where)
                 seen.add(out)
         for out in (*self.outputs, *(s.after for s in self.states)):
             if out not in seen:
-                raise MoteError(f"output tensor {out} is never computed", where=f"graph '{self.name}'")
+                raise InvalidGraphError(f"output tensor {out} is never computed", f"graph '{self.name}'")
         self._verify_updates()
         return self
 
@@ -287,12 +297,12 @@ class Graph:
         made = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
         wanted = {s.after: s.before for s in self.states}
         if made != wanted:
-            raise MoteError(f"updates {made}, its states are {wanted}", where=f"graph '{self.name}'")
+            raise InvalidGraphError(f"updates {made}, its states are {wanted}", f"graph '{self.name}'")
         for op in self.ops:
             for i in op.updates.values():
                 late = self.ops[self.ops.index(op) + 1 :]
                 if any(op.inputs[i] in reader.inputs for reader in late):
-                    raise MoteError(f"tensor {op.inputs[i]} is read after it was written over", where=op.name)
+                    raise InvalidGraphError(f"tensor {op.inputs[i]} is read after it was written over", op.name)
 
     def text(self) -> str:
         """The graph as text, one operator a line: what tests and people compare."""

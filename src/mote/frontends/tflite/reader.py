@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import prod
-from typing import TypeVar
 
 import numpy as np
 
-from mote.errors import MoteError
+from mote.errors import MoteError, naming
 from mote.frontends.model import Layer, Model
 from mote.frontends.tflite import schema, variables
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError, Vector
@@ -20,35 +18,16 @@ from mote.frontends.tflite.variables import Call, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import DTYPES, Array
 
-T = TypeVar("T")
-
 
 def parse(data: bytes, where: str) -> Graph:
     """The graph of a file. Every problem with it is a MoteError that names `where`."""
-    return guarded(lambda: _read(data, where).graph(), where)
+    return read(data, where).graph()
 
 
 def read(data: bytes, where: str) -> Model:
-    """The file with its unsupported layers marked, for `mote inspect`."""
-    return guarded(lambda: _read(data, where), where)
-
-
-def guarded(action: Callable[[], T], where: str) -> T:
-    """What a damaged file makes go wrong deep inside ends as one clear message."""
-    try:
-        return action()
-    except MoteError as error:
-        if not error.where:
-            error.where = where
-        elif error.where.startswith(("layer ", "graph ")):
-            error.where = f"{where}: {error.where}"
-        raise
-    except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
-        raise MoteError(
-            f"the model is inconsistent ({type(error).__name__}: {error})",
-            where=where,
-            remedy="export the model again; if LiteRT runs it, please report this as a bug",
-        ) from error
+    """The file with its unsupported layers marked."""
+    with naming(where):
+        return _read(data, where)
 
 
 def _read(data: bytes, where: str) -> Model:

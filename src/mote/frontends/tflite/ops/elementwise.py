@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.frontends.tflite.node import Node
+from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
 from mote.ops.arithmetic import Add, Arithmetic, Mul, Sub
 from mote.ops.quantize import Dequantize, Quantize
@@ -25,10 +25,18 @@ def _arithmetic(kind: type[Arithmetic]) -> Callable[[Node], Op]:
     """The parser of an operator with two inputs and a fused activation."""
 
     def parse(node: Node) -> Op:
-        node.arity(2)
+        _check_broadcast(node)
         return kind(**node.same(), activation=node.activation())
 
     return parse
+
+
+def _check_broadcast(node: Node) -> None:
+    """There are two inputs, and on every axis they have as many elements, or one of them has one."""
+    node.arity(2)
+    a, b = node.input(0).shape, node.input(1).shape
+    if any(m != n and 1 not in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False)):
+        raise UnsupportedNodeError(f"inputs of the shapes {a} and {b} do not fit each other")
 
 
 add, sub, mul = _arithmetic(Add), _arithmetic(Sub), _arithmetic(Mul)
@@ -43,7 +51,7 @@ def leaky_relu(node: Node) -> Op:
 
 
 def prelu(node: Node) -> Op:
-    node.arity(2)
+    _check_broadcast(node)
     return PRelu(**node.same())
 
 

@@ -50,8 +50,8 @@ def concatenation(node: Node) -> Op:
     shapes = [node.input(p).shape for p in range(len(node.inputs))]
     rank = len(shapes[0])
     axis = node.options.integer("axis")
-    if not -rank <= axis < rank:
-        raise UnsupportedNodeError(f"axis {axis} does not fit inputs of {rank} axes")
+    if not -rank <= axis < rank or rank != len(node.output().shape):
+        raise UnsupportedNodeError(f"axis {axis} does not fit inputs of {rank} axes or the output")
     axis %= rank
     if any(s[:axis] + s[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :] for s in shapes):
         raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
@@ -65,7 +65,7 @@ def pack(node: Node) -> Op:
     shapes = [node.input(p).shape for p in range(len(node.inputs))]
     rank = len(shapes[0]) + 1
     axis = node.options.integer("axis")
-    if not -rank <= axis < rank or any(s != shapes[0] for s in shapes):
+    if not -rank <= axis < rank or rank != len(node.output().shape) or any(s != shapes[0] for s in shapes):
         raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be packed along axis {axis}")
     return reshaped(node) if len(shapes) == 1 else Pack(**node.same(), axis=axis % rank)
 

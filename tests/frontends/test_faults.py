@@ -1,0 +1,94 @@
+"""Whose fault it is: what is wrong in a file is said of the file, what is wrong in Mote is not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mote import frontends
+from mote.api import compiler
+from mote.api.compiler import compile
+from mote.cli import BUG, main
+from mote.errors import MoteError
+from mote.frontends import tflite
+from mote.frontends.tflite import schema
+from mote.graph import Graph, InvalidGraphError
+from mote.passes import pipeline
+from tflite_writer import Writer
+
+DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
+
+
+def one_relu(shape: tuple[int, ...]) -> bytes:
+    """A file that says that RELU makes a tensor of this shape from four elements."""
+    w = Writer("one")
+    x = w.input("x", (1, 4), "int8", scale=0.1)
+    y = w.tensor("y", shape, "int8", scale=0.1)
+    w.op("RELU", [x], [y])
+    w.output(y)
+    return w.finish()
+
+
+def without_its_last_operator(graph: Graph) -> Graph:
+    return graph.with_ops(graph.ops[:-1])
+
+
+def stumble(*_: object, **__: object) -> None:
+    raise IndexError("list index out of range")
+
+
+def test_a_graph_that_cannot_be_is_the_files_fault() -> None:
+    with pytest.raises(
+        MoteError, match=r"odd\.tflite: .* layer 0 RELU 'y': output 1 has shape"
+    ):
+        tflite.parse(one_relu((1, 5)), "odd.tflite")
+
+
+def test_options_of_another_operator_are_the_files_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Writer("pooled")
+    x = w.input("x", (1, 4, 4, 1), "float32")
+    w.op("MAX_POOL_2D", [x], [w.tensor("y", (1, 4, 4, 1), "float32")])
+    w.output(1)
+    with monkeypatch.context() as patched:
+        pool = schema.OPTIONS["MAX_POOL_2D"]
+        patched.setitem(schema.OPTIONS, "MAX_POOL_2D", replace(pool, number=schema.OPTIONS["SVDF"].number))
+        data = w.finish()
+    with pytest.raises(MoteError, match=r"pooled\.tflite: the file is damaged .*layer 0 MAX_POOL_2D has options #6"):
+        tflite.parse(data, "pooled.tflite")
+
+
+def test_a_pass_that_breaks_the_graph_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "PIPELINE", (("broken", without_its_last_operator),))
+    with pytest.raises(InvalidGraphError, match="never computed"):
+        compile(DIGITS, target="cortex-m4")
+
+
+def test_a_step_that_stumbles_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "generate", stumble)
+    with pytest.raises(IndexError):
+        compile(DIGITS, target="cortex-m4")
+
+
+def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(compiler, "generate", stumble)
+    monkeypatch.delenv("MOTE_DEBUG", raising=False)
+    assert main(["plan", str(DIGITS), "--target", "cortex-m4", "--json"]) == BUG
+    printed = capsys.readouterr()
+    assert "this is a bug in Mote (IndexError: list index out of range)" in printed.err
+    assert "report it" in printed.err and "Traceback" not in printed.err and DIGITS.name not in printed.err
+    assert "bug in Mote" in json.loads(printed.out)["error"]["reason"]
+
+
+def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "generate", stumble)
+    monkeypatch.setenv("MOTE_DEBUG", "1")
+    with pytest.raises(IndexError):
+        main(["plan", str(DIGITS), "--target", "cortex-m4"])
+
+
+def test_a_suffix_that_no_front_end_reads() -> None:
+    with pytest.raises(MoteError, match=r"net\.onnx: '\.onnx' files are not supported\n.*\.tflite"):
+        frontends.load("net.onnx")
