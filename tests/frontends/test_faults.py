@@ -41,9 +41,7 @@ def stumble(*_: object, **__: object) -> None:
 
 
 def test_a_graph_that_cannot_be_is_the_files_fault() -> None:
-    with pytest.raises(
-        MoteError, match=r"odd\.tflite: .* layer 0 RELU 'y': output 1 has shape"
-    ):
+    with pytest.raises(MoteError, match=r"odd\.tflite: .* layer 0 RELU 'y': output 1 has shape"):
         tflite.parse(one_relu((1, 5)), "odd.tflite")
 
 

@@ -25,8 +25,8 @@ from mote.ops.common import (
 from mote.ops.matrix import Matrix, widened
 from mote.plan.kernel import Kernel, Lowering, Value
 
-STATE = 4
-"""The position of the state among the inputs."""
+BIAS, STATE = 3, 4
+"""The positions of the bias, which may be absent, and of the state among the inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +88,10 @@ class Svdf(Op):
         wide = after.astype(np.int64 if quantized else np.float64)
         sums = (wide * time).sum(axis=2).reshape(len(x), -1, self.rank).sum(axis=2)
         if quantized:
-            total = wrap32(sums + bias_values(self.tensor(g, 3), sums.shape[1]))
+            total = wrap32(sums + bias_values(self.tensor(g, BIAS), sums.shape[1]))
             y = rescale(total, *self.scales(g)[1]) + self.output(g).zero_point
             return [np.clip(y, -128, 127).astype(np.int8), after.reshape(state.shape)]
-        y = sums + float_bias(self.tensor(g, 3), sums.shape[1])
+        y = sums + float_bias(self.tensor(g, BIAS), sums.shape[1])
         return [clamp_float(y, self.activation), after.reshape(state.shape)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -111,7 +111,7 @@ class Svdf(Op):
         if x.dtype == "float32":
             low, high = float_range(self.activation)
             sizes: dict[str, Value] = {"inputs": w.shape[1], "low": low, "high": high}
-            constants = {"weights": w.data, "bias": float_bias(self.tensor(g, 3), units)}
+            constants = {"weights": w.data, "bias": float_bias(self.tensor(g, BIAS), units)}
             return Kernel("svdf_f32", params | sizes | constants, operands=(0, STATE))
         scale, output = self.scales(g)
         filters = Matrix(w.data, -x.zero_point, np.zeros(w.shape[0], np.int64), scale)
@@ -120,7 +120,7 @@ class Svdf(Op):
             "filters": filters.params(pairs),
             **scale_params(*output),
             "zero": self.output(g).zero_point,
-            "bias": bias_values(self.tensor(g, 3), units).astype(np.int32),
+            "bias": bias_values(self.tensor(g, BIAS), units).astype(np.int32),
         }
         name = "svdf_pairs" if pairs else "svdf"
         room = widened(w.shape[1]) if pairs else None

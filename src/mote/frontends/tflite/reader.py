@@ -93,7 +93,7 @@ def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
         t = tensors[before]
         tensors[after] = replace(t, id=after, copy_of=before)
         first = t.zero_point if t.dtype == "int8" else 0
-        states.append(State(before, after, np.full(t.shape, first, DTYPES.get(t.dtype))))
+        states.append(State(before, after, np.broadcast_to(np.array(first, DTYPES.get(t.dtype)), t.shape)))
     return tuple(states)
 
 
@@ -210,8 +210,10 @@ def _parse_node(node: Node) -> tuple[Op, ...]:
     parser = PARSERS.get(node.code)
     if parser is None:
         raise UnsupportedNodeError("Mote has no such operator yet")
-    for i in (*node.inputs, *node.outputs):
-        if i >= 0 and node.tensors[i].dtype not in DTYPES:
-            raise UnsupportedNodeError(f"tensor '{node.tensors[i].name}' has type {node.tensors[i].dtype}")
+    for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
+        if t.dtype not in DTYPES:
+            raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}")
+        if t.data is not None and not np.all(np.isfinite(t.data)):
+            raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
     parsed = parser(node)
     return tuple(parsed) if isinstance(parsed, list) else (parsed,)

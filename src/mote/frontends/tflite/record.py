@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
-from mote.frontends.tflite.flatbuffer import Table, Vector
+from mote.frontends.tflite.flatbuffer import MalformedError, Table, Vector
 from mote.frontends.tflite.schema import ENUMS, Fields, Kind
 
 _SCALARS = {
@@ -36,7 +37,10 @@ class Record:
         return int(self._number(name))
 
     def real(self, name: str) -> float:
-        return float(self._number(name))
+        value = float(self._number(name))
+        if not isfinite(value):
+            raise MalformedError(f"the option {name} is {value}")
+        return value
 
     def flag(self, name: str) -> bool:
         return bool(self._number(name))

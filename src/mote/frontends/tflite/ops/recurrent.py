@@ -19,11 +19,11 @@ from mote.ops.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.svdf import STATE, Svdf
+from mote.ops.svdf import BIAS, STATE, Svdf
 
 
 def svdf(node: Node) -> Op:
-    node.arity(5, optional=3)
+    node.arity(5, optional=BIAS)
     x, w, time, state = (node.input(p).shape for p in (0, 1, 2, STATE))
     rank = node.options.integer("rank")
     if len(x) != 2 or len(w) != 2 or len(time) != 2 or (x[1], w[0]) != (w[1], time[0]):
