@@ -12,14 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mote.plan.flow import FOREVER, Flow
 from mote.plan.rows import Node, RowGraph
 
 MOMENTS = 400
-FOREVER = 1 << 28
-"""A capacity that no sum of rows reaches."""
 
 
 def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None, moments: int = MOMENTS) -> int:
@@ -84,79 +80,72 @@ class _Bound:
         return max(before, self._least_live(i, done=True)) + node.scratch
 
     def _least_live(self, i: int, done: bool) -> int:
-        """The least that is live just before node i runs, or just after."""
-        from scipy.sparse.csgraph import maximum_flow
-
-        capacity = self._capacity.copy()
-        n, node = len(self.nodes), self.nodes[i]
-        finished = {i} if done else {self.maker[r] for r in node.reads if r in self.maker}
-        unfinished = i
-        if done:
-            unfinished = i + 1
-        elif i not in self.starts:
-            finished.add(i - 1)
-        for j in finished:
-            capacity[self._from_source[j]] = FOREVER
-        if unfinished == i or (unfinished < n and unfinished not in self.starts):
-            capacity[self._to_sink[unfinished]] = FOREVER
-        graph = self._matrix
-        graph.data = capacity
-        cut = int(maximum_flow(graph, n + len(self._dying), n + len(self._dying) + 1).flow_value)
-        return cut + self._constant
+        """The least that is live just before node i runs, or just after: a minimum cut over the nodes that may then be
+        finished or not. Its source side is what is finished (nodes) and dead (rows)."""
+        finished = _reached({i} if done else set(self.before[i]), self.before)
+        unfinished = _reached(set(self.after[i]) if done else {i}, self.after)
+        free = [k for k in range(len(self.nodes)) if k not in finished and k not in unfinished]
+        vertex = {k: v for v, k in enumerate(free)}
+        source, sink = len(free), len(free) + 1
+        flow = Flow(len(free) + 2)
+        for k in free:
+            for j in self.before[k]:
+                if j in vertex:
+                    flow.add(vertex[k], vertex[j], FOREVER)
+        live = 0
+        for r, nbytes, maker, readers in self.living:
+            if maker in unfinished:
+                continue
+            stays = r in self.rows.kept or not unfinished.isdisjoint(readers)
+            if maker in vertex:
+                flow.add(vertex[maker], sink, nbytes)
+                live -= 0 if stays else nbytes
+            elif stays:
+                live += nbytes
+            reading = () if stays else [vertex[k] for k in readers if k in vertex]
+            if reading:
+                dead = flow.vertex()
+                flow.add(source, dead, nbytes)
+                for v in reading:
+                    flow.add(dead, v, FOREVER)
+        return live + flow.send(source, sink)
 
     @cached_property
-    def _dying(self) -> list[int]:
-        """Rows that die before the end: those with readers that nobody keeps."""
-        return [r for r in range(len(self.rows.size)) if self.rows.reader_nodes[r] and r not in self.rows.kept]
-
-    @cached_property
-    def _constant(self) -> int:
-        """What is live whatever is done, less what the source's arcs to dying rows add to every cut."""
-        there = sum(self.rows.size[r] for r in self.rows.resident if self.rows.reader_nodes[r] or r in self.rows.kept)
-        return there - sum(self.rows.size[r] for r in self._dying)
-
-    @cached_property
-    def _arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Tails, heads, capacities. Nodes come first, then dying rows, source and sink. The source side of the cut is
-        what is finished (nodes) and dead (rows)."""
-        rows, n = self.rows, len(self.nodes)
-        dead = {r: n + k for k, r in enumerate(self._dying)}
-        source, sink = n + len(dead), n + len(dead) + 1
-        arcs: list[tuple[int, int, int]] = []
+    def living(self) -> list[tuple[int, int, int, list[int]]]:
+        """The rows that are live at all: their number, bytes, the node that makes them (-1: there from the start), and
+        those that read them."""
+        readers: list[list[int]] = [[] for _ in self.rows.size]
         for i, node in enumerate(self.nodes):
-            made = sum(rows.size[r] for r in node.writes if r in dead or r in rows.kept)
-            arcs += [(source, i, 0), (i, sink, made)]
-            before = {self.maker[r] for r in node.reads if r in self.maker}
-            if i not in self.starts:
-                before.add(i - 1)
-            arcs += [(i, j, FOREVER) for j in sorted(before) if j != i]
-            arcs += [(dead[r], i, FOREVER) for r in node.reads if r in dead]
-        arcs += [(source, dead[r], rows.size[r]) for r in self._dying]
-        tails, heads, capacities = np.array(arcs, np.int32).reshape(-1, 3).T
-        order = np.lexsort((heads, tails))
-        return tails[order], heads[order], capacities[order]
+            for r in node.reads:
+                readers[r].append(i)
+        there = {**dict.fromkeys(self.rows.resident, -1), **self.maker}
+        return [(r, self.rows.size[r], there[r], readers[r]) for r in there if readers[r] or r in self.rows.kept]
 
     @cached_property
-    def _capacity(self) -> NDArray[np.int32]:
-        return self._arcs[2]
+    def before(self) -> list[list[int]]:
+        """The nodes that each node needs at once: the makers of what it reads, and the one before it."""
+        found = []
+        for i, node in enumerate(self.nodes):
+            makers = {self.maker[r] for r in node.reads if r in self.maker} - {i}
+            found.append(sorted(makers if i in self.starts else makers | {i - 1}))
+        return found
 
     @cached_property
-    def _matrix(self):  # type: ignore[no-untyped-def]
-        from scipy.sparse import csr_matrix
+    def after(self) -> list[list[int]]:
+        """The nodes that need each node."""
+        found: list[list[int]] = [[] for _ in self.nodes]
+        for i, nodes in enumerate(self.before):
+            for j in nodes:
+                found[j].append(i)
+        return found
 
-        tails, heads, capacities = self._arcs
-        size = len(self.nodes) + len(self._dying) + 2
-        return csr_matrix((capacities, (tails, heads)), shape=(size, size))
 
-    @cached_property
-    def _from_source(self) -> dict[int, int]:
-        """The place in the capacities of each node's arc from the source."""
-        source = len(self.nodes) + len(self._dying)
-        tails, heads, _ = self._arcs
-        return {int(heads[k]): int(k) for k in np.flatnonzero(tails == source) if heads[k] < len(self.nodes)}
-
-    @cached_property
-    def _to_sink(self) -> dict[int, int]:
-        sink = len(self.nodes) + len(self._dying) + 1
-        tails, heads, _ = self._arcs
-        return {int(tails[k]): int(k) for k in np.flatnonzero(heads == sink)}
+def _reached(found: set[int], following: list[list[int]]) -> set[int]:
+    """The nodes of a set, and all that follow from them."""
+    queue = list(found)
+    for i in queue:
+        for j in following[i]:
+            if j not in found:
+                found.add(j)
+                queue.append(j)
+    return found

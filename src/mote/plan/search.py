@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from mote.plan.flow import FOREVER, Flow
 from mote.plan.rows import Node, RowGraph, State
 
 AHEAD = (1, 2, 4)
@@ -177,49 +178,15 @@ def least_between(rows: RowGraph, state: State, nodes: Sequence[Node]) -> int:
     n = len(nodes)
     dying = [r for r, found in readers.items() if state.left[r] == len(found)]
     source, sink = n + len(dying), n + len(dying) + 1
-    flow = _Flow(sink + 1)
+    flow = Flow(sink + 1)
     for i, node in enumerate(nodes):
         flow.add(i, sink, sum(rows.size[r] for r in node.writes if state.left[r]))
         before = {maker[r] for r in node.reads if r in maker}
         before |= {j for j in range(i) if nodes[j].op == node.op}
         for j in before - {i}:
-            flow.add(i, j, 1 << 40)
+            flow.add(i, j, FOREVER)
     for d, r in enumerate(dying):
         flow.add(source, n + d, rows.size[r])
         for i in readers[r]:
-            flow.add(n + d, i, 1 << 40)
-    return state.live + flow.maximum(source, sink) - sum(rows.size[r] for r in dying)
-
-
-class _Flow:
-    """The maximum flow through a small graph, by augmenting paths."""
-
-    def __init__(self, size: int) -> None:
-        self.capacity: list[dict[int, int]] = [{} for _ in range(size)]
-
-    def add(self, tail: int, head: int, capacity: int) -> None:
-        if capacity:
-            self.capacity[tail][head] = self.capacity[tail].get(head, 0) + capacity
-            self.capacity[head].setdefault(tail, 0)
-
-    def maximum(self, source: int, sink: int) -> int:
-        total = 0
-        while True:
-            came: dict[int, int] = {source: source}
-            queue = [source]
-            for v in queue:
-                for u, left in self.capacity[v].items():
-                    if left and u not in came:
-                        came[u] = v
-                        queue.append(u)
-            if sink not in came:
-                return total
-            path, v = [], sink
-            while v != source:
-                path.append((came[v], v))
-                v = came[v]
-            amount = min(self.capacity[a][b] for a, b in path)
-            for a, b in path:
-                self.capacity[a][b] -= amount
-                self.capacity[b][a] += amount
-            total += amount
+            flow.add(n + d, i, FOREVER)
+    return state.live + flow.send(source, sink) - sum(rows.size[r] for r in dying)
