@@ -20,12 +20,10 @@ def order(graph: Graph) -> tuple[Op, ...]:
     ops = graph.ops
     live = _Liveness(graph)
     file_peak = live.peak(range(len(ops)))
-    start = frozenset[int]()
-    queue: list[tuple[int, int, tuple[int, ...]]] = [(live.bytes(start), 0, ())]
-    seen: set[frozenset[int]] = set()
+    queue: list[tuple[int, int, tuple[int, ...], int, int]] = [(live.start, 0, (), 0, live.start)]
+    seen: set[int] = set()
     while queue and len(seen) < STATES:
-        peak, _, path = heappop(queue)
-        done = frozenset(path)
+        peak, _, path, done, nbytes = heappop(queue)
         if done in seen:
             continue
         seen.add(done)
@@ -33,47 +31,53 @@ def order(graph: Graph) -> tuple[Op, ...]:
             break
         if len(path) == len(ops):
             return tuple(ops[i] for i in path)
-        for i in range(len(ops)):
-            if i not in done and live.ready(i, done):
-                during = live.during(i, done)
-                heappush(queue, (max(peak, during), -len(path) - 1, (*path, i)))
+        for i in live.ready(done):
+            after = done | 1 << i
+            during = max(peak, nbytes + live.made[i])
+            if after not in seen and during < file_peak:
+                heappush(queue, (during, -len(path) - 1, (*path, i), after, live.bytes_after(i, after, nbytes)))
     return ops
 
 
 class _Liveness:
-    """Which tensors are live once a set of operators has run."""
+    """Which tensors are live once a set of operators has run. A set is a number with a bit for each operator."""
 
     def __init__(self, graph: Graph) -> None:
         number = {id(op): i for i, op in enumerate(graph.ops)}
-        self.readers = {t: {number[id(op)] for op in ops} for t, ops in graph.consumers.items()}
-        self.writer = {t: number[id(op)] for t, op in graph.producers.items()}
-        self.needs = [{self.writer[t] for t in op.inputs if t != ABSENT and t in self.writer} for op in graph.ops]
+        readers = {t: {number[id(op)] for op in ops} for t, ops in graph.consumers.items()}
+        writer = {t: number[id(op)] for t, op in graph.producers.items()}
+        needs = [{writer[t] for t in op.inputs if t != ABSENT and t in writer} for op in graph.ops]
         for i, op in enumerate(graph.ops):
-            self.needs[i].update(*(self.readers[op.inputs[k]] - {i} for k in op.updates.values()))
-        self.outputs = set(graph.outputs)
-        self.produced = [op.outputs for op in graph.ops]
+            needs[i].update(*(readers[op.inputs[k]] - {i} for k in op.updates.values()))
         kept = {t for s in graph.states for t in (s.before, s.after)}
-        self.size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None and i not in kept}
+        size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None and i not in kept}
+        self.needs = [_bits(found) for found in needs]
+        self.made = [sum(size.get(t, 0) for t in op.outputs) for op in graph.ops]
+        """The bytes that each operator makes."""
+        dying = {t: _bits(readers.get(t, set())) for t in size if t not in graph.outputs}
+        touched = [dict.fromkeys((*op.inputs, *op.outputs)) for op in graph.ops]
+        self.frees = [[(dying[t], size[t]) for t in found if t in dying] for found in touched]
+        """What may be dead after each operator: the set of those that read it, and its bytes."""
+        unread = sum(size[t] for t in dying if t not in writer and not dying[t])
+        self.start = sum(nbytes for t, nbytes in size.items() if t not in writer) - unread
 
-    def ready(self, op: int, done: frozenset[int]) -> bool:
-        return self.needs[op] <= done
+    def ready(self, done: int) -> list[int]:
+        """The operators that can run next."""
+        return [i for i, needed in enumerate(self.needs) if not done >> i & 1 and not needed & ~done]
 
-    def bytes(self, done: frozenset[int]) -> int:
-        total = 0
-        for tensor, nbytes in self.size.items():
-            writer = self.writer.get(tensor)
-            born = writer is None or writer in done
-            if born and (tensor in self.outputs or not self.readers.get(tensor, set()) <= done):
-                total += nbytes
-        return total
-
-    def during(self, op: int, done: frozenset[int]) -> int:
-        return self.bytes(done) + sum(self.size.get(t, 0) for t in self.produced[op])
+    def bytes_after(self, op: int, done: int, before: int) -> int:
+        """The bytes that are live after an operator, the last of `done`."""
+        return before + self.made[op] - sum(nbytes for readers, nbytes in self.frees[op] if not readers & ~done)
 
     def peak(self, path: range) -> int:
-        done = frozenset[int]()
-        peak = self.bytes(done)
+        done, nbytes = 0, self.start
+        peak = nbytes
         for op in path:
-            peak = max(peak, self.during(op, done))
-            done |= {op}
+            peak = max(peak, nbytes + self.made[op])
+            done |= 1 << op
+            nbytes = self.bytes_after(op, done, nbytes)
         return peak
+
+
+def _bits(numbers: set[int]) -> int:
+    return sum(1 << i for i in numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mote.graph.chain import Numbers
@@ -102,6 +102,8 @@ class Side:
     goal: Goal
     bottom_up: bool
     say: Say
+    _arranged: dict[tuple[Run, ...], Draft] = field(default_factory=dict)
+    """The arrangements of schedules: different limits often have the same best schedule."""
 
     @cached_property
     def rows(self) -> RowGraph:
@@ -179,8 +181,11 @@ class Side:
         return found
 
     def _arrange(self, schedule: Schedule) -> Draft:
-        selection = self.selection
-        return arrange(self.rows, schedule, selection.kernel, selection.how, self.goal, bottom_up=self.bottom_up)
+        selection, goal = self.selection, self.goal
+        if schedule.runs not in self._arranged:
+            found = arrange(self.rows, schedule, selection.kernel, selection.how, goal, bottom_up=self.bottom_up)
+            self._arranged[schedule.runs] = found
+        return self._arranged[schedule.runs]
 
 
 def layered(rows: RowGraph) -> Schedule:
