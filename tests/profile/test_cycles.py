@@ -15,8 +15,8 @@ from tempfile import mkdtemp
 import pytest
 
 from mote import targets, toolchain
-from mote.profiler.costs import Run
-from mote.profiler.cycles import CORES, Memory, block_cycles, core_of, join_cycles
+from mote.profiler.costs import TracedRun
+from mote.profiler.cycles import CORES, Fetch, block_cycles, core_of, join_cycles
 from mote.profiler.instructions import Instruction, decoder
 from mote.profiler.trace import trace
 from mote.toolchain.boards import board_of
@@ -142,7 +142,7 @@ def program(core: str) -> str:
 
 
 @cache
-def ran(core: str) -> Run:
+def ran(core: str) -> TracedRun:
     """All sequences of a core, in one run."""
     target = targets.load(emulated(f"cortex-{core}"))
     if not shutil.which("arm-none-eabi-gcc") or toolchain.find_emulator(target).kind != "qemu":
@@ -156,7 +156,7 @@ def ran(core: str) -> Run:
     code = read_code(elf)
     traced = trace(elf, code, target, toolchain.find_emulator(target), folder, 60)
     shutil.rmtree(folder)
-    return Run(code, traced, target)
+    return TracedRun(code, traced, target)
 
 
 @pytest.mark.parametrize(
@@ -236,12 +236,12 @@ def test_flash_wait_states(tmp_path: Path) -> None:
     """Three lines of eight instructions: a line hides as many cycles as it has instructions."""
     code = block(tmp_path, "cortex-m4", "; ".join(["nop"] * 24))
     core = core_of(targets.load("cortex-m4"))
-    assert block_cycles(core, Memory(0, 16), code) == 24
-    assert block_cycles(core, Memory(5, 16), code) == 24
-    assert block_cycles(core, Memory(10, 16), code) == 24 + 2 * (10 - 8)
+    assert block_cycles(core, Fetch(0, 16), code) == 24
+    assert block_cycles(core, Fetch(5, 16), code) == 24
+    assert block_cycles(core, Fetch(10, 16), code) == 24 + 2 * (10 - 8)
     jump = block(tmp_path, "cortex-m4", "1: nop; b 1b" + "; nop" * 20)
-    assert join_cycles(core, Memory(5, 16), jump[1], jump[0]) == 2
-    assert join_cycles(core, Memory(5, 16), jump[1], jump[20]) == 2 + 5
+    assert join_cycles(core, Fetch(5, 16), jump[1], jump[0]) == 2
+    assert join_cycles(core, Fetch(5, 16), jump[1], jump[20]) == 2 + 5
 
 
 def test_low_overhead_loops(tmp_path: Path) -> None:

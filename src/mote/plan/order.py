@@ -18,9 +18,9 @@ STATES = 2_000
 def order(graph: Graph) -> tuple[Op, ...]:
     """The operators of `graph` in the order with the least peak of live tensor bytes."""
     ops = graph.ops
-    live = _Liveness(graph)
-    file_peak = live.peak(range(len(ops)))
-    queue: list[tuple[int, int, tuple[int, ...], int, int]] = [(live.start, 0, (), 0, live.start)]
+    operators = _Operators(graph)
+    file_peak = operators.peak(range(len(ops)))
+    queue: list[tuple[int, int, tuple[int, ...], int, int]] = [(operators.start, 0, (), 0, operators.start)]
     seen: set[int] = set()
     while queue and len(seen) < STATES:
         peak, _, path, done, nbytes = heappop(queue)
@@ -31,16 +31,16 @@ def order(graph: Graph) -> tuple[Op, ...]:
             break
         if len(path) == len(ops):
             return tuple(ops[i] for i in path)
-        for i in live.ready(done):
+        for i in operators.ready(done):
             after = done | 1 << i
-            during = max(peak, nbytes + live.made[i])
+            during = max(peak, nbytes + operators.made[i])
             if after not in seen and during < file_peak:
-                heappush(queue, (during, -len(path) - 1, (*path, i), after, live.bytes_after(i, after, nbytes)))
+                heappush(queue, (during, -len(path) - 1, (*path, i), after, operators.bytes_after(i, after, nbytes)))
     return ops
 
 
-class _Liveness:
-    """Which tensors are live once a set of operators has run. A set is a number with a bit for each operator."""
+class _Operators:
+    """What operators need, make and free. A set is a number with a bit for each operator."""
 
     def __init__(self, graph: Graph) -> None:
         number = {id(op): i for i, op in enumerate(graph.ops)}

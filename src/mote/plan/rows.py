@@ -139,9 +139,9 @@ class RowGraph:
         return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
 
     @cached_property
-    def prefixes(self) -> list[State]:
+    def prefixes(self) -> list[Liveness]:
         """What is live after the first i operators, for every i."""
-        state = State.start(self)
+        state = Liveness.start(self)
         found = [state.copy()]
         for i in range(len(self.works)):
             for node in self.works[i].by_rows:
@@ -151,21 +151,21 @@ class RowGraph:
 
 
 @dataclass
-class State:
+class Liveness:
     """Which rows are live at a moment: for each row how many nodes are still to read it."""
 
     left: list[int]
     live: int
 
     @staticmethod
-    def start(rows: RowGraph) -> State:
+    def start(rows: RowGraph) -> Liveness:
         left = list(rows.reader_nodes)
         for r in rows.kept:
             left[r] += 1
-        return State(left, sum(rows.size[r] for r in rows.resident if left[r]))
+        return Liveness(left, sum(rows.size[r] for r in rows.resident if left[r]))
 
-    def copy(self) -> State:
-        return State(self.left.copy(), self.live)
+    def copy(self) -> Liveness:
+        return Liveness(self.left.copy(), self.live)
 
     def run(self, rows: RowGraph, node: Node) -> int:
         """Run a node; the bytes that are live while it runs."""

@@ -18,7 +18,7 @@ from mote.kernels.cost import Costs
 from mote.plan.bound import lower_bound
 from mote.plan.estimate import extra_by_rows
 from mote.plan.goal import Say, silent
-from mote.plan.rows import Node, RowGraph, State
+from mote.plan.rows import Liveness, Node, RowGraph
 from mote.plan.search import Effort, Search
 
 POLICIES = ("lazy", "eager")
@@ -46,7 +46,7 @@ class Schedule:
 
     def during(self, rows: RowGraph) -> list[int]:
         """The bytes that are live at each run."""
-        state = State.start(rows)
+        state = Liveness.start(rows)
         return [state.run(rows, run.node) for run in self.runs]
 
     def nodes(self, rows: RowGraph) -> list[Node]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from mote.plan.flow import FOREVER, Flow
-from mote.plan.rows import Node, RowGraph, State
+from mote.plan.rows import Liveness, Node, RowGraph
 
 AHEAD = (1, 2, 4)
 """How many rows of an operator a commitment may ask for."""
@@ -62,7 +62,7 @@ class Search:
         start = self.rows.prefixes[self.lo].copy()
         if start.live > self.limit:
             return Found(None, True)
-        queue: list[tuple[float, int, list[int], State]] = []
+        queue: list[tuple[float, int, list[int], Liveness]] = []
         self._push(queue, [0] * len(counts), start, -1, [])
         while queue:
             _, number, done, state = heappop(queue)
@@ -89,9 +89,9 @@ class Search:
 
     def _push(
         self,
-        queue: list[tuple[float, int, list[int], State]],
+        queue: list[tuple[float, int, list[int], Liveness]],
         done: list[int],
-        state: State,
+        state: Liveness,
         parent: int,
         path: list[Node],
     ) -> None:
@@ -107,7 +107,7 @@ class Search:
         progress = sum((k + 1) * n / len(w.by_rows) for k, (n, w) in enumerate(zip(done, works, strict=True)))
         heappush(queue, (-progress, len(self._paths) - 1, done, state))
 
-    def _commit(self, done: list[int], state: State, path: list[Node]) -> bool:
+    def _commit(self, done: list[int], state: Liveness, path: list[Node]) -> bool:
         for k in range(len(done) - 1, -1, -1):
             for count in AHEAD:
                 total = len(self.rows.works[self.lo + k].by_rows)
@@ -122,7 +122,7 @@ class Search:
                     return True
         return False
 
-    def _demand(self, done: list[int], state: State, k: int, count: int) -> list[Node] | None:
+    def _demand(self, done: list[int], state: Liveness, k: int, count: int) -> list[Node] | None:
         """The nodes that operator k needs to have `count` done, if they stay within the limit and leave no more live
         than there is now."""
         if count > len(self.rows.works[self.lo + k].by_rows):
@@ -145,7 +145,7 @@ class Search:
 
         return nodes if demand(k, count) and after.live <= state.live else None
 
-    def _loses_nothing(self, state: State, nodes: Sequence[Node]) -> bool:
+    def _loses_nothing(self, state: Liveness, nodes: Sequence[Node]) -> bool:
         """Whether no part of `nodes` that could run by itself leaves less live than all of them."""
         if len(nodes) == 1:
             return True
@@ -163,12 +163,12 @@ class Search:
         ready = all(p < self.lo or done[p - self.lo] >= n for p, n in node.needs)
         return node if ready else None
 
-    def _during(self, state: State, node: Node) -> int:
+    def _during(self, state: Liveness, node: Node) -> int:
         self.effort.spend()
         return state.copy().run(self.rows, node)
 
 
-def least_between(rows: RowGraph, state: State, nodes: Sequence[Node]) -> int:
+def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[Node]) -> int:
     """The least that can be live after some of `nodes`, which can run in this order, have run: a minimum cut."""
     maker = {r: i for i, node in enumerate(nodes) for r in node.writes}
     readers: dict[int, list[int]] = {}

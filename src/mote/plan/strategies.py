@@ -11,7 +11,7 @@ from mote.plan.estimate import estimate
 from mote.plan.goal import Goal, Say
 from mote.plan.kernel import Call, Kernel
 from mote.plan.layout import Draft, arrange
-from mote.plan.rows import TALL, RowGraph, State, build
+from mote.plan.rows import TALL, Liveness, RowGraph, build
 from mote.plan.schedule import Run, Schedule, Scheduler
 from mote.plan.search import Effort
 from mote.plan.select import FAST, LEAN, ROOMY, Selection, Way
@@ -125,7 +125,7 @@ class Side:
         """The least peak and how often it is reached; the tensors of which something is live then."""
         schedule = self._schedule(self.scheduler.least_peak())
         during = schedule.during(self.rows)
-        state = State.start(self.rows)
+        state = Liveness.start(self.rows)
         made = set(self.rows.resident)
         found: set[int] = set()
         for run, nbytes in zip(schedule.runs, during, strict=True):

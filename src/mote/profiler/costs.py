@@ -26,7 +26,7 @@ from mote.toolchain.code import Code, machine_of, read_code
 from mote.toolchain.emulators import check
 from mote.toolchain.results import write_inputs
 
-from .cycles import Core, Memory, block_cycles, core_of, join_cycles
+from .cycles import Core, Fetch, block_cycles, core_of, join_cycles
 from .instructions import Instruction, decoder
 from .trace import Trace, calls, cut, length, trace
 
@@ -162,7 +162,7 @@ def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | 
     if tool.kind != "qemu":
         raise MoteError("a program other than Mote's runs in QEMU only", remedy="leave --emulator away")
     traced = trace(path.resolve(), code, target, tool, Path.cwd(), TIMEOUT_S)
-    region = Run(code, traced, target).region(entry)
+    region = TracedRun(code, traced, target).region(entry)
     return _result(str(path), "", tool, region, 0, [])
 
 
@@ -173,7 +173,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Run:
+class TracedRun:
     """A program that ran to its end."""
 
     code: Code
@@ -213,8 +213,8 @@ class Region:
         return core_of(self.target)
 
     @cached_property
-    def memory(self) -> Memory:
-        return Memory(self.target.flash_wait_states, self.target.flash_line)
+    def memory(self) -> Fetch:
+        return Fetch(self.target.flash_wait_states, self.target.flash_line)
 
     @cached_property
     def inside(self) -> list[Cost]:
@@ -278,7 +278,7 @@ class Region:
         return sorted(found, key=lambda f: (-f.cycles, f.name))
 
 
-def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> Run:
+def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     """Build a model and follow one inference."""
     target = on.compiled.settings.target
     elf = on.elf(mode)
@@ -286,7 +286,7 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> Run:
     write_inputs(on.folder / mode, raw)
     traced = trace(elf, code, target, on.emulator, on.folder / mode, TIMEOUT_S)
     check(elf, target, on.emulator, on.folder / mode, traced.said)
-    return Run(code, traced, target)
+    return TracedRun(code, traced, target)
 
 
 def _result(

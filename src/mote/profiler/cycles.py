@@ -248,18 +248,18 @@ CORES = {
 
 
 @dataclass(frozen=True)
-class Memory:
+class Fetch:
     """How code is fetched: `wait` cycles more for each `line` of bytes."""
 
     wait: int = 0
     line: int = 16
 
 
-def block_cycles(core: Core, memory: Memory, block: Block) -> int:
+def block_cycles(core: Core, memory: Fetch, block: Block) -> int:
     return core.block(block) + (fetches(block, memory.wait, memory.line) if memory.wait else 0)
 
 
-def join_cycles(core: Core, memory: Memory, before: Instruction, after: Instruction) -> int:
+def join_cycles(core: Core, memory: Fetch, before: Instruction, after: Instruction) -> int:
     jumped = before.end != after.at
     wait = refetches(before, after, jumped, memory.wait, memory.line) if memory.wait else 0
     return core.join(before, after, jumped) + wait
