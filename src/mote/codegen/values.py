@@ -125,20 +125,30 @@ def _definition(name: str, ctype: str, rows: Array, where: str) -> str:
     elif rows.dtype == np.float32:
         items = [number(x) for x in rows.reshape(-1)]
     else:
-        items = [number(x) for x in rows.reshape(-1).astype(np.int64).tolist()]
+        items = integers(rows)
     return f"static const {ctype} {name}[{len(items)}] MOTE_ALIGNED{where} = {{\n{wrap(items)}\n}};"
+
+
+def integers(values: Array) -> list[str]:
+    """The C literals of whole numbers."""
+    plain = values.dtype.itemsize < 4
+    return list(map(str if plain else number, values.reshape(-1).astype(np.int64).tolist()))
 
 
 def wrap(items: list[str]) -> str:
     """Items separated by commas in lines of a readable length."""
     lines: list[str] = []
-    line = "   "
-    for item in items:
-        if len(line) + len(item) + 2 > LINE:
-            lines.append(line)
-            line = "   "
-        line += f" {item},"
-    return "\n".join([*lines, line])
+    begin, length = 0, 3
+    for i, item in enumerate(items):
+        length += len(item) + 2
+        if length > LINE:
+            lines.append(_line(items[begin:i]))
+            begin, length = i, len(item) + 5
+    return "\n".join([*lines, _line(items[begin:])])
+
+
+def _line(items: list[str]) -> str:
+    return f"    {', '.join(items)}," if items else "   "
 
 
 def re_comment(text: str) -> str:
