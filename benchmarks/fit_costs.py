@@ -33,7 +33,8 @@ from cost_layers import Layer, graph_of, models
 from mote import compile, run, toolchain
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.api.measure import bench, stimulus
-from mote.codegen.project import Model, Options, Project, generate
+from mote.codegen.options import Options
+from mote.codegen.project import Model, Project, generate
 from mote.graph import Graph, Op
 from mote.graph.rows import row_count
 from mote.kernels import cost

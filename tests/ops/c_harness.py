@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from mote.codegen.c import printed
 from mote.codegen.values import Constants
 from mote.frontends import tflite
 from mote.graph import Graph, Op
@@ -86,7 +87,7 @@ class Program:
                 *(f'#include "{file}"' for file in self.includes),
                 *self.instances,
                 READ,
-                *self.constants.definitions,
+                printed(self.constants.definitions),
                 *self.globals,
                 "int main(void) {",
                 *self.body,

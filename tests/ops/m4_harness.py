@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from c_harness import KERNELS, Program
 
+from mote.codegen.c import printed
+
 GCC, QEMU = "arm-none-eabi-gcc", "qemu-system-arm"
 FLAGS = ["-mcpu=cortex-m4", "-mthumb", "-O2", "-std=gnu99", "-ffreestanding", "-Wall", "-Werror", "-Wno-unused"]
 TICKS = 3.2
@@ -140,7 +142,7 @@ class M4Program(Program):
                 f"#define MOTE_MAX_TAPS {self.taps}",
                 *(f'#include "{file}"' for file in self.includes),
                 *self.instances,
-                *self.constants.definitions,
+                printed(self.constants.definitions),
                 *self.globals,
                 f"const uint8_t given[] = {{{given}}};",
                 "int main(void) {",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
+from mote.codegen.c import printed
 from mote.codegen.values import Constants
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
@@ -243,7 +244,7 @@ def test_any_rows_can_be_computed(shapes: Shapes, kind: str, tmp_path: Path) -> 
     kernel = op.lower(g, Lowering())
     constants = Constants("k")
     params = constants.struct("p", kernel.params)
-    body = "\n".join(constants.definitions)
+    body = printed(constants.definitions)
     source = tmp_path / "rows.c"
     source.write_text(
         f'#include "{kernel.file}"\n{body}\nstatic const mote_{kernel.name}_t p = {params};\n'

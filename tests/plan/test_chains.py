@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from test_plan import LEAST, PUSHED, SMALL, check_cells, check_no_byte_to_spare
 
 from mote.api.stimuli import stimuli
-from mote.codegen.project import Model, Options, generate
+from mote.codegen.options import Options
+from mote.codegen.project import Model, generate
 from mote.graph import Graph
 from mote.graph.chain import Chain, Numbers, can_join, joined
 from mote.graph.rows import OUTSIDE

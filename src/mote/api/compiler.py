@@ -9,7 +9,8 @@ from typing import Any
 
 from mote import frontends, targets
 from mote.codegen import header
-from mote.codegen.project import Model, Options, Project, generate
+from mote.codegen.options import Options
+from mote.codegen.project import Model, Project, generate
 from mote.codegen.selftest import Golden, pattern, selftest_runs
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError, naming

@@ -18,7 +18,8 @@ from mote.api.compiler import (
     write_project,
 )
 from mote.codegen.arenas import shared
-from mote.codegen.project import Model, Options, Project, generate_shared
+from mote.codegen.options import Options
+from mote.codegen.project import Model, Project, generate_shared
 from mote.errors import MoteError
 
 FOLDER = "mote_models"

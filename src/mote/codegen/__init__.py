@@ -1,5 +1,6 @@
 """Plan -> a C project that builds on its own."""
 
-from mote.codegen.project import Options, generate
+from mote.codegen.options import Options
+from mote.codegen.project import generate
 
 __all__ = ["Options", "generate"]

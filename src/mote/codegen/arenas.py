@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from mote.codegen.c import BLANK, Block, Comment, Define, Definition, Include, Noted, Text, guarded, printed
+from mote.codegen.options import Options, banner
 from mote.codegen.values import re_comment, section
 from mote.plan.plan import Plan
 from mote.targets import Memory
 
-if TYPE_CHECKING:
-    from mote.codegen.project import Options
-
 KEPT = "_kept"
 """The suffix of what is kept from one inference to the next: no memory has such a name."""
 
-SECTION = """\
+SECTION = Text("""\
 /* Which linker section a definition goes to; define it before this file is compiled to have it otherwise. */
 #ifndef MOTE_SECTION
 #if defined(__GNUC__) && defined(__ELF__)
@@ -25,7 +23,7 @@ SECTION = """\
 #define MOTE_SECTION(name)
 #endif
 #endif
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,9 @@ def places(plan: Plan) -> list[Arena]:
     return [*arenas(plan), *([Arena(plan.state_bytes, None, KEPT)] if plan.graph.states else [])]
 
 
-def definition(name: str, nbytes: int | str, memory: Memory | None = None, tag: str = "") -> str:
-    return f"union {tag}{{\n    uint64_t alignment;\n    uint8_t bytes[{nbytes}];\n}} {name}{section(memory)};\n"
+def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Block:
+    """An aligned piece of memory."""
+    return Block(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{section(memory)};")
 
 
 def shared_name(memory: Memory | None) -> str:
@@ -103,30 +102,36 @@ def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
     return found
 
 
-def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], banner: Callable[[str], str]) -> dict[str, str]:
+def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options: Options) -> dict[str, str]:
     """mote_arena.h and mote_arena.c."""
-    head = banner(f"mote_arena.h: the working memory that {' and '.join(names)} share.")
-    macros, externs, unions = [], [], []
+    macros: list[Definition] = []
+    externs: list[Definition] = []
+    unions: list[Definition] = []
     for memory, nbytes in sizes.items():
         name = shared_name(memory)
-        where = "" if memory is None else f" /* in {re_comment(memory.name)} */"
-        macros.append(f"#define {name.upper()}_BYTES {nbytes}{where}\n")
-        externs.append(f"extern {definition(name, f'{name.upper()}_BYTES', tag=f'{name} ')}")
-        unions.append(f"union {name} {name}{section(memory)};\n")
-    header = f"#include <stdint.h>\n\n{RULES}{''.join(macros)}\n{''.join(externs)}"
-    source = f"{SECTION}\n{''.join(unions)}" if any(sizes) else "".join(unions)
+        macros.append(size_macro(f"{name.upper()}_BYTES", nbytes, memory))
+        externs.append(definition(f"extern union {name}", name, f"{name.upper()}_BYTES"))
+        unions.append(f"union {name} {name}{section(memory)}")
+    about = f"mote_arena.h: the working memory that {' and '.join(names)} share."
+    header = guarded("MOTE_ARENA_H", Text("#include <stdint.h>\n"), RULES, *macros, BLANK, *externs, BLANK)
+    source = [Include("mote_arena.h"), BLANK, *([SECTION] if any(sizes) else []), *unions]
     return {
-        "mote_arena.h": f"{head}#ifndef MOTE_ARENA_H\n#define MOTE_ARENA_H\n\n{header}\n#endif\n",
-        "mote_arena.c": f'{banner("mote_arena.c: see mote_arena.h.")}#include "mote_arena.h"\n\n{source}',
+        "mote_arena.h": printed([banner(options, about), *header]),
+        "mote_arena.c": printed([banner(options, "mote_arena.c: see mote_arena.h."), *source]),
     }
 
 
-RULES = """\
-/* One model runs at a time, in as much memory as the largest needs. Running one destroys the tensors of the others:
- * - write a model's inputs when the run before it, of whichever model, has finished;
- * - read or copy its outputs before the inputs of another one are written;
- * - a model that runs in pieces (NAME_step, NAME_push) has the memory until its last piece is done. */
-"""
+def size_macro(name: str, nbytes: int, memory: Memory | None) -> Definition:
+    """The macro that says how large an arena is, and where it is."""
+    macro = Define(name, nbytes)
+    return macro if memory is None else Noted(macro, f"in {re_comment(memory.name)}")
+
+
+RULES = Comment("""\
+One model runs at a time, in as much memory as the largest needs. Running one destroys the tensors of the others:
+- write a model's inputs when the run before it, of whichever model, has finished;
+- read or copy its outputs before the inputs of another one are written;
+- a model that runs in pieces (NAME_step, NAME_push) has the memory until its last piece is done.""")
 
 
 def _suffix(memory: Memory | None) -> str:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from mote.codegen.c import (
+    BLANK,
+    Accessor,
+    Block,
+    Comment,
+    Definition,
+    Function,
+    Include,
+    Noted,
+    Statement,
+    Text,
+    loop,
+    printed,
+    when,
+)
+from mote.codegen.options import Options, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
-from mote.codegen.source import banner
 from mote.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from mote.codegen.project import Options
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 
@@ -84,70 +95,50 @@ endif()
 
 
 def _main(plan: Plan, options: Options) -> str:
-    arena = "".join(f"{line}\n" for line in caller_arenas(plan, options))
-    main = f"int main(void) {{\n{_inference(plan, options)}}}\n"
-    return _example(options, [options.name], f"{arena}\n{main}" if arena else main)
+    arena = [Text(line) for line in caller_arenas(plan, options)]
+    main = Function("int main(void)", _inference(plan, options))
+    return _example(options, [options.name], [*arena, *([BLANK] if arena else []), main])
 
 
 def _shared_main(models: Sequence[tuple[Plan, Options]], options: Options) -> str:
     """One model after the other."""
-    functions = [f"static int run_{own.name}(void) {{\n{_inference(plan, own)}}}\n" for plan, own in models]
+    functions = [Function(f"static int run_{own.name}(void)", _inference(plan, own)) for plan, own in models]
     names = [own.name for _, own in models]
     calls = " || ".join(f"run_{name}() != 0" for name in names)
-    return _example(options, names, "\n".join([*functions, f"int main(void) {{ return {calls}; }}\n"]))
+    return _example(options, names, [*functions, Accessor("int main(void)", f"return {calls}")])
 
 
-def _example(options: Options, names: Sequence[str], body: str) -> str:
-    includes = "\n".join(f'#include "{name}.h"' for name in names)
-    return f"""\
-{banner(options, "main.c: an example to start from.")}\
-#include <stdio.h>
-#include <string.h>
-
-{includes}
-
-{body}"""
+def _example(options: Options, names: Sequence[str], body: Sequence[Definition]) -> str:
+    system = Text("#include <stdio.h>\n#include <string.h>\n")
+    headers = [Include(f"{name}.h") for name in names]
+    return printed([banner(options, "main.c: an example to start from."), system, *headers, BLANK, *body])
 
 
-def _inference(plan: Plan, options: Options) -> str:
+def _inference(plan: Plan, options: Options) -> list[Statement]:
     """The body of a function that runs a model once."""
-    show = "\n".join(_print(port) for port in outputs(plan, options))
-    return f"""\
-    if ({init_call(plan, options)} != MOTE_OK) {{
-        return 1;
-    }}
-{_feed(plan, options)}
-{show}
-    return 0;
-"""
+    show = [_print(port) for port in outputs(plan, options)]
+    return [_failed(init_call(plan, options)), *_feed(plan, options), *show, "return 0"]
 
 
-def _feed(plan: Plan, options: Options) -> str:
+def _failed(status: str) -> Statement:
+    return when(f"{status} != MOTE_OK", "return 1")
+
+
+def _feed(plan: Plan, options: Options) -> list[Statement]:
     """Fill the inputs and run, or push row after row."""
     name, ports = options.name, inputs(plan, options)
     if plan.pushed:
-        port = ports[0]
-        return (
-            f"    static {port.ctype} row[{port.macro}_ROW_SIZE];\n"
-            f"    while ({name}_push(row, 1) == MOTE_WAITING) {{\n"
-            "        /* put the next row of your data here */\n    }"
-        )
-    fill = "\n".join(
-        f"    memset({port.function}(), 0, {port.macro}_BYTES); /* put your data here */" for port in ports
-    )
-    if plan.graph.warm_up:
-        fill = fill.replace("put your data", "put the next of your stream")
-        body = "\n".join(f"    {line}" for line in fill.split("\n"))
-        return (
-            f"    mote_status status;\n    do {{\n{body}\n        status = {name}_run();\n"
-            "    } while (status == MOTE_WAITING);\n    if (status != MOTE_OK) {\n        return 1;\n    }"
-        )
-    return f"{fill}\n    if ({name}_run() != MOTE_OK) {{\n        return 1;\n    }}"
+        row = f"static {ports[0].ctype} row[{ports[0].macro}_ROW_SIZE]"
+        push = Block(f"while ({name}_push(row, 1) == MOTE_WAITING)", [Comment("put the next row of your data here")])
+        return [row, push]
+    what = "put the next of your stream here" if plan.graph.warm_up else "put your data here"
+    fill = [Noted(f"memset({port.function}(), 0, {port.macro}_BYTES)", what) for port in ports]
+    if not plan.graph.warm_up:
+        return [*fill, _failed(f"{name}_run()")]
+    again = Block("do", [*fill, f"status = {name}_run()"], " while (status == MOTE_WAITING);")
+    return ["mote_status status", again, _failed("status")]
 
 
-def _print(port: Port) -> str:
+def _print(port: Port) -> Statement:
     form, cast = ("%g", "(double)") if port.tensor.dtype == "float32" else ("%ld", "(long)")
-    return (
-        f"    for (size_t i = 0; i < {port.macro}_SIZE; i++) {{\n"
-        f'        printf("{form}\\n", {cast}{port.function}()[i]);\n    }}'
-    )
+    return loop("size_t", "i", f"{port.macro}_SIZE", f'printf("{form}\\n", {cast}{port.function}()[i])')

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from mote.codegen.arenas import Arena, places
-from mote.codegen.values import Constants, re_comment, wrap
+from mote.codegen.c import (
+    Block,
+    Case,
+    Comment,
+    Definition,
+    Expression,
+    Formula,
+    Name,
+    Statement,
+    assign,
+    call,
+    index,
+    loop,
+    plus,
+    times,
+    uses,
+)
+from mote.codegen.values import CTYPES, Constants, CType, re_comment, table
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE, row_count
 from mote.plan.kernel import Call, Kernel
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, KEPT, Buffer, Plan, Step
 from mote.plan.rows import Arrival
+
+N = Name("n")
+"""How often the operator has run in this inference."""
+Y = Name("y")
+"""The output row, or the tap of the window, that it is at."""
+K = Name("k")
+ROW = Name("row")
 
 
 @dataclass(frozen=True)
@@ -25,21 +50,60 @@ class Affine:
     step: int
     spread: int
 
-    def at(self, variable: str) -> str:
-        return _sum(_product(variable, self.step), self.start)
+    def at(self, variable: Name) -> Expression:
+        return plus(times(variable, self.step), self.start)
 
 
 @dataclass(frozen=True)
-class _Window:
+class _Count:
+    """What counts how often an operator has run, and the y that follows from it."""
+
+    counter: Expression
+    y: Expression
+
+    def before(self, body: Sequence[Statement]) -> list[Statement]:
+        """The body, behind assignments to `y`, and to `n` where anything but `y` is made from it."""
+        if uses(body, N) or (self.y != N and uses(self.y, N)):
+            return [assign(N, self.counter), assign(Y, self.y), *body]
+        if self.y == N:
+            return [assign(Y, self.counter), *body]
+        return [*([] if self.counter == 0 else [self.counter]), assign(Y, self.y), *body]
+
+
+@dataclass(frozen=True)
+class _Pointers:
+    """An array of pointers to rows, which many operators use."""
+
+    element: CType
+    output: bool = False
+
+    @property
+    def name(self) -> str:
+        known = {("s8", False): "rows", ("f32", False): "floats", ("s8", True): "outs"}
+        return known[self.element.suffix, self.output]
+
+    def declaration(self, count: int) -> str:
+        return f"{'' if self.output else 'const '}{self.element.name} *{self.name}[{count}]"
+
+
+@dataclass(frozen=True)
+class _Taps:
     """The rows of one operand that a step reads, and where their pointers go."""
 
     step: int
     position: int
     tensor: Tensor
+    rows: int
+    """How many the tensor has."""
     count: int
-    taps: int
-    array: str
+    """How many are read."""
+    array: _Pointers
     at: int
+
+    @property
+    def target(self) -> Expression:
+        """Where the pointers begin."""
+        return plus(self.array.name, self.at)
 
 
 @dataclass(frozen=True)
@@ -59,9 +123,15 @@ class _RowsOf:
         return found if self.group == 1 else sorted(found)
 
     @property
-    def nth(self) -> str:
+    def nth(self) -> Expression:
         """Which of them row y is."""
-        return "n" if self.group == 1 else f"({_sum('y', -min(self.ys))})" if min(self.ys) else "y"
+        return N if self.group == 1 else plus(Y, -min(self.ys))
+
+    def batches(self, size: int, *body: Statement) -> Block:
+        """The body for the rows of one step from row y on, `size` at a time."""
+        end = call("mote_min", plus(Y, self.group), max(self.ys) + 1)
+        after = Formula("{}++" if size == 1 else f"{{}} += {size}", (Y,))
+        return Block(Formula("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
 
 
 @dataclass
@@ -77,8 +147,8 @@ class Executor:
     """The place in `row_table` of each buffer's row 0."""
     lists: dict[str, Sequence[int]] = field(default_factory=dict)
     """Tables for what no formula describes."""
-    pointers: dict[str, int] = field(default_factory=dict)
-    """How many row pointers the cases need at most: `rows` of bytes, `floats`."""
+    pointers: dict[_Pointers, int] = field(default_factory=dict)
+    """The arrays of row pointers, and how many each needs at most."""
 
     @cached_property
     def arenas(self) -> list[Arena]:
@@ -98,91 +168,92 @@ class Executor:
         order = self.order
         return width * len(self.row_table) + _bytes(order) + sum(map(_bytes, self.lists.values()))
 
-    def cases(self) -> list[str]:
+    @cached_property
+    def cases(self) -> list[Case]:
+        """What each operator does when it is its turn. The tables and the variables follow from it."""
         return [self._case(i, op, steps) for i, (op, steps) in enumerate(self.plan.works)]
 
-    def tables(self) -> list[str]:
-        found = [
-            f"static const {_integer(values)} {name}[{len(values)}] = {{\n{wrap([str(v) for v in values])}\n}};\n"
-            for name, values in self.lists.items()
-        ]
+    @property
+    def variables(self) -> list[Statement]:
+        """The declarations that the cases need."""
+        used = [name.text for name in (N, Y) if uses(self.cases, name)]
+        arrays = [array.declaration(count) for array, count in self.pointers.items()]
+        return [*arrays, *([f"int32_t {', '.join(used)}"] if used else [])]
+
+    @property
+    def tables(self) -> list[Definition]:
+        found: list[Definition] = []
+        for name, values in self.lists.items():
+            found.append(table(f"{_integer(values)}_t", name, map(str, values)))
         if self.row_table:
-            values = wrap([str(x) for x in self.row_table])
-            found.append(
-                f"/* Where rows lie in the arena, in units of {ALIGNMENT} bytes. */\n"
-                f"static const mote_place_t {self.prefix}_rows[{len(self.row_table)}] = {{\n{values}\n}};\n"
-            )
+            found += [
+                Comment(f"Where rows lie in the arena, in units of {ALIGNMENT} bytes."),
+                table("mote_place_t", f"{self.prefix}_rows", map(str, self.row_table)),
+            ]
         if order := self.order:
-            found.append(
-                "/* Which operator does its next piece of work. */\n"
-                f"static const {_integer(order)} {self.prefix}_schedule[{len(order)}] = {{\n"
-                f"{wrap([str(x) for x in order])}\n}};\n"
-            )
+            found += [
+                Comment("Which operator does its next piece of work."),
+                table(f"{_integer(order)}_t", f"{self.prefix}_schedule", map(str, order)),
+            ]
         return found
 
-    def _case(self, i: int, op: Op, steps: tuple[Step, ...]) -> str:
-        out = op.output(self.plan.graph)
-        shape = "x".join(map(str, out.shape)) or "scalar"
-        label = re_comment(f"{op.kind} {shape} {op.name}")
+    def _case(self, i: int, op: Op, steps: tuple[Step, ...]) -> Case:
+        shape = "x".join(map(str, op.output(self.plan.graph).shape)) or "scalar"
+        return Case(i, re_comment(f"{op.kind} {shape} {op.name}"), self._body(i, op, steps))
+
+    def _body(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         if isinstance(op, Arrival):
-            body = self._arrival(i, op, steps)
-        elif steps[0].kernel.call is Call.ADDS:
-            body = self._adding(i, op, steps)
-        elif steps[0].kernel.call is Call.RING:
-            body = self._ring(i, steps[0])
-        elif steps[0].whole:
-            body = self._whole(i, steps[0])
-        else:
-            body = self._rows(i, op, steps)
-        lines = "\n".join(f"        {line}" for line in self._guarded(steps, _compact(body)))
-        return f"    case {i}: /* {label} */\n{lines}\n        break;"
+            return self._arrival(i, op, steps)
+        if steps[0].kernel.call is Call.ADDS:
+            return self._adding(i, op, steps)
+        if steps[0].kernel.call is Call.RING:
+            return self._ring(i, steps[0])
+        return self._whole(i, steps[0]) if steps[0].whole else self._rows(i, op, steps)
 
-    def _guarded(self, steps: tuple[Step, ...], body: list[str]) -> list[str]:
-        """In a debug build: note what lies around what the step writes before the kernel runs, and look after."""
-        if not self.plan.zone:
-            return body
-        step, out = steps[0], self.plan.place[self.plan.op(steps[0]).outputs[0]]
-        rows = step.rows.hi - step.rows.lo
-        at = self._row(out, "y") if not step.whole and step.tap is None else self._row(out, str(step.rows.lo))
-        spans = [(at, rows * out.row_bytes)] if (step.whole or rows == 1) and out.memory != KEPT else []
+    def _guarded(self, step: Step, kernel_call: Expression) -> list[Statement]:
+        """A kernel's call; in a debug build what lies around what it writes is noted before, and looked at after."""
+        spans = self._written(step) if self.plan.zone else []
+        note, look = (
+            [call(f"{self.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
+            for what in ("note", "look")
+        )
+        return [*note, kernel_call, *look]
+
+    def _written(self, step: Step) -> list[tuple[Expression, int]]:
+        """Where a step writes in one piece: addresses and bytes."""
+        out, rows = self.plan.place[self.plan.op(step).outputs[0]], step.rows.hi - step.rows.lo
+        spans: list[tuple[Expression, int]] = []
+        if (step.whole or rows == 1) and out.memory != KEPT:
+            first: Expression = step.rows.lo if step.whole or step.tap is not None else Y
+            spans.append((self._row(out, first), rows * out.row_bytes))
         if step.scratch is not None:
-            spans.append((self._at(0, step.scratch), step.kernel.scratch or 0))
+            spans.append((self._at(step.scratch_memory, step.scratch), step.kernel.scratch or 0))
         if step.sums is not None:
-            spans.append((self._at(0, step.sums), step.kernel.sums))
-        functions = (step.kernel.name, step.kernel.row, step.kernel.rows)
-        calls = (*(f"mote_{name}(" for name in functions), "memcpy(")
-        call = next(k for k, line in enumerate(body) if line.strip().startswith(calls))
-        before = [f"{self.prefix}_note({at}, {nbytes}, {k});" for k, (at, nbytes) in enumerate(spans)]
-        after = [f"{self.prefix}_look({at}, {nbytes}, {k});" for k, (at, nbytes) in enumerate(spans)]
-        return [*body[:call], *before, body[call], *after, *body[call + 1 :]]
+            spans.append((self._at(step.sums_memory, step.sums), step.kernel.sums))
+        return spans
 
-    def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int], what: str) -> list[str]:
-        """`n` is how often this operator has run; `what` is the value that goes with it."""
+    def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int]) -> _Count:
+        """The counter of an operator that has a step for each of the values of y."""
         if len(steps) == 1:
-            return ["n = 0;", f"{what} = {values[0]};"]
-        lines = [f"n = {self.prefix}_state.next[{self.counter_of(i)}]++;"]
+            return _Count(0, values[0])
         found = affine([(n, 0, v) for n, v in enumerate(values)])
-        if found is not None:
-            return [*lines, f"{what} = {found.at('n')};"]
-        return [*lines, f"{what} = {self._list(f'{what}_{i}', values)}[n];"]
+        y = found.at(N) if found is not None else index(self._list(f"y_{i}", values), N)
+        return _Count(Formula("{}++", (index(f"{self.prefix}_state.next", self.counter_of(i)),)), y)
 
     def counter_of(self, i: int) -> int:
         return sum(len(steps) > 1 for _, steps in self.plan.works[:i])
 
-    def _arrival(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+    def _arrival(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         buffer = self.plan.place[op.outputs[0]]
-        lines = self._counted(i, steps, [s.rows.lo for s in steps], "y")
-        target = self._row(buffer, "y")
-        return [
-            *lines,
-            f"memcpy({target}, row, {buffer.row_bytes});",
-            f"MOTE_TRACE({i}, {target}, {buffer.row_bytes});",
-        ]
+        count = self._counted(i, steps, [s.rows.lo for s in steps])
+        target = self._row(buffer, Y)
+        copy = call("memcpy", target, ROW, buffer.row_bytes)
+        return count.before([*self._guarded(steps[0], copy), _trace(i, target, buffer.row_bytes)])
 
-    def _whole(self, i: int, step: Step) -> list[str]:
+    def _whole(self, i: int, step: Step) -> list[Statement]:
         """The kernel's own call over tensors whose rows lie one after another."""
         plan, kernel, op = self.plan, step.kernel, self.plan.op(step)
-        arguments = [f"&{self.prefix}_step_{i}"]
+        arguments: list[Expression] = [self._params(i)]
         for position in kernel.operands:
             tensor = op.input(plan.graph, position)
             if tensor.data is None:
@@ -192,34 +263,35 @@ class Executor:
         out = plan.place[op.outputs[0]]
         arguments.append(self._at(out.memory, out.offset))
         if kernel.call is Call.FLAT:
-            arguments.append(str(kernel.units))
+            arguments.append(kernel.units)
         elif kernel.call is Call.ROWS:
-            arguments += [str(step.rows.lo), str(step.rows.hi)]
+            arguments += [step.rows.lo, step.rows.hi]
         arguments += self._scratch(step)
         begin = out.offset + step.rows.lo * out.row_bytes
         nbytes = (step.rows.hi - step.rows.lo) * out.row_bytes
-        trace = f"MOTE_TRACE({i}, {self._at(out.memory, begin)}, {nbytes});"
-        return [f"mote_{kernel.name}({', '.join(arguments)});", trace]
+        run = self._guarded(step, call(f"mote_{kernel.name}", *arguments))
+        return [*run, _trace(i, self._at(out.memory, begin), nbytes)]
 
-    def _ring(self, i: int, step: Step) -> list[str]:
+    def _ring(self, i: int, step: Step) -> list[Statement]:
         """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
-        plan, op = self.plan, self.plan.op(step)
-        new, out = plan.place[op.inputs[1]], plan.place[op.outputs[0]]
-        arguments = [f"&{self.prefix}_step_{i}", self._at(new.memory, new.offset), self._at(out.memory, out.offset)]
-        return [
-            f"mote_ring({', '.join(arguments)}, &{self._oldest(out)});",
-            f"for (y = 0; y < {len(out.offsets)}; y++) {{",
-            f"    MOTE_TRACE({i}, {self._row(out, 'y')}, {out.row_bytes});",
-            "}",
-        ]
+        op = self.plan.op(step)
+        new, out = self.plan.place[op.inputs[1]], self.plan.place[op.outputs[0]]
+        places = self._at(new.memory, new.offset), self._at(out.memory, out.offset)
+        run = self._guarded(step, call("mote_ring", self._params(i), *places, f"&{self._oldest(out)}"))
+        head = Formula("for ({} = 0; {} < {}; {}++)", (Y, Y, len(out.offsets), Y))
+        return [*run, Block(head, [_trace(i, self._row(out, Y), out.row_bytes)])]
 
     def _oldest(self, buffer: Buffer) -> str:
         """The variable that says which row of a ring buffer is the oldest."""
         return f"{self.prefix}_kept.oldest[{buffer.ring}]"
 
-    def _at(self, memory: int, offset: int | str) -> str:
+    def _params(self, i: int) -> str:
+        """The parameters of the kernel of operator i."""
+        return f"&{self.prefix}_step_{i}"
+
+    def _at(self, memory: int, offset: Expression) -> Expression:
         """An address in the arena of a memory."""
-        return f"{self.arenas[memory].at}({offset})"
+        return call(self.arenas[memory].at, offset)
 
     def _constant(self, i: int, position: int) -> str:
         """The name of an operand that is a constant."""
@@ -228,79 +300,80 @@ class Executor:
         assert data is not None
         return self.constants.array(f"{i}_operand_{position}", data, constant_reads(self.plan.graph, op))
 
-    def _scratch(self, step: Step) -> list[str]:
+    def _scratch(self, step: Step) -> list[Expression]:
         if step.kernel.scratch is None:
             return []
         return ["NULL" if step.scratch is None else self._at(step.scratch_memory, step.scratch)]
 
-    def _rows(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+    def _rows(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         """One output row after another, as many as the step has: from row pointers where the kernel has a row function,
         else from the operands' rows."""
-        kernel = steps[0].kernel
-        lines = self._counted(i, steps, [s.rows.lo for s in steps], "y")
+        kernel, rows = steps[0].kernel, _RowsOf(steps)
+        count = self._counted(i, steps, [s.rows.lo for s in steps])
         if kernel.rows and kernel.group > 1:
-            return [*lines, *self._several(i, op, steps)]
+            return count.before([self._several(i, op, rows)])
         out = self.plan.place[op.outputs[0]]
-        target = self._row(out, "y")
-        rows = _RowsOf(steps)
-        before, arguments = [], [f"&{self.prefix}_step_{i}"]
+        target = self._row(out, Y)
+        before: list[Statement] = []
+        arguments: list[Expression] = [self._params(i)]
         if kernel.row:
-            before = self._pointers(i, op, rows)
-            arguments += [_pointer_array(kernel), *(["y"] if kernel.row_index else []), target]
+            array = _Pointers(self._element(op, steps[0].kernel))
+            before = self._pointers(i, op, rows, array)
+            arguments += [array.name, *([Y] if kernel.row_index else []), target]
         else:
             arguments += [self._operand(i, op, position, rows) for position in kernel.operands]
             arguments.append(target)
             units = kernel.units // row_count(op.output(self.plan.graph).shape)
-            arguments += [str(units)] if kernel.call is Call.FLAT else ["0", "1"]
+            arguments += [units] if kernel.call is Call.FLAT else [0, 1]
         arguments += self._scratch(steps[0])
-        call = f"mote_{kernel.row or kernel.name}({', '.join(arguments)});"
-        body = [*before, call, f"MOTE_TRACE({i}, {target}, {out.row_bytes});"]
-        if rows.group == 1:
-            return [*lines, *body]
-        loop = f"for (int32_t end = mote_min(y + {rows.group}, {max(rows.ys) + 1}); y < end; y++) {{"
-        return [*lines, loop, *(f"    {line}" for line in body), "}"]
+        run = self._guarded(steps[0], call(f"mote_{kernel.row or kernel.name}", *arguments))
+        body = [*before, *run, _trace(i, target, out.row_bytes)]
+        return count.before(body if rows.group == 1 else [rows.batches(1, *body)])
 
-    def _several(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
+    def _several(self, i: int, op: Op, rows: _RowsOf) -> Block:
         """As many output rows as the kernel computes at once, from all input rows under them."""
-        kernel, out, rows = steps[0].kernel, self.plan.place[op.outputs[0]], _RowsOf(steps)
-        tensor = op.input(self.plan.graph)
+        step, out = rows.steps[0], self.plan.place[op.outputs[0]]
+        kernel, tensor = step.kernel, op.input(self.plan.graph)
         count = row_count(tensor.shape)
         reads = [op.reads(self.plan.graph, 0, y) or () for y in rows.ys]
         found = affine([(y, k, r) for y, read in zip(rows.ys, reads, strict=True) for k, r in enumerate(read)], count)
         assert found is not None and found.spread == 1, "kernels for several rows take plain windows only"
         taps = (kernel.group - 1) * found.step + len(reads[0])
-        self.pointers["rows"] = max(self.pointers.get("rows", 0), taps)
-        self.pointers["outs"] = max(self.pointers.get("outs", 0), kernel.group)
-        window = _Window(i, 0, tensor, count, taps, "rows", 0)
-        arguments = [f"&{self.prefix}_step_{i}", "rows", "outs", "count", *self._scratch(steps[0])]
-        each = "    for (int32_t k = 0; k < count; k++) {"
-        return [
-            f"for (int32_t end = mote_min(y + {rows.group}, {max(rows.ys) + 1}); y < end; y += {kernel.group}) {{",
-            f"    const int32_t count = mote_min({kernel.group}, end - y);",
-            f"    {self._spread(window, found)}",
-            each,
-            f"        outs[k] = {self._row(out, 'y + k')};",
-            "    }",
-            f"    mote_{kernel.rows}({', '.join(arguments)});",
-            each,
-            f"        MOTE_TRACE({i}, outs[k], {out.row_bytes});",
-            "    }",
-            "}",
-        ]
+        array = self._array(_Pointers(self._element(op, kernel)), taps)
+        outs = self._array(_Pointers(CTYPES[op.output(self.plan.graph).dtype], output=True), kernel.group)
+        arguments = [self._params(i), array.name, outs.name, "count", *self._scratch(step)]
+        target = index(outs.name, K)
+        return rows.batches(
+            kernel.group,
+            assign("const int32_t count", call("mote_min", kernel.group, Formula("end - {}", (Y,)))),
+            self._spread(_Taps(i, 0, tensor, count, taps, array, 0), found),
+            loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
+            *self._guarded(step, call(f"mote_{kernel.rows}", *arguments)),
+            loop("int32_t", K, "count", _trace(i, target, out.row_bytes)),
+        )
 
-    def _operand(self, i: int, op: Op, position: int, rows: _RowsOf) -> str:
+    def _element(self, op: Op, kernel: Kernel) -> CType:
+        """What a kernel's row pointers point to."""
+        return CTYPES["int8" if kernel.moves else op.input(self.plan.graph, kernel.operands[0]).dtype]
+
+    def _array(self, array: _Pointers, count: int) -> _Pointers:
+        """An array of pointers that has room for `count` of them."""
+        self.pointers[array] = max(self.pointers.get(array, 0), count)
+        return array
+
+    def _operand(self, i: int, op: Op, position: int, rows: _RowsOf) -> Expression:
         """The row of one operand that output row y is made from."""
         tensor = op.input(self.plan.graph, position)
         reads = [(op.reads(self.plan.graph, position, y) or (0,))[0] for y in rows.ys]
         found = affine([(y, 0, r) for y, r in zip(rows.ys, reads, strict=True)])
-        row = found.at("y") if found else f"{self._list(f'reads_{i}_{position}', reads)}[{rows.nth}]"
+        row = found.at(Y) if found else index(self._list(f"reads_{i}_{position}", reads), rows.nth)
         return self._source(i, position, tensor, row)
 
-    def _source(self, i: int, position: int, tensor: Tensor, row: str) -> str:
+    def _source(self, i: int, position: int, tensor: Tensor, row: Expression) -> Expression:
         if tensor.data is None:
             return self._row(self._view(tensor), row)
         stride = tensor.size // row_count(tensor.shape)
-        return _sum_text(self._constant(i, position), _product(row, stride))
+        return plus(self._constant(i, position), times(row, stride))
 
     def _view(self, tensor: Tensor) -> Buffer:
         """The rows of a tensor; of a view of another shape, rows of that shape over the same memory."""
@@ -312,89 +385,85 @@ class Executor:
         offsets = tuple(buffer.offset + y * row for y in range(count))
         return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
 
-    def _pointers(self, i: int, op: Op, rows: _RowsOf) -> list[str]:
+    def _pointers(self, i: int, op: Op, rows: _RowsOf, array: _Pointers) -> list[Statement]:
         """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
-        lines: list[str] = []
-        array, at = _pointer_array(rows.steps[0].kernel), 0
+        body: list[Statement] = []
+        at = 0
         for position in rows.steps[0].kernel.operands:
             tensor = op.input(self.plan.graph, position)
             reads = [op.reads(self.plan.graph, position, y) or () for y in rows.ys]
-            taps = max(map(len, reads))
-            window = _Window(i, position, tensor, row_count(tensor.shape), taps, array, at)
+            count = max(map(len, reads))
+            taps = _Taps(i, position, tensor, row_count(tensor.shape), count, array, at)
             samples = [(y, k, r) for y, taken in zip(rows.ys, reads, strict=True) for k, r in enumerate(taken)]
-            found = affine(samples, window.count) if all(len(r) == taps for r in reads) else None
+            found = affine(samples, taps.rows) if all(len(r) == count for r in reads) else None
             if found is None:
-                lines += self._listed(window, reads, rows.nth)
-            elif taps == 1 and all(r != OUTSIDE for _, _, r in samples):
-                lines.append(f"{window.array}[{at}] = {self._source(i, position, tensor, found.at('y'))};")
+                body.append(self._listed(taps, reads, rows.nth))
+            elif count == 1 and all(r != OUTSIDE for _, _, r in samples):
+                body.append(assign(index(array.name, at), self._source(i, position, tensor, found.at(Y))))
             else:
-                lines.append(self._spread(window, found))
-            at += taps
-        self.pointers[array] = max(self.pointers.get(array, 0), at)
-        return lines
+                body.append(self._spread(taps, found))
+            at += count
+        self._array(array, at)
+        return body
 
-    def _spread(self, window: _Window, found: Affine) -> str:
+    def _spread(self, taps: _Taps, found: Affine) -> Expression:
         """Pointers by formula."""
-        tensor = window.tensor
-        suffix = "f32" if window.array == "floats" else "s8"
-        where = f"{window.count}, {found.at('y')}, {window.taps}, {found.spread}, {_sum(window.array, window.at)}"
+        tensor, suffix = taps.tensor, taps.array.element.suffix
+        which = (found.at(Y), taps.count, found.spread, taps.target)
         if tensor.data is not None:
-            name = self._constant(window.step, window.position)
-            row = tensor.nbytes // window.count
-            return f"mote_strip_rows_{suffix}((const uint8_t *){name}, {row}, {where});"
+            constant = f"(const uint8_t *){self._constant(taps.step, taps.position)}"
+            return call(f"mote_strip_rows_{suffix}", constant, tensor.nbytes // taps.rows, taps.rows, *which)
         view = self._view(tensor)
         if view.ring is not None:
-            rest = f"{found.at('y')}, {window.taps}, {found.spread}, {_sum(window.array, window.at)}"
-            ring = f"{self._at(view.memory, view.offset)}, {view.row_bytes}, {window.count}, {self._oldest(view)}"
-            return f"mote_ring_rows_{suffix}({ring}, {rest});"
+            begin = self._at(view.memory, view.offset)
+            ring = (begin, view.row_bytes, taps.rows, self._oldest(view))
+            return call(f"mote_ring_rows_{suffix}", *ring, *which)
         arena = self.arenas[view.memory].pointer
         if view.base is not None:
-            return f"mote_strip_rows_{suffix}({arena} + {view.base}, {view.row_bytes}, {where});"
-        return f"mote_table_rows_{suffix}({arena}, {self.prefix}_rows + {self._slot(view)}, {where});"
+            strip = f"{arena} + {view.base}"
+            return call(f"mote_strip_rows_{suffix}", strip, view.row_bytes, taps.rows, *which)
+        places = f"{self.prefix}_rows + {self._slot(view)}"
+        return call(f"mote_table_rows_{suffix}", arena, places, taps.rows, *which)
 
-    def _listed(self, window: _Window, reads: Sequence[tuple[int, ...]], nth: str) -> list[str]:
+    def _listed(self, taps: _Taps, reads: Sequence[tuple[int, ...]], nth: Expression) -> Block:
         """Pointers to rows that a list names."""
-        flat = [r for rows in reads for r in (*rows, *[OUTSIDE] * (window.taps - len(rows)))]
-        name = self._list(f"reads_{window.step}_{window.position}", flat)
-        row = self._source(window.step, window.position, window.tensor, "row")
-        return [
-            f"for (int32_t k = 0; k < {window.taps}; k++) {{",
-            f"    const int32_t row = {name}[{_product(nth, window.taps)} + k];",
-            f"    {window.array}[{_sum('k', window.at)}] = row < 0 ? NULL : {row};",
-            "}",
-        ]
+        flat = [r for rows in reads for r in (*rows, *[OUTSIDE] * (taps.count - len(rows)))]
+        name = self._list(f"reads_{taps.step}_{taps.position}", flat)
+        row = self._source(taps.step, taps.position, taps.tensor, ROW)
+        return loop(
+            "int32_t",
+            K,
+            taps.count,
+            assign("const int32_t row", index(name, plus(times(nth, taps.count), K))),
+            assign(index(taps.array.name, plus(K, taps.at)), Formula("{} < 0 ? NULL : {}", (ROW, row))),
+        )
 
-    def _adding(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[str]:
-        graph = self.plan.graph
+    def _adding(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
+        graph, step = self.plan.graph, steps[0]
         tensor = op.input(graph)
         taps = [s.tap for s in steps if s.tap is not None]
         read = op.reads(graph, 0, 0) or tuple(range(row_count(tensor.shape)))
-        lines = self._counted(i, steps, taps, "y")
+        count = self._counted(i, steps, taps)
         found = affine([(t, 0, read[t]) for t in taps])
-        row = found.at("y") if found else f"{self._list(f'reads_{i}', [read[t] for t in taps])}[n]"
+        row = found.at(Y) if found else index(self._list(f"reads_{i}", [read[t] for t in taps]), N)
         out = self.plan.place[op.outputs[0]]
         last = len(steps) - 1
-        part = f"(n == 0) | (n == {last}) << 1"
-        kernel = steps[0].kernel
-        arguments = [f"&{self.prefix}_step_{i}", self._source(i, 0, tensor, row), "y", part]
-        assert steps[0].sums is not None
+        part = Formula("({} == 0) | ({} == {}) << 1", (N, N, last))
+        assert step.sums is not None
         target = self._at(out.memory, out.offset)
-        arguments += [self._at(steps[0].sums_memory, steps[0].sums), target, *self._scratch(steps[0])]
-        return [
-            *lines,
-            f"mote_{kernel.name}({', '.join(arguments)});",
-            f"MOTE_TRACE({i}, {target}, n == {last} ? {out.row_bytes} : 0);",
-        ]
+        where = (self._at(step.sums_memory, step.sums), target, *self._scratch(step))
+        run = call(f"mote_{step.kernel.name}", self._params(i), self._source(i, 0, tensor, row), Y, part, *where)
+        done = Formula("{} == {} ? {} : 0", (N, last, out.row_bytes))
+        return count.before([*self._guarded(step, run), _trace(i, target, done)])
 
-    def _row(self, buffer: Buffer, row: str) -> str:
+    def _row(self, buffer: Buffer, row: Expression) -> Expression:
         """The address of a row."""
         if buffer.ring is not None:
-            where = f"{buffer.row_bytes}, {len(buffer.offsets)}, {self._oldest(buffer)}, {row}"
-            return f"mote_ring_row({self._at(buffer.memory, buffer.offset)}, {where})"
+            begin = self._at(buffer.memory, buffer.offset)
+            return call("mote_ring_row", begin, buffer.row_bytes, len(buffer.offsets), self._oldest(buffer), row)
         if buffer.base is not None:
-            return self._at(buffer.memory, _sum(_product(row, buffer.row_bytes), buffer.base))
-        slot = self._slot(buffer)
-        return f"{self.arenas[buffer.memory].row}({_sum(row, slot)})"
+            return self._at(buffer.memory, plus(times(row, buffer.row_bytes), buffer.base))
+        return call(self.arenas[buffer.memory].row, plus(row, self._slot(buffer)))
 
     def _slot(self, buffer: Buffer) -> int:
         if id(buffer) not in self._slots:
@@ -408,20 +477,8 @@ class Executor:
         return full
 
 
-def _pointer_array(kernel: Kernel) -> str:
-    """Where the kernel's row pointers are collected, by their element type."""
-    return "floats" if kernel.name.endswith("_f32") else "rows"
-
-
-def _compact(body: list[str]) -> list[str]:
-    """The same without `n` where nothing but `y` is made from it."""
-    if not body[0].startswith("n = ") or any(re.search(r"\bn\b", line) for line in body[2:]):
-        return body
-    if body[0] == "n = 0;":
-        return body[1:]
-    if body[1] == "y = n;":
-        return ["y" + body[0].removeprefix("n"), *body[2:]]
-    return body if re.search(r"\bn\b", body[1]) else [body[0].removeprefix("n = "), *body[1:]]
+def _trace(i: int, data: Expression, nbytes: Expression) -> Expression:
+    return call("MOTE_TRACE", i, data, nbytes)
 
 
 def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) -> Affine | None:
@@ -450,33 +507,12 @@ def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
     return default if other is None else (other[1] - y0) // (other[0] - x0)
 
 
-def _sum(text: str, constant: int) -> str:
-    if text == "0":
-        return str(constant)
-    return text if constant == 0 else f"{text} + {constant}" if constant > 0 else f"{text} - {-constant}"
-
-
-def _sum_text(text: str, other: str) -> str:
-    return text if other == "0" else f"{text} + {other}"
-
-
-def _product(text: str, factor: int) -> str:
-    if factor == 0 or text == "0":
-        return "0"
-    if factor == 1:
-        return text
-    simple = text.replace("_", "").isalnum()
-    return f"{text} * {factor}" if simple else f"({text}) * {factor}"
-
-
-def _integer(values: Sequence[int]) -> str:
+def _integer(values: Sequence[int]) -> np.dtype[np.generic]:
     """The smallest type that holds all of them."""
-    least, most = min(values), max(values)
-    if least < 0:
-        return "int8_t" if least >= -128 and most < 128 else "int16_t"
-    return "uint8_t" if most < 1 << 8 else "uint16_t" if most < 1 << 16 else "uint32_t"
+    kinds = ("int8", "int16", "int32") if min(values) < 0 else ("uint8", "uint16", "uint32")
+    return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)
 
 
 def _bytes(values: Sequence[int]) -> int:
     """What a table of them takes."""
-    return len(values) * int(re.sub(r"\D", "", _integer(values))) // 8 if values else 0
+    return len(values) * _integer(values).itemsize if values else 0

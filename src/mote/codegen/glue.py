@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mote.codegen.options import Options
 from mote.codegen.ports import caller_arenas, init_call, inputs, outputs
-from mote.codegen.project import Options
 from mote.plan.plan import Plan
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mote.codegen.arenas import arenas
+from mote.codegen.options import Options
 from mote.codegen.values import CTYPES
 from mote.graph import Tensor
 from mote.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from mote.codegen.project import Options
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str) -> list[
     found = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        found.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype]}", t))
+        found.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t))
     return found
 
 

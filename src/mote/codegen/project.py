@@ -6,7 +6,7 @@ The text depends on the model and the options only, so the same input gives byte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 
 from mote.codegen import build_files, header, selftest, source
 from mote.codegen.arenas import arenas, shared, shared_files
+from mote.codegen.c import Definition, Include, Text, printed
+from mote.codegen.options import Options
 from mote.codegen.selftest import Golden
 from mote.codegen.values import Constant, Constants
 from mote.plan.plan import Plan
@@ -34,24 +36,6 @@ UNUSED = """\
 #endif
 
 """
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the generated C looks like."""
-
-    name: str
-    source: str = ""
-    """The model file's name, for the comment at the top."""
-    target: str = "host"
-    single_file: bool = False
-    caller_arena: bool = False
-    step_bound: int | None = None
-    """Instructions that a step takes at most, where that was measured."""
-    shared_arena: bool = False
-    """The arena is that of mote_arena.c, which other models use as well."""
-    flashes: tuple[Memory, ...] = ()
-    """Where constants may go, fastest first; none where there is no choice."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +84,7 @@ def generate_shared(models: Sequence[Model], folder: Options) -> tuple[list[Proj
     """Projects of models that share one arena: of each alone, and of all in one folder, whose options are `folder`."""
     sizes = shared([m.plan for m in models])
     names = [m.options.name for m in models]
-    arena = shared_files(sizes, names, lambda what: source.banner(folder, what))
+    arena = shared_files(sizes, names, folder)
     alone = [
         replace(p, files=p.files | arena, sources=(*p.sources, "mote_arena.c"), arena=sum(sizes.values()))
         for p in _projects(models)
@@ -134,16 +118,16 @@ def _allocate(arrays: Sequence[Constant], flashes: Sequence[Memory]) -> None:
             return
 
 
-def _project(model: Model, body: str, constants: Constants) -> Project:
+def _project(model: Model, body: list[Definition], constants: Constants) -> Project:
     plan, options = model.plan, model.options
     name = options.name
     kernels = kernel_headers(source.includes(plan))
     project = {f"{name}.h": header.text(plan, options)}
     if options.single_file:
-        project[f"{name}.c"] = _amalgamate(body, kernels, constants)
+        project[f"{name}.c"] = printed(_amalgamated(body, kernels, constants))
     else:
-        project[f"{name}.c"] = body
-        project[f"{name}_constants.h"] = source.constants(options, constants)
+        project[f"{name}.c"] = printed(body)
+        project[f"{name}_constants.h"] = printed(source.constants(options, constants))
         project |= {k: kernel_text(k) for k in kernels}
     project |= build_files.texts(plan, options)
     project["selftest.c"] = selftest.text(plan, options, model.golden)
@@ -173,20 +157,16 @@ def kernel_headers(used: Iterable[str]) -> list[str]:
     return ordered
 
 
-def _amalgamate(body: str, kernels: list[str], constants: Constants) -> str:
-    """The model's C with every include of ours replaced by its text."""
-
-    def inline(match: re.Match[str]) -> str:
-        file = match.group(1)
-        if file in (f"{constants.prefix}.h", "mote_arena.h"):
-            return match.group(0)
-        if file == f"{constants.prefix}_constants.h":
-            return "\n\n".join(constants.definitions)
-        if file == "mote_common.h":
-            return UNUSED + "\n".join(_inlined(kernel_text(k)) for k in kernels)
-        return ""
-
-    return re.sub(r'#include "([^"]+)"\n?', lambda m: f"{inline(m)}\n".lstrip("\n"), body)
+def _amalgamated(body: Iterable[Definition], kernels: list[str], constants: Constants) -> Iterator[Definition]:
+    """The model's C with every include of ours replaced by its text, but for the headers that callers include too."""
+    library = UNUSED + "\n".join(_inlined(kernel_text(k)) for k in kernels)
+    texts = {
+        "mote_common.h": [Text(library)],
+        f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
+        **{k: [] for k in kernels if k != "mote_common.h"},
+    }
+    for d in body:
+        yield from texts.get(d.file, [d]) if isinstance(d, Include) else [d]
 
 
 def _inlined(kernel: str) -> str:

@@ -7,19 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mote.codegen.c import (
+    BLANK,
+    Definition,
+    Expression,
+    Function,
+    Include,
+    Statement,
+    Text,
+    assign,
+    call,
+    index,
+    loop,
+    printed,
+    when,
+)
+from mote.codegen.options import Options, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
-from mote.codegen.source import banner
-from mote.codegen.values import CTYPES, number, wrap
+from mote.codegen.values import CTYPES, number, table
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import DTYPES, Array
 from mote.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from mote.codegen.project import Options
 
 SHOWN = 1024
 STEPS = 3
@@ -61,85 +72,73 @@ class _Test:
     """The test of one model: the values it expects, and a function."""
 
     name: str
-    tables: list[str]
-    function: str
+    tables: list[Definition]
+    function: list[Definition]
+    hashes: bool
+    """Whether outputs are compared by their hash."""
 
 
 def text(plan: Plan, options: Options, golden: Sequence[Golden]) -> str:
-    test = _test(plan, options, golden, "")
-    return _file(options, [test], _MAIN.format(name=options.name))
+    name = options.name
+    main: list[Statement] = [
+        "mote_status status = selftest()",
+        call("puts", f'status == MOTE_OK ? "{name}: ok" : "{name}: WRONG"'),
+        "return (int)status",
+    ]
+    return _file(options, [_test(plan, options, golden, "")], Function("int main(void)", main))
 
 
 def shared_text(models: Sequence[tuple[Plan, Options, Sequence[Golden]]], options: Options) -> str:
     """The models take turns, so that each finds what another one left in the arena."""
     tests = [_test(plan, own, golden, f"{own.name}_") for plan, own, golden in models]
-    runs = "\n".join(f'        wrong += report("{t.name}", {t.name}_selftest());' for t in tests)
-    return _file(options, tests, _SHARED_MAIN.format(runs=runs))
+    show = call("printf", '"%s: %s\\n"', "name", 'status == MOTE_OK ? "ok" : "WRONG"')
+    runs = [f'wrong += report("{t.name}", {t.name}_selftest())' for t in tests]
+    return _file(
+        options,
+        tests,
+        Function("static int report(const char *name, mote_status status)", [show, "return status != MOTE_OK"]),
+        Function("int main(void)", ["int wrong = 0", loop("int", "turn", 2, *runs), "return wrong"]),
+    )
 
 
-def _file(options: Options, tests: Sequence[_Test], main: str) -> str:
+def _file(options: Options, tests: Sequence[_Test], *main: Definition) -> str:
     names = " and ".join(t.name for t in tests)
     what = f"selftest.c: checks on any machine that {names} computes what the reference computes."
-    return "\n".join(
+    return printed(
         [
             banner(options, what),
-            "#include <stdio.h>\n",
-            *(f'#include "{t.name}.h"' for t in tests),
-            "",
+            BLANK,
+            Text("#include <stdio.h>\n"),
+            *(Include(f"{t.name}.h") for t in tests),
+            BLANK,
             *(table for t in tests for table in t.tables),
-            _HASH if any("fnv1a(" in t.function for t in tests) else "",
-            *(t.function for t in tests),
-            main,
+            HASH if any(t.hashes for t in tests) else BLANK,
+            *(part for t in tests for part in t.function),
+            *main,
         ]
     )
 
 
 def _test(plan: Plan, options: Options, golden: Sequence[Golden], prefix: str) -> _Test:
-    checks, tables = [], []
+    checks: list[Statement] = []
+    tables: list[Definition] = []
+    hashes = False
     for i, (port, want) in enumerate(zip(outputs(plan, options), golden, strict=True)):
         t, expected = port.tensor, f"{prefix}expected_{i}"
         flat = np.asarray(want.values).reshape(-1)
         shown = [number(x) for x in flat[:SHOWN]]
-        tables.append(f"static const {CTYPES[t.dtype]} {expected}[{len(shown)}] = {{\n{wrap(shown)}\n}};\n")
-        digest = fnv1a(flat.astype(DTYPES[t.dtype]).tobytes())
-        checks.append(_check(port.function, expected, t, want.tolerance, digest, len(shown)))
-    arena = "".join(f"{line}\n" for line in caller_arenas(plan, options))
-    lines = [
-        *([arena] if arena else []),
-        f"static mote_status {prefix}selftest(void) {{",
-        f"    if ({init_call(plan, options)} != MOTE_OK) {{\n        return MOTE_NOT_READY;\n    }}",
-        *_feed(plan, options),
-        *checks,
-        "    return MOTE_OK;\n}\n",
-    ]
-    return _Test(options.name, tables, "\n".join(lines))
+        tables.append(table(CTYPES[t.dtype].name, expected, shown))
+        checks.append(_compared(port, expected, want.tolerance, len(shown)))
+        if t.dtype != "float32" and len(shown) < t.size:
+            hashes = True
+            checks.append(_hashed(port, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes())))
+    given = [Text(line) for line in caller_arenas(plan, options)]
+    body = [_not_ready(init_call(plan, options)), *_feed(plan, options), *checks, "return MOTE_OK"]
+    function = Function(f"static mote_status {prefix}selftest(void)", body)
+    return _Test(options.name, tables, [*given, *([BLANK] if given else []), function], hashes)
 
 
-_MAIN = """\
-int main(void) {{
-    mote_status status = selftest();
-    puts(status == MOTE_OK ? "{name}: ok" : "{name}: WRONG");
-    return (int)status;
-}}
-"""
-
-_SHARED_MAIN = """\
-static int report(const char *name, mote_status status) {{
-    printf("%s: %s\\n", name, status == MOTE_OK ? "ok" : "WRONG");
-    return status != MOTE_OK;
-}}
-
-int main(void) {{
-    int wrong = 0;
-    for (int turn = 0; turn < 2; turn++) {{
-{runs}
-    }}
-    return wrong;
-}}
-"""
-
-
-_HASH = """\
+HASH = Text("""\
 static uint32_t fnv1a(const void *data, size_t bytes) {
     const uint8_t *p = data;
     uint32_t state = 0x811c9dc5u;
@@ -148,64 +147,55 @@ static uint32_t fnv1a(const void *data, size_t bytes) {
     }
     return state;
 }
-"""
+""")
 
 
-def _feed(plan: Plan, options: Options) -> list[str]:
+def _not_ready(status: str) -> Statement:
+    return when(f"{status} != MOTE_OK", "return MOTE_NOT_READY")
+
+
+def _feed(plan: Plan, options: Options) -> list[Statement]:
     """Write the pattern to the inputs and run, or push it row by row; the last run must give the outputs."""
     name, ports, runs = options.name, inputs(plan, options), selftest_runs(plan.graph)
-    failed = "{\n        return MOTE_NOT_READY;\n    }"
-    if not plan.pushed:
-        at = "i" if runs == 1 else "(run * {}_SIZE + i)"
-        fills = [
-            f"    for (size_t i = 0; i < {p.macro}_SIZE; i++) {{\n"
-            f"        {p.function}()[i] = {_value(p, at.format(p.macro))};\n    }}"
-            for p in ports
-        ]
-        if runs == 1:
-            return [*fills, f"    if ({name}_run() != MOTE_OK) {failed}"]
-        return [
-            "    mote_status status = MOTE_WAITING;",
-            f"    for (size_t run = 0; run < {runs}; run++) {{",
-            *(f"    {line}" for fill in fills for line in fill.split("\n")),
-            f"        status = {name}_run();\n    }}",
-            f"    if (status != MOTE_OK) {failed}",
-        ]
-    (p,) = ports
-    rows = f"{p.macro}_ROWS" if runs == 1 else f"{runs} * {p.macro}_ROWS"
-    return [
-        "    mote_status status = MOTE_WAITING;",
-        f"    for (size_t y = 0; y < {rows}; y++) {{",
-        f"        static {p.ctype} row[{p.macro}_ROW_SIZE];",
-        f"        for (size_t i = 0; i < {p.macro}_ROW_SIZE; i++) {{",
-        f"            row[i] = {_value(p, f'(y * {p.macro}_ROW_SIZE + i)')};",
-        f"        }}\n        status = {name}_push(row, 1);\n    }}",
-        f"    if (status != MOTE_OK) {failed}",
-    ]
-
-
-def _value(port: Port, index: str) -> str:
-    """`pattern` in C."""
-    wrapped = f"(int8_t)(uint8_t)({index} * 37 + 11)"
-    if port.tensor.dtype == "float32":
-        return f"(float){wrapped} / 128.0f"
-    return f"({CTYPES[port.tensor.dtype]}){wrapped}"
-
-
-def _check(function: str, expected: str, t: Tensor, tolerance: float, digest: int, shown: int) -> str:
-    if t.dtype == "float32":
-        wrong = (
-            f"const float want = {expected}[i], got = {function}()[i];\n"
-            "        const float error = got > want ? got - want : want - got;\n"
-            f"        if (!(error <= {number(np.float32(tolerance))})) {{"
-        )
+    if not plan.pushed and runs == 1:
+        return [*(_filled(p, f"{p.function}()", f"{p.macro}_SIZE", "i") for p in ports), _not_ready(f"{name}_run()")]
+    if plan.pushed:
+        (p,) = ports
+        size = f"{p.macro}_ROW_SIZE"
+        row = [f"static {p.ctype} row[{size}]", _filled(p, "row", size, f"(y * {size} + i)")]
+        rows = f"{p.macro}_ROWS" if runs == 1 else f"{runs} * {p.macro}_ROWS"
+        feed = loop("size_t", "y", rows, *row, assign("status", f"{name}_push(row, 1)"))
     else:
-        wrong = f"if ({function}()[i] != {expected}[i]) {{"
-    failed = "\n            return MOTE_WRONG;\n        }\n    }"
-    loop = f"    for (size_t i = 0; i < {shown}; i++) {{\n        {wrong}{failed}"
-    if t.dtype == "float32" or shown == t.size:
-        return loop
-    return (
-        f"{loop}\n    if (fnv1a({function}(), {function.upper()}_BYTES) != 0x{digest:08x}u) {{\n"
-        "        return MOTE_WRONG;\n    }"
+        fills = [_filled(p, f"{p.function}()", f"{p.macro}_SIZE", f"(run * {p.macro}_SIZE + i)") for p in ports]
+        feed = loop("size_t", "run", runs, *fills, assign("status", f"{name}_run()"))
+    return ["mote_status status = MOTE_WAITING", feed, _not_ready("status")]
+
+
+def _filled(port: Port, data: str, size: str, at: str) -> Statement:
+    """Write `pattern` to an array; `at` counts its elements through all runs."""
+    code = f"(int8_t)(uint8_t)({at} * 37 + 11)"
+    value = f"(float){code} / 128.0f" if port.tensor.dtype == "float32" else f"({CTYPES[port.tensor.dtype].name}){code}"
+    return loop("size_t", "i", size, assign(index(data, "i"), value))
+
+
+def _compared(port: Port, expected: str, tolerance: float, shown: int) -> Statement:
+    """Compare the first values of an output."""
+    if port.tensor.dtype != "float32":
+        return loop("size_t", "i", shown, _wrong(f"{port.function}()[i] != {expected}[i]"))
+    return loop(
+        "size_t",
+        "i",
+        shown,
+        f"const float want = {expected}[i], got = {port.function}()[i]",
+        "const float error = got > want ? got - want : want - got",
+        _wrong(f"!(error <= {number(np.float32(tolerance))})"),
     )
+
+
+def _hashed(port: Port, digest: int) -> Statement:
+    """Compare all of an output."""
+    return _wrong(f"fnv1a({port.function}(), {port.macro}_BYTES) != 0x{digest:08x}u")
+
+
+def _wrong(condition: Expression) -> Statement:
+    return when(condition, "return MOTE_WRONG")

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from mote.codegen.c import Text
 from mote.graph.tensor import Array
 from mote.plan.kernel import Structs, Value
 from mote.targets import Memory
 
+
+@dataclass(frozen=True)
+class CType:
+    """An element type in C: its name, and how the kernels for it end."""
+
+    name: str
+    suffix: str
+
+
 CTYPES = {
-    "int8": "int8_t",
-    "uint8": "uint8_t",
-    "int16": "int16_t",
-    "int32": "int32_t",
-    "int64": "int64_t",
-    "float32": "float",
-    "bool": "uint8_t",
+    "int8": CType("int8_t", "s8"),
+    "uint8": CType("uint8_t", "u8"),
+    "int16": CType("int16_t", "s16"),
+    "int32": CType("int32_t", "s32"),
+    "int64": CType("int64_t", "s64"),
+    "float32": CType("float", "f32"),
+    "bool": CType("uint8_t", "u8"),
 }
 LINE = 116
 
@@ -59,7 +69,7 @@ class Constant:
         return sum(self.reads.values()) / max(self.nbytes, 1)
 
     @property
-    def definition(self) -> str:
+    def definition(self) -> Text:
         return _definition(self.name, self.ctype, self.rows, section(self.memory))
 
 
@@ -77,7 +87,7 @@ class Constants:
         return list(self._found.values())
 
     @property
-    def definitions(self) -> list[str]:
+    def definitions(self) -> list[Text]:
         return [c.definition for c in self.arrays]
 
     @property
@@ -116,17 +126,23 @@ def section(memory: Memory | None) -> str:
 def _content(value: Array | Structs) -> tuple[str, Array]:
     if isinstance(value, Structs):
         return value.ctype, value.rows.astype(np.int64)
-    return CTYPES[value.dtype.name], np.ascontiguousarray(value)
+    return CTYPES[value.dtype.name].name, np.ascontiguousarray(value)
 
 
-def _definition(name: str, ctype: str, rows: Array, where: str) -> str:
+def _definition(name: str, ctype: str, rows: Array, where: str) -> Text:
     if rows.ndim == 2 and ctype.startswith("mote_"):
         items = ["{" + ", ".join(map(number, row)) + "}" for row in rows.tolist()]
     elif rows.dtype == np.float32:
         items = [number(x) for x in rows.reshape(-1)]
     else:
         items = integers(rows)
-    return f"static const {ctype} {name}[{len(items)}] MOTE_ALIGNED{where} = {{\n{wrap(items)}\n}};"
+    return table(ctype, name, items, f" MOTE_ALIGNED{where}")
+
+
+def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> Text:
+    """The definition of a constant array."""
+    items = list(items)
+    return Text(f"static const {ctype} {name}[{len(items)}]{attributes} = {{\n{wrap(items)}\n}};\n")
 
 
 def integers(values: Array) -> list[str]:

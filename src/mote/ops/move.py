@@ -193,7 +193,14 @@ class Join(Op):
         instance = f"MOTE_JOIN({count}, ({parameters}, void *out, int32_t lo, int32_t hi), {', '.join(names)})"
         operands = tuple(range(count))
         return Kernel(
-            f"join_{count}", params, Call.ROWS, operands=operands, header="join", row="join_row", instances=(instance,)
+            f"join_{count}",
+            params,
+            Call.ROWS,
+            operands=operands,
+            header="join",
+            row="join_row",
+            moves=True,
+            instances=(instance,),
         )
 
 

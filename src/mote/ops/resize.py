@@ -87,7 +87,7 @@ class ResizeNearest(Resize):
             "row": self.sources(height, self.size[0]).astype(np.int16),
             "column": self.sources(width, self.size[1]).astype(np.int16),
         }
-        return Kernel("resize_nearest", params, Call.ROWS, row="resize_nearest_row")
+        return Kernel("resize_nearest", params, Call.ROWS, row="resize_nearest_row", moves=True)
 
 
 @dataclass(frozen=True)

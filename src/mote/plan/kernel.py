@@ -142,6 +142,8 @@ class Kernel:
     rows: str = ""
     """The function that computes up to `group` output rows at once, one below the other, from the input rows under all
     of them: `mote_<rows>(&params, rows, outs, count)`, and the scratch memory. It stands in for `row`."""
+    moves: bool = False
+    """It copies elements whatever their type is: to its row functions they are bytes."""
     row_index: bool = False
     """The row function is told which row it computes: `(&params, rows, y, out)`."""
     group: int = 1
