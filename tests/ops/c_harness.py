@@ -9,15 +9,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from mote import kernels
 from mote.codegen.c import printed
 from mote.codegen.values import Constants
-from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.plan.kernel import Call, Kernel, Layout
 
-KERNELS = Path(tflite.__file__).parents[1] / "kernels"
+KERNELS = Path(kernels.__file__).parent
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-Wno-unused"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
