@@ -1,0 +1,65 @@
+"""Objects are compiled once: what is in the key, what is kept, and what is forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mote.toolchain import cache
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
+    return tmp_path
+
+
+def fetch(folder: Path, key: str, content: str = "object") -> tuple[str, bool]:
+    """What is written, and whether it had to be compiled."""
+    output, compiled = folder / "out.o", []
+    output.unlink(missing_ok=True)
+    cache.fetch(key, output, lambda: compiled.append(output.write_text(content)))
+    return output.read_text(), bool(compiled)
+
+
+def test_the_second_time_is_a_copy(folder: Path) -> None:
+    assert fetch(folder, "a") == ("object", True)
+    assert fetch(folder, "a", "another") == ("object", False)
+    assert fetch(folder, "b", "another") == ("another", True)
+
+
+def test_the_key_is_all_that_the_compiler_reads(tmp_path: Path) -> None:
+    source, header = tmp_path / "a.c", tmp_path / "a.h"
+    source.write_text("int a;")
+    header.write_text("#define A 1")
+    keys = {cache.key(["gcc", "-O2"], [source, header]), cache.key(["gcc", "-O3"], [source, header])}
+    header.write_text("#define A 2")
+    keys.add(cache.key(["gcc", "-O2"], [source, header]))
+    source.write_text("int b;")
+    keys |= {cache.key(["gcc", "-O2"], [source, header]), cache.key(["gcc", "-O2"], [source])}
+    assert len(keys) == 5
+    assert cache.key(["gcc", "-O2"], [header, source]) in keys
+
+
+def test_a_failed_compilation_leaves_nothing(folder: Path) -> None:
+    def fail() -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        cache.fetch("a", folder / "out.o", fail)
+    assert fetch(folder, "a") == ("object", True)
+
+
+def test_the_oldest_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "LIMIT", 4)
+    monkeypatch.setattr(cache, "KEPT", 2)
+    for i in range(5):
+        fetch(folder, str(i))
+    assert len(list(cache.FOLDER.iterdir())) == 2
+    assert fetch(folder, "4")[1] is False
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(folder: Path) -> None:
+    cache.FOLDER.write_text("a file where the folder should be")
+    assert fetch(folder, "a") == fetch(folder, "a") == ("object", True)
