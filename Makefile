@@ -19,7 +19,7 @@ demo: $(VENV)/demo
 	@echo "The C is in $(DEMO): keywords.h is its manual, keywords.c the model."
 
 test: $(VENV)/test tools
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15
 
 # The property tests on other random examples than those of `make test`.
 fuzz: $(VENV)/test tools

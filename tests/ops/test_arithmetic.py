@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote import kernels
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.codegen.c import printed
@@ -27,7 +28,7 @@ from tflite_writer import Writer
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 DSP = Lowering(frozenset({"dsp"}))
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
-KERNELS = Path(tflite.__file__).parents[1] / "kernels"
+KERNELS = Path(kernels.__file__).parent
 Quant = tuple[float, int]
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -102,15 +103,15 @@ def graph(*layers: Config) -> Graph:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=18, max_size=18))
-@settings(max_examples=36, deadline=None)
+@given(st.lists(configs(), min_size=24, max_size=24))
+@settings(max_examples=28, deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers))
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=18, max_size=18))
-@settings(max_examples=12, deadline=None)
+@given(st.lists(configs(), min_size=24, max_size=24))
+@settings(max_examples=10, deadline=None)
 def test_random_configurations_for_dsp(layers: list[Config]) -> None:
     check(model(*layers), target=HOST_DSP)
 

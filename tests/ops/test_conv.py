@@ -164,22 +164,22 @@ def model(layers: list[Config]) -> bytes:
 
 
 def batches(kind: str) -> st.SearchStrategy[list[Config]]:
-    return st.lists(configs(kind), min_size=6, max_size=6)
+    return st.lists(configs(kind), min_size=24, max_size=24)
 
 
 @given(batches("CONV_2D"))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_conv(layers: list[Config]) -> None:
     check(model(layers))
 
 
 @given(batches("DEPTHWISE_CONV_2D"))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_depthwise(layers: list[Config]) -> None:
     check(model(layers))
 
 
 @given(batches("FULLY_CONNECTED"))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_fully_connected(layers: list[Config]) -> None:
     check(model(layers))

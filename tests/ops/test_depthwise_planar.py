@@ -107,7 +107,7 @@ def layers(draw: st.DrawFn, kernel: st.SearchStrategy[tuple[int, int]]) -> Layer
 
 
 def batches(*kernels: tuple[int, int]) -> st.SearchStrategy[list[Layer]]:
-    return st.lists(layers(st.sampled_from(kernels)), min_size=10, max_size=10)
+    return st.lists(layers(st.sampled_from(kernels)), min_size=24, max_size=24)
 
 
 @dataclass(frozen=True)
@@ -183,13 +183,13 @@ def cases(chosen: list[Layer]) -> list[Case]:
 
 
 @given(batches((3, 3)))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three(chosen: list[Layer]) -> None:
     check(cases(chosen), Program())
 
 
 @given(batches((3, 3)))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three_on_cortex_m4(chosen: list[Layer]) -> None:
     needs_m4()
     check(cases(chosen), M4Program())
@@ -199,13 +199,13 @@ OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2),
 
 
 @given(batches(*OTHER_WINDOWS))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows(chosen: list[Layer]) -> None:
     check(cases(chosen), Program())
 
 
 @given(batches(*OTHER_WINDOWS))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows_on_cortex_m4(chosen: list[Layer]) -> None:
     needs_m4()
     check(cases(chosen), M4Program())
@@ -226,11 +226,11 @@ def time_layers(draw: st.DrawFn) -> list[Layer]:
             zero_in=draw(st.integers(-128, 127)),
         )
 
-    return [one() for _ in range(10)]
+    return [one() for _ in range(24)]
 
 
 @given(time_layers())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time(chosen: list[Layer]) -> None:
     found = cases(chosen)
     assert all(c.kernel.name.startswith("depthwise_time") for c in found)
@@ -238,7 +238,7 @@ def test_over_time(chosen: list[Layer]) -> None:
 
 
 @given(time_layers())
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time_on_cortex_m4(chosen: list[Layer]) -> None:
     needs_m4()
     check(cases(chosen), M4Program())

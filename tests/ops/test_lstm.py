@@ -159,21 +159,21 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(plain(), min_size=5, max_size=5), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=8, deadline=None)
+@given(st.lists(plain(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
+@settings(max_examples=3, deadline=None)
 def test_random_configurations(layers: list[Config], how: Lowering) -> None:
     check_over_time(model(*layers), 30, how=how)
 
 
 @needs_litert
-@given(st.lists(any_kind(), min_size=5, max_size=5), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=10, deadline=None)
+@given(st.lists(any_kind(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
+@settings(max_examples=6, deadline=None)
 def test_random_kinds(layers: list[Config], how: Lowering) -> None:
     check_over_time(model(*layers), 20, how=how)
 
 
 @needs_litert
-@given(st.lists(any_kind(("int8",)), min_size=4, max_size=4))
+@given(st.lists(any_kind(("int8",)), min_size=8, max_size=8))
 @settings(max_examples=5, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     needs_m4()

@@ -121,7 +121,9 @@ def strided_slices(draw: st.DrawFn) -> Config:
     for n in shape:
         stride = draw(st.sampled_from([1, 1, 1, 2, 3, -1, -2]))
         ends = st.one_of(st.none(), st.integers(-n - 1, n + 1))
-        spec.append(draw(st.one_of(st.integers(-n, n - 1), st.builds(slice, ends, ends, st.just(stride)))))
+        part = draw(st.one_of(st.integers(-n, n - 1), st.builds(slice, ends, ends, st.just(stride))))
+        nothing = isinstance(part, slice) and not range(n)[part]
+        spec.append(slice(None, None, stride) if nothing else part)
     # LiteRT takes an ellipsis for one axis at least.
     lo = draw(st.integers(0, len(spec) - 1))
     hi = draw(st.integers(lo + 1, len(spec)))
@@ -134,8 +136,6 @@ def strided_slices(draw: st.DrawFn) -> Config:
 
 def add_strided_slice(w: Writer, i: int, c: Config) -> None:
     result = np.zeros(c["shape"])[tuple(c["spec"])]
-    if result.size == 0:
-        return
     begin, end, strides = [], [], []
     masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
     for bit, s in enumerate(c["spec"]):
@@ -239,8 +239,8 @@ KINDS = [pads, transposes, concatenations, slices, strided_slices, splits, packs
 
 @pytest.mark.parametrize("configs", KINDS)
 def test_moves(configs: Any) -> None:
-    @given(st.lists(configs(), min_size=12, max_size=12))
-    @settings(max_examples=9, deadline=None)
+    @given(st.lists(configs(), min_size=24, max_size=24))
+    @settings(max_examples=5, deadline=None)
     def compare(layers: list[Config]) -> None:
         check(model(layers), inputs=2)
 
@@ -251,8 +251,8 @@ def test_moves(configs: Any) -> None:
 def test_numpy(configs: Any) -> None:
     """The same in NumPy alone, far more often."""
 
-    @given(st.lists(configs(), min_size=12, max_size=12))
-    @settings(max_examples=60, deadline=None)
+    @given(st.lists(configs(), min_size=24, max_size=24))
+    @settings(max_examples=31, deadline=None)
     def compare(layers: list[Config]) -> None:
         data = model(layers)
         check_numpy(tflite.parse(data, "model"), data, inputs=1)

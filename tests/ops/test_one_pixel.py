@@ -171,19 +171,19 @@ def check(found: list[Case], program: Program) -> None:
 
 
 def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
-    return st.lists(layers(kind), min_size=8, max_size=8)
+    return st.lists(layers(kind), min_size=24, max_size=24)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=8, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
 def test_portable_twins(kind: str, data: st.DataObject) -> None:
     check(cases(data.draw(batches(kind))), Program())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=8, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
     needs_m4()
     check(cases(data.draw(batches(kind))), M4Program())

@@ -64,8 +64,8 @@ def model(layers: list[Config]) -> bytes:
     return w.finish()
 
 
-@given(st.lists(configs(), min_size=8, max_size=8))
-@settings(max_examples=40, deadline=None)
+@given(st.lists(configs(), min_size=24, max_size=24))
+@settings(max_examples=14, deadline=None)
 def test_pool(layers: list[Config]) -> None:
     check(model(layers))
 

@@ -24,8 +24,8 @@ from mote.graph.tolerance import Magnitudes, compare
 from mote.plan.kernel import Call, Layout, Lowering
 
 LAYERS = FAMILIES | {
-    "move": batch(st.one_of(*(kind() for kind in test_move.KINDS)), 8).map(test_move.model),
-    "prelu": batch(test_unary.prelus(), 12).map(test_unary.prelu_model),
+    "move": batch(st.one_of(*(kind() for kind in test_move.KINDS))).map(test_move.model),
+    "prelu": batch(test_unary.prelus()).map(test_unary.prelu_model),
 }
 DSP = frozenset({"dsp"})
 WAYS = [Lowering(), Lowering(DSP), Lowering(DSP, writes=Layout(64, 1))]
@@ -50,7 +50,7 @@ def spoiled(values: Array, kept: tuple[int, ...], rng: np.random.Generator) -> A
 
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(LAYERS[family]), "model")
     rng = np.random.default_rng(1)
@@ -68,7 +68,7 @@ def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObj
 
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_kernels_take_rows_wherever_they_lie(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(LAYERS[family]), "model")
     how = data.draw(st.sampled_from(WAYS))

@@ -99,14 +99,14 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=6, max_size=6), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=10, deadline=None)
+@given(st.lists(configs(), min_size=18, max_size=18), st.sampled_from([PORTABLE, DSP]))
+@settings(max_examples=2, deadline=None)
 def test_random_configurations(layers: list[Config], how: Lowering) -> None:
     check_over_time(model(*layers), 30, how=how)
 
 
 @needs_litert
-@given(st.lists(configs(("int8",)), min_size=6, max_size=6))
+@given(st.lists(configs(("int8",)), min_size=18, max_size=18))
 @settings(max_examples=4, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     needs_m4()

@@ -75,15 +75,15 @@ def graph(*layers: Config) -> Graph:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=16, max_size=16))
-@settings(max_examples=100, deadline=None)
+@given(st.lists(configs(), min_size=32, max_size=32))
+@settings(max_examples=51, deadline=None)
 def test_tables(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(*layers), inputs=RAMP)
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=16, max_size=16))
-@settings(max_examples=8, deadline=None)
+@given(st.lists(configs(), min_size=32, max_size=32))
+@settings(max_examples=5, deadline=None)
 def test_tables_in_c(layers: list[Config]) -> None:
     check(model(*layers), inputs=RAMP)
 
