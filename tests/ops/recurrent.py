@@ -9,7 +9,7 @@ from c_harness import Program, call_over_time, random
 
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.plan.kernel import Lowering
 
@@ -63,7 +63,7 @@ def c_over_time(g: Graph, steps: list[Step], program: Program, how: Lowering) ->
         for step in found:
             for out in op.outputs:
                 t = g.tensors[out]
-                step[out] = np.frombuffer(raw, DTYPES[t.dtype], t.size, at).reshape(t.shape)
+                step[out] = np.frombuffer(raw, t.dtype.numpy, t.size, at).reshape(t.shape)
                 at += t.nbytes
     return found
 

@@ -18,8 +18,9 @@ from mote.graph import Graph, Op
 from mote.graph.chain import Numbers
 from mote.graph.graph import ABSENT
 from mote.graph.rows import OUTSIDE, row_count
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
+from mote.graph.types import DType
 from mote.ops.common import Axis, WindowOp
 from mote.plan.kernel import Call, Layout
 from mote.plan.plan import ALIGNMENT, Buffer, Plan, Step
@@ -166,7 +167,7 @@ class _Machine:
         values = _rows(_garbage(self.rng, tensor.shape, tensor.dtype))
         layout = self.plan.place[t].layout
         for y, data in rows.items():
-            values[y] = layout.load(data.view(DTYPES[tensor.dtype]), values.shape[1:])
+            values[y] = layout.load(data.view(tensor.dtype.numpy), values.shape[1:])
         return values.reshape(tensor.shape)
 
     def _reads(self, step: Step) -> list[Row]:
@@ -357,11 +358,11 @@ def _flat(values: Array, layout: Layout) -> Bytes:
     return np.frombuffer(layout.store(values).tobytes(), np.uint8)
 
 
-def _garbage(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    if dtype == "float32":
+def _garbage(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
+    if dtype == DType.FLOAT32:
         return rng.uniform(-100, 100, shape).astype(np.float32)
-    kind = DTYPES[dtype]
-    low, high = (0, 1) if dtype == "bool" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    kind = dtype.numpy
+    low, high = (0, 1) if dtype == DType.BOOL else (np.iinfo(kind).min, np.iinfo(kind).max)
     return rng.integers(low, high, shape, endpoint=True).astype(kind)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
@@ -82,7 +83,7 @@ class Net:
     def _tensor(self, shape: Shape, scale: float, zero: int, data: Array | None = None, dtype: str = "") -> int:
         t = len(self.tensors)
         quant = Quantization(np.array([scale], np.float32), np.array([zero]))
-        self.tensors[t] = Tensor(t, f"t{t}", tuple(shape), dtype or self.dtype, quant, data)
+        self.tensors[t] = Tensor(t, f"t{t}", tuple(shape), DType(dtype or self.dtype), quant, data)
         return t
 
     def _weights(self, shape: Shape, channels: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from mote.codegen import glue
 from mote.codegen.selftest import pattern
 from mote.errors import MoteError
 from mote.graph import Tensor
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
 Inputs = Mapping[int, Array] | Sequence[Mapping[int, Array]]
@@ -168,7 +168,7 @@ def run(
     outputs = []
     for tensor, *every in zip((graph.tensors[t] for t in graph.outputs), *plain.outputs, strict=True):
         shape = (len(every), *tensor.shape) if len(every) > 1 else tensor.shape
-        values[tensor.name] = np.frombuffer(b"".join(every), DTYPES[tensor.dtype]).reshape(shape)
+        values[tensor.name] = np.frombuffer(b"".join(every), tensor.dtype.numpy).reshape(shape)
         outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(every[-1]).hexdigest()))
     static = None if sizes is None else sizes.static - compiled.project.arena
     code = None if sizes is None else sizes.code
@@ -265,7 +265,7 @@ def read_inputs(compiled: Compiled, path: Path) -> list[dict[int, Array]]:
                 remedy="save the inputs by name, or in order as arr_0, arr_1, ...",
             )
         found[t] = _cases(tensor, value, bool(graph.states))
-        if not found[t] or value.dtype != DTYPES[tensor.dtype]:
+        if not found[t] or value.dtype != tensor.dtype.numpy:
             raise MoteError(
                 f"'{tensor.name}' is {value.dtype} {value.shape}, the model takes {tensor.dtype} {tensor.shape}",
                 where=str(path),

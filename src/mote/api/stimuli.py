@@ -8,15 +8,16 @@ from itertools import islice
 import numpy as np
 
 from mote.graph import Graph, Tensor
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
+from mote.graph.types import DType
 
 Stimulus = Callable[[Tensor, np.random.Generator], Array]
 
 
 def _limits(t: Tensor) -> tuple[float, float]:
-    if t.dtype == "float32":
+    if t.dtype == DType.FLOAT32:
         return -1.0, 1.0
-    if t.dtype == "bool":
+    if t.dtype == DType.BOOL:
         return 0, 1
     info = np.iinfo(t.dtype)
     return info.min, info.max
@@ -24,23 +25,23 @@ def _limits(t: Tensor) -> tuple[float, float]:
 
 def _random(t: Tensor, rng: np.random.Generator) -> Array:
     low, high = _limits(t)
-    if t.dtype == "float32":
+    if t.dtype == DType.FLOAT32:
         return rng.uniform(low, high, t.shape).astype(np.float32)
-    return rng.integers(int(low), int(high) + 1, t.shape).astype(DTYPES[t.dtype])
+    return rng.integers(int(low), int(high) + 1, t.shape).astype(t.dtype.numpy)
 
 
 def _constant(choose: Callable[[Tensor], float]) -> Stimulus:
-    return lambda t, _: np.full(t.shape, choose(t), DTYPES[t.dtype])
+    return lambda t, _: np.full(t.shape, choose(t), t.dtype.numpy)
 
 
 def _ramp(t: Tensor, _: np.random.Generator) -> Array:
     low, high = _limits(t)
-    return np.linspace(low, high, t.size).astype(DTYPES[t.dtype]).reshape(t.shape)
+    return np.linspace(low, high, t.size).astype(t.dtype.numpy).reshape(t.shape)
 
 
 def _extremes(t: Tensor, rng: np.random.Generator) -> Array:
     low, high = _limits(t)
-    return np.where(rng.integers(0, 2, t.shape) == 1, high, low).astype(DTYPES[t.dtype])
+    return np.where(rng.integers(0, 2, t.shape) == 1, high, low).astype(t.dtype.numpy)
 
 
 STIMULI: tuple[Stimulus, ...] = (

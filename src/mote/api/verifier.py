@@ -20,7 +20,7 @@ from mote.api.measure import bench
 from mote.api.stimuli import stimuli
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival
@@ -84,13 +84,13 @@ def verify(
         for t, raw_output in zip(graph.outputs, outputs, strict=True):
             tensor = graph.tensors[t]
             want = wanted(expected, tensor).reshape(-1)
-            diff, bad = compare(np.frombuffer(raw_output, DTYPES[tensor.dtype]), want, sizes.get(t, 0.0))
+            diff, bad = compare(np.frombuffer(raw_output, tensor.dtype.numpy), want, sizes.get(t, 0.0))
             worst = max(worst, diff)
             if bad:
                 mismatches.append(Mismatch(t, tensor.name, "output", i, bad, diff))
         for number, (op, steps) in computed:
             tensor = op.output(graph)
-            flat = np.frombuffer(dump[number], DTYPES[tensor.dtype])
+            flat = np.frombuffer(dump[number], tensor.dtype.numpy)
             rows = [r for step in steps if step.tap is None or step is steps[-1] for r in _rows(step)]
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout

@@ -21,6 +21,7 @@ from mote.codegen.c import (
 )
 from mote.codegen.options import Options, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
+from mote.graph.types import DType
 from mote.plan.plan import Plan
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
@@ -140,5 +141,5 @@ def _feed(plan: Plan, options: Options) -> list[Statement]:
 
 
 def _print(port: Port) -> Statement:
-    form, cast = ("%g", "(double)") if port.tensor.dtype == "float32" else ("%ld", "(long)")
+    form, cast = ("%g", "(double)") if port.tensor.dtype == DType.FLOAT32 else ("%ld", "(long)")
     return loop("size_t", "i", f"{port.macro}_SIZE", f'printf("{form}\\n", {cast}{port.function}()[i])')

@@ -29,6 +29,7 @@ from mote.codegen.c import (
 from mote.codegen.values import CTYPES, Constants, CType, re_comment, table
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE, row_count
+from mote.graph.types import DType
 from mote.plan.kernel import Call, Kernel
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, KEPT, Buffer, Plan, Step
@@ -354,7 +355,7 @@ class Executor:
 
     def _element(self, op: Op, kernel: Kernel) -> CType:
         """What a kernel's row pointers point to."""
-        return CTYPES["int8" if kernel.moves else op.input(self.plan.graph, kernel.operands[0]).dtype]
+        return CTYPES[DType.INT8 if kernel.moves else op.input(self.plan.graph, kernel.operands[0]).dtype]
 
     def _array(self, array: _Pointers, count: int) -> _Pointers:
         """An array of pointers that has room for `count` of them."""
@@ -509,7 +510,7 @@ def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
 
 def _integer(values: Sequence[int]) -> np.dtype[np.generic]:
     """The smallest type that holds all of them."""
-    kinds = ("int8", "int16", "int32") if min(values) < 0 else ("uint8", "uint16", "uint32")
+    kinds = (DType.INT8, DType.INT16, DType.INT32) if min(values) < 0 else (DType.UINT8, "uint16", "uint32")
     return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)
 
 

@@ -8,6 +8,7 @@ from mote.codegen.options import Options, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
 from mote.codegen.values import re_comment
 from mote.graph.rows import row_count
+from mote.graph.types import DType
 from mote.plan.plan import Plan
 
 STATUS = Text("""\
@@ -154,7 +155,7 @@ def _macros(port: Port) -> list[Definition]:
     t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
     quantization: list[Definition] = []
-    if t.quant is not None and t.dtype != "float32":
+    if t.quant is not None and t.dtype != DType.FLOAT32:
         scale = Define(f"{macro}_SCALE", f"{t.quant.scale[0]!s}f")
         quantization = [
             Noted(scale, "real = scale * (q - zero_point)"),

@@ -29,7 +29,8 @@ from mote.codegen.options import Options, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.codegen.values import CTYPES, number, table
 from mote.graph import Graph, Tensor
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.plan.plan import Plan
 
 SHOWN = 1024
@@ -47,9 +48,9 @@ def pattern(t: Tensor, run: int = 0) -> Array:
     """The self-test's input: byte i, counted through all runs, is (37 i + 11) mod 256; a float is that byte as int8,
     over 128."""
     codes = (((np.arange(t.size, dtype=np.int64) + run * t.size) * 37 + 11) & 0xFF).astype(np.uint8)
-    if t.dtype == "float32":
+    if t.dtype == DType.FLOAT32:
         return (codes.view(np.int8).astype(np.float32) / np.float32(128)).reshape(t.shape)
-    return codes.view(np.int8).astype(DTYPES[t.dtype]).reshape(t.shape)
+    return codes.view(np.int8).astype(t.dtype.numpy).reshape(t.shape)
 
 
 def fnv1a(data: bytes) -> int:
@@ -129,9 +130,9 @@ def _test(plan: Plan, options: Options, golden: Sequence[Golden], prefix: str) -
         shown = [number(x) for x in flat[:SHOWN]]
         tables.append(table(CTYPES[t.dtype].name, expected, shown))
         checks.append(_compared(port, expected, want.tolerance, len(shown)))
-        if t.dtype != "float32" and len(shown) < t.size:
+        if t.dtype != DType.FLOAT32 and len(shown) < t.size:
             hashes = True
-            checks.append(_hashed(port, fnv1a(flat.astype(DTYPES[t.dtype]).tobytes())))
+            checks.append(_hashed(port, fnv1a(flat.astype(t.dtype.numpy).tobytes())))
     given = [Text(line) for line in caller_arenas(plan, options)]
     body = [_not_ready(init_call(plan, options)), *_feed(plan, options), *checks, "return MOTE_OK"]
     function = Function(f"static mote_status {prefix}selftest(void)", body)
@@ -174,13 +175,15 @@ def _feed(plan: Plan, options: Options) -> list[Statement]:
 def _filled(port: Port, data: str, size: str, at: str) -> Statement:
     """Write `pattern` to an array; `at` counts its elements through all runs."""
     code = f"(int8_t)(uint8_t)({at} * 37 + 11)"
-    value = f"(float){code} / 128.0f" if port.tensor.dtype == "float32" else f"({CTYPES[port.tensor.dtype].name}){code}"
+    value = (
+        f"(float){code} / 128.0f" if port.tensor.dtype == DType.FLOAT32 else f"({CTYPES[port.tensor.dtype].name}){code}"
+    )
     return loop("size_t", "i", size, assign(index(data, "i"), value))
 
 
 def _compared(port: Port, expected: str, tolerance: float, shown: int) -> Statement:
     """Compare the first values of an output."""
-    if port.tensor.dtype != "float32":
+    if port.tensor.dtype != DType.FLOAT32:
         return loop("size_t", "i", shown, _wrong(f"{port.function}()[i] != {expected}[i]"))
     return loop(
         "size_t",

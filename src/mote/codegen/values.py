@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.codegen.c import Text
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.plan.kernel import Structs, Value
 from mote.targets import Memory
 
@@ -23,13 +24,13 @@ class CType:
 
 
 CTYPES = {
-    "int8": CType("int8_t", "s8"),
-    "uint8": CType("uint8_t", "u8"),
-    "int16": CType("int16_t", "s16"),
-    "int32": CType("int32_t", "s32"),
-    "int64": CType("int64_t", "s64"),
-    "float32": CType("float", "f32"),
-    "bool": CType("uint8_t", "u8"),
+    DType.INT8: CType("int8_t", "s8"),
+    DType.UINT8: CType("uint8_t", "u8"),
+    DType.INT16: CType("int16_t", "s16"),
+    DType.INT32: CType("int32_t", "s32"),
+    DType.INT64: CType("int64_t", "s64"),
+    DType.FLOAT32: CType("float", "f32"),
+    DType.BOOL: CType("uint8_t", "u8"),
 }
 LINE = 116
 
@@ -126,7 +127,7 @@ def section(memory: Memory | None) -> str:
 def _content(value: Array | Structs) -> tuple[str, Array]:
     if isinstance(value, Structs):
         return value.ctype, value.rows.astype(np.int64)
-    return CTYPES[value.dtype.name].name, np.ascontiguousarray(value)
+    return CTYPES[DType(value.dtype.name)].name, np.ascontiguousarray(value)
 
 
 def _definition(name: str, ctype: str, rows: Array, where: str) -> Text:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from mote.graph.graph import Graph, Op
 from mote.graph.rows import OUTSIDE
-from mote.graph.tensor import DTYPES, Array, Shape
+from mote.graph.tensor import Array, Shape
 
 Numbers = tuple[int, ...]
 """Operators that are computed together, by their places in `Graph.ops`: mostly one."""
@@ -51,7 +51,7 @@ class Chain(Op):
             found = op.evaluate(g, [between[t] if t in between else given[k, p] for p, t in enumerate(op.inputs)])
             for out, value in zip(op.outputs, found, strict=True):
                 tensor = g.tensors[out]
-                between[out] = value.astype(DTYPES[tensor.dtype], copy=False).reshape(tensor.shape)
+                between[out] = value.astype(tensor.dtype.numpy, copy=False).reshape(tensor.shape)
         return found
 
     def macs(self, g: Graph) -> int:

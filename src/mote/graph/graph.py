@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mote.graph.flow import Flow
 from mote.graph.ranges import Range, anything, between
-from mote.graph.tensor import DTYPES, Array, Shape, Tensor
+from mote.graph.tensor import Array, Shape, Tensor
+from mote.graph.types import DType
 
 if TYPE_CHECKING:
     from mote.plan.kernel import Kernel, Layout, Lowering
@@ -210,10 +211,10 @@ class Graph:
         """Which values the int8 tensors can have."""
         found = {}
         for i, t in self.tensors.items():
-            if t.dtype == "int8":
+            if t.dtype == DType.INT8:
                 found[i] = anything(t) if t.data is None else between([t.data])
         for op in self.ops:
-            if op.output(self).dtype == "int8" and (narrower := op.range(self, [found.get(i) for i in op.inputs])):
+            if op.output(self).dtype == DType.INT8 and (narrower := op.range(self, [found.get(i) for i in op.inputs])):
                 found[op.outputs[0]] = narrower
         return found
 
@@ -256,7 +257,7 @@ class Graph:
             args = [None if i == ABSENT else self._value(known, i) for i in op.inputs]
             for out, value in zip(op.outputs, op.evaluate(self, args), strict=True):
                 t = self.tensors[out]
-                known[out] = np.asarray(value).astype(DTYPES[t.dtype], copy=False).reshape(t.shape)
+                known[out] = np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape)
         return known
 
     def carried(self, values: Mapping[int, Array]) -> dict[int, Array]:

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.graph.types import DType
+
 Array = NDArray[Any]
 Shape = tuple[int, ...]
-
-DTYPES: dict[str, np.dtype[np.generic]] = {
-    name: np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class Tensor:
     id: int
     name: str
     shape: Shape
-    dtype: str
+    dtype: DType
     quant: Quantization | None = None
     data: Array | None = None
     copy_of: int | None = None
@@ -83,7 +81,7 @@ class Tensor:
 
     @property
     def nbytes(self) -> int:
-        return self.size * DTYPES[self.dtype].itemsize
+        return self.size * self.dtype.itemsize
 
     @property
     def scale(self) -> float:

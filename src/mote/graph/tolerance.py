@@ -18,6 +18,7 @@ import numpy as np
 
 from mote.graph.graph import ABSENT, Graph, Op
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 
 FLOAT_TOLERANCE = 1e-5
 
@@ -42,8 +43,8 @@ def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int
 
 def computes_floats(g: Graph) -> bool:
     """Whether any operator computes float32 from float32; where none does there is nothing to add up."""
-    reads = (op for op in g.ops if any(t.dtype == "float32" for t in op.activations(g)))
-    return any(g.tensors[out].dtype == "float32" for op in reads for out in op.outputs)
+    reads = (op for op in g.ops if any(t.dtype == DType.FLOAT32 for t in op.activations(g)))
+    return any(g.tensors[out].dtype == DType.FLOAT32 for op in reads for out in op.outputs)
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Magnitudes:
 
     def _add(self, op: Op) -> None:
         """The magnitudes of an operator's outputs."""
-        floats = [out for out in op.outputs if self.graph.tensors[out].dtype == "float32"]
+        floats = [out for out in op.outputs if self.graph.tensors[out].dtype == DType.FLOAT32]
         if not floats:
             return
         terms = op.terms(self._absolute, [None if i == ABSENT else self._terms(i) for i in op.inputs])

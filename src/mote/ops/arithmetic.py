@@ -18,6 +18,7 @@ from mote.graph.graph import ABSENT, Increment
 from mote.graph.ranges import Range, between
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.analysis import end, pointwise, rising
 from mote.ops.common import activation_type, clamp_float, float_range, int8_range, output_params
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
@@ -108,7 +109,7 @@ class Binary(Op):
 class Arithmetic(Binary):
     """ADD, SUB or MUL with a fused activation."""
 
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
 
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
         """The int8 result of int8 inputs, as LiteRT's reference kernel computes it."""
@@ -120,14 +121,14 @@ class Arithmetic(Binary):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         a, b = values
         assert a is not None and b is not None
-        if self.output(g).dtype == "float32":
+        if self.output(g).dtype == DType.FLOAT32:
             return [clamp_float(self.real(a, b).astype(np.float64), self.activation)]
         return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(np.int8)]
 
     def table(self, g: Graph) -> NDArray[np.int8] | None:
         """With a constant scalar it is a function of one value, which passes can fuse with others."""
         b, y = self.input(g, 1), self.output(g)
-        if y.dtype != "int8" or b.data is None or b.size != 1 or self.input(g).shape != y.shape:
+        if y.dtype != DType.INT8 or b.data is None or b.size != 1 or self.input(g).shape != y.shape:
             return None
         return self.exact(g, INT8, b.data.reshape(1).astype(np.int64)).astype(np.int8)
 
@@ -162,7 +163,7 @@ class Add(Arithmetic):
     def unsupported(self, g: Graph) -> str | None:
         if problem := super().unsupported(g):
             return problem
-        if self.output(g).dtype == "int8" and self.multipliers(g)[2][1] > 0:
+        if self.output(g).dtype == DType.INT8 and self.multipliers(g)[2][1] > 0:
             return f"the output's scale {self.output(g).scale:g} is too small for the inputs'"
         return None
 
@@ -193,7 +194,7 @@ class Add(Arithmetic):
 
     def kernel(self, g: Graph, how: Lowering, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
         signs = (1, self.sign)
-        if self.output(g).dtype == "float32":
+        if self.output(g).dtype == DType.FLOAT32:
             low, high = float_range(self.activation)
             first, second = (float(signs[i]) for i in order)
             return "add_f32", {"a_sign": first, "b_sign": second, "low": low, "high": high}
@@ -240,7 +241,7 @@ class Mul(Arithmetic):
     def unsupported(self, g: Graph) -> str | None:
         if problem := super().unsupported(g):
             return problem
-        if self.output(g).dtype == "int8" and self.multiplier(g)[1] > MAX_LEFT_SHIFT:
+        if self.output(g).dtype == DType.INT8 and self.multiplier(g)[1] > MAX_LEFT_SHIFT:
             return f"the output's scale {self.output(g).scale:g} is too small for the inputs'"
         return None
 
@@ -261,7 +262,7 @@ class Mul(Arithmetic):
         return np.multiply(a, b)
 
     def kernel(self, g: Graph, how: Lowering, order: tuple[int, int]) -> tuple[str, dict[str, Value]]:
-        if self.output(g).dtype == "float32":
+        if self.output(g).dtype == DType.FLOAT32:
             low, high = float_range(self.activation)
             return "mul_f32", {"low": low, "high": high}
         a, b = (self.input(g, i) for i in order)
@@ -282,7 +283,7 @@ class Mul(Arithmetic):
         return "mul_s8", params | {"left": max(shift, 0), "ties": -1 if right else 0, "lo": lo, "hi": hi}
 
 
-def finish(scaled: Ints, activation: str, output: Tensor) -> Ints:
+def finish(scaled: Ints, activation: Activation, output: Tensor) -> Ints:
     return np.clip(scaled + output.zero_point, *int8_range(activation, output))
 
 

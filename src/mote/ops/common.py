@@ -16,20 +16,15 @@ from mote.graph.flow import Flow, PaddingError, StrideError
 from mote.graph.graph import Increment
 from mote.graph.rows import OUTSIDE, inside, row_count
 from mote.graph.tensor import Array
+from mote.graph.types import Activation, DType
 from mote.plan.kernel import Layout, Lowering, Structs, Value
 
-REAL_RANGE = {
-    "NONE": (-math.inf, math.inf),
-    "RELU": (0.0, math.inf),
-    "RELU_N1_TO_1": (-1.0, 1.0),
-    "RELU6": (0.0, 6.0),
-}
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
-def int8_range(activation: str, output: Tensor) -> tuple[int, int]:
+def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
     """The quantized bounds of a fused activation, with LiteRT's float32 rounding."""
-    low, high = REAL_RANGE[activation]
+    low, high = activation.bounds
     scale = np.float32(output.scale)
 
     def quantize(real: float) -> int:
@@ -44,20 +39,20 @@ def round_half_away(x: float) -> int:
     return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
 
 
-def output_params(activation: str, output: Tensor, channels: Structs | None = None) -> dict[str, Value]:
+def output_params(activation: Activation, output: Tensor, channels: Structs | None = None) -> dict[str, Value]:
     """`mote_output_t`. With the `channels` that it finishes, kernels may learn that it is plain."""
     lo, hi = int8_range(activation, output)
     plain = channels is not None and (lo, hi) == (-128, 127) and bool(np.all(channels.rows[:, 2] >= 0))
     return {"zero": output.zero_point, "lo": lo, "hi": hi, "plain": int(plain)}
 
 
-def float_range(activation: str) -> tuple[float, float]:
-    low, high = REAL_RANGE[activation]
+def float_range(activation: Activation) -> tuple[float, float]:
+    low, high = activation.bounds
     return max(low, -FLOAT_MAX), min(high, FLOAT_MAX)
 
 
-def clamp_float(x: NDArray[np.float64], activation: str) -> NDArray[np.float32]:
-    low, high = REAL_RANGE[activation]
+def clamp_float(x: NDArray[np.float64], activation: Activation) -> NDArray[np.float32]:
+    low, high = activation.bounds
     return np.clip(x, low, high).astype(np.float32)
 
 
@@ -143,7 +138,7 @@ class WindowOp(Op):
 
     def adds(self, g: Graph, how: Lowering) -> bool:
         """Whether running sums are wanted and possible: int8 in NHWC, one output row from several input rows."""
-        plain = self.output(g).dtype == "int8" and how.reads == how.writes == Layout.NHWC
+        plain = self.output(g).dtype == DType.INT8 and how.reads == how.writes == Layout.NHWC
         if not how.adds or not plain or row_count(self.output(g).shape) != 1:
             return False
         return sum(r != OUTSIDE for r in self.reads(g, 0, 0) or ()) > 1
@@ -237,7 +232,7 @@ def interleave(weights: Array, channels: int) -> NDArray[np.int8]:
     return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).astype(np.int8).reshape(-1)
 
 
-def activation_type(g: Graph, op: Op, *, dtypes: tuple[str, ...] = ("int8", "float32")) -> str | None:
+def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8, DType.FLOAT32)) -> str | None:
     """Why the operator's input and output types are not supported together, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in dtypes:
@@ -245,7 +240,7 @@ def activation_type(g: Graph, op: Op, *, dtypes: tuple[str, ...] = ("int8", "flo
     if y.dtype != x.dtype:
         return f"{x.dtype} input with {y.dtype} output is not supported"
     for t in (x, y):
-        if t.dtype == "int8" and (t.quant is None or t.quant.per_channel or t.scale <= 0):
+        if t.dtype == DType.INT8 and (t.quant is None or t.quant.per_channel or t.scale <= 0):
             return f"int8 tensor '{t.name}' has no per-tensor quantization"
     return None
 
@@ -259,8 +254,8 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return "weights that are computed at run time are not supported"
     if w.dtype != x.dtype:
         return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
-    if b is not None and (b.data is None or b.dtype != ("int32" if x.dtype == "int8" else "float32")):
+    if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
-    if x.dtype == "int8" and (w.quant is None or np.any(w.quant.zero_point != 0)):
+    if x.dtype == DType.INT8 and (w.quant is None or np.any(w.quant.zero_point != 0)):
         return "int8 weights must have zero point 0"
     return None

@@ -14,6 +14,7 @@ from mote.graph.fixedpoint import Ints, rescale, wrap32
 from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops import gemm
 from mote.ops.coding import CODED, lower_coded
 from mote.ops.common import (
@@ -43,7 +44,7 @@ Rescale = Callable[[Ints, Ints, Ints], Ints]
 class Conv2D(WindowOp):
     """Convolution of NHWC images with [out, kh, kw, in] weights; padding holds the zero point."""
 
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
     kind = "CONV_2D"
     pads_with_zero = True
 
@@ -87,10 +88,10 @@ class Conv2D(WindowOp):
         return [finish(g, self, sums, self.activation).reshape(self.output(g).shape)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation="NONE").evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
-        if self.input(g).dtype == "float32":
+        if self.input(g).dtype == DType.FLOAT32:
             return self._lower_float(g)
         if self.adds(g, how):
             return self._lower_adds(g)
@@ -112,7 +113,7 @@ class Conv2D(WindowOp):
 
     def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
         lean = [] if how.writes.planar else [self.lower(g, how)]
-        if "dsp" not in how.features or self.output(g).dtype != "int8":
+        if "dsp" not in how.features or self.output(g).dtype != DType.INT8:
             return lean
         found = [kernel for weights in gemm.WEIGHTS for kernel in gemm.lower(g, self, how, weights)]
         tiled = filter(None, (lower_winograd(g, self, how, form) for form in FORMS))
@@ -219,11 +220,13 @@ class Conv2D(WindowOp):
         return Kernel("conv2d_f32", params, Call.ROWS, row="conv2d_f32_row", taps=self.vertical.kernel)
 
 
-def finish(g: Graph, op: Op, sums: NDArray[np.float64], activation: str, scale: Rescale = rescale) -> NDArray[Any]:
+def finish(
+    g: Graph, op: Op, sums: NDArray[np.float64], activation: Activation, scale: Rescale = rescale
+) -> NDArray[Any]:
     """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     channels = sums.shape[-1]
-    if y.dtype == "float32":
+    if y.dtype == DType.FLOAT32:
         return clamp_float(sums + float_bias(op.tensor(g, 2), channels), activation)
     total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
     scaled = scale(total, *channel_scales(x, w, y, channels)) + y.zero_point

@@ -11,6 +11,7 @@ from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.common import (
     WindowOp,
     bias_values,
@@ -36,7 +37,7 @@ class DepthwiseConv2D(WindowOp):
     """Each channel convolved by itself; output channel c reads input channel c // multiplier."""
 
     multiplier: int = 1
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
     kind = "DEPTHWISE_CONV_2D"
     pads_with_zero = True
 
@@ -72,7 +73,7 @@ class DepthwiseConv2D(WindowOp):
         return [finish(g, self, sums, self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation="NONE").evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, y, bias = self.input(g), self.output(g), self.tensor(g, 2)
@@ -80,7 +81,7 @@ class DepthwiseConv2D(WindowOp):
         assert weights is not None
         channels, taps = y.shape[3], self.vertical.kernel
         params = self.window_params(g)
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             low, high = float_range(self.activation)
             params |= {"in_channels": x.shape[3], "channels": channels, "multiplier": self.multiplier}
             params |= {"low": low, "high": high, "weights": weights[0], "bias": float_bias(bias, channels)}
@@ -110,7 +111,7 @@ class DepthwiseConv2D(WindowOp):
 
     def preferred(self, g: Graph, how: Lowering) -> Layout | None:
         """Planar rows, where there is a kernel for them."""
-        if "dsp" not in how.features or self.input(g).dtype != "int8":
+        if "dsp" not in how.features or self.input(g).dtype != DType.INT8:
             return None
         layout = planar_layout(g, self)
         over_time = len(self.kernels(g, replace(how, reads=Layout.NHWC))) > 1

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
+from mote.graph.types import DType
 from mote.ops.common import bias_values, channel_scales, channel_structs, int8_range
 from mote.ops.depthwise_records import channels_of, stream
 from mote.plan.kernel import Call, Kernel, Lowering, Value
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def lower_column(g: Graph, op: DepthwiseConv2D, how: Lowering) -> list[Kernel]:
     """The kernels with weights of 8 and of 16 bits; none where the layer's shape or numbers do not allow it."""
     x, y, v, h = op.input(g), op.output(g), op.vertical, op.horizontal
-    plain = x.dtype == "int8" and op.multiplier == 1 and not how.reads.planar and not how.writes.planar
+    plain = x.dtype == DType.INT8 and op.multiplier == 1 and not how.reads.planar and not how.writes.planar
     one_wide = (h.kernel, x.shape[2], y.shape[2], v.before, v.after) == (1, 1, 1, 0, 0)
     if not plain or not one_wide or v.kernel < 2 or x.shape[3] < 4 or int8_range(op.activation, y) != (-128, 127):
         return []

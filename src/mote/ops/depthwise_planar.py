@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mote.graph import Graph
 from mote.graph.rows import OUTSIDE
+from mote.graph.types import DType
 from mote.ops.depthwise3 import blocks3, parts3
 from mote.ops.depthwise_records import Weights, channels_of
 from mote.ops.depthwise_wide import wide_parts, wide_split
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def planar_layout(g: Graph, op: DepthwiseConv2D) -> Layout | None:
     """The planar rows that the operator could read, None where there is no kernel for its shape."""
     x, h = op.input(g), op.horizontal
-    if (x.dtype, x.zero_point, op.multiplier, h.dilation) != ("int8", -128, 1, 1) or h.stride not in (1, 2):
+    if (x.dtype, x.zero_point, op.multiplier, h.dilation) != (DType.INT8, -128, 1, 1) or h.stride not in (1, 2):
         return None
     present = _present(g, op)
     if blocks := blocks3(g, op, present):

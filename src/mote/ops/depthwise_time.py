@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mote.graph import Graph
+from mote.graph.types import DType
 from mote.ops.depthwise_records import channels_of, stream
 from mote.ops.planar_assembly import Block, Product, scale
 from mote.plan.kernel import Call, Kernel, Lowering, Value
@@ -26,7 +27,7 @@ def lower_time(g: Graph, op: DepthwiseConv2D, how: Lowering, shift: int | None =
     """The kernel for a window over rows of one pixel, None where the layer's shape or numbers allow none, and where one
     output does not make up for lines; `shift`: only with this one."""
     x, y, v, h = op.input(g), op.output(g), op.vertical, op.horizontal
-    plain = x.dtype == "int8" and op.multiplier == 1 and not how.reads.planar and not how.writes.planar
+    plain = x.dtype == DType.INT8 and op.multiplier == 1 and not how.reads.planar and not how.writes.planar
     dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
     if not plain or not dense or x.shape[2] != 1 or y.shape[2] != 1 or y.shape[1] == 1 or x.shape[3] < 4:
         return None

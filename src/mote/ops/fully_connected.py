@@ -14,6 +14,7 @@ from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType, Rounding
 from mote.ops.analysis import pointwise
 from mote.ops.coding import encode
 from mote.ops.common import (
@@ -38,9 +39,9 @@ from mote.plan.kernel import Call, Coding, Kernel, Lowering, Structs, Value, uni
 class FullyConnected(Op):
     """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice."""
 
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
     keep_dims: bool = False
-    rounding: str = "once"
+    rounding: Rounding = Rounding.ONCE
     kind = "FULLY_CONNECTED"
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -78,7 +79,7 @@ class FullyConnected(Op):
         if columns is None:
             columns, inputs = np.zeros(w.shape[1], np.int64), inputs.hull
         ends = products(w.data, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)
-        return layer_sums(g, self, ends, once=self.rounding == "once")
+        return layer_sums(g, self, ends, once=self.rounding == Rounding.ONCE)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
@@ -88,11 +89,11 @@ class FullyConnected(Op):
         assert x is not None and w is not None
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ w.astype(np.float64).T
-        scale = rescale_once if self.rounding == "once" else rescale
+        scale = rescale_once if self.rounding == Rounding.ONCE else rescale
         return [finish(g, self, sums, self.activation, scale)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation="NONE").evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         return self.variants(g, how)[0]
@@ -100,7 +101,7 @@ class FullyConnected(Op):
     def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
         """The first one has weights of one byte, and the least working memory."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             return [self._real(g)]
         assert w.data is not None
         channel = self._channels(g)
@@ -114,7 +115,7 @@ class FullyConnected(Op):
 
     def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
         x, w = self.input(g), self.input(g, 1)
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             return []
         assert w.data is not None
         code = encode(w.data)
@@ -124,7 +125,7 @@ class FullyConnected(Op):
         params: dict[str, Value] = {
             "depth": w.shape[1],
             "channels": w.shape[0],
-            "round_once": int(self.rounding == "once"),
+            "round_once": int(self.rounding == Rounding.ONCE),
             "output": output_params(self.activation, self.output(g)),
             "code": code.params,
             "start": channel.rows[:, 0].astype(np.int32),
@@ -165,7 +166,7 @@ class FullyConnected(Op):
         params: dict[str, Value] = {
             "depth": w.shape[1],
             "channels": w.shape[0],
-            "round_once": int(self.rounding == "once"),
+            "round_once": int(self.rounding == Rounding.ONCE),
             "output": output_params(self.activation, self.output(g)),
             "weights": np.concatenate([interleave(w.data[:fours], 4), w.data[fours:].reshape(-1)]),
             "channel": channel,

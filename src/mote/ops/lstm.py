@@ -17,6 +17,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.common import FLOAT_MAX, activation_type, bias_values, float_bias, scale_params
 from mote.ops.lstm_operands import (
     CELL,
@@ -90,7 +91,7 @@ class Lstm(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self):
             return problem
-        quantized = self.input(g).dtype == "int8"
+        quantized = self.input(g).dtype == DType.INT8
         for position in range(1, len(self.inputs)):
             t = self.tensor(g, position)
             if t is not None and (problem := operand_problem(t, position, quantized)):
@@ -262,7 +263,7 @@ class Lstm(Op):
             "coupled": int(INPUT not in self.gates),
         }
         operands = (0, HIDDEN, MEMORY)
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             params |= {"inputs": inputs} | self._real_params(g)
             return Kernel("lstm_f32", params, operands=operands, scratch=16 * cells)
         matrices = self.matrices(g)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mote.graph import Tensor
+from mote.graph.types import DType
 
 INPUT, FORGET, CELL, OUTPUT = GATES = range(4)
 NAMES = ("input", "forget", "cell", "output")
@@ -15,19 +16,21 @@ def operand_problem(t: Tensor, position: int, quantized: bool) -> str | None:
     """Why an input other than the sequence does not fit it."""
     matrix = position < 9 or position == PROJECTION
     if position in (HIDDEN, MEMORY):
-        wanted, what = ("int8" if position == HIDDEN else "int16"), "state"
+        wanted, what = (DType.INT8 if position == HIDDEN else DType.INT16), "state"
     elif matrix:
-        wanted, what = "int8", "weights"
+        wanted, what = DType.INT8, "weights"
     elif position in (9, 10, 11) or position > MEMORY:
-        wanted, what = "int16", "weights of cells" if position < 12 else "weights of the normalization"
+        wanted, what = DType.INT16, "weights of cells" if position < 12 else "weights of the normalization"
     else:
-        wanted, what = "int32", "bias"
-    wanted = wanted if quantized else "float32"
+        wanted, what = DType.INT32, "bias"
+    wanted = wanted if quantized else DType.FLOAT32
     if t.dtype != wanted:
-        return f"{'int8' if quantized else 'float32'} input with {t.dtype} {what} is not supported (only {wanted})"
+        return (
+            f"{DType.INT8 if quantized else DType.FLOAT32} input with {t.dtype} {what} is not supported (only {wanted})"
+        )
     if position not in (HIDDEN, MEMORY) and t.data is None:
         return f"{what} that are computed at run time are not supported"
-    scaled = quantized and wanted != "int32" and what != "state"
+    scaled = quantized and wanted != DType.INT32 and what != "state"
     if scaled and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
         return f"{what} must have one scale and zero point 0"
     return None

@@ -15,6 +15,7 @@ from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
 from mote.ops.common import activation_type, output_params
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
@@ -117,7 +118,7 @@ class Mean(Op):
             "kept": _structs(kept),
             "averaged": _structs(averaged),
         }
-        if self.output(g).dtype == "float32":
+        if self.output(g).dtype == DType.FLOAT32:
             return Kernel("mean_f32", params | {"count": self.count(g)})
         return Kernel("mean_s8", params | self._finish(g), dsp=True)
 
@@ -127,7 +128,7 @@ class Mean(Op):
         bias = -self.input(g).zero_point * self.count(g)
         return {
             "channel": {"bias": bias, "mult": mult, "shift": -shift - 1},
-            "output": output_params("NONE", self.output(g)),
+            "output": output_params(Activation.NONE, self.output(g)),
         }
 
     def row_sums(self, g: Graph) -> tuple[int, int] | None:
@@ -135,7 +136,7 @@ class Mean(Op):
         shape = self.input(g).shape
         rows = row_count(shape)
         outer = len(shape) - (2 if len(shape) > 2 else 1)
-        if rows == 1 or self.output(g).dtype != "int8" or len(shape) - 1 in self.axes:
+        if rows == 1 or self.output(g).dtype != DType.INT8 or len(shape) - 1 in self.axes:
             return None
         if any(n > 1 and i not in self.axes for i, n in enumerate(shape[:outer])):
             return None

@@ -18,7 +18,8 @@ from mote.graph.flow import Flow, PaddingError
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE, inside, row_count
-from mote.graph.tensor import DTYPES, Array, Shape
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.analysis import pointwise, rising
 from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 
@@ -178,7 +179,7 @@ class Join(Op):
 
     def join(self, g: Graph, copies: list[RowCopy], fill: dict[str, Value]) -> Kernel:
         y = self.output(g)
-        width = DTYPES[y.dtype].itemsize
+        width = y.dtype.itemsize
         rows = copies[0]
         params: dict[str, Value] = {
             "out_rows": rows.rows.total,
@@ -251,7 +252,7 @@ class Pad(Join):
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         y = self.output(g)
-        kind = DTYPES[y.dtype]
+        kind = y.dtype.numpy
         value = np.array(self.value).astype(kind)
         copies = self.row_copies(g)
         if copies is None:
@@ -286,7 +287,7 @@ class Concatenation(Join):
         if len(self.inputs) > INPUTS:
             return f"{len(self.inputs)} inputs are not supported ({INPUTS} at most): join them in groups"
         y = self.output(g)
-        if y.dtype in ("int8", "uint8") and not all(same_steps(g.tensors[i], y) for i in self.inputs):
+        if y.dtype in (DType.INT8, DType.UINT8) and not all(same_steps(g.tensors[i], y) for i in self.inputs):
             return "inputs and output must have the same quantization (LiteRT's int8 kernel does not rescale)"
         return None
 
@@ -360,7 +361,7 @@ class Transpose(Op):
 
     def loops(self, g: Graph) -> list[Loop]:
         x, y = self.input(g), self.output(g)
-        width = DTYPES[y.dtype].itemsize
+        width = y.dtype.itemsize
         source, target = steps(x.shape, width), steps(y.shape, width)
         return [(y.shape[i], source[p], target[i]) for i, p in enumerate(self.permutation)]
 
@@ -383,4 +384,4 @@ class Transpose(Op):
         return {0: np.arange(self.output(g).channels)} if last else None
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
-        return Kernel("move", move_params(self.loops(g), DTYPES[self.output(g).dtype].itemsize))
+        return Kernel("move", move_params(self.loops(g), self.output(g).dtype.itemsize))

@@ -13,6 +13,7 @@ from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
 from mote.ops.common import (
     WindowOp,
@@ -28,7 +29,7 @@ from mote.plan.kernel import Call, Kernel, Lowering, Value
 class Pool(WindowOp):
     """One number for each window and channel. LiteRT never rescales: int8 stays in the input's steps."""
 
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
     kernel: ClassVar[str]
     sum_bytes: ClassVar[int]
     """Of each running sum (or maximum)."""
@@ -51,7 +52,7 @@ class Pool(WindowOp):
         assert x is not None
         y = self.output(g)
         pooled = self.pool(x)
-        if y.dtype == "float32":
+        if y.dtype == DType.FLOAT32:
             return [clamp_float(pooled.astype(np.float64), self.activation)]
         return [np.clip(pooled, *int8_range(self.activation, y)).astype(np.int8)]
 
@@ -61,7 +62,7 @@ class Pool(WindowOp):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         params: dict[str, Value] = {**self.window_params(g), "channels": self.output(g).shape[3]}
         taps = self.vertical.kernel
-        if self.output(g).dtype == "float32":
+        if self.output(g).dtype == DType.FLOAT32:
             low, high = float_range(self.activation)
             params |= {"low": low, "high": high}
             row = f"{self.kernel}_f32_row"
@@ -84,7 +85,7 @@ class AveragePool(Pool):
     sum_bytes = 4
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation="NONE").evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def pool(self, x: Array) -> NDArray[Any]:
         count = self.windows(np.ones_like(x), 0).astype(np.int64).sum(axis=(4, 5))

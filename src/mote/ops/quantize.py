@@ -11,6 +11,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.analysis import pointwise
 from mote.plan.kernel import Call, Kernel, Lowering
 
@@ -29,7 +30,7 @@ class Conversion(Op):
         return pointwise(self, flows)
 
     def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
-        if real.dtype != "float32" or quantized.dtype != "int8":
+        if real.dtype != DType.FLOAT32 or quantized.dtype != DType.INT8:
             return f"{self.input(g).dtype} to {self.output(g).dtype} is not supported (only float32 and int8)"
         quant = quantized.quant
         if quant is None or quant.per_channel or quantized.scale <= 0:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
 from mote.graph.ranges import Range
-from mote.graph.tensor import DTYPES, Array, Shape
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.analysis import rising
 from mote.ops.common import activation_type
 from mote.plan.kernel import Call, Kernel, Lowering, Value
@@ -56,7 +57,7 @@ class ResizeNearest(Resize):
     kind = "RESIZE_NEAREST_NEIGHBOR"
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self, dtypes=("int8", "float32", "uint8", "int16", "int32"))
+        return activation_type(g, self, dtypes=(DType.INT8, DType.FLOAT32, DType.UINT8, DType.INT16, DType.INT32))
 
     def sources(self, size: int, out: int) -> Ints:
         """The input position of each output position, in float32 as LiteRT works it out."""
@@ -77,7 +78,7 @@ class ResizeNearest(Resize):
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         _, height, width, channels = self.input(g).shape
-        pixel = channels * DTYPES[self.input(g).dtype].itemsize
+        pixel = channels * self.input(g).dtype.itemsize
         params: dict[str, Value] = {
             "in_rows": height,
             "out_rows": self.size[0],
@@ -115,7 +116,7 @@ class ResizeBilinear(Resize):
     def blend(self, g: Graph, size: int, out: int) -> Blend:
         """At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where a scale that
         is rounded up leads there over many outputs; here that is the last pixel again."""
-        if self.input(g).dtype == "int8":
+        if self.input(g).dtype == DType.INT8:
             at = self._positions_s8(size, out)
             lower = np.clip(at // ONE, 0, size - 1)
             weight: NDArray[Any] = at - lower * ONE
@@ -165,7 +166,7 @@ class ResizeBilinear(Resize):
         x = self.input(g)
         _, height, width, channels = x.shape
         rows, columns = self.blend(g, height, self.size[0]), self.blend(g, width, self.size[1])
-        kind, suffix = (np.int16, "s8") if x.dtype == "int8" else (np.float32, "f32")
+        kind, suffix = (np.int16, "s8") if x.dtype == DType.INT8 else (np.float32, "f32")
         params: dict[str, Value] = {
             "in_rows": height,
             "out_rows": self.size[0],

@@ -12,7 +12,7 @@ from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
-from mote.graph.tensor import DTYPES, Array, Shape
+from mote.graph.tensor import Array, Shape
 from mote.ops.move import NO_FILL, Join, Span, span_params
 from mote.plan.kernel import Kernel, Lowering
 
@@ -71,7 +71,7 @@ class Slice(Join):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         copies = self.row_copies(g)
         if copies is None:
-            return Kernel("move", span_params(self.spans(g)[0], DTYPES[self.output(g).dtype].itemsize))
+            return Kernel("move", span_params(self.spans(g)[0], self.output(g).dtype.itemsize))
         return self.join(g, copies, NO_FILL)
 
 

@@ -24,6 +24,7 @@ from mote.graph.fixedpoint import (
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.analysis import pointwise
 from mote.ops.common import activation_type
 from mote.plan.kernel import Call, Kernel, Lowering, units_of
@@ -57,7 +58,7 @@ class Softmax(Op):
         if problem := activation_type(g, self):
             return problem
         x, y = self.input(g), self.output(g)
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             return None
         if y.zero_point != -128 or abs(y.scale * 256 - 1) > 0.001:
             return f"the output is {y.quant}, LiteRT wants 0.00390625 * (q - -128)"
@@ -93,7 +94,7 @@ class Softmax(Op):
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         depth = self.input(g).shape[-1]
         vectors = units_of(self.input(g).shape, depth)
-        if self.input(g).dtype == "float32":
+        if self.input(g).dtype == DType.FLOAT32:
             params = {"depth": depth, "beta": self.beta}
             return Kernel("softmax_f32", params, Call.FLAT, vectors, in_place=True)
         mult, shift, radius = self.scaling(g)

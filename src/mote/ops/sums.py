@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
+from mote.graph.types import Activation
 from mote.ops.common import bias_values, channel_scales, int8_range
 from mote.ops.narrow import Sums
 
@@ -35,7 +36,7 @@ def layer_sums(g: Graph, op: Op, ends: Ends, *, once: bool = False) -> Sums:
     return Sums(bias + ends[0], bias + ends[1], *channel_scales(x, w, y, y.channels), y.zero_point, once)
 
 
-def layer_range(g: Graph, op: Op, activation: str, sums: Sums) -> Range:
+def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
     """Of the outputs: any that the activation lets pass where sums might not fit their 32 bits."""
     y = op.output(g)
     lo, hi = int8_range(activation, y)

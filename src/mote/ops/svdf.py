@@ -14,6 +14,7 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.common import (
     activation_type,
     bias_values,
@@ -35,7 +36,7 @@ class Svdf(Op):
     takes int8 only with RELU, and leaves it to the output's range."""
 
     rank: int
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
     kind = "SVDF"
 
     @property
@@ -52,8 +53,8 @@ class Svdf(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self):
             return problem
-        quantized = self.input(g).dtype == "int8"
-        wanted = ("int8", "int16", "int32", "int16") if quantized else ("float32",) * 4
+        quantized = self.input(g).dtype == DType.INT8
+        wanted = (DType.INT8, DType.INT16, DType.INT32, DType.INT16) if quantized else (DType.FLOAT32,) * 4
         names = ("weights", "weights over time", "bias", "state")
         for position, (what, dtype) in enumerate(zip(names, wanted, strict=True), 1):
             t = self.tensor(g, position)
@@ -65,7 +66,7 @@ class Svdf(Op):
                 return f"{what} that are computed at run time are not supported"
             if quantized and position != 3 and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
                 return f"{what} must have one scale and zero point 0"
-        if quantized and self.activation != "RELU":
+        if quantized and self.activation != Activation.RELU:
             return f"int8 with fused activation {self.activation} is not supported (nor by LiteRT, only RELU)"
         return None
 
@@ -95,7 +96,7 @@ class Svdf(Op):
         return [clamp_float(y, self.activation), after.reshape(state.shape)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation="NONE").evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, w, time = (self.input(g, p) for p in (0, 1, 2))
@@ -108,7 +109,7 @@ class Svdf(Op):
             "memory": time.shape[1],
             "time": time.data,
         }
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             low, high = float_range(self.activation)
             sizes: dict[str, Value] = {"inputs": w.shape[1], "low": low, "high": high}
             constants = {"weights": w.data, "bias": float_bias(self.tensor(g, BIAS), units)}

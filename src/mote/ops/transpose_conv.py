@@ -20,6 +20,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.common import (
     Axis,
     bias_values,
@@ -44,7 +45,7 @@ class TransposeConv(Op):
     size: tuple[int, int]
     vertical: Axis
     horizontal: Axis
-    activation: str = "NONE"
+    activation: Activation = Activation.NONE
     kind = "TRANSPOSE_CONV"
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -110,7 +111,7 @@ class TransposeConv(Op):
         return [finish(g, self, kept, self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation="NONE").evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
@@ -127,7 +128,7 @@ class TransposeConv(Op):
             "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
         }
         shared: dict[str, Any] = {"call": Call.ROWS, "row_index": True, "taps": self.taps}
-        if x.dtype == "float32":
+        if x.dtype == DType.FLOAT32:
             low, high = float_range(self.activation)
             bias = self.tensor(g, 2)
             zeros = np.zeros(y.shape[3], np.float32)

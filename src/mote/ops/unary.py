@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,10 @@ from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, MOST, Range, between
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 from mote.ops.analysis import pointwise
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
-from mote.ops.common import FLOAT_MAX, REAL_RANGE, activation_type, int8_range, round_half_away
+from mote.ops.common import FLOAT_MAX, activation_type, int8_range, round_half_away
 from mote.plan.kernel import Call, Kernel, Lowering, Value
 
 Floats = NDArray[np.float32]
@@ -43,7 +45,7 @@ class Unary(Op):
 
     def is_identity(self, g: Graph) -> bool:
         x, y = self.input(g), self.output(g)
-        if x.dtype != "int8" or x.quant is None or not x.quant.same_as(y.quant):
+        if x.dtype != DType.INT8 or x.quant is None or not x.quant.same_as(y.quant):
             return False
         return np.array_equal(self.table(g), INT8)
 
@@ -81,7 +83,7 @@ class Unary(Op):
 
     def lower(self, g: Graph, how: Lowering) -> Kernel:
         units = self.output(g).size
-        if self.input(g).dtype != "float32":
+        if self.input(g).dtype != DType.FLOAT32:
             return Kernel("lut_s8", {"table": self.table(g)}, Call.FLAT, units, in_place=True, dsp=True)
         name, params = self.real_kernel()
         return Kernel(name, params, Call.FLAT, units, in_place=True, header="unary_f32")
@@ -118,7 +120,7 @@ class Logistic(FloatTable):
         y = self.output(g)
         if problem := super().unsupported(g):
             return problem
-        if y.dtype == "int8" and y.scale != 1 / 256:
+        if y.dtype == DType.INT8 and y.scale != 1 / 256:
             return f"the output's scale is {y.scale:g}, LiteRT wants 1/256"
         return None
 
@@ -146,31 +148,36 @@ class Tanh(FloatTable):
 class Clamp(Unary):
     """RELU and its kin. int8: rescaled to the output's quantization, then clamped."""
 
+    clamp: ClassVar[Activation]
+
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         multiplier = quantize_multiplier(float(np.float32(x.scale) / np.float32(y.scale)))
         scaled = rescale(INT8 - x.zero_point, *multiplier) + y.zero_point
-        return np.clip(scaled, *int8_range(self.kind, y))
+        return np.clip(scaled, *int8_range(self.clamp, y))
 
     def real(self, x: Floats) -> Floats:
-        return np.clip(x, *REAL_RANGE[self.kind]).astype(np.float32)
+        return np.clip(x, *self.clamp.bounds).astype(np.float32)
 
     def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        low, high = REAL_RANGE[self.kind]
+        low, high = self.clamp.bounds
         return "relu_f32", {"low": low, "high": min(high, FLOAT_MAX)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relu(Clamp):
+    clamp = Activation.RELU
     kind = "RELU"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relu6(Clamp):
+    clamp = Activation.RELU6
     kind = "RELU6"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReluN1To1(Clamp):
+    clamp = Activation.RELU_N1_TO_1
     kind = "RELU_N1_TO_1"
 
 
@@ -206,7 +213,7 @@ class HardSwish(Unary):
     def unsupported(self, g: Graph) -> str | None:
         if problem := super().unsupported(g):
             return problem
-        if self.input(g).dtype == "float32":
+        if self.input(g).dtype == DType.FLOAT32:
             return None
         (_, out_shift), (_, unit_shift) = self.multipliers(self.input(g), self.output(g))
         if out_shift > 0 or min(out_shift, unit_shift) < -15:
@@ -252,7 +259,7 @@ class Requantize(Unary):
         return _byte_problem(g, self)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        values = INT8 & 0xFF if x.dtype == "uint8" else INT8
+        values = INT8 & 0xFF if x.dtype == DType.UINT8 else INT8
         return rescale(values - x.zero_point, *quantize_multiplier(x.scale / y.scale)) + y.zero_point
 
     def table(self, g: Graph) -> NDArray[np.int8]:
@@ -265,7 +272,7 @@ class Requantize(Unary):
 def _byte_problem(g: Graph, op: Op) -> str | None:
     """Why a function between bytes is not supported, or None."""
     for t in (op.input(g), op.output(g)):
-        if t.dtype not in ("int8", "uint8"):
+        if t.dtype not in (DType.INT8, DType.UINT8):
             return f"{op.input(g).dtype} input with {op.output(g).dtype} output is not supported"
         if t.quant is None or t.quant.per_channel or t.scale <= 0:
             return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
@@ -283,7 +290,7 @@ class PRelu(Binary):
             return problem
         if self.output(g).shape != self.input(g).shape:
             return f"alpha {self.input(g, 1).shape} does not fit an input of shape {self.input(g).shape}"
-        if self.input(g).dtype == "int8" and max(m[1] for m in self.multipliers(g)) > MAX_LEFT_SHIFT:
+        if self.input(g).dtype == DType.INT8 and max(m[1] for m in self.multipliers(g)) > MAX_LEFT_SHIFT:
             return f"the output's scale {self.output(g).scale:g} is too small for the input's"
         return None
 
@@ -316,7 +323,7 @@ class PRelu(Binary):
         x, alpha, y = self.input(g), self.input(g, 1), self.output(g)
         _, walk = broadcast(y.shape, x.shape, alpha.shape)
         params: dict[str, Value] = {"walk": walk}
-        if y.dtype == "float32":
+        if y.dtype == DType.FLOAT32:
             return Kernel("prelu_f32", params, Call.ROWS, operands=(0, 1), in_place=True)
         above, below = self.multipliers(g)
         params |= {

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
+from mote.graph.types import DType
 from mote.ops.common import bias_values, int8_range, pad_to
 from mote.ops.narrow import Sums, narrow, thresholds
 from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value
@@ -204,7 +205,7 @@ def _search(sums: Sums, channel: int, scale: int, shift: int, bits: int) -> tupl
 
 def _fits(g: Graph, op: Conv2D, how: Lowering, f: Form) -> bool:
     x, y = op.input(g), op.output(g)
-    plain = x.dtype == "int8" and how.writes == how.reads == Layout.NHWC
+    plain = x.dtype == DType.INT8 and how.writes == how.reads == Layout.NHWC
     axes = ((a.kernel, a.stride, a.dilation) for a in (op.vertical, op.horizontal))
     if not plain or any(axis != (3, f.stride, 1) for axis in axes):
         return False

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
+from mote.graph.types import DType
 from mote.ops.common import bias_values
 from mote.ops.conv import Conv2D
 from mote.ops.fully_connected import FullyConnected
@@ -52,7 +53,7 @@ def taps_of(graph: Graph, layer: Layer) -> NDArray[np.int8]:
 def layers(graph: Graph) -> Iterator[tuple[Layer, Ints]]:
     """The int8 layers whose weights have columns that each belong to a channel, and these."""
     for op in graph.ops:
-        if isinstance(op, Layer) and op.input(graph).dtype == "int8" and op.input(graph).data is None:
+        if isinstance(op, Layer) and op.input(graph).dtype == DType.INT8 and op.input(graph).data is None:
             columns = op.columns(graph)
             if columns is not None:
                 yield op, columns
@@ -62,7 +63,7 @@ def removable(graph: Graph, readers: Readers, needed: Mapping[int, Mask]) -> dic
     """The channels of each tensor that may go: all but those that are or turn out to be needed."""
     fixed = {*graph.inputs, *graph.outputs, *(t for s in graph.states for t in (s.before, s.after))}
     computed = {i: t for i, t in graph.tensors.items() if t.data is None}
-    free = {i: np.full(t.channels, t.dtype == "int8" and i not in fixed) for i, t in computed.items()}
+    free = {i: np.full(t.channels, t.dtype == DType.INT8 and i not in fixed) for i, t in computed.items()}
     for i, mask in needed.items():
         free[i] &= ~mask
     before = -1
@@ -153,7 +154,7 @@ def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: Re
     bias = bias_values(b, w.shape[0]) + reader.bias[:, ~columns].sum(axis=1)
     if b is not None or bias.any():
         data = bias[rows].astype(np.int32)
-        found[2] = Tensor(-1, b.name if b else f"{op.name}/bias", data.shape, "int32", None, data)
+        found[2] = Tensor(-1, b.name if b else f"{op.name}/bias", data.shape, DType.INT32, None, data)
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
+from mote.graph.types import Activation, DType
 from mote.ops.common import int8_range
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
@@ -25,7 +26,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
     for layer in graph.ops:
         after = graph.only_consumer(layer.outputs[0])
         if isinstance(layer, Summing) and after is not None:
-            table = after.table(graph) if layer.output(graph).dtype == after.output(graph).dtype == "int8" else None
+            table = after.table(graph) if layer.output(graph).dtype == after.output(graph).dtype == DType.INT8 else None
             if table is not None and (composed := _composed(graph, layer, after, table.astype(np.int64))):
                 return composed, [Removal(after.index, COMPOSED, 1)]
     return graph, []
@@ -39,7 +40,7 @@ def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | N
         return None
     twice = layer.sums(graph, graph.ranges[layer.inputs[0]])
     bounds = int8_range(layer.activation, layer.output(graph))
-    for activation in dict.fromkeys(("NONE", layer.activation)):
+    for activation in dict.fromkeys((Activation.NONE, layer.activation)):
         joined = layer.with_(outputs=after.outputs, activation=activation)
         candidate = graph.with_ops(joined if op is layer else op for op in graph.ops if op is not after)
         once = joined.sums(candidate, graph.ranges[layer.inputs[0]])

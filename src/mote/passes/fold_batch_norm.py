@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
+from mote.graph.types import Activation, DType
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
@@ -35,8 +36,8 @@ def _fold_one(graph: Graph) -> Graph | None:
 def _foldable(graph: Graph, layer: Op) -> bool:
     return (
         isinstance(layer, Conv2D | DepthwiseConv2D | FullyConnected)
-        and layer.activation == "NONE"
-        and layer.output(graph).dtype == "float32"
+        and layer.activation == Activation.NONE
+        and layer.output(graph).dtype == DType.FLOAT32
     )
 
 
@@ -67,9 +68,9 @@ def _fold(graph: Graph, layer: Op, after: Op, factor: NDArray[np.float64]) -> Gr
         bias = bias + (factor if after.kind == "ADD" else -factor)
     first = graph.fresh_id()
     new_w = replace(w, id=first, data=weights.astype(np.float32))
-    new_b = Tensor(first + 1, f"{layer.name}/bias", (channels,), "float32", None, bias.astype(np.float32))
+    new_b = Tensor(first + 1, f"{layer.name}/bias", (channels,), DType.FLOAT32, None, bias.astype(np.float32))
     inputs = (layer.inputs[0], new_w.id, new_b.id)
-    folded = layer.with_(inputs=inputs, outputs=after.outputs, activation=getattr(after, "activation", "NONE"))
+    folded = layer.with_(inputs=inputs, outputs=after.outputs, activation=getattr(after, "activation", Activation.NONE))
     assert ABSENT not in folded.inputs
     ops = (folded if op is layer else op for op in graph.ops if op is not after)
     return graph.with_ops(ops, [new_w, new_b])

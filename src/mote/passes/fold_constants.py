@@ -11,7 +11,6 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.graph.graph import ABSENT
-from mote.graph.tensor import DTYPES
 
 
 def run(graph: Graph) -> Graph:
@@ -25,6 +24,6 @@ def run(graph: Graph) -> Graph:
             continue
         for out, value in zip(op.outputs, op.evaluate(graph, args), strict=True):
             t = tensors[out]
-            data = np.asarray(value).astype(DTYPES[t.dtype], copy=False).reshape(t.shape)
+            data = np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape)
             tensors[out] = replace(t, data=data)
     return graph.with_ops(kept, tensors.values())

@@ -6,7 +6,8 @@ For int8 only where both tensors have the same quantization: then the activation
 from __future__ import annotations
 
 from mote.graph import Graph, Op
-from mote.ops.common import REAL_RANGE
+from mote.graph.types import Activation, DType
+from mote.ops.unary import Clamp
 
 
 def run(graph: Graph) -> Graph:
@@ -14,10 +15,10 @@ def run(graph: Graph) -> Graph:
     gone: set[int] = set()
     for op in graph.ops:
         activation = graph.only_consumer(op.outputs[0])
-        if activation is None or activation.kind not in REAL_RANGE or getattr(op, "activation", "") != "NONE":
+        if not isinstance(activation, Clamp) or getattr(op, "activation", None) != Activation.NONE:
             continue
         x, y = activation.input(graph), activation.output(graph)
-        if x.dtype == "float32" or (x.quant is not None and x.quant.same_as(y.quant)):
-            fused[id(op)] = op.with_(activation=activation.kind, outputs=(*activation.outputs, *op.outputs[1:]))
+        if x.dtype == DType.FLOAT32 or (x.quant is not None and x.quant.same_as(y.quant)):
+            fused[id(op)] = op.with_(activation=activation.clamp, outputs=(*activation.outputs, *op.outputs[1:]))
             gone.add(id(activation))
     return graph.with_ops(fused.get(id(op), op) for op in graph.ops if id(op) not in gone)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
+from mote.graph.types import DType
 from mote.ops.unary import Table
 
 INT8 = np.arange(-128, 128).astype(np.int8)
@@ -38,7 +39,7 @@ def _fuse_one(graph: Graph) -> Graph | None:
 def _composed(graph: Graph, first: Op, second: Op) -> NDArray[np.int8] | None:
     """Both operators as one table, if together they are a function of one int8 value."""
     x, y = first.input(graph), second.output(graph)
-    if x.data is not None or not {x.dtype, y.dtype} <= {"int8", "uint8"}:
+    if x.data is not None or not {x.dtype, y.dtype} <= {DType.INT8, DType.UINT8}:
         return None
     if first.kind == "DEQUANTIZE" and second.kind == "QUANTIZE":
         (real,) = first.evaluate(graph, [INT8])

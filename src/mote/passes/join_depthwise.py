@@ -12,6 +12,7 @@ import numpy as np
 
 from mote.graph import Graph, Op, Quantization
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.ops.common import Axis, bias_values, float_bias
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.move import Concatenation
@@ -98,16 +99,16 @@ def _joined(graph: Graph, join: Op, parts: list[_Part]) -> Graph:
         if w.quant is not None:
             scales.append(np.broadcast_to(w.quant.scale, (channels,)))
         given = p.op.tensor(graph, 2)
-        biases.append(bias_values(given, channels) if w.dtype == "int8" else float_bias(given, channels))
+        biases.append(bias_values(given, channels) if w.dtype == DType.INT8 else float_bias(given, channels))
     w = parts[0].op.input(graph, 1)
     kernel = np.concatenate(weights, 3)
     scale = np.concatenate(scales) if scales else None
     quant = None if scale is None else Quantization(scale, np.zeros(scale.size, np.int64), 3)
-    bias = np.concatenate(biases).astype(np.int32 if w.dtype == "int8" else np.float32)
+    bias = np.concatenate(biases).astype(np.int32 if w.dtype == DType.INT8 else np.float32)
     at = graph.fresh_id()
     tensors = [
         replace(w, id=at, shape=kernel.shape, quant=quant, data=kernel, copy_of=None),
-        replace(w, id=at + 1, shape=bias.shape, dtype=bias.dtype.name, quant=None, data=bias, copy_of=None),
+        replace(w, id=at + 1, shape=bias.shape, dtype=DType(bias.dtype.name), quant=None, data=bias, copy_of=None),
     ]
     op = parts[0].op.with_(
         inputs=(parts[0].source, at, at + 1), outputs=(y.id,), name=join.name, index=join.index, vertical=axis

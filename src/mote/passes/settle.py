@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph import Graph, Op
+from mote.graph.types import Activation, DType
 from mote.ops.arithmetic import Binary
 from mote.ops.common import Axis, int8_range
 from mote.ops.depthwise import DepthwiseConv2D
@@ -38,7 +39,7 @@ def _with_constants(graph: Graph) -> tuple[Graph, list[int]]:
     kept, known = _kept(graph), {}
     for op in graph.ops:
         y = op.output(graph)
-        if y.dtype == "int8" and y.id not in kept and (found := graph.ranges[y.id]).constant.all():
+        if y.dtype == DType.INT8 and y.id not in kept and (found := graph.ranges[y.id]).constant.all():
             known[y.id] = replace(y, data=np.broadcast_to(found.low, y.shape).astype(np.int8))
     ops = [op for op in graph.ops if op.outputs[0] not in known]
     after = remove_dead_code.run(fold_constants.run(graph.with_ops(ops, known.values()))) if known else graph
@@ -64,7 +65,7 @@ def _changes_nothing(graph: Graph, op: Op) -> bool:
         return False
     position, i = computed[0]
     x, y = graph.tensors[i], op.output(graph)
-    if (x.dtype, x.shape) != ("int8", y.shape) or x.quant is None or not x.quant.same_as(y.quant):
+    if (x.dtype, x.shape) != (DType.INT8, y.shape) or x.quant is None or not x.quant.same_as(y.quant):
         return False
     if isinstance(op, Pool | DepthwiseConv2D) and not op.vertical == op.horizontal == Axis(1):
         return False
@@ -78,14 +79,14 @@ def _changes_nothing(graph: Graph, op: Op) -> bool:
 
 
 def _without_clamps(graph: Graph) -> tuple[Graph, list[int]]:
-    free = {id(op): op.with_(activation="NONE") for op in graph.ops if _never_clamps(graph, op)}
+    free = {id(op): op.with_(activation=Activation.NONE) for op in graph.ops if _never_clamps(graph, op)}
     return graph.with_ops(free.get(id(op), op) for op in graph.ops), [op.index for op in graph.ops if id(op) in free]
 
 
 def _never_clamps(graph: Graph, op: Op) -> bool:
-    activation, y = getattr(op, "activation", "NONE"), op.output(graph)
-    if activation == "NONE" or y.dtype != "int8" or int8_range(activation, y) == (-128, 127):
+    activation, y = getattr(op, "activation", Activation.NONE), op.output(graph)
+    if activation == Activation.NONE or y.dtype != DType.INT8 or int8_range(activation, y) == (-128, 127):
         return False
     low, high = int8_range(activation, y)
-    found = op.with_(activation="NONE").range(graph, [graph.ranges.get(i) for i in op.inputs])
+    found = op.with_(activation=Activation.NONE).range(graph, [graph.ranges.get(i) for i in op.inputs])
     return found is not None and bool(found.low.min() >= low and found.high.max() <= high)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mote.graph import Graph
+from mote.graph.types import DType
 
 
 def run(graph: Graph) -> Graph:
@@ -13,7 +14,7 @@ def run(graph: Graph) -> Graph:
     dropped = set()
     for i, t in enumerate(inputs):
         reader = graph.only_consumer(t)
-        if reader is not None and reader.kind == "QUANTIZE" and graph.tensors[t].dtype == "float32":
+        if reader is not None and reader.kind == "QUANTIZE" and graph.tensors[t].dtype == DType.FLOAT32:
             inputs[i] = reader.outputs[0]
             dropped.add(id(reader))
     for i, t in enumerate(outputs):

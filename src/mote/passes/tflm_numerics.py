@@ -22,6 +22,7 @@ from mote.graph.fixedpoint import (
     rescale,
     rounding_shift_right,
 )
+from mote.graph.types import DType, Rounding
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.unary import Table
 
@@ -37,8 +38,8 @@ def run(graph: Graph) -> Graph:
 
 def _follow(graph: Graph, op: Op) -> Op:
     if isinstance(op, FullyConnected):
-        return op.with_(rounding="twice")
-    if op.kind in ("LOGISTIC", "TANH") and op.input(graph).dtype == "int8":
+        return op.with_(rounding=Rounding.TWICE)
+    if op.kind in ("LOGISTIC", "TANH") and op.input(graph).dtype == DType.INT8:
         values = logistic_table(op.input(graph)) if op.kind == "LOGISTIC" else tanh_table(op.input(graph))
         return Table(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, values=values)
     return op

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
+from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
@@ -39,7 +40,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 def _trimmed(graph: Graph, op: Conv2D | DepthwiseConv2D) -> tuple[Axis, Axis, NDArray[np.int8]] | None:
     """Both axes and the weights, where anything is to be trimmed."""
     x, w = op.input(graph), op.input(graph, 1)
-    if x.dtype != "int8":
+    if x.dtype != DType.INT8:
         return None
     assert w.data is not None
     rows, columns = op.present(graph)

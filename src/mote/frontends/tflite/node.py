@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from mote.frontends.tflite.record import Record
 from mote.graph import State, Tensor
 from mote.graph.tensor import Array
+from mote.graph.types import Activation
 
 
 class UnsupportedNodeError(Exception):
     """Raised by an operator's parser; collected, so that one message lists every unsupported layer."""
+
+
+class Padding(StrEnum):
+    """SAME: as much as makes one output for each stride, the odd element behind; VALID: none."""
+
+    SAME = "SAME"
+    VALID = "VALID"
 
 
 @dataclass(frozen=True)
@@ -27,18 +36,19 @@ class Node:
     states: tuple[State, ...] = ()
     intermediates: tuple[int, ...] = ()
 
-    def activation(self) -> str:
+    def activation(self) -> Activation:
         """The fused activation; one that Mote does not know makes the layer unsupported."""
         name = self.options.choice("fused_activation_function")
-        if name not in ("NONE", "RELU", "RELU_N1_TO_1", "RELU6"):
+        if name not in list(Activation):
             raise UnsupportedNodeError(f"fused activation {name} is not supported")
-        return name
+        return Activation(name)
 
-    def padding(self) -> str:
+    def padding(self) -> Padding:
+        """How a window is padded; a way that Mote does not know makes the layer unsupported."""
         name = self.options.choice("padding")
-        if name not in ("SAME", "VALID"):
+        if name not in list(Padding):
             raise UnsupportedNodeError(f"padding {name} is not supported")
-        return name
+        return Padding(name)
 
     def arity(self, least: int, most: int | None = None, optional: int | None = None) -> None:
         """Refuse other numbers of inputs, inputs that are left out although they are needed (all of the least, but the

@@ -16,7 +16,8 @@ from mote.frontends.tflite.ops import PARSERS
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.variables import Call, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.tensor import DTYPES, Array
+from mote.graph.tensor import Array
+from mote.graph.types import DType
 
 
 def parse(data: bytes, where: str) -> Graph:
@@ -87,19 +88,19 @@ def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
     """A state for each variable tensor; what an operator leaves there becomes a tensor of its own. LiteRT begins with
     zeros, the zero point where they are int8."""
     records = subgraph.children("tensors", schema.TENSOR)
-    found = [i for i, record in enumerate(records) if record.flag("is_variable")]
+    found = [i for i, record in enumerate(records) if record.flag("is_variable") and tensors[i].dtype.computable]
     states = []
     for before, after in zip(found, range(len(tensors), len(tensors) + len(found)), strict=True):
         t = tensors[before]
         tensors[after] = replace(t, id=after, copy_of=before)
-        first = t.zero_point if t.dtype == "int8" else 0
-        states.append(State(before, after, np.broadcast_to(np.array(first, DTYPES.get(t.dtype)), t.shape)))
+        first = t.zero_point if t.dtype == DType.INT8 else 0
+        states.append(State(before, after, np.broadcast_to(np.array(first, t.dtype.numpy), t.shape)))
     return tuple(states)
 
 
 def _tensor(i: int, record: Record, buffers: list[Vector | None], hollow: bool) -> Tensor:
-    dtype = record.choice("type")
-    dtype = f"type {dtype}" if dtype.startswith("#") else dtype
+    name = record.choice("type")
+    dtype = DType(name) if name in list(DType) else DType.UNKNOWN
     shape = tuple(record.integers("shape"))
     if any(d < (0 if hollow else 1) for d in shape) or prod(shape) > 1 << 31:
         raise MalformedError(f"tensor {i} has the shape {shape}")
@@ -108,17 +109,16 @@ def _tensor(i: int, record: Record, buffers: list[Vector | None], hollow: bool) 
         raise MalformedError(f"tensor {i} names buffer {number} of {len(buffers)}")
     vector = buffers[number]
     data = None
-    if number and vector is not None and vector.length and dtype in DTYPES:
+    if number and vector is not None and vector.length and dtype.computable:
         raw = vector.array("uint8").tobytes()
-        kind = DTYPES[dtype]
-        if len(raw) != prod(shape) * kind.itemsize:
-            raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {prod(shape) * kind.itemsize}")
-        data = np.frombuffer(raw, kind).reshape(shape)
-    name = record.string("name") or f"tensor_{i}"
-    return Tensor(i, name, shape, dtype, _quantization(i, record, shape, dtype), data)
+        need = prod(shape) * dtype.itemsize
+        if len(raw) != need:
+            raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {need}")
+        data = np.frombuffer(raw, dtype.numpy).reshape(shape)
+    return Tensor(i, record.string("name") or f"tensor_{i}", shape, dtype, _quantization(i, record, shape, dtype), data)
 
 
-def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: str) -> Quantization | None:
+def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: DType) -> Quantization | None:
     record = Record(schema.QUANTIZATION, tensor.child("quantization"))
     scales, zeros = record.vector("scale"), record.vector("zero_point")
     if scales is None or scales.length == 0:
@@ -127,8 +127,8 @@ def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: str) ->
     zero_point = zeros.array("int64").astype(np.int64) if zeros and zeros.length else np.zeros(scale.size, np.int64)
     axis = record.integer("quantized_dimension")
     valid = zero_point.size in (1, scale.size) and bool(np.all(np.isfinite(scale)) and np.all(scale >= 0))
-    if dtype.startswith(("int", "uint")) and dtype in DTYPES:
-        limits = np.iinfo(dtype)
+    if dtype.computable and dtype.integer:
+        limits = np.iinfo(dtype.value)
         valid = valid and bool(np.all((limits.min <= zero_point) & (zero_point <= limits.max)))
     if not valid:
         raise MalformedError(f"tensor {i} has invalid quantization parameters")
@@ -211,7 +211,7 @@ def _parse_node(node: Node) -> tuple[Op, ...]:
     if parser is None:
         raise UnsupportedNodeError("Mote has no such operator yet")
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
-        if t.dtype not in DTYPES:
+        if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}")
         if t.data is not None and not np.all(np.isfinite(t.data)):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")

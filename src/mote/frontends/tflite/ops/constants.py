@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
+from mote.graph.types import DType
 from mote.ops.constant import Constant
 
 
@@ -22,7 +23,7 @@ def fill(node: Node) -> Op:
 def zeros_like(node: Node) -> Op:
     node.arity(1)
     dtype = node.input().dtype
-    if dtype not in ("float32", "int32", "int64"):
+    if dtype not in (DType.FLOAT32, DType.INT32, DType.INT64):
         raise UnsupportedNodeError(f"{dtype} is not supported (nor by LiteRT)")
     return _constant(node, (0,))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
+from mote.graph.types import DType
 from mote.ops.arithmetic import Add, Arithmetic, Mul, Sub
 from mote.ops.quantize import Dequantize, Quantize
 from mote.ops.unary import HardSwish, LeakyRelu, Logistic, PRelu, Relu, Relu6, ReluN1To1, Requantize, Tanh
@@ -57,5 +58,5 @@ def prelu(node: Node) -> Op:
 
 def quantize(node: Node) -> Op:
     node.arity(1)
-    from_bytes = node.input().dtype in ("int8", "uint8")
+    from_bytes = node.input().dtype in (DType.INT8, DType.UINT8)
     return Requantize(**node.same()) if from_bytes else Quantize(**node.same())

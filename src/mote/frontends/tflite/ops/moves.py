@@ -6,6 +6,7 @@ import numpy as np
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
+from mote.graph.types import Activation, DType
 from mote.ops.move import Concatenation, Pack, Pad, Transpose, same_steps
 from mote.ops.reshape import Reshape
 
@@ -34,11 +35,11 @@ def pad(node: Node) -> Op:
     if table.shape != (len(x.shape), 2) or np.any(table < 0):
         raise UnsupportedNodeError(f"paddings {table.tolist()} do not fit an input of shape {x.shape}")
     paddings = tuple((int(before), int(after)) for before, after in table)
-    value: int | float = 0.0 if y.dtype == "float32" else y.zero_point
+    value: int | float = 0.0 if y.dtype == DType.FLOAT32 else y.zero_point
     if node.has(2):
         given = node.input(2)
         value = node.constant(2, "the value to pad with").reshape(-1)[0].item()
-        if given.dtype != y.dtype or (y.dtype in ("int8", "uint8") and not same_steps(given, y)):
+        if given.dtype != y.dtype or (y.dtype in (DType.INT8, DType.UINT8) and not same_steps(given, y)):
             raise UnsupportedNodeError("the value to pad with must have the output's type and quantization")
     if not np.any(table):
         return reshaped(node)
@@ -55,7 +56,7 @@ def concatenation(node: Node) -> Op:
     axis %= rank
     if any(s[:axis] + s[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :] for s in shapes):
         raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
-    if (activation := node.activation()) != "NONE":
+    if (activation := node.activation()) != Activation.NONE:
         raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
     return reshaped(node) if len(shapes) == 1 else Concatenation(**node.same(), axis=axis)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.frontends.tflite.node import Node, Padding, UnsupportedNodeError
 from mote.graph import Op
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
@@ -122,7 +122,7 @@ def _axis(node: Node, size: int, kernel: int, stride: str, dilation: int = 1) ->
     step = node.options.integer(stride)
     if min(kernel, step, dilation) < 1:
         raise UnsupportedNodeError(f"kernel {kernel}, stride {step}, dilation {dilation}: all must be positive")
-    if node.padding() == "VALID":
+    if node.padding() == Padding.VALID:
         return Axis(kernel, step, dilation)
     extent = (kernel - 1) * dilation + 1
     total = max((-(-size // step) - 1) * step + extent - size, 0)

@@ -1,0 +1,88 @@
+"""The closed sets of names that tensors and operators are described with. They print as the names themselves."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum, auto
+
+import numpy as np
+
+
+class DType(StrEnum):
+    """The type of a tensor's elements. Mote computes with those that have a NumPy type here; files with the others can
+    be read, and are refused by name."""
+
+    INT8 = auto()
+    UINT8 = auto()
+    INT16 = auto()
+    INT32 = auto()
+    INT64 = auto()
+    FLOAT32 = auto()
+    BOOL = auto()
+
+    INT2 = auto()
+    INT4 = auto()
+    UINT4 = auto()
+    UINT16 = auto()
+    UINT32 = auto()
+    UINT64 = auto()
+    FLOAT16 = auto()
+    BFLOAT16 = auto()
+    FLOAT64 = auto()
+    COMPLEX64 = auto()
+    COMPLEX128 = auto()
+    STRING = auto()
+    RESOURCE = auto()
+    VARIANT = auto()
+    UNKNOWN = auto()
+
+    @property
+    def computable(self) -> bool:
+        return self in _NUMPY
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        return _NUMPY[self]
+
+    @property
+    def itemsize(self) -> int:
+        return self.numpy.itemsize
+
+    @property
+    def integer(self) -> bool:
+        return np.issubdtype(self.numpy, np.integer)
+
+
+_NUMPY: dict[DType, np.dtype[np.generic]] = {
+    t: np.dtype(t.value)
+    for t in (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
+}
+
+
+class Activation(StrEnum):
+    """What a layer does with its results before it stores them: they are clamped to a range."""
+
+    NONE = "NONE"
+    RELU = "RELU"
+    RELU_N1_TO_1 = "RELU_N1_TO_1"
+    RELU6 = "RELU6"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest real result."""
+        return _BOUNDS[self]
+
+
+_BOUNDS = {
+    Activation.NONE: (-math.inf, math.inf),
+    Activation.RELU: (0.0, math.inf),
+    Activation.RELU_N1_TO_1: (-1.0, 1.0),
+    Activation.RELU6: (0.0, 6.0),
+}
+
+
+class Rounding(StrEnum):
+    """How often a rescaled sum is rounded: after the shift alone, or after the multiplication as well."""
+
+    ONCE = auto()
+    TWICE = auto()
