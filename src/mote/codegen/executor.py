@@ -128,6 +128,11 @@ class _RowsOf:
         """Which of them row y is."""
         return N if self.group == 1 else plus(Y, -min(self.ys))
 
+    def in_one_piece(self, out: Buffer) -> bool:
+        """Whether those of each step lie one after another."""
+        pairs = ((out.offsets[y], out.offsets[y + 1]) for s in self.steps for y in range(s.rows.lo, s.rows.hi - 1))
+        return all(a is not None and b == a + out.row_bytes for a, b in pairs)
+
     def batches(self, size: int, *body: Statement) -> Block:
         """The body for the rows of one step from row y on, `size` at a time."""
         end = call("mote_min", plus(Y, self.group), max(self.ys) + 1)
@@ -211,27 +216,21 @@ class Executor:
             return self._ring(i, steps[0])
         return self._whole(i, steps[0]) if steps[0].whole else self._rows(i, op, steps)
 
-    def _guarded(self, step: Step, kernel_call: Expression) -> list[Statement]:
-        """A kernel's call; in a debug build what lies around what it writes is noted before, and looked at after."""
-        spans = self._written(step) if self.plan.zone else []
+    def _guarded(self, step: Step, kernel_call: Expression, *written: tuple[Expression, Expression]) -> list[Statement]:
+        """A kernel's call; in a debug build what lies around what it writes is noted before, and looked at after.
+        `written`: addresses and bytes, besides those of working memory and sums."""
+        if not self.plan.zone:
+            return [kernel_call]
+        spans = list(written) if self.plan.place[self.plan.op(step).outputs[0]].memory != KEPT else []
+        if step.scratch is not None:
+            spans.append((self._at(step.scratch_memory, step.scratch), step.kernel.scratch or 0))
+        if step.sums is not None:
+            spans.append((self._at(step.sums_memory, step.sums), step.kernel.sums))
         note, look = (
             [call(f"{self.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
             for what in ("note", "look")
         )
         return [*note, kernel_call, *look]
-
-    def _written(self, step: Step) -> list[tuple[Expression, int]]:
-        """Where a step writes in one piece: addresses and bytes."""
-        out, rows = self.plan.place[self.plan.op(step).outputs[0]], step.rows.hi - step.rows.lo
-        spans: list[tuple[Expression, int]] = []
-        if (step.whole or rows == 1) and out.memory != KEPT:
-            first: Expression = step.rows.lo if step.whole or step.tap is not None else Y
-            spans.append((self._row(out, first), rows * out.row_bytes))
-        if step.scratch is not None:
-            spans.append((self._at(step.scratch_memory, step.scratch), step.kernel.scratch or 0))
-        if step.sums is not None:
-            spans.append((self._at(step.sums_memory, step.sums), step.kernel.sums))
-        return spans
 
     def _counted(self, i: int, steps: tuple[Step, ...], values: Sequence[int]) -> _Count:
         """The counter of an operator that has a step for each of the values of y."""
@@ -249,7 +248,8 @@ class Executor:
         count = self._counted(i, steps, [s.rows.lo for s in steps])
         target = self._row(buffer, Y)
         copy = call("memcpy", target, ROW, buffer.row_bytes)
-        return count.before([*self._guarded(steps[0], copy), _trace(i, target, buffer.row_bytes)])
+        run = self._guarded(steps[0], copy, (target, buffer.row_bytes))
+        return count.before([*run, _trace(i, target, buffer.row_bytes)])
 
     def _whole(self, i: int, step: Step) -> list[Statement]:
         """The kernel's own call over tensors whose rows lie one after another."""
@@ -268,10 +268,10 @@ class Executor:
         elif kernel.call is Call.ROWS:
             arguments += [step.rows.lo, step.rows.hi]
         arguments += self._scratch(step)
-        begin = out.offset + step.rows.lo * out.row_bytes
+        begin = self._at(out.memory, out.offset + step.rows.lo * out.row_bytes)
         nbytes = (step.rows.hi - step.rows.lo) * out.row_bytes
-        run = self._guarded(step, call(f"mote_{kernel.name}", *arguments))
-        return [*run, _trace(i, self._at(out.memory, begin), nbytes)]
+        run = self._guarded(step, call(f"mote_{kernel.name}", *arguments), (begin, nbytes))
+        return [*run, _trace(i, begin, nbytes)]
 
     def _ring(self, i: int, step: Step) -> list[Statement]:
         """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
@@ -327,7 +327,8 @@ class Executor:
             units = kernel.units // row_count(op.output(self.plan.graph).shape)
             arguments += [units] if kernel.call is Call.FLAT else [0, 1]
         arguments += self._scratch(steps[0])
-        run = self._guarded(steps[0], call(f"mote_{kernel.row or kernel.name}", *arguments))
+        kernel_call = call(f"mote_{kernel.row or kernel.name}", *arguments)
+        run = self._guarded(steps[0], kernel_call, (target, out.row_bytes))
         body = [*before, *run, _trace(i, target, out.row_bytes)]
         return count.before(body if rows.group == 1 else [rows.batches(1, *body)])
 
@@ -344,12 +345,13 @@ class Executor:
         outs = self._array(_Pointers(CTYPES[op.output(self.plan.graph).dtype], output=True), kernel.group)
         arguments = [self._params(i), array.name, outs.name, "count", *self._scratch(step)]
         target = index(outs.name, K)
+        piece = [(index(outs.name, 0), f"(size_t)count * {out.row_bytes}")] if rows.in_one_piece(out) else []
         return rows.batches(
             kernel.group,
             assign("const int32_t count", call("mote_min", kernel.group, Formula("end - {}", (Y,)))),
             self._spread(_Taps(i, 0, tensor, count, taps, array, 0), found),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
-            *self._guarded(step, call(f"mote_{kernel.rows}", *arguments)),
+            *self._guarded(step, call(f"mote_{kernel.rows}", *arguments), *piece),
             loop("int32_t", K, "count", _trace(i, target, out.row_bytes)),
         )
 
@@ -455,7 +457,7 @@ class Executor:
         where = (self._at(step.sums_memory, step.sums), target, *self._scratch(step))
         run = call(f"mote_{step.kernel.name}", self._params(i), self._source(i, 0, tensor, row), Y, part, *where)
         done = Formula("{} == {} ? {} : 0", (N, last, out.row_bytes))
-        return count.before([*self._guarded(step, run), _trace(i, target, done)])
+        return count.before([*self._guarded(step, run, (target, out.row_bytes)), _trace(i, target, done)])
 
     def _row(self, buffer: Buffer, row: Expression) -> Expression:
         """The address of a row."""
