@@ -33,8 +33,9 @@ from cost_layers import Layer, graph_of, models
 from mote import compile, run, toolchain
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.api.measure import bench, stimulus
-from mote.codegen.options import Options
-from mote.codegen.project import Model, Project, generate
+from mote.codegen.options import ProjectOptions
+from mote.codegen.project import Job, Project, generate
+from mote.codegen.selftest import Golden
 from mote.graph import Graph, Op
 from mote.graph.rows import row_count
 from mote.kernels import cost
@@ -86,8 +87,8 @@ class Core:
     def run(self, graph: Graph, kernels: Sequence[Kernel], whole: bool) -> list[int]:
         """Instructions of each operator."""
         plan = plan_of(graph, kernels, whole, self.how)
-        golden = [np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype) for t in graph.outputs]
-        project = generate(Model(plan, Options("layers", target=self.name), golden))
+        golden = [Golden(np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype)) for t in graph.outputs]
+        project = generate(Job(plan, ProjectOptions("layers", target=self.name), golden))
         known = None if self.cache is None else self.cache / f"{self.name}-{_digest(project)}.json"
         if known is not None and known.exists():
             found: list[int] = json.loads(known.read_text())

@@ -7,9 +7,9 @@ import pytest
 from mote.codegen.c import (
     BLANK,
     Accessor,
-    Block,
     Case,
     Comment,
+    Compound,
     Define,
     Definition,
     Expression,
@@ -74,7 +74,7 @@ def test_expressions(expression: Expression, text: str) -> None:
         (Include("mote_common.h"), '#include "mote_common.h"\n'),
         (when("x > 0", "x--"), "if (x > 0) {\n    x--;\n}\n"),
         (loop("int32_t", "k", 3, "f(k)"), "for (int32_t k = 0; k < 3; k++) {\n    f(k);\n}\n"),
-        (Block("do", ["f()"], " while (x);"), "do {\n    f();\n} while (x);\n"),
+        (Compound("do", ["f()"], " while (x);"), "do {\n    f();\n} while (x);\n"),
         (Accessor("int f(void)", "return 1"), "int f(void) { return 1; }\n"),
         (
             Function("void f(void)", [when("x", when("y", "g()"))]),

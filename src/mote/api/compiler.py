@@ -9,8 +9,8 @@ from typing import Any
 
 from mote import frontends, targets
 from mote.codegen import header
-from mote.codegen.options import Options
-from mote.codegen.project import Model, Project, generate
+from mote.codegen.options import ProjectOptions
+from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden, pattern, selftest_runs
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError, naming
@@ -33,8 +33,9 @@ NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
-CODE = 12 << 10
-"""Bytes of flash that are left to the code when constants are chosen for a flash of a given size."""
+USUAL_CODE = 12 << 10
+"""Bytes of flash that are left to the code when kernels are chosen by what their constants take: what most models need.
+Whether a model needs more is seen when its code has been measured."""
 RED_ZONE = 16
 """Bytes before and after every buffer in a debug build."""
 
@@ -169,7 +170,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         savings.append(saving)
     planned = _plan(optimized, where, settings, say)
     name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
-    options_ = Options(
+    options_ = ProjectOptions(
         name=name,
         source=Path(where).name,
         target=settings.target.name,
@@ -177,7 +178,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         caller_arena=settings.caller_arena,
         flashes=settings.target.choice("flash"),
     )
-    project = generate(Model(planned, options_, golden_outputs(optimized)))
+    project = generate(Job(planned, options_, golden_outputs(optimized)))
     compiled = Compiled(graph, planned, tuple(savings), project, replace(settings, name=name), where, data)
     check_budgets(compiled, code=0)
     return compiled
@@ -195,7 +196,7 @@ def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
 def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
     goal = Goal(
         ram=settings.ram_limit,
-        flash=None if settings.flash_limit is None else max(settings.flash_limit - CODE, 0),
+        flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),
         least=settings.least_ram,
         pushed=settings.input == "rows",
         small_steps=settings.step == "row",

@@ -18,8 +18,8 @@ from mote.api.compiler import (
     write_project,
 )
 from mote.codegen.arenas import shared
-from mote.codegen.options import Options
-from mote.codegen.project import Model, Project, generate_shared
+from mote.codegen.options import ProjectOptions
+from mote.codegen.project import Job, Project, generate_shared
 from mote.errors import MoteError
 
 FOLDER = "mote_models"
@@ -61,10 +61,8 @@ def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | No
         raise MoteError("no model was given")
     compiled = [compile(model, settings) for model in models]
     _check_names(compiled)
-    parts = [
-        Model(c.plan, replace(c.project.options, shared_arena=True), golden_outputs(c.plan.graph)) for c in compiled
-    ]
-    folder = Options(FOLDER, ", ".join(m.options.source for m in parts), settings.target.name)
+    parts = [Job(c.plan, replace(c.project.options, shared_arena=True), golden_outputs(c.plan.graph)) for c in compiled]
+    folder = ProjectOptions(FOLDER, ", ".join(m.options.source for m in parts), settings.target.name)
     alone, project = generate_shared(parts, folder)
     members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))
     found = Shared(members, project, settings)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mote.codegen.c import BLANK, Block, Comment, Define, Definition, Include, Noted, Text, guarded, printed
-from mote.codegen.options import Options, banner
+from mote.codegen.c import BLANK, Comment, Compound, Define, Definition, Include, Noted, Text, guarded, printed
+from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.values import re_comment, section
 from mote.plan.plan import Plan
 from mote.targets import Memory
 
-KEPT = "_kept"
+KEPT_SUFFIX = "_kept"
 """The suffix of what is kept from one inference to the next: no memory has such a name."""
 
 SECTION = Text("""\
@@ -53,13 +53,13 @@ class Arena:
         """The macro that gives the address of a row in the table."""
         return f"ROW{self.suffix.upper()}"
 
-    def macro(self, options: Options) -> str:
+    def macro(self, options: ProjectOptions) -> str:
         """Its size for the model's users."""
         return f"{options.name.upper()}_ARENA{_suffix(self.memory).upper()}_BYTES"
 
-    def storage(self, options: Options) -> str:
+    def storage(self, options: ProjectOptions) -> str:
         """The bytes behind it."""
-        if self.suffix == KEPT:
+        if self.suffix == KEPT_SUFFIX:
             return f"{options.name}_kept.states.bytes"
         if options.caller_arena:
             return f"{options.name}_arena{self.suffix}"
@@ -81,12 +81,12 @@ def arenas(plan: Plan) -> list[Arena]:
 
 def places(plan: Plan) -> list[Arena]:
     """The arenas by the number of their memory; what is kept from one inference to the next is the last."""
-    return [*arenas(plan), *([Arena(plan.state_bytes, None, KEPT)] if plan.graph.states else [])]
+    return [*arenas(plan), *([Arena(plan.state_bytes, None, KEPT_SUFFIX)] if plan.graph.states else [])]
 
 
-def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Block:
+def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Compound:
     """An aligned piece of memory."""
-    return Block(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{section(memory)};")
+    return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{section(memory)};")
 
 
 def shared_name(memory: Memory | None) -> str:
@@ -102,7 +102,7 @@ def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
     return found
 
 
-def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options: Options) -> dict[str, str]:
+def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options: ProjectOptions) -> dict[str, str]:
     """mote_arena.h and mote_arena.c."""
     macros: list[Definition] = []
     externs: list[Definition] = []

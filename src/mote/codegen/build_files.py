@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from mote.codegen.c import (
     BLANK,
     Accessor,
-    Block,
     Comment,
+    Compound,
     Definition,
     Function,
     Include,
@@ -19,7 +19,7 @@ from mote.codegen.c import (
     printed,
     when,
 )
-from mote.codegen.options import Options, banner
+from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
@@ -27,7 +27,7 @@ from mote.plan.plan import Plan
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 
 
-def texts(plan: Plan, options: Options) -> dict[str, str]:
+def texts(plan: Plan, options: ProjectOptions) -> dict[str, str]:
     names = [options.name, *(["mote_arena"] if options.shared_arena else [])]
     return {
         "Makefile": _makefile(names),
@@ -36,7 +36,7 @@ def texts(plan: Plan, options: Options) -> dict[str, str]:
     }
 
 
-def shared_texts(models: Sequence[tuple[Plan, Options]], options: Options) -> dict[str, str]:
+def shared_texts(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions) -> dict[str, str]:
     """For several models in one folder; `options` are those of the folder."""
     names = [*(own.name for _, own in models), "mote_arena"]
     return {
@@ -95,13 +95,13 @@ endif()
 """
 
 
-def _main(plan: Plan, options: Options) -> str:
+def _main(plan: Plan, options: ProjectOptions) -> str:
     arena = [Text(line) for line in caller_arenas(plan, options)]
     main = Function("int main(void)", _inference(plan, options))
     return _example(options, [options.name], [*arena, *([BLANK] if arena else []), main])
 
 
-def _shared_main(models: Sequence[tuple[Plan, Options]], options: Options) -> str:
+def _shared_main(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions) -> str:
     """One model after the other."""
     functions = [Function(f"static int run_{own.name}(void)", _inference(plan, own)) for plan, own in models]
     names = [own.name for _, own in models]
@@ -109,13 +109,13 @@ def _shared_main(models: Sequence[tuple[Plan, Options]], options: Options) -> st
     return _example(options, names, [*functions, Accessor("int main(void)", f"return {calls}")])
 
 
-def _example(options: Options, names: Sequence[str], body: Sequence[Definition]) -> str:
+def _example(options: ProjectOptions, names: Sequence[str], body: Sequence[Definition]) -> str:
     system = Text("#include <stdio.h>\n#include <string.h>\n")
     headers = [Include(f"{name}.h") for name in names]
     return printed([banner(options, "main.c: an example to start from."), system, *headers, BLANK, *body])
 
 
-def _inference(plan: Plan, options: Options) -> list[Statement]:
+def _inference(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """The body of a function that runs a model once."""
     show = [_print(port) for port in outputs(plan, options)]
     return [_failed(init_call(plan, options)), *_feed(plan, options), *show, "return 0"]
@@ -125,18 +125,18 @@ def _failed(status: str) -> Statement:
     return when(f"{status} != MOTE_OK", "return 1")
 
 
-def _feed(plan: Plan, options: Options) -> list[Statement]:
+def _feed(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """Fill the inputs and run, or push row after row."""
     name, ports = options.name, inputs(plan, options)
     if plan.pushed:
         row = f"static {ports[0].ctype} row[{ports[0].macro}_ROW_SIZE]"
-        push = Block(f"while ({name}_push(row, 1) == MOTE_WAITING)", [Comment("put the next row of your data here")])
+        push = Compound(f"while ({name}_push(row, 1) == MOTE_WAITING)", [Comment("put the next row of your data here")])
         return [row, push]
     what = "put the next of your stream here" if plan.graph.warm_up else "put your data here"
     fill = [Noted(f"memset({port.function}(), 0, {port.macro}_BYTES)", what) for port in ports]
     if not plan.graph.warm_up:
         return [*fill, _failed(f"{name}_run()")]
-    again = Block("do", [*fill, f"status = {name}_run()"], " while (status == MOTE_WAITING);")
+    again = Compound("do", [*fill, f"status = {name}_run()"], " while (status == MOTE_WAITING);")
     return ["mote_status status", again, _failed("status")]
 
 

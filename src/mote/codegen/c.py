@@ -27,7 +27,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Block:
+class Compound:
     """Statements in braces behind `head` (an if, a loop, a struct, a signature), and what follows the braces."""
 
     head: Expression
@@ -100,14 +100,14 @@ class Define:
 
 @dataclass(frozen=True)
 class Text:
-    """C that is the same in every project, ready to print."""
+    """Lines of C that are ready to print."""
 
     text: str
 
 
 BLANK = Text("")
 Expression = int | str | Name | Formula
-Statement = Expression | Block | Switch | Comment | Noted
+Statement = Expression | Compound | Switch | Comment | Noted
 Definition = Statement | Function | Accessor | Include | Define | Text
 
 
@@ -127,27 +127,30 @@ def plus(a: Expression, b: Expression) -> Expression:
     """a + b, without a term that is 0."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
-    if a == 0 or b == 0:
-        return b if a == 0 else a
+    if a == 0:
+        return b
+    if b == 0:
+        return a
     return Formula("{} - {}", (a, -b)) if isinstance(b, int) and b < 0 else Formula("{} + {}", (a, b))
 
 
 def times(a: Expression, factor: int) -> Expression:
     """a * factor, without a factor that is 1."""
-    if isinstance(a, int) or factor == 0:
-        return a * factor if isinstance(a, int) else 0
-    if factor == 1:
-        return a
+    if isinstance(a, int):
+        return a * factor
+    if factor in (0, 1):
+        return a if factor else 0
     return Formula("{} * {}" if isinstance(a, Name) else "({}) * {}", (a, factor))
 
 
-def when(condition: Expression, *body: Statement) -> Block:
-    return Block(Formula("if ({})", (condition,)), body)
+def when(condition: Expression, *body: Statement) -> Compound:
+    return Compound(Formula("if ({})", (condition,)), body)
 
 
-def loop(ctype: str, variable: Expression, count: Expression, *body: Statement) -> Block:
+def loop(ctype: str, variable: Expression, count: Expression, *body: Statement) -> Compound:
     """`body` with a new variable for each of 0, 1, ... count - 1."""
-    return Block(Formula(f"for ({ctype} {{}} = 0; {{}} < {{}}; {{}}++)", (variable, variable, count, variable)), body)
+    head = f"for ({ctype} {{}} = 0; {{}} < {{}}; {{}}++)"
+    return Compound(Formula(head, (variable, variable, count, variable)), body)
 
 
 def guarded(guard: str, *definitions: Definition) -> list[Definition]:
@@ -176,17 +179,18 @@ def printed(definitions: Iterable[Definition]) -> str:
 
 def _lines(d: Definition) -> list[str]:
     match d:
-        case Block(head, body, tail):
+        case Compound(head, body, tail):
             return [f"{written(head)} {{", *_indented(body), f"}}{tail}"]
         case Switch(value, cases):
             shown = [line for case in cases for line in _case(case)]
             return [f"switch ({written(value)}) {{", *shown, "default:", f"{INDENT}break;", "}"]
         case Comment(text):
-            return f"/* {text} */".replace("\n", "\n * ").replace(" * \n", " *\n").split("\n")
+            first, *rest = f"{text} */".split("\n")
+            return [f"/* {first}", *(f" * {line}".rstrip() for line in rest)]
         case Noted(what, comment):
             return [f"{line} /* {comment} */" for line in _lines(what)]
         case Function(signature, body):
-            return [*_lines(Block(signature, body)), ""]
+            return [*_lines(Compound(signature, body)), ""]
         case Accessor(signature, statement):
             return [f"{signature} {{ {written(statement)}; }}", ""]
         case Include(file):

@@ -10,9 +10,9 @@ import numpy as np
 
 from mote.codegen.arenas import Arena, places
 from mote.codegen.c import (
-    Block,
     Case,
     Comment,
+    Compound,
     Definition,
     Expression,
     Formula,
@@ -73,15 +73,15 @@ class _Count:
 
 @dataclass(frozen=True)
 class _Pointers:
-    """An array of pointers to rows, which many operators use."""
+    """An array of pointers to rows of elements of one type, which many operators use."""
 
     element: CType
     output: bool = False
 
     @property
     def name(self) -> str:
-        known = {("s8", False): "rows", ("f32", False): "floats", ("s8", True): "outs"}
-        return known[self.element.suffix, self.output]
+        name = "outs" if self.output else "rows"
+        return name if self.element == CTYPES[DType.INT8] else f"{name}_{self.element.suffix}"
 
     def declaration(self, count: int) -> str:
         return f"{'' if self.output else 'const '}{self.element.name} *{self.name}[{count}]"
@@ -133,11 +133,11 @@ class _RowsOf:
         pairs = ((out.offsets[y], out.offsets[y + 1]) for s in self.steps for y in range(s.rows.lo, s.rows.hi - 1))
         return all(a is not None and b == a + out.row_bytes for a, b in pairs)
 
-    def batches(self, size: int, *body: Statement) -> Block:
+    def batches(self, size: int, *body: Statement) -> Compound:
         """The body for the rows of one step from row y on, `size` at a time."""
         end = call("mote_min", plus(Y, self.group), max(self.ys) + 1)
         after = Formula("{}++" if size == 1 else f"{{}} += {size}", (Y,))
-        return Block(Formula("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
+        return Compound(Formula("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Executor:
     prefix: str
     row_table: list[int] = field(default_factory=list)
     """Offsets of rows, in units of ALIGNMENT."""
-    _slots: dict[int, int] = field(default_factory=dict)
+    _slots: dict[Buffer, int] = field(default_factory=dict)
     """The place in `row_table` of each buffer's row 0."""
     lists: dict[str, Sequence[int]] = field(default_factory=dict)
     """Tables for what no formula describes."""
@@ -280,7 +280,7 @@ class Executor:
         places = self._at(new.memory, new.offset), self._at(out.memory, out.offset)
         run = self._guarded(step, call("mote_ring", self._params(i), *places, f"&{self._oldest(out)}"))
         head = Formula("for ({} = 0; {} < {}; {}++)", (Y, Y, len(out.offsets), Y))
-        return [*run, Block(head, [_trace(i, self._row(out, Y), out.row_bytes)])]
+        return [*run, Compound(head, [_trace(i, self._row(out, Y), out.row_bytes)])]
 
     def _oldest(self, buffer: Buffer) -> str:
         """The variable that says which row of a ring buffer is the oldest."""
@@ -332,7 +332,7 @@ class Executor:
         body = [*before, *run, _trace(i, target, out.row_bytes)]
         return count.before(body if rows.group == 1 else [rows.batches(1, *body)])
 
-    def _several(self, i: int, op: Op, rows: _RowsOf) -> Block:
+    def _several(self, i: int, op: Op, rows: _RowsOf) -> Compound:
         """As many output rows as the kernel computes at once, from all input rows under them."""
         step, out = rows.steps[0], self.plan.place[op.outputs[0]]
         kernel, tensor = step.kernel, op.input(self.plan.graph)
@@ -428,7 +428,7 @@ class Executor:
         places = f"{self.prefix}_rows + {self._slot(view)}"
         return call(f"mote_table_rows_{suffix}", arena, places, taps.rows, *which)
 
-    def _listed(self, taps: _Taps, reads: Sequence[tuple[int, ...]], nth: Expression) -> Block:
+    def _listed(self, taps: _Taps, reads: Sequence[tuple[int, ...]], nth: Expression) -> Compound:
         """Pointers to rows that a list names."""
         flat = [r for rows in reads for r in (*rows, *[OUTSIDE] * (taps.count - len(rows)))]
         name = self._list(f"reads_{taps.step}_{taps.position}", flat)
@@ -469,10 +469,10 @@ class Executor:
         return call(self.arenas[buffer.memory].row, plus(row, self._slot(buffer)))
 
     def _slot(self, buffer: Buffer) -> int:
-        if id(buffer) not in self._slots:
-            self._slots[id(buffer)] = len(self.row_table)
+        if buffer not in self._slots:
+            self._slots[buffer] = len(self.row_table)
             self.row_table += [0 if o is None else o // ALIGNMENT for o in buffer.offsets]
-        return self._slots[id(buffer)]
+        return self._slots[buffer]
 
     def _list(self, name: str, values: Sequence[int]) -> str:
         full = f"{self.prefix}_{name}"
@@ -512,7 +512,7 @@ def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
 
 def _integer(values: Sequence[int]) -> np.dtype[np.generic]:
     """The smallest type that holds all of them."""
-    kinds = (DType.INT8, DType.INT16, DType.INT32) if min(values) < 0 else (DType.UINT8, "uint16", "uint32")
+    kinds = (np.int8, np.int16, np.int32) if min(values) < 0 else (np.uint8, np.uint16, np.uint32)
     return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mote.codegen.arenas import arenas, size_macro
 from mote.codegen.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
-from mote.codegen.options import Options, banner
+from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
 from mote.codegen.values import re_comment
 from mote.graph.rows import row_count
@@ -27,7 +27,7 @@ typedef enum {
 """)
 
 
-def text(plan: Plan, options: Options) -> str:
+def text(plan: Plan, options: ProjectOptions) -> str:
     """The header of a model."""
     reads, writes = inputs(plan, options), outputs(plan, options)
     body: list[Definition] = [
@@ -46,7 +46,7 @@ def text(plan: Plan, options: Options) -> str:
     return printed([head, BLANK, *guarded(f"{options.name.upper()}_H", *body)])
 
 
-def _usage(plan: Plan, options: Options) -> str:
+def _usage(plan: Plan, options: ProjectOptions) -> str:
     """The example and the rules at the top."""
     name = options.name
     results = ", ".join(f"{port.function}()" for port in outputs(plan, options))
@@ -74,7 +74,7 @@ def _usage(plan: Plan, options: Options) -> str:
     )
 
 
-def _running(options: Options) -> list[Definition]:
+def _running(options: ProjectOptions) -> list[Definition]:
     return [
         Comment("One inference: reads the inputs, writes the outputs. What the inputs held is lost."),
         f"mote_status {options.name}_run(void)",
@@ -87,7 +87,7 @@ def _running(options: Options) -> list[Definition]:
     ]
 
 
-def _pushing(port: Port, options: Options) -> list[Definition]:
+def _pushing(port: Port, options: ProjectOptions) -> list[Definition]:
     name, rows = options.name, row_count(port.tensor.shape)
     return [
         Comment(f"The input comes as {rows} rows, top to bottom."),
@@ -111,7 +111,7 @@ def _pushing(port: Port, options: Options) -> list[Definition]:
     ]
 
 
-def _step(options: Options) -> list[Definition]:
+def _step(options: ProjectOptions) -> list[Definition]:
     """The step function, and how long it takes at most where that is known."""
     step: list[Definition] = [f"mote_status {options.name}_step(void)", BLANK]
     if options.step_bound is None:
@@ -124,7 +124,7 @@ def _step(options: Options) -> list[Definition]:
     ]
 
 
-def _keeping(plan: Plan, options: Options) -> list[Definition]:
+def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """What a caller can do with what the model remembers."""
     name, waiting = options.name, plan.graph.warm_up - 1
     first: list[Definition] = [
@@ -172,7 +172,7 @@ def _macros(port: Port) -> list[Definition]:
     ]
 
 
-def _sizes(plan: Plan, options: Options) -> list[Definition]:
+def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """What the arenas take, by the names of their memories; the first one has a name that is always there."""
     found = arenas(plan)
     always = Define(f"{options.name.upper()}_ARENA_BYTES", found[0].macro(options))
@@ -184,7 +184,7 @@ def _sizes(plan: Plan, options: Options) -> list[Definition]:
     ]
 
 
-def _init(plan: Plan, options: Options) -> list[Definition]:
+def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
     why = "Before anything else."
     if options.caller_arena:
         sizes = " and ".join(a.macro(options) for a in arenas(plan))

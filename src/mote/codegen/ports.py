@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.codegen.arenas import arenas
-from mote.codegen.options import Options
+from mote.codegen.options import ProjectOptions
 from mote.codegen.values import CTYPES
 from mote.graph import Tensor
 from mote.plan.plan import Plan
@@ -24,11 +24,11 @@ class Port:
         return self.function.upper()
 
 
-def inputs(plan: Plan, options: Options) -> list[Port]:
+def inputs(plan: Plan, options: ProjectOptions) -> list[Port]:
     return _ports(plan, plan.graph.inputs, f"{options.name}_input", "")
 
 
-def outputs(plan: Plan, options: Options) -> list[Port]:
+def outputs(plan: Plan, options: ProjectOptions) -> list[Port]:
     return _ports(plan, plan.graph.outputs, f"{options.name}_output", "const ")
 
 
@@ -41,19 +41,19 @@ def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str) -> list[
     return found
 
 
-def caller_arenas(plan: Plan, options: Options) -> list[str]:
+def caller_arenas(plan: Plan, options: ProjectOptions) -> list[str]:
     """The definitions of the arenas that a caller has to supply; none where the model has its own."""
     if not options.caller_arena:
         return []
     return [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in arenas(plan)]
 
 
-def init_call(plan: Plan, options: Options) -> str:
+def init_call(plan: Plan, options: ProjectOptions) -> str:
     given = [f"{a.pointer}, sizeof {a.pointer}" for a in arenas(plan)] if options.caller_arena else []
     return f"{options.name}_init({', '.join(given)})"
 
 
-def parameters(plan: Plan, options: Options) -> str:
+def parameters(plan: Plan, options: ProjectOptions) -> str:
     """What init takes."""
     given = [f"void *{a.pointer}, size_t {a.size}" for a in arenas(plan)] if options.caller_arena else []
     return ", ".join(given) or "void"

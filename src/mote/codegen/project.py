@@ -15,17 +15,18 @@ from tempfile import TemporaryDirectory
 from mote.codegen import build_files, header, selftest, source
 from mote.codegen.arenas import arenas, shared, shared_files
 from mote.codegen.c import Definition, Include, Text, printed
-from mote.codegen.options import Options
+from mote.codegen.options import ProjectOptions
 from mote.codegen.selftest import Golden
-from mote.codegen.values import Constant, Constants
+from mote.codegen.values import ConstantArray, Constants
 from mote.plan.plan import Plan
 from mote.plan.rows import aligned
 from mote.targets import Memory
 
 KERNELS = files("mote.kernels")
 
-CODE = 16 << 10
-"""Bytes of the fastest flash that are kept for code, if there is another one: no model so far needed more."""
+MOST_CODE = 16 << 10
+"""Bytes of the fastest flash that are kept for code, if there is another one for constants: no model so far needed
+more, and code in the slower one would cost far more than constants there."""
 
 UNUSED = """\
 /* The kernel library in one piece: a model does not call all of it. */
@@ -42,7 +43,7 @@ UNUSED = """\
 class Project:
     """A generated C project: file name -> text."""
 
-    options: Options
+    options: ProjectOptions
     files: dict[str, str]
     constants: int
     """Bytes of constant arrays (weights, biases, tables)."""
@@ -67,48 +68,48 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Model:
-    """What a C project is made from. `golden`: the outputs expected for the self-test's input."""
+class Job:
+    """A model to make C of. `golden`: the outputs expected for the self-test's input."""
 
     plan: Plan
-    options: Options
+    options: ProjectOptions
     golden: Sequence[Golden] = ()
 
 
-def generate(model: Model) -> Project:
+def generate(job: Job) -> Project:
     """The C project of a model."""
-    return _projects([model])[0]
+    return _projects([job])[0]
 
 
-def generate_shared(models: Sequence[Model], folder: Options) -> tuple[list[Project], Project]:
+def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[Project], Project]:
     """Projects of models that share one arena: of each alone, and of all in one folder, whose options are `folder`."""
-    sizes = shared([m.plan for m in models])
-    names = [m.options.name for m in models]
+    sizes = shared([j.plan for j in jobs])
+    names = [j.options.name for j in jobs]
     arena = shared_files(sizes, names, folder)
     alone = [
         replace(p, files=p.files | arena, sources=(*p.sources, "mote_arena.c"), arena=sum(sizes.values()))
-        for p in _projects(models)
+        for p in _projects(jobs)
     ]
     files = {file: text for p in alone for file, text in p.files.items()}
-    files |= build_files.shared_texts([(m.plan, m.options) for m in models], folder)
-    files["selftest.c"] = selftest.shared_text([(m.plan, m.options, m.golden) for m in models], folder)
+    files |= build_files.shared_texts([(j.plan, j.options) for j in jobs], folder)
+    files["selftest.c"] = selftest.shared_text([(j.plan, j.options, j.golden) for j in jobs], folder)
     sources = (*(f"{name}.c" for name in names), "mote_arena.c")
     flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
     together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
     return alone, together
 
 
-def _projects(models: Sequence[Model]) -> list[Project]:
+def _projects(jobs: Sequence[Job]) -> list[Project]:
     """One for each model; their constants share the flash."""
-    constants = [Constants(m.options.name) for m in models]
-    bodies = [source.model(m.plan, m.options, c) for m, c in zip(models, constants, strict=True)]
-    _allocate([array for c in constants for array in c.arrays], models[0].options.flashes)
-    return [_project(*parts) for parts in zip(models, bodies, constants, strict=True)]
+    constants = [Constants(j.options.name) for j in jobs]
+    bodies = [source.model(j.plan, j.options, c) for j, c in zip(jobs, constants, strict=True)]
+    _allocate([array for c in constants for array in c.arrays], jobs[0].options.flashes)
+    return [_project(*parts) for parts in zip(jobs, bodies, constants, strict=True)]
 
 
-def _allocate(arrays: Sequence[Constant], flashes: Sequence[Memory]) -> None:
+def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
     """What is read most often for its size goes to the fastest flash; what fits nowhere to the last."""
-    for kept in (CODE, 0) if flashes else ():
+    for kept in (MOST_CODE, 0) if flashes else ():
         left = {m: m.size for m in flashes} | {flashes[0]: max(flashes[0].size - kept, 0)}
         for array in sorted(arrays, key=lambda a: -a.heat):
             nbytes = aligned(array.nbytes)
@@ -118,8 +119,8 @@ def _allocate(arrays: Sequence[Constant], flashes: Sequence[Memory]) -> None:
             return
 
 
-def _project(model: Model, body: list[Definition], constants: Constants) -> Project:
-    plan, options = model.plan, model.options
+def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
+    plan, options = job.plan, job.options
     name = options.name
     kernels = kernel_headers(source.includes(plan))
     project = {f"{name}.h": header.text(plan, options)}
@@ -130,7 +131,7 @@ def _project(model: Model, body: list[Definition], constants: Constants) -> Proj
         project[f"{name}_constants.h"] = printed(source.constants(options, constants))
         project |= {k: kernel_text(k) for k in kernels}
     project |= build_files.texts(plan, options)
-    project["selftest.c"] = selftest.text(plan, options, model.golden)
+    project["selftest.c"] = selftest.text(plan, options, job.golden)
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
     return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)

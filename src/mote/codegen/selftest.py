@@ -25,7 +25,7 @@ from mote.codegen.c import (
     printed,
     when,
 )
-from mote.codegen.options import Options, banner
+from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.codegen.values import CTYPES, number, table
 from mote.graph import Graph, Tensor
@@ -33,7 +33,8 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.plan.plan import Plan
 
-SHOWN = 1024
+COMPARED = 1024
+"""Elements of an output that are compared one by one; the rest by a hash."""
 STEPS = 3
 """Runs of a model that keeps a state."""
 
@@ -79,7 +80,7 @@ class _Test:
     """Whether outputs are compared by their hash."""
 
 
-def text(plan: Plan, options: Options, golden: Sequence[Golden]) -> str:
+def text(plan: Plan, options: ProjectOptions, golden: Sequence[Golden]) -> str:
     name = options.name
     main: list[Statement] = [
         "mote_status status = selftest()",
@@ -89,7 +90,7 @@ def text(plan: Plan, options: Options, golden: Sequence[Golden]) -> str:
     return _file(options, [_test(plan, options, golden, "")], Function("int main(void)", main))
 
 
-def shared_text(models: Sequence[tuple[Plan, Options, Sequence[Golden]]], options: Options) -> str:
+def shared_text(models: Sequence[tuple[Plan, ProjectOptions, Sequence[Golden]]], options: ProjectOptions) -> str:
     """The models take turns, so that each finds what another one left in the arena."""
     tests = [_test(plan, own, golden, f"{own.name}_") for plan, own, golden in models]
     show = call("printf", '"%s: %s\\n"', "name", 'status == MOTE_OK ? "ok" : "WRONG"')
@@ -102,7 +103,7 @@ def shared_text(models: Sequence[tuple[Plan, Options, Sequence[Golden]]], option
     )
 
 
-def _file(options: Options, tests: Sequence[_Test], *main: Definition) -> str:
+def _file(options: ProjectOptions, tests: Sequence[_Test], *main: Definition) -> str:
     names = " and ".join(t.name for t in tests)
     what = f"selftest.c: checks on any machine that {names} computes what the reference computes."
     return printed(
@@ -120,14 +121,14 @@ def _file(options: Options, tests: Sequence[_Test], *main: Definition) -> str:
     )
 
 
-def _test(plan: Plan, options: Options, golden: Sequence[Golden], prefix: str) -> _Test:
+def _test(plan: Plan, options: ProjectOptions, golden: Sequence[Golden], prefix: str) -> _Test:
     checks: list[Statement] = []
     tables: list[Definition] = []
     hashes = False
     for i, (port, want) in enumerate(zip(outputs(plan, options), golden, strict=True)):
         t, expected = port.tensor, f"{prefix}expected_{i}"
         flat = np.asarray(want.values).reshape(-1)
-        shown = [number(x) for x in flat[:SHOWN]]
+        shown = [number(x) for x in flat[:COMPARED]]
         tables.append(table(CTYPES[t.dtype].name, expected, shown))
         checks.append(_compared(port, expected, want.tolerance, len(shown)))
         if t.dtype != DType.FLOAT32 and len(shown) < t.size:
@@ -155,7 +156,7 @@ def _not_ready(status: str) -> Statement:
     return when(f"{status} != MOTE_OK", "return MOTE_NOT_READY")
 
 
-def _feed(plan: Plan, options: Options) -> list[Statement]:
+def _feed(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """Write the pattern to the inputs and run, or push it row by row; the last run must give the outputs."""
     name, ports, runs = options.name, inputs(plan, options), selftest_runs(plan.graph)
     if not plan.pushed and runs == 1:

@@ -8,8 +8,8 @@ from mote.codegen.arenas import SECTION, arenas, definition, places
 from mote.codegen.c import (
     BLANK,
     Accessor,
-    Block,
     Comment,
+    Compound,
     Define,
     Definition,
     Function,
@@ -24,7 +24,7 @@ from mote.codegen.c import (
     when,
 )
 from mote.codegen.executor import Executor
-from mote.codegen.options import Options, banner
+from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants
 from mote.plan.memories import constant_reads
@@ -32,14 +32,14 @@ from mote.plan.plan import ALIGNMENT, Plan
 from mote.plan.rows import Arrival
 
 
-def constants(options: Options, found: Constants) -> list[Definition]:
+def constants(options: ProjectOptions, found: Constants) -> list[Definition]:
     """`<name>_constants.h`."""
     head = banner(options, f"{options.name}_constants.h: weights and tables, kept in flash.")
     guard = f"{options.name.upper()}_CONSTANTS_H"
     return [head, *guarded(guard, Include("mote_common.h"), BLANK, *found.definitions)]
 
 
-def model(plan: Plan, options: Options, found: Constants) -> list[Definition]:
+def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
     """The C file. Fills `found` with the constants that the steps need."""
     name = options.name
     executor = Executor(plan, found, name)
@@ -83,7 +83,7 @@ def _instances(plan: Plan) -> list[str]:
     return list(dict.fromkeys(line for s in plan.steps for line in s.kernel.instances))
 
 
-def _parameters(plan: Plan, options: Options, found: Constants) -> list[Definition]:
+def _parameters(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
     """A struct for each operator's kernel."""
     structs: list[Definition] = []
     for i, (op, steps) in enumerate(plan.works):
@@ -94,7 +94,7 @@ def _parameters(plan: Plan, options: Options, found: Constants) -> list[Definiti
     return structs
 
 
-def _zones(plan: Plan, options: Options) -> list[Definition]:
+def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """Functions of a debug build that guard what lies around a buffer."""
     name, zone = options.name, plan.zone
     before, after = f"(const uint8_t *)buffer - {zone}, {zone}", f"(const uint8_t *)buffer + bytes, {zone}"
@@ -123,7 +123,7 @@ TRACE = Text("""\
 """)
 
 
-def _memory(plan: Plan, options: Options) -> list[Definition]:
+def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The variables of the model."""
     fields: list[Statement] = [Noted(f"uint{8 * plan.position_bytes}_t position", "in the schedule")]
     if plan.counters:
@@ -134,13 +134,13 @@ def _memory(plan: Plan, options: Options) -> list[Definition]:
     return [
         *_storage(plan, options),
         Comment("How far the inference has got."),
-        Block("static struct", fields, f" {options.name}_state;"),
+        Compound("static struct", fields, f" {options.name}_state;"),
         BLANK,
         *(_kept(plan, options) if plan.graph.states else []),
     ]
 
 
-def _storage(plan: Plan, options: Options) -> list[Definition]:
+def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The arenas, or what points to them."""
     name = options.name
     if options.shared_arena:
@@ -155,19 +155,19 @@ def _storage(plan: Plan, options: Options) -> list[Definition]:
     ]
 
 
-def _kept(plan: Plan, options: Options) -> list[Definition]:
+def _kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """What lives from one inference to the next."""
     states = ["uint32_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
-    fields: list[Statement] = [Block("union", states, " states;")]
+    fields: list[Statement] = [Compound("union", states, " states;")]
     if plan.rings:
         fields.append(Noted(f"uint16_t oldest[{plan.rings}]", "row of each ring buffer"))
     if plan.graph.warm_up:
         fields.append(Noted("uint16_t missing", "runs until the outputs mean something"))
     what = Comment("What is remembered from one inference to the next.")
-    return [what, Block("static struct", fields, f" {options.name}_kept;"), BLANK]
+    return [what, Compound("static struct", fields, f" {options.name}_kept;"), BLANK]
 
 
-def _keeping(plan: Plan, options: Options, found: Constants) -> list[Definition]:
+def _keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
     """The functions that set, save and restore what is remembered."""
     kept, position = f"{options.name}_kept", f"{options.name}_state.position"
     body: list[Statement] = []
@@ -189,7 +189,7 @@ def _keeping(plan: Plan, options: Options, found: Constants) -> list[Definition]
     ]
 
 
-def _accessors(plan: Plan, options: Options) -> list[Definition]:
+def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The functions that begin, and that tell where inputs and outputs are."""
     name = options.name
     body: list[Statement] = []
@@ -208,7 +208,7 @@ def _accessors(plan: Plan, options: Options) -> list[Definition]:
     return [init, *accessors]
 
 
-def _work(plan: Plan, options: Options, executor: Executor) -> list[Definition]:
+def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Definition]:
     """One step of the schedule, and the macros for addresses in it."""
     name, cases = options.name, executor.cases
     macros = [Define(f"{a.at}(offset)", f"((void *)({a.pointer} + (offset)))") for a in executor.arenas]
@@ -225,21 +225,21 @@ def _work(plan: Plan, options: Options, executor: Executor) -> list[Definition]:
     return [*macros, BLANK, Function(f"static void {name}_work(uint32_t step{row})", body)]
 
 
-def _ready(plan: Plan, options: Options) -> list[Statement]:
+def _ready(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """Nothing is ready without an arena."""
     if not options.caller_arena:
         return []
     return [when(f"{arenas(plan)[0].storage(options)} == NULL", "return MOTE_NOT_READY")]
 
 
-def _begin(plan: Plan, options: Options) -> list[Statement]:
+def _begin(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """What a step does before its work: counters start at zero."""
     state = f"{options.name}_state"
     zero = when(f"{state}.position == 0", f"memset({state}.next, 0, sizeof {state}.next)")
     return [*_ready(plan, options), *([zero] if plan.counters else [])]
 
 
-def _end(plan: Plan, options: Options, busy: str) -> list[Statement]:
+def _end(plan: Plan, options: ProjectOptions, busy: str) -> list[Statement]:
     """What a step does after its work, and returns; `busy` where there is more to do."""
     state, missing = f"{options.name}_state", f"{options.name}_kept.missing"
     body: list[Statement] = []
@@ -251,7 +251,7 @@ def _end(plan: Plan, options: Options, busy: str) -> list[Statement]:
     return [*body, when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
 
 
-def _run(plan: Plan, options: Options) -> list[Definition]:
+def _run(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The functions that run the model, at once or step by step."""
     name = options.name
     step, run = f"mote_status {name}_step(void)", f"mote_status {name}_run(void)"
@@ -259,14 +259,14 @@ def _run(plan: Plan, options: Options) -> list[Definition]:
         nothing = [*_begin(plan, options), f"(void){name}_work", "return MOTE_OK"]
         return [Function(step, nothing), Accessor(run, f"return {name}_step()")]
     work = f"{name}_work({name}_state.position)"
-    again = Block("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
+    again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
     return [
         Function(step, [*_begin(plan, options), work, *_end(plan, options, "MOTE_BUSY")]),
         Function(run, ["mote_status status", again, "return status"]),
     ]
 
 
-def _push(plan: Plan, options: Options) -> list[Definition]:
+def _push(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The input comes row by row: what can be done with a row is done when it comes."""
     name, ctype = options.name, inputs(plan, options)[0].ctype
     arrival = next(i for i, (op, _) in enumerate(plan.works) if isinstance(op, Arrival))
@@ -291,10 +291,10 @@ def _push(plan: Plan, options: Options) -> list[Definition]:
             f"mote_status {name}_push(const {ctype} *rows, size_t count)",
             [
                 f"mote_status status = {status}",
-                Block(
+                Compound(
                     f"for (;; count--, rows += {name.upper()}_INPUT_ROW_SIZE)",
                     [
-                        Block("while (status == MOTE_BUSY)", [f"status = {name}_advance(NULL)"]),
+                        Compound("while (status == MOTE_BUSY)", [f"status = {name}_advance(NULL)"]),
                         when("count == 0 || (status != MOTE_WAITING && status != MOTE_OK)", "return status"),
                         f"status = {name}_advance(rows)",
                     ],

@@ -32,7 +32,7 @@ CTYPES = {
     DType.FLOAT32: CType("float", "f32"),
     DType.BOOL: CType("uint8_t", "u8"),
 }
-LINE = 116
+LINE_LENGTH = 116
 
 
 def identifier(text: str) -> str:
@@ -53,25 +53,28 @@ def number(x: float | int | np.generic) -> str:
 
 
 @dataclass
-class Constant:
-    """A constant array."""
+class ConstantArray:
+    """An array in flash."""
 
     name: str
-    ctype: str
-    rows: Array
-    nbytes: int
+    value: Array | Structs
     reads: dict[str, int] = field(default_factory=dict)
     """About how many of its bytes an inference reads, for each use."""
     memory: Memory | None = None
     """Where it is to lie, if that is not left to the linker."""
 
     @property
+    def nbytes(self) -> int:
+        return 4 * self.value.rows.size if isinstance(self.value, Structs) else self.value.nbytes
+
+    @property
     def heat(self) -> float:
+        """How often each of its bytes is read."""
         return sum(self.reads.values()) / max(self.nbytes, 1)
 
     @property
     def definition(self) -> Text:
-        return _definition(self.name, self.ctype, self.rows, section(self.memory))
+        return table(_ctype(self.value), self.name, _items(self.value), f" MOTE_ALIGNED{section(self.memory)}")
 
 
 @dataclass
@@ -81,10 +84,10 @@ class Constants:
     prefix: str
     tables: int = 0
     """Bytes of the tables that say what runs when and where rows lie."""
-    _found: dict[tuple[str, bytes], Constant] = field(default_factory=dict)
+    _found: dict[tuple[str, bytes], ConstantArray] = field(default_factory=dict)
 
     @property
-    def arrays(self) -> list[Constant]:
+    def arrays(self) -> list[ConstantArray]:
         return list(self._found.values())
 
     @property
@@ -97,13 +100,10 @@ class Constants:
 
     def array(self, hint: str, value: Array | Structs, reads: int = 0) -> str:
         """The name of a constant that holds `value`, defined on first use."""
-        ctype, rows = _content(value)
-        key = (ctype, rows.tobytes())
-        if key not in self._found:
-            nbytes = 4 * rows.size if isinstance(value, Structs) else rows.nbytes
-            self._found[key] = Constant(f"{self.prefix}_{hint}", ctype, rows, nbytes)
-        self._found[key].reads[hint] = reads
-        return self._found[key].name
+        data = value.rows if isinstance(value, Structs) else value
+        found = self._found.setdefault((_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value))
+        found.reads[hint] = reads
+        return found.name
 
     def struct(self, hint: str, params: Mapping[str, Value], reads: int = 0) -> str:
         """A struct initializer, one field a line, nested structs on one line."""
@@ -124,20 +124,15 @@ def section(memory: Memory | None) -> str:
     return "" if memory is None else f' MOTE_SECTION("{memory.section}")'
 
 
-def _content(value: Array | Structs) -> tuple[str, Array]:
+def _ctype(value: Array | Structs) -> str:
+    return value.ctype if isinstance(value, Structs) else CTYPES[DType(value.dtype.name)].name
+
+
+def _items(value: Array | Structs) -> list[str]:
+    """The elements of a constant array."""
     if isinstance(value, Structs):
-        return value.ctype, value.rows.astype(np.int64)
-    return CTYPES[DType(value.dtype.name)].name, np.ascontiguousarray(value)
-
-
-def _definition(name: str, ctype: str, rows: Array, where: str) -> Text:
-    if rows.ndim == 2 and ctype.startswith("mote_"):
-        items = ["{" + ", ".join(map(number, row)) + "}" for row in rows.tolist()]
-    elif rows.dtype == np.float32:
-        items = [number(x) for x in rows.reshape(-1)]
-    else:
-        items = integers(rows)
-    return table(ctype, name, items, f" MOTE_ALIGNED{where}")
+        return ["{" + ", ".join(map(number, row)) + "}" for row in value.rows.tolist()]
+    return [number(x) for x in value.reshape(-1)] if value.dtype == np.float32 else integers(value)
 
 
 def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> Text:
@@ -158,7 +153,7 @@ def wrap(items: list[str]) -> str:
     begin, length = 0, 3
     for i, item in enumerate(items):
         length += len(item) + 2
-        if length > LINE:
+        if length > LINE_LENGTH:
             lines.append(_line(items[begin:i]))
             begin, length = i, len(item) + 5
     return "\n".join([*lines, _line(items[begin:])])
