@@ -37,12 +37,12 @@ from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden
 from mote.graph import Graph, Op
-from mote.graph.rows import row_count
 from mote.kernels import cost
+from mote.kernels.contract import Call, Layout, Packed
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
-from mote.plan.kernel import Call, Kernel, Layout, Lowering
 from mote.plan.layout import arrange
+from mote.plan.lowering import Lowering
 from mote.plan.plan import Plan
 from mote.plan.rows import build
 from mote.plan.schedule import Run, Schedule
@@ -84,7 +84,7 @@ class Core:
         """For size no kernel is left out."""
         return Lowering(self.settings.target.features, "size")
 
-    def run(self, graph: Graph, kernels: Sequence[Kernel], whole: bool) -> list[int]:
+    def run(self, graph: Graph, kernels: Sequence[Packed], whole: bool) -> list[int]:
         """Instructions of each operator."""
         plan = plan_of(graph, kernels, whole, self.how)
         golden = [Golden(np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype)) for t in graph.outputs]
@@ -198,22 +198,20 @@ def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
     return found
 
 
-def _single(kernel: Kernel) -> bool:
+def _single(kernel: Packed) -> bool:
     """Whether it can compute one row alone."""
     return kernel.tile[0] == 1
 
 
-def ops_of(graph: Graph, lowering: Lowering) -> list[tuple[Op, list[Kernel]]]:
+def ops_of(graph: Graph, lowering: Lowering) -> list[tuple[Op, list[Packed]]]:
     """Every operator with its kernels, the one that keeps running sums among them."""
-    layouts = layouts_of(graph, lowering)
+    offers, layouts = Offers(graph), layouts_of(graph, lowering)
     found = []
-    for op in graph.ops:
+    for n, op in enumerate(graph.ops):
         reads, writes = (layouts.get(t, Layout.NHWC) for t in (op.inputs[0], op.outputs[0]))
-        how = replace(lowering, reads=reads, writes=writes)
-        kernels = [*op.variants(graph, how), *op.coded(graph, how)]
-        if row_count(op.output(graph).shape) == 1 and not reads.planar:
-            kernels += [k for k in [op.lower(graph, replace(how, adds=True))] if k.call is Call.ADDS]
-        found.append((op, kernels))
+        how = replace(lowering, reads=reads, writes=writes, coded=True)
+        adding = offers.adding((n,), how)
+        found.append((op, [*offers.kernels((n,), how), *([] if adding is None else [adding])]))
     return found
 
 
@@ -221,7 +219,7 @@ def layouts_of(graph: Graph, how: Lowering) -> dict[int, Layout]:
     return Selection(Offers(graph), how, Goal(), ROOMY).layouts
 
 
-def plan_of(graph: Graph, kernels: Sequence[Kernel], whole: bool, how: Lowering) -> Plan:
+def plan_of(graph: Graph, kernels: Sequence[Packed], whole: bool, how: Lowering) -> Plan:
     """One operator after another, each by its kernel."""
     kernel = {(n,): k for n, k in enumerate(kernels)}
     rows = build(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from compare import included
 from fit_costs import Layer, graph_of, ops_of, run
-from mote.plan.kernel import Call
+from mote.kernels.contract import Call
 
 PAGE = Path(__file__).parents[1] / "docs" / "kernels.md"
 ZEROS = (0.0, 0.25, 0.5, 0.75, 0.9)

@@ -9,15 +9,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from mote import kernels
 from mote.codegen.c import printed
 from mote.codegen.values import Constants
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
-from mote.plan.kernel import Call, Kernel, Layout
+from mote.kernels import library
+from mote.kernels.contract import Call, Layout, Packed
 
-KERNELS = Path(kernels.__file__).parent
+KERNELS = [f"-I{folder}" for folder in library.FOLDERS]
+"""Where the C compiler finds the kernels."""
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-Wno-unused"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -56,10 +57,10 @@ class Program:
     given: list[bytes] = field(default_factory=list)
     taps: int = 1
 
-    def params(self, kernel: Kernel) -> str:
+    def params(self, kernel: Packed) -> str:
         """The kernel's parameters as a global; gives the expression to pass."""
         self.includes[kernel.file] = None
-        self.instances.update(dict.fromkeys(kernel.instances))
+        self.instances.update(dict.fromkeys(map(str, kernel.instances)))
         self.taps = max(self.taps, kernel.taps)
         name = f"p{len(self.globals)}"
         body = self.constants.struct(name, kernel.params)
@@ -97,7 +98,7 @@ class Program:
         with TemporaryDirectory() as folder:
             source, binary = Path(folder) / "main.c", Path(folder) / "main"
             source.write_text(text)
-            command = ["cc", *FLAGS, *SANITIZERS, f"-I{KERNELS}", str(source), "-o", str(binary), "-lm"]
+            command = ["cc", *FLAGS, *SANITIZERS, *KERNELS, str(source), "-o", str(binary), "-lm"]
             subprocess.run(command, check=True)
             run = [str(binary)]
             leaks = {"ASAN_OPTIONS": "detect_leaks=0"}
@@ -122,7 +123,7 @@ def random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arra
     return rng.integers(0, 256, (*shape, kind.itemsize), dtype=np.uint8).view(kind).reshape(shape)
 
 
-def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Kernel, values: list[Array]) -> None:
+def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Packed, values: list[Array]) -> None:
     """Calls for every output row, the last one first; the rows are written in order."""
     y = op.output(g)
     count = row_count(y.shape)
@@ -160,7 +161,7 @@ def _call_several(
     program: Program,
     op: Op,
     g: Graph,
-    kernel: Kernel,
+    kernel: Packed,
     first: int,
     inputs: list[str],
     out: list[str],
@@ -180,7 +181,7 @@ def _call_several(
     )
 
 
-def call_over_time(program: Program, g: Graph, op: Op, kernel: Kernel, steps: list[dict[int, Array]]) -> None:
+def call_over_time(program: Program, g: Graph, op: Op, kernel: Packed, steps: list[dict[int, Array]]) -> None:
     """Calls of an operator that keeps states, with the values of its other operands (by tensor) at each step. After
     each one its output is written, then its states."""
     params = program.params(kernel)

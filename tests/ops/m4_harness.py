@@ -155,7 +155,7 @@ class M4Program(Program):
             source.write_text(text)
             script.write_text(LINK)
             link = ["-nostdlib", f"-T{script}", "-Wl,--no-warn-rwx-segments", "-lgcc"]
-            subprocess.run([*self.compiler, f"-I{KERNELS}", str(source), "-o", str(binary), *link], check=True)
+            subprocess.run([*self.compiler, *KERNELS, str(source), "-o", str(binary), *link], check=True)
             self.sizes = symbol_sizes(binary)
             machine = ["-M", "mps2-an386", "-icount", "shift=7", "-display", "none", "-monitor", "none"]
             quiet = ["-serial", "none", "-semihosting-config", "enable=on,target=native", "-kernel", str(binary)]

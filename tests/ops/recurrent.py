@@ -11,9 +11,8 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
-from mote.plan.kernel import Lowering
+from offered import PORTABLE, offered
 
-PORTABLE, DSP = Lowering(), Lowering(frozenset({"dsp"}))
 Step = dict[int, Array]
 """Values of the model's inputs, and after it of the tensors that are compared."""
 
@@ -53,10 +52,10 @@ def numpy_over_time(g: Graph, steps: list[Step], reset: int) -> list[Step]:
     return found
 
 
-def c_over_time(g: Graph, steps: list[Step], program: Program, how: Lowering) -> list[Step]:
+def c_over_time(g: Graph, steps: list[Step], program: Program, features: frozenset[str]) -> list[Step]:
     """The kernels of a graph whose operators do not feed each other."""
     for op in g.ops:
-        call_over_time(program, g, op, op.lower(g, how), steps)
+        call_over_time(program, g, op, offered(g, op, features)[0], steps)
     raw, at = program.run(), 0
     found: list[Step] = [{} for _ in steps]
     for op in g.ops:
@@ -69,7 +68,7 @@ def c_over_time(g: Graph, steps: list[Step], program: Program, how: Lowering) ->
 
 
 def check_over_time(
-    model: bytes, steps: int, *, seed: int = 0, program: Program | None = None, how: Lowering = PORTABLE
+    model: bytes, steps: int, *, seed: int = 0, program: Program | None = None, features: frozenset[str] = PORTABLE
 ) -> Graph:
     """LiteRT, NumPy and the C kernels (under the sanitizers, unless there is another program to run), step by step."""
     g = tflite.parse(model, "model")
@@ -78,7 +77,7 @@ def check_over_time(
     want, numpy = litert_over_time(model, g, given, reset), numpy_over_time(g, given, reset)
     sizes = magnitudes_over_time(g, numpy, reset)
     _equal(g, numpy, want, sizes, "NumPy")
-    _equal(g, c_over_time(g, given[:reset], program or Program(), how), want[:reset], sizes[:reset], "C")
+    _equal(g, c_over_time(g, given[:reset], program or Program(), features), want[:reset], sizes[:reset], "C")
     return g
 
 

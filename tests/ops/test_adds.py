@@ -15,9 +15,8 @@ from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
-from mote.plan.kernel import Call, Kernel, Layout, Lowering
-
-ADDS = Lowering(adds=True)
+from mote.kernels.contract import Call, Layout, Packed
+from offered import adding, offered
 
 
 @st.composite
@@ -93,7 +92,7 @@ def taps(op: Op, g: Graph) -> list[tuple[int, int]]:
     return [(tap, row) for tap, row in enumerate(rows) if row != OUTSIDE]
 
 
-def call(program: Program, op: Op, g: Graph, kernel: Kernel, values: Array) -> int:
+def call(program: Program, op: Op, g: Graph, kernel: Packed, values: Array) -> int:
     """The kernel in three orders, its output elsewhere and over its sums."""
     params, nbytes = program.params(kernel), op.output(g).nbytes
     blocks = [program.block(row.nbytes, row) for row in rows_of(values)]
@@ -117,8 +116,8 @@ def test_running_sums(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(FAMILIES[family]), "model")
     program, want = Program(), []
     for op in g.ops:
-        kernel = op.lower(g, ADDS)
-        if kernel.call is not Call.ADDS:
+        kernel = adding(g, op)
+        if kernel is None:
             continue
         assert kernel.scratch is None
         values = inputs_of(op, g)
@@ -158,18 +157,19 @@ NOT_THESE = {
 def test_where_there_are_running_sums(name: str) -> None:
     g = tflite.parse(MODELS[name], "model")
     (op,) = g.ops
-    kernel = op.lower(g, ADDS)
+    kernel = adding(g, op)
+    assert kernel is not None
     each = 1 if name == "max_pool_add_s8" else 4
     assert (kernel.name, kernel.call, kernel.sums) == (name, Call.ADDS, each * op.output(g).size)
-    assert op.lower(g, Lowering()).call is not Call.ADDS
+    assert all(k.call is not Call.ADDS for k in offered(g, op))
 
 
 @pytest.mark.parametrize("why", NOT_THESE)
 def test_where_there_are_none(why: str) -> None:
     g = tflite.parse(NOT_THESE[why], "model")
-    assert g.ops[0].lower(g, ADDS).call is not Call.ADDS
+    assert adding(g, g.ops[0]) is None
 
 
 def test_other_layouts_have_none() -> None:
     g = tflite.parse(MODELS["conv2d_add_s8"], "model")
-    assert g.ops[0].lower(g, Lowering(adds=True, writes=Layout(8, 1))).call is not Call.ADDS
+    assert adding(g, g.ops[0], writes=Layout(8, 1)) is None

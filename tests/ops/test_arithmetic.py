@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_harness import KERNELS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote import kernels
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.codegen.c import printed
@@ -20,15 +20,14 @@ from mote.codegen.values import Constants
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.ops.arithmetic import broadcast
-from mote.plan.kernel import Call, Lowering
+from mote.kernels.contract import Call
+from mote.kernels.pack.broadcast import broadcast
+from offered import DSP, PORTABLE, first, offered
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-DSP = Lowering(frozenset({"dsp"}))
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
-KERNELS = Path(kernels.__file__).parent
 Quant = tuple[float, int]
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -183,17 +182,17 @@ def test_products_too_small_for_the_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("activation", "how", "kernel"),
-    [("NONE", Lowering(), "add_s8"), ("NONE", DSP, "add4_s8"), ("RELU6", DSP, "add_exact_s8")],
+    ("activation", "features", "kernel"),
+    [("NONE", PORTABLE, "add_s8"), ("NONE", DSP, "add4_s8"), ("RELU6", DSP, "add_exact_s8")],
 )
-def test_add_takes_one_step_where_it_can(activation: str, how: Lowering, kernel: str) -> None:
+def test_add_takes_one_step_where_it_can(activation: str, features: frozenset[str], kernel: str) -> None:
     g = graph(Config(activation=activation, quants=((0.0512, 3), (0.0337, -7), (0.0623, -100))))
-    lowered = g.ops[0].lower(g, how)
+    lowered = first(g, features)
     assert (lowered.name, lowered.call, lowered.in_place) == (kernel, Call.FLAT, True)
 
 
-@pytest.mark.parametrize(("how", "kernel", "least"), [(Lowering(), "add_s8", 90), (DSP, "add4_s8", 98)])
-def test_add_in_one_step_is_found_for_usual_scales(how: Lowering, kernel: str, least: int) -> None:
+@pytest.mark.parametrize(("features", "kernel", "least"), [(PORTABLE, "add_s8", 90), (DSP, "add4_s8", 98)])
+def test_add_in_one_step_is_found_for_usual_scales(features: frozenset[str], kernel: str, least: int) -> None:
     """Not for all: near a tie LiteRT's own rounding errors decide, and they follow no line."""
     rng = np.random.default_rng(0)
     found = 0
@@ -201,7 +200,7 @@ def test_add_in_one_step_is_found_for_usual_scales(how: Lowering, kernel: str, l
         a, b, y = np.exp(rng.uniform(-4, -2, 3))
         quants = ((a, int(rng.integers(-128, 128))), (b, int(rng.integers(-128, 128))), (max(a, b, y), 0))
         g = graph(Config(quants=quants))
-        found += g.ops[0].lower(g, how).name == kernel
+        found += first(g, features).name == kernel
     assert found >= least
 
 
@@ -242,7 +241,7 @@ def test_any_rows_can_be_computed(shapes: Shapes, kind: str, tmp_path: Path) -> 
     """The kernel, built alone and called for one row after another, last one first."""
     g = graph(Config(kind=kind, shapes=shapes))
     op = g.ops[0]
-    kernel = op.lower(g, Lowering())
+    kernel = offered(g, op)[0]
     constants = Constants("k")
     params = constants.struct("p", kernel.params)
     body = printed(constants.definitions)
@@ -252,15 +251,15 @@ def test_any_rows_can_be_computed(shapes: Shapes, kind: str, tmp_path: Path) -> 
         "void rows(const int8_t *a, const int8_t *b, int8_t *out, int32_t lo, int32_t hi) {\n"
         f"    mote_{kernel.name}(&p, a, b, out, lo, hi);\n}}\n"
     )
-    library = tmp_path / "rows.so"
-    subprocess.run(["cc", "-shared", "-fPIC", f"-I{KERNELS}", str(source), "-o", str(library)], check=True)
+    shared = tmp_path / "rows.so"
+    subprocess.run(["cc", "-shared", "-fPIC", *KERNELS, str(source), "-o", str(shared)], check=True)
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
     out = np.zeros(op.output(g).shape, np.int8)
     rows = np.prod(out.shape[:-2], dtype=int) if out.ndim > 2 else out.shape[0]
     pointers = [inputs[i].ctypes.data_as(ctypes.c_void_p) for i in kernel.operands]
     for row in reversed(range(int(rows))):
-        ctypes.CDLL(str(library)).rows(*pointers, out.ctypes.data_as(ctypes.c_void_p), row, row + 1)
+        ctypes.CDLL(str(shared)).rows(*pointers, out.ctypes.data_as(ctypes.c_void_p), row, row + 1)
     assert np.array_equal(out, op.evaluate(g, inputs)[0])
 
 

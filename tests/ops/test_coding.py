@@ -18,9 +18,9 @@ from mote.api import measure
 from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify
 from mote.graph.chain import Numbers
-from mote.ops.coding import BEHIND, Code, encode
+from mote.kernels.contract import Packed
+from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.plan import planner
-from mote.plan.kernel import Kernel
 from mote.plan.select import Selection
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
@@ -105,7 +105,7 @@ def test_bits_of_a_weight(spread: str, most: float) -> None:
 def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Operators get the n-th of their kernels with coded weights, where they have some."""
 
-    def best(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+    def best(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         found = self.variants[ops]
         coded = [k for k in found if k.coding is not None and whole]
         return coded[request.param % len(coded)] if coded else found[0]

@@ -17,10 +17,10 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
+from mote.kernels.armv7em.depthwise_planar import planar_layout
+from mote.kernels.contract import Packed, View
 from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.depthwise_planar import lower_planar, planar_layout
-from mote.ops.depthwise_time import lower_time
-from mote.plan.kernel import Kernel, Lowering
+from offered import named
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
@@ -115,7 +115,7 @@ class Case:
     """A layer that has a kernel, with an input and what comes out."""
 
     graph: Graph
-    kernel: Kernel
+    kernel: Packed
     x: Array
     y: Array
 
@@ -155,10 +155,12 @@ def case(c: Layer) -> Case | None:
     g = graph(c)
     op = g.ops[0]
     assert isinstance(op, DepthwiseConv2D)
-    kernel = lower_time(g, op, Lowering()) or lower_planar(g, op, Lowering(), compact=c.compact)
+    end = "_compact" if c.compact else ""
+    packed = (named(name, g, op) for name in ("depthwise_time", f"depthwise3{end}", f"depthwise_wide{end}"))
+    kernel = next((k for k in packed if k is not None), None)
     if kernel is None:
         return None
-    assert not kernel.reads.planar or kernel.reads == planar_layout(g, op)
+    assert not kernel.reads.planar or kernel.reads == planar_layout(View(g, (op,)))
     rng = np.random.default_rng(c.seed)
     x = rng.choice([-128, 127], op.input(g).shape) if c.seed % 4 == 0 else rng.integers(-128, 128, op.input(g).shape)
     x = x.astype(np.int8)

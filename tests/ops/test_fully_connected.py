@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
-from mote.graph import Graph
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.vector import pairs_fit
-from mote.plan.kernel import Kernel, Lowering
+from mote.kernels import catalogue
+from mote.kernels.armv7em.vector import pairs_fit
+from mote.kernels.contract import Packed, View
+from offered import DSP, PORTABLE, offered
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
 HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
-DSP = Lowering(frozenset({"dsp"}))
 
 
 @dataclass(frozen=True)
@@ -92,13 +91,13 @@ KINDS = ["", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every layer for which there is such a kernel gets it."""
     kind: str = request.param
-    variants = FullyConnected.variants
+    candidates = catalogue.candidates
 
-    def chosen(self: FullyConnected, g: Graph, how: Lowering) -> list[Kernel]:
-        found = variants(self, g, how)
+    def chosen(view: View, features: frozenset[str], *, coded: bool = False) -> list[Packed]:
+        found = candidates(view, features, coded=coded)
         return [k for k in found if k.family == f"fully_connected{kind}"] or found
 
-    monkeypatch.setattr(FullyConnected, "variants", chosen)
+    monkeypatch.setattr(catalogue, "candidates", chosen)
     return kind
 
 
@@ -146,9 +145,9 @@ def test_sums_as_large_as_they_can_be(zero: int) -> None:
     assert result.exact, result.mismatches
 
 
-def kernels(c: Config, how: Lowering = DSP) -> dict[str, Kernel]:
+def kernels(c: Config, features: frozenset[str] = DSP) -> dict[str, Packed]:
     g = tflite.parse(model([c]), "model")
-    return {k.family: k for k in g.ops[0].variants(g, how)}
+    return {k.family: k for k in offered(g, g.ops[0], features)}
 
 
 FOUR = ["fully_connected4", "fully_connected4_roomy"]
@@ -161,17 +160,17 @@ WIDE_BLOCKS = ["fully_connected4_wide_sparse8", "fully_connected4_wide_sparse4"]
     ("config", "names"),
     [
         (Config(outputs=8), [*FOUR, *WIDE]),
-        (Config(outputs=2), [FOUR[0], "fully_connected", WIDE[0]]),
+        (Config(outputs=2), [FOUR[0], WIDE[0], "fully_connected"]),
         (Config(depth=13), [FOUR[1], WIDE[1]]),
         (Config(depth=64, kept=0.2), [FOUR[0], *BLOCKS, WIDE[0], *WIDE_BLOCKS]),
-        (Config(weights="lowest", seed=1), ["fully_connected", WIDE[0]]),
+        (Config(weights="lowest", seed=1), [WIDE[0], "fully_connected"]),
         (Config(activation="RELU"), ["fully_connected"]),
         (Config(activation="RELU", zeros=(0, -128)), [FOUR[0], WIDE[0]]),
     ],
 )
 def test_which_kernels(config: Config, names: list[str]) -> None:
     assert list(kernels(config)) == names
-    assert list(kernels(config, Lowering())) == ["fully_connected"]
+    assert list(kernels(config, PORTABLE)) == ["fully_connected"]
 
 
 def test_the_last_outputs_are_not_padded() -> None:

@@ -10,13 +10,14 @@ from c_harness import Program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from m4_harness import M4Program, needs_m4
-from recurrent import DSP, PORTABLE, c_over_time, check_over_time, inputs_over_time, numpy_over_time
+from recurrent import c_over_time, check_over_time, inputs_over_time, numpy_over_time
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph.fixedpoint import rounding_shift_right
 from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
-from mote.plan.kernel import Kernel, Lowering
+from mote.kernels.contract import Packed
+from offered import DSP, PORTABLE, first
 from support import needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
@@ -161,15 +162,15 @@ def model(*layers: Config) -> bytes:
 @needs_litert
 @given(st.lists(plain(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
 @settings(max_examples=3, deadline=None)
-def test_random_configurations(layers: list[Config], how: Lowering) -> None:
-    check_over_time(model(*layers), 30, how=how)
+def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
+    check_over_time(model(*layers), 30, features=features)
 
 
 @needs_litert
 @given(st.lists(any_kind(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
 @settings(max_examples=6, deadline=None)
-def test_random_kinds(layers: list[Config], how: Lowering) -> None:
-    check_over_time(model(*layers), 20, how=how)
+def test_random_kinds(layers: list[Config], features: frozenset[str]) -> None:
+    check_over_time(model(*layers), 20, features=features)
 
 
 @needs_litert
@@ -177,7 +178,7 @@ def test_random_kinds(layers: list[Config], how: Lowering) -> None:
 @settings(max_examples=5, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     needs_m4()
-    check_over_time(model(*layers), 12, program=M4Program(), how=DSP)
+    check_over_time(model(*layers), 12, program=M4Program(), features=DSP)
 
 
 @needs_litert
@@ -271,9 +272,9 @@ def test_functions_are_what_they_are_called() -> None:
         assert mult / 2**31 * 2.0**shift == pytest.approx(n**-0.5, rel=2e-6)
 
 
-def kernel(c: Config) -> Kernel:
+def kernel(c: Config) -> Packed:
     g = tflite.parse(model(c), "model")
-    return g.ops[0].lower(g, DSP)
+    return first(g, DSP)
 
 
 def test_which_kernel() -> None:

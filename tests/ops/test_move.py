@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.plan.kernel import Lowering
+from offered import first
 from support import check, check_numpy, needs_litert
 from tflite_writer import Writer
 
@@ -279,10 +279,10 @@ def test_few_loops_and_long_runs() -> None:
     """NHWC to NCHW is a matrix transposed; a slice of whole rows is one run of bytes."""
     image: Config = {"dtype": "int32", "shape": [1, 6, 5, 4]}
     graph = parse_one(image | {"kind": "TRANSPOSE", "permutation": [0, 3, 1, 2]})
-    axes: Any = graph.ops[0].lower(graph, Lowering()).params["axis"]
+    axes: Any = first(graph).params["axis"]
     assert axes.rows.tolist() == [[4, 4, 120], [30, 16, 4]]
     graph = parse_one(image | {"kind": "SLICE", "begin": [0, 1, 0, 0], "size": [-1] * 4})
-    parts: Any = graph.ops[0].lower(graph, Lowering()).params["part"]
+    parts: Any = first(graph).params["part"]
     assert parts.rows[0, -4:].tolist() == [1, 0, 0, 5 * 4 * 4]
 
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
-from mote.ops.narrow import Sums, narrow, shifts, thresholds
+from mote.kernels.pack.narrow import narrow, shifts
+from mote.ops.sums import Sums, thresholds
 
 
 @st.composite

@@ -18,13 +18,12 @@ from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
-from mote.plan.kernel import Call, Kernel, Lowering
+from mote.kernels.contract import Call, Packed
+from offered import DSP, offered
 from support import emulated, needs_litert
 from tflite_writer import Writer
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
-DSP = Lowering(frozenset({"dsp"}))
-SIZE = replace(DSP, optimize="size")
 MANY = list(HealthCheck)
 WEIGHTS = {
     "usual": range(-127, 128),
@@ -122,7 +121,7 @@ class Case:
     """A layer and one of its kernels, with an input and what comes out."""
 
     graph: Graph
-    kernel: Kernel
+    kernel: Packed
     x: Array
     y: Array
 
@@ -154,7 +153,7 @@ def cases(chosen: list[Layer]) -> list[Case]:
         shape = op.input(g).shape
         x = (rng.choice([-128, 127], shape) if c.seed % 4 == 0 else rng.integers(-128, 128, shape)).astype(np.int8)
         (y,) = op.evaluate(g, [x, *(t.data for t in (op.input(g, 1), op.input(g, 2)))])
-        found += [Case(g, kernel, x, y) for kernel in op.variants(g, SIZE)]
+        found += [Case(g, kernel, x, y) for kernel in offered(g, op, DSP, small=True)]
     return found
 
 
@@ -217,8 +216,8 @@ def test_columns(zero: int) -> None:
 
 def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
     g = graph(Layer("DEPTHWISE_CONV_2D", taps=5, more=4, channels=40))
-    assert [k.family for k in g.ops[0].variants(g, DSP)] == ["depthwise", "depthwise_time"]
-    size = [k.family for k in g.ops[0].variants(g, SIZE)]
+    assert [k.family for k in offered(g, g.ops[0], DSP)] == ["depthwise_time", "depthwise"]
+    size = [k.family for k in offered(g, g.ops[0], DSP, small=True)]
     assert size == ["depthwise", "depthwise_time", "depthwise_column", "depthwise_column_wide"]
 
 

@@ -21,15 +21,15 @@ from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
-from mote.plan.kernel import Call, Layout, Lowering
+from mote.kernels.contract import Call, Layout
+from offered import DSP, PORTABLE, offered
 
 LAYERS = FAMILIES | {
     "move": batch(st.one_of(*(kind() for kind in test_move.KINDS))).map(test_move.model),
     "prelu": batch(test_unary.prelus()).map(test_unary.prelu_model),
 }
-DSP = frozenset({"dsp"})
-WAYS = [Lowering(), Lowering(DSP), Lowering(DSP, writes=Layout(64, 1))]
-"""How to lower: on the host the portable twins of DSP kernels run."""
+WAYS = [(PORTABLE, Layout.NHWC), (DSP, Layout.NHWC), (DSP, Layout(64, 1))]
+"""Features and layouts of outputs: on the host the portable twins of DSP kernels run."""
 
 
 def row_by_row(op: Op, g: Graph) -> bool:
@@ -71,11 +71,11 @@ def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObj
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_kernels_take_rows_wherever_they_lie(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(LAYERS[family]), "model")
-    how = data.draw(st.sampled_from(WAYS))
+    features, layout = data.draw(st.sampled_from(WAYS))
     program, want = Program(), []
     for op in filter(lambda op: row_by_row(op, g), g.ops):
-        fits = how.writes == Layout.NHWC or op.writes(g, how, how.writes)
-        kernel = data.draw(st.sampled_from(op.variants(g, how if fits else Lowering(DSP))))
+        kernels = offered(g, op, features, writes=layout) or offered(g, op, features)
+        kernel = data.draw(st.sampled_from(kernels))
         if kernel.call is Call.WHOLE or any(op.reads(g, p, 0) is None for p in kernel.operands):
             continue
         values = inputs_of(op, g)

@@ -17,8 +17,9 @@ from cost_layers import Layer, graph_of
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.graph.chain import Numbers
-from mote.ops.sparse import LEAST, MOST, paired, without_zeros
-from mote.plan.kernel import Kernel, Lowering
+from mote.kernels.contract import Packed
+from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
+from mote.plan.lowering import Lowering
 from mote.plan.planner import plan
 from mote.plan.select import Selection
 from support import check, emulated, needs_litert
@@ -40,7 +41,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     wanted: str = request.param
     best = Selection.best
 
-    def chosen(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+    def chosen(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         found = [k for k in self.variants[ops] if k.family.endswith(wanted)]
         return found[0] if found else best(self, ops, whole, room)
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from m4_harness import M4Program, needs_m4
-from recurrent import DSP, PORTABLE, check_over_time
+from recurrent import check_over_time
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.plan.kernel import Lowering
+from offered import DSP, PORTABLE
 from support import needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
@@ -101,8 +101,8 @@ def model(*layers: Config) -> bytes:
 @needs_litert
 @given(st.lists(configs(), min_size=18, max_size=18), st.sampled_from([PORTABLE, DSP]))
 @settings(max_examples=2, deadline=None)
-def test_random_configurations(layers: list[Config], how: Lowering) -> None:
-    check_over_time(model(*layers), 30, how=how)
+def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
+    check_over_time(model(*layers), 30, features=features)
 
 
 @needs_litert
@@ -110,7 +110,7 @@ def test_random_configurations(layers: list[Config], how: Lowering) -> None:
 @settings(max_examples=4, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     needs_m4()
-    check_over_time(model(*layers), 20, program=M4Program(), how=DSP)
+    check_over_time(model(*layers), 20, program=M4Program(), features=DSP)
 
 
 @needs_litert

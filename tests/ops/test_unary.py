@@ -13,7 +13,6 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.unary import Table, Unary
-from mote.plan.kernel import Lowering
 from support import check, check_numpy, needs_litert
 from tflite_writer import Writer
 
@@ -148,7 +147,7 @@ def test_a_table_stands_for_a_chain() -> None:
     fused = g.with_ops([Table(inputs=(x,), outputs=(z,), name="chain", values=chain)]).verify()
     values = np.random.default_rng(0).integers(-128, 128, 300).astype(np.int8)
     assert np.array_equal(fused.evaluate({x: values})[z], g.evaluate({x: values})[z])
-    kernel = fused.ops[0].lower(fused, Lowering())
+    kernel = first(fused)
     assert (kernel.name, kernel.units, kernel.in_place) == ("lut_s8", 300, True)
     assert "TABLE(%0)" in fused.text()
 

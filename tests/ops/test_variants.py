@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.graph.chain import Numbers
-from mote.plan.kernel import Kernel
+from mote.kernels.contract import Packed
 from mote.plan.select import Selection
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
@@ -64,7 +64,7 @@ def planar(c: test_conv.Config, seed: int) -> bytes:
 def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Operators get the n-th of their kernels."""
 
-    def best(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+    def best(self: Selection, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         found = self.variants[ops]
         return found[request.param % len(found)]
 

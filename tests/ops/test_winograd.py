@@ -17,15 +17,15 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.fixedpoint import rescale
 from mote.graph.tensor import Array
+from mote.kernels.armv7em.winograd import FORMS
+from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.conv import Conv2D
-from mote.ops.winograd import FORMS, lower_winograd
-from mote.plan.kernel import Kernel, Lowering, Structs
+from offered import named
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero", "sparse")
 CHANNELS = (4, 8, 12, 16, 20, 24, 32, 36)
-DSP = Lowering(frozenset({"dsp"}))
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ def inputs(c: Layer) -> Array:
     return values.astype(np.int8)
 
 
-def layer_and_kernel(c: Layer, form: str, shift: int | None = None) -> tuple[Graph, Conv2D, Kernel | None]:
+def layer_and_kernel(c: Layer, form: str, shift: int | None = None) -> tuple[Graph, Conv2D, Packed | None]:
     g = graph(c)
     (op,) = g.ops
     assert isinstance(op, Conv2D)
-    return g, op, lower_winograd(g, op, DSP, form, shift)
+    return g, op, named(FORMS[form].header.removesuffix("_s8"), g, op, shift=shift)
 
 
 def called(program: Program, c: Layer, form: str, by_rows: bool, group: int = 99, timed: bool = False) -> Array | None:

@@ -21,8 +21,8 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.graph.types import DType
+from mote.kernels.contract import Call, Layout
 from mote.ops.common import Axis, WindowOp
-from mote.plan.kernel import Call, Layout
 from mote.plan.plan import ALIGNMENT, Buffer, Plan, Step
 from mote.plan.rows import Arrival
 

@@ -13,6 +13,8 @@ from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.kernels import catalogue
+from mote.kernels.contract import ANY_TYPE, Call, Kernel, Packed, View
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
@@ -26,7 +28,6 @@ from mote.ops.resize import ResizeBilinear, ResizeNearest
 from mote.ops.slice import Slice
 from mote.ops.softmax import Softmax
 from mote.ops.unary import LeakyRelu, Logistic
-from mote.plan.kernel import Call, Kernel, Lowering
 
 SCALE, ZERO = 0.05, 3
 ONE = Axis(1)
@@ -102,14 +103,12 @@ class Net:
 class Adds(Op):
     """An operator with one output row and a kernel that keeps running sums, whether it really has one or not."""
 
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        kernel = super().lower(g, how)
-        if not how.adds or kernel.call is Call.ADDS:
-            return kernel
-        out = self.output(g)
-        return Kernel(
-            "sums", {}, Call.ADDS, scratch=kernel.scratch, sums=4 * out.size, reads=how.reads, writes=how.writes
-        )
+
+def _sums(view: View) -> Packed:
+    return Packed("sums", {}, Call.ADDS, sums=4 * view.output.size, writes=view.writes)
+
+
+catalogue.KERNELS = (*catalogue.KERNELS, Kernel("sums", (Adds,), ANY_TYPE, _sums, call=Call.ADDS, writes_planar=True))
 
 
 class AddingPool(Adds, AveragePool):

@@ -17,12 +17,13 @@ from mote.codegen.selftest import Golden
 from mote.graph import Graph
 from mote.graph.chain import Chain, Numbers, can_join, joined
 from mote.graph.rows import OUTSIDE
+from mote.kernels.contract import Call, Layout, Packed
 from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
 from mote.ops.unary import LeakyRelu
 from mote.plan.check import check
 from mote.plan.goal import Goal
-from mote.plan.kernel import Call, Kernel, Layout, Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.plan import Plan
 from mote.plan.planner import draft
 from mote.plan.select import Offers
@@ -42,15 +43,15 @@ class Joining(Offers):
     def chains(self, how: Lowering) -> list[Numbers]:
         return self.wanted
 
-    def kernels(self, ops: Numbers, how: Lowering) -> list[Kernel]:
+    def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         if ops not in self.wanted:
             return super().kernels(ops, how)
         operands = tuple(position for position, _ in self.op(ops).computed(self.graph))
         row = "joined_row"
-        return [Kernel("joined", {}, Call.ROWS, 0, operands, self.scratch, row=row, header="conv2d_s8", density=0.0)]
+        return [Packed("joined", {}, Call.ROWS, 0, operands, self.scratch, row=row, header="conv2d_s8", density=0.0)]
 
-    def adding(self, ops: Numbers, how: Lowering) -> Kernel:
-        return self.kernels(ops, how)[0] if ops in self.wanted else super().adding(ops, how)
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return None if ops in self.wanted else super().adding(ops, how)
 
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
         return None if ops in self.wanted else super().preferred(ops, how)

@@ -11,9 +11,10 @@ from test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
 
 from mote import compile, verify
 from mote.graph.chain import Numbers
+from mote.kernels.contract import Packed
 from mote.ops.conv import Conv2D
 from mote.plan.goal import Goal
-from mote.plan.kernel import Kernel, Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.planner import Planner
 from mote.plan.select import Offers, Selection
 from mote.plan.strategies import LEANEST
@@ -27,7 +28,7 @@ def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     size: int = request.param
     variants = Selection.variants.func
 
-    def grouped(self: Selection) -> dict[Numbers, list[Kernel]]:
+    def grouped(self: Selection) -> dict[Numbers, list[Packed]]:
         sizes = {ops: size if isinstance(op, Conv2D) else 1 for ops, op in self.ops.items()}
         return {ops: [replace(k, group=sizes[ops]) for k in ks] for ops, ks in variants(self).items()}
 

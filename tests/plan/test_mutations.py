@@ -13,6 +13,7 @@ from graphs import AddingMean, AddingPool, Net
 
 from mote.api.stimuli import stimuli
 from mote.graph import Graph
+from mote.kernels.contract import Layout
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
 from mote.ops.mean import Mean
@@ -20,7 +21,7 @@ from mote.ops.move import Concatenation
 from mote.ops.unary import LeakyRelu, Logistic
 from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
-from mote.plan.kernel import Layout, Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.plan import Buffer, Plan
 from mote.plan.planner import plan
 

@@ -25,7 +25,7 @@ from mote.ops.unary import LeakyRelu, Logistic
 from mote.passes import optimize
 from mote.plan.check import PlanError, check
 from mote.plan.goal import DoesNotFitError, Goal
-from mote.plan.kernel import Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.order import order
 from mote.plan.plan import Cell, Plan
 from mote.plan.planner import plan

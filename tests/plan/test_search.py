@@ -15,7 +15,7 @@ from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
 from mote.plan.bound import lower_bound
 from mote.plan.goal import Goal
-from mote.plan.kernel import Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.rows import RowGraph
 from mote.plan.schedule import Scheduler
 from mote.plan.search import Effort

@@ -22,7 +22,7 @@ from mote.kernels import cost
 from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
-from mote.plan.kernel import Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan

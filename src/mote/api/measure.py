@@ -242,7 +242,7 @@ def code_size(compiled: Compiled) -> int | None:
 def kernel_label(compiled: Compiled, step: int) -> str:
     """The kernel's name, with the instruction set variant that the target gets."""
     kernel = compiled.plan.works[step][1][0].kernel
-    return f"{kernel.name}/dsp" if kernel.dsp and "dsp" in compiled.settings.target.features else kernel.name
+    return f"{kernel.name}/dsp" if kernel.tuned and "dsp" in compiled.settings.target.features else kernel.name
 
 
 def read_inputs(compiled: Compiled, path: Path) -> list[dict[int, Array]]:

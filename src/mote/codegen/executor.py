@@ -30,7 +30,7 @@ from mote.codegen.values import CTYPES, Constants, CType, re_comment, table
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.types import DType
-from mote.plan.kernel import Call, Kernel
+from mote.kernels.contract import Call, Packed
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, KEPT, Buffer, Plan, Step
 from mote.plan.rows import Arrival
@@ -355,7 +355,7 @@ class Executor:
             loop("int32_t", K, "count", _trace(i, target, out.row_bytes)),
         )
 
-    def _element(self, op: Op, kernel: Kernel) -> CType:
+    def _element(self, op: Op, kernel: Packed) -> CType:
         """What a kernel's row pointers point to."""
         return CTYPES[DType.INT8 if kernel.moves else op.input(self.plan.graph, kernel.operands[0]).dtype]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,11 +17,10 @@ from mote.codegen.c import Definition, Include, Text, printed
 from mote.codegen.options import ProjectOptions
 from mote.codegen.selftest import Golden
 from mote.codegen.values import ConstantArray, Constants
+from mote.kernels import library
 from mote.plan.plan import Plan
 from mote.plan.rows import aligned
 from mote.targets import Memory
-
-KERNELS = files("mote.kernels")
 
 MOST_CODE = 16 << 10
 """Bytes of the fastest flash that are kept for code, if there is another one for constants: no model so far needed
@@ -138,7 +136,7 @@ def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
 
 
 def kernel_text(file: str) -> str:
-    return (KERNELS / file).read_text(encoding="utf-8")
+    return library.header(file)
 
 
 def kernel_headers(used: Iterable[str]) -> list[str]:

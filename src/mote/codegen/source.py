@@ -80,7 +80,7 @@ def includes(plan: Plan) -> list[str]:
 
 def _instances(plan: Plan) -> list[str]:
     """What the kernels' files define only where it is asked for."""
-    return list(dict.fromkeys(line for s in plan.steps for line in s.kernel.instances))
+    return list(dict.fromkeys(str(instance) for s in plan.steps for instance in s.kernel.instances))
 
 
 def _parameters(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:

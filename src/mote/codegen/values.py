@@ -11,7 +11,7 @@ import numpy as np
 from mote.codegen.c import Text
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.plan.kernel import Structs, Value
+from mote.kernels.contract import Structs, Value
 from mote.targets import Memory
 
 

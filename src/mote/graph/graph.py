@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from mote.graph.flow import Flow
 from mote.graph.ranges import Range, anything, between
 from mote.graph.tensor import Array, Shape, Tensor
 from mote.graph.types import DType
-
-if TYPE_CHECKING:
-    from mote.plan.kernel import Kernel, Layout, Lowering
 
 ABSENT = -1
 """The id in `inputs` of an optional tensor that is not there (a bias, say)."""
@@ -41,8 +38,8 @@ class Op:
     """One operator: attributes are the fields of the subclass, tensors are ids of the graph.
 
     A subclass says what its outputs' shapes are (`shapes`), what it computes (`evaluate`, the NumPy
-    reference, bit-exact for int8), which input rows an output row needs (`reads`), what it cannot
-    do (`unsupported`), and which C kernel computes it (`lower`).
+    reference, bit-exact for int8), which input rows an output row needs (`reads`) and what it cannot do
+    (`unsupported`). Which C kernel computes it is not its business: see `mote.kernels`.
     """
 
     inputs: tuple[int, ...]
@@ -70,33 +67,6 @@ class Op:
         """The outputs before their activations, for float outputs that are sums; else nothing. `mote.graph.tolerance`
         gives it absolute values and a graph of absolute constants, to learn how large the terms of the sums are."""
         return []
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        raise NotImplementedError
-
-    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
-        """The kernels to choose from."""
-        return [self.lower(g, how)]
-
-    def kernels(self, g: Graph, how: Lowering) -> list[Kernel]:
-        """The same, found once: packing weights and proving constants takes time."""
-        key = id(self), how
-        if key not in g.kernels:
-            plain = replace(how, coded=False)
-            g.kernels[key] = [*self.kernels(g, plain), *self.coded(g, plain)] if how.coded else self.variants(g, how)
-        return g.kernels[key]
-
-    def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
-        """The kernels with coded weights."""
-        return []
-
-    def writes(self, g: Graph, how: Lowering, layout: Layout) -> bool:
-        """Whether a kernel can write the output in a layout other than NHWC."""
-        return False
-
-    def preferred(self, g: Graph, how: Lowering) -> Layout | None:
-        """The layout other than NHWC in which the kernel would rather have its first input, if there is one."""
-        return None
 
     def unsupported(self, g: Graph) -> str | None:
         """Why this operator cannot be compiled in this graph, or None."""
@@ -200,11 +170,6 @@ class Graph:
     states: tuple[State, ...] = ()
     warm_up: int = 0
     """How many inferences it takes until the outputs mean something: the first ones fill the states."""
-
-    @cached_property
-    def kernels(self) -> dict[tuple[int, Lowering], list[Kernel]]:
-        """What `Op.kernels` has found for the operators of this graph."""
-        return {}
 
     @cached_property
     def ranges(self) -> dict[int, Range]:

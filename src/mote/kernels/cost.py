@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
-from mote.plan.kernel import Coding, Kernel
+from mote.kernels.contract import Coding, Packed
 
 TABLES = files("mote.kernels").joinpath("costs")
 USUAL = "cortex-m4"
@@ -47,7 +47,7 @@ class Costs:
     """The compiler and the emulator that it was measured with."""
     families: Mapping[str, Mapping[str, float]]
 
-    def of(self, graph: Graph, op: Op, kernel: Kernel, whole: bool) -> float:
+    def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
         found = features(graph, op, kernel, whole)
         known = self.families.get(kernel.family) or self.families[OTHER]
@@ -89,11 +89,11 @@ def tables() -> list[str]:
     return sorted(Path(f.name).stem for f in TABLES.iterdir())
 
 
-_known: WeakKeyDictionary[Kernel, dict[bool, dict[str, float]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Packed, dict[bool, dict[str, float]]] = WeakKeyDictionary()
 """Features of kernels, each of which is for one operator, whole or by rows."""
 
 
-def features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, float]:
+def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, float]:
     """How much of what a kernel takes time for an operator has, whole or by rows; what is computed for nothing at the
     end of a row or of the image counts as well.
 
@@ -117,7 +117,7 @@ def _expanding(found: dict[str, float], coding: Coding) -> dict[str, float]:
     return passed | {"symbol": coding.symbols, "expanded": coding.expanded}
 
 
-def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, float]:
+def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, float]:
     shape = op.output(graph).shape
     rows = row_count(shape)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
@@ -144,7 +144,7 @@ def _features(graph: Graph, op: Op, kernel: Kernel, whole: bool) -> dict[str, fl
     }
 
 
-def _pixels(kernel: Kernel, rows: int, width: int, whole: bool) -> tuple[int, int]:
+def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, int]:
     """Pixels that are computed, and those that take part in multiplications. Kernels for several rows have blocks that
     go on from one row to the next, and with tiles, blocks of tiles."""
     if not kernel.rows:
@@ -161,7 +161,7 @@ def _pixels(kernel: Kernel, rows: int, width: int, whole: bool) -> tuple[int, in
     return computed * high * wide, multiplied * high * wide
 
 
-def _tile_rows(kernel: Kernel) -> int:
+def _tile_rows(kernel: Packed) -> int:
     """Rows of tiles that are computed at once."""
     found = kernel.params["tile_rows"]
     assert isinstance(found, int)

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import quantize_multiplier, wrap32
+from mote.graph.fixedpoint import quantize_multiplier
 from mote.graph.flow import Flow, PaddingError, StrideError
 from mote.graph.graph import Increment
-from mote.graph.rows import OUTSIDE, inside, row_count
+from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
-from mote.plan.kernel import Layout, Lowering, Structs, Value
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
@@ -37,13 +36,6 @@ def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
 
 def round_half_away(x: float) -> int:
     return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
-
-
-def output_params(activation: Activation, output: Tensor, channels: Structs | None = None) -> dict[str, Value]:
-    """`mote_output_t`. With the `channels` that it finishes, kernels may learn that it is plain."""
-    lo, hi = int8_range(activation, output)
-    plain = channels is not None and (lo, hi) == (-128, 127) and bool(np.all(channels.rows[:, 2] >= 0))
-    return {"zero": output.zero_point, "lo": lo, "hi": hi, "plain": int(plain)}
 
 
 def float_range(activation: Activation) -> tuple[float, float]:
@@ -136,13 +128,6 @@ class WindowOp(Op):
         need = (fresh - 1) * axis.stride + axis.extent + unused
         return Increment(self.with_(**{name: plain}), Flow(flow.axis, size, fresh), {0: need})
 
-    def adds(self, g: Graph, how: Lowering) -> bool:
-        """Whether running sums are wanted and possible: int8 in NHWC, one output row from several input rows."""
-        plain = self.output(g).dtype == DType.INT8 and how.reads == how.writes == Layout.NHWC
-        if not how.adds or not plain or row_count(self.output(g).shape) != 1:
-            return False
-        return sum(r != OUTSIDE for r in self.reads(g, 0, 0) or ()) > 1
-
     def present(self, g: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which rows and which columns of the window lie inside the image, each way that occurs."""
         _, height, width, _ = self.input(g).shape
@@ -159,31 +144,6 @@ class WindowOp(Op):
         view = np.lib.stride_tricks.sliding_window_view(padded, (v.extent, h.extent), axis=(1, 2))
         return view[:, :: v.stride, :: h.stride, :, :: v.dilation, :: h.dilation]
 
-    def window_params(self, g: Graph) -> dict[str, Value]:
-        """`mote_window_t rows` and `mote_span_t cols`."""
-        x, y = self.input(g), self.output(g)
-        v, h = self.vertical, self.horizontal
-        return {
-            "rows": {
-                "in_rows": x.shape[1],
-                "out_rows": y.shape[1],
-                "in_stride": x.shape[2] * x.shape[3],
-                "out_stride": y.shape[2] * y.shape[3],
-                "taps": v.kernel,
-                "step": v.stride,
-                "spread": v.dilation,
-                "pad": v.before,
-            },
-            "cols": {
-                "in_size": x.shape[2],
-                "out_size": y.shape[2],
-                "taps": h.kernel,
-                "step": h.stride,
-                "spread": h.dilation,
-                "pad": h.before,
-            },
-        }
-
 
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Multiplier and shift of each output channel of a layer with weights."""
@@ -192,21 +152,6 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
     pairs = [quantize_multiplier(x.scale * float(s) / y.scale) for s in scales]
     mult, shift = zip(*pairs, strict=True)
     return np.array(mult, np.int64), np.array(shift, np.int64)
-
-
-def channel_structs(bias: NDArray[np.int64], mult: NDArray[np.int64], shift: NDArray[np.int64]) -> Structs:
-    """`mote_channel_t` for each channel: the shift is stored as the right shift less one. Kernels want a normalized
-    multiplier, so zero (a scale too small to matter) becomes 2^-32, which rounds every sum to zero as well; its bias
-    then does not matter and is zero."""
-    bias = np.where(mult == 0, 0, bias)
-    shift = np.where(mult == 0, -31, shift)
-    mult = np.where(mult == 0, 1 << 30, mult)
-    return Structs("mote_channel_t", np.stack([wrap32(bias), mult, -shift - 1], axis=1))
-
-
-def scale_params(mult: int, shift: int) -> dict[str, Value]:
-    """What `mote_rescale` takes; zero is 2^-32 as well."""
-    return {"mult": mult or 1 << 30, "shift": (-shift if mult else 31) - 1}
 
 
 def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
@@ -219,20 +164,7 @@ def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
     return np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data.reshape(-1)
 
 
-def pad_to(x: Array, axis: int, multiple: int) -> Array:
-    """x with zeros appended on `axis` up to a multiple."""
-    missing = -x.shape[axis] % multiple
-    return np.pad(x, [(0, missing if i == axis else 0) for i in range(x.ndim)])
-
-
-def interleave(weights: Array, channels: int) -> NDArray[np.int8]:
-    """[outputs, depth] weights in blocks of `channels` outputs, four inputs of each in turn, zero-padded."""
-    padded = pad_to(pad_to(weights, 0, channels), 1, 4)
-    blocks = padded.reshape(padded.shape[0] // channels, channels, padded.shape[1] // 4, 4)
-    return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).astype(np.int8).reshape(-1)
-
-
-def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8, DType.FLOAT32)) -> str | None:
+def activation_type(g: Graph, op: Op, *, dtypes: tuple[str, ...] = ("int8", "float32")) -> str | None:
     """Why the operator's input and output types are not supported together, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in dtypes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,30 +12,19 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
 from mote.graph.ranges import Range
-from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops import gemm
-from mote.ops.coding import CODED, lower_coded
 from mote.ops.common import (
     Axis,
     WindowOp,
     bias_values,
     channel_scales,
-    channel_structs,
     clamp_float,
     float_bias,
-    float_range,
     int8_range,
-    interleave,
-    output_params,
     weight_problem,
 )
-from mote.ops.narrow import Sums
-from mote.ops.sums import layer_range, layer_sums, products, window_ends
-from mote.ops.vector import Matrix
-from mote.ops.winograd import FORMS, lower_winograd
-from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value, units_of
+from mote.ops.sums import Sums, layer_range, layer_sums, products, window_ends
 
 Rescale = Callable[[Ints, Ints, Ints], Ints]
 
@@ -90,134 +79,9 @@ class Conv2D(WindowOp):
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
 
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        if self.input(g).dtype == DType.FLOAT32:
-            return self._lower_float(g)
-        if self.adds(g, how):
-            return self._lower_adds(g)
-        y, vectors = self.output(g).shape, {"gemm": self.gemm(g)}
-        if self.pointwise:
-            pixels = units_of(y, y[3])
-            return Kernel("pointwise_s8", vectors, Call.FLAT, pixels, lanes=2, family="pointwise", dsp=True)
-        return Kernel(
-            "conv2d_s8",
-            {"patch": self.patch(g), **vectors},
-            Call.ROWS,
-            row="conv2d_s8_row",
-            scratch=2 * self.depth(g),
-            taps=self.vertical.kernel,
-            lanes=2,
-            family="conv2d",
-            dsp=True,
-        )
-
-    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
-        lean = [] if how.writes.planar else [self.lower(g, how)]
-        if "dsp" not in how.features or self.output(g).dtype != DType.INT8:
-            return lean
-        found = [kernel for weights in gemm.WEIGHTS for kernel in gemm.lower(g, self, how, weights)]
-        tiled = filter(None, (lower_winograd(g, self, how, form) for form in FORMS))
-        return [*lean, *found, *tiled, *self._vectors(g, how)]
-
-    def _vectors(self, g: Graph, how: Lowering) -> list[Kernel]:
-        """A matrix times a vector for each pixel, where a row has few and no window crosses the edge of the image."""
-        y, v, h = self.output(g), self.vertical, self.horizontal
-        padded = v.before or v.after or h.before or h.after
-        plain = int8_range(self.activation, y) == (-128, 127) and not how.writes.planar
-        if padded or not plain or h.dilation > 1 or y.shape[2] > (2 if self.pointwise else 1):
-            return []
-        w = self.input(g, 1)
-        assert w.data is not None
-        channels = self.gemm(g)["channel"]
-        assert isinstance(channels, Structs)
-        matrix = Matrix(w.data.reshape(w.shape[0], -1), channels.rows, self.sums(g, g.ranges[self.inputs[0]]))
-        if self.pointwise:
-            return [k for wide in (False, True) for k in matrix.kernels(units_of(y.shape, y.shape[3]), wide=wide)]
-        window = self.window_params(g)["rows"]
-        return [k for wide in (False, True) for k in matrix.by_rows(window, v.kernel, wide=wide)]
-
-    def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
-        bases = [k for k in self.kernels(g, how) if k.family in CODED]
-        return [kernel for base in bases for kernel in lower_coded(base, self.output(g).shape)]
-
     @property
     def pointwise(self) -> bool:
         return self.vertical == self.horizontal == Axis(1)
-
-    def writes(self, g: Graph, how: Lowering, layout: Layout) -> bool:
-        return bool(self.kernels(g, replace(how, writes=layout)))
-
-    def _lower_adds(self, g: Graph) -> Kernel:
-        """Row by row into running sums. Where no column is padding a row of the window is one long tap, else each of
-        its columns is one, with a share of its own in what the input's zero point adds."""
-        x, w, y, h = self.input(g), self.input(g, 1), self.output(g), self.horizontal
-        assert w.data is not None
-        inside = [r != OUTSIDE for r in self.reads(g, 0, 0) or ()]
-        whole = h.dilation == 1 and not h.before and not h.after
-        taps = w.data.astype(np.int64).reshape(*w.shape[:2], 1 if whole else w.shape[2], -1)
-        fold = -x.zero_point * taps[:, inside].sum(axis=(1, 3))
-        channels = self._channels(g, bias_values(self.tensor(g, 2), w.shape[0]) + (fold[:, 0] if whole else 0))
-        cols = self.window_params(g)["cols"]
-        assert isinstance(cols, dict)
-        params: dict[str, Value] = {
-            "cols": cols | {"taps": 1} if whole else cols,
-            "in_channels": x.shape[3],
-            "depth": taps.shape[3],
-            "channels": w.shape[0],
-            "output": output_params(self.activation, y, channels),
-            "weights": np.concatenate([interleave(taps[:, k, t], 2) for k, t in np.ndindex(taps.shape[1:3])]),
-            "channel": channels,
-            "fold": 0 if whole or not fold.any() else np.ascontiguousarray(wrap32(fold.T), np.int32),
-        }
-        return Kernel("conv2d_add_s8", params, Call.ADDS, sums=4 * y.size, dsp=True)
-
-    def patch(self, g: Graph) -> dict[str, Value]:
-        """`mote_patch_t`."""
-        x = self.input(g)
-        return {**self.window_params(g), "in_channels": x.shape[3], "in_zero": x.zero_point}
-
-    def gemm(self, g: Graph) -> dict[str, Value]:
-        """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        assert w.data is not None
-        matrix = w.data.reshape(w.shape[0], -1).astype(np.int64)
-        bias = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * matrix.sum(axis=1)
-        channels = self._channels(g, bias)
-        return {
-            "depth": self.depth(g),
-            "channels": w.shape[0],
-            "pixel": y.shape[3],
-            "output": output_params(self.activation, y, channels),
-            "weights": interleave(matrix, 2),
-            "channel": channels,
-        }
-
-    def _channels(self, g: Graph, bias: NDArray[np.int64]) -> Structs:
-        """`mote_channel_t`. A channel without weights is a constant, whatever its bias and scale: a small one, so that
-        sums stay small."""
-        w = self.input(g, 1)
-        assert w.data is not None
-        mult, shift = channel_scales(self.input(g), w, self.output(g), w.shape[0])
-        constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
-        used = w.data.reshape(w.shape[0], -1).any(axis=1)
-        return channel_structs(
-            np.where(used, bias, 4 * constant), np.where(used, mult, 1 << 30), np.where(used, shift, -1)
-        )
-
-    def _lower_float(self, g: Graph) -> Kernel:
-        x, w = self.input(g), self.input(g, 1)
-        assert w.data is not None
-        low, high = float_range(self.activation)
-        params = {
-            **self.window_params(g),
-            "in_channels": x.shape[3],
-            "out_channels": w.shape[0],
-            "low": low,
-            "high": high,
-            "weights": w.data,
-            "bias": float_bias(self.tensor(g, 2), w.shape[0]),
-        }
-        return Kernel("conv2d_f32", params, Call.ROWS, row="conv2d_f32_row", taps=self.vertical.kernel)
 
 
 def finish(

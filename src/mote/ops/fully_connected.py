@@ -14,25 +14,13 @@ from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType, Rounding
+from mote.graph.types import Activation, Rounding
 from mote.ops.analysis import pointwise
-from mote.ops.coding import encode
 from mote.ops.common import (
-    bias_values,
-    channel_scales,
-    channel_structs,
-    float_bias,
-    float_range,
-    int8_range,
-    interleave,
-    output_params,
     weight_problem,
 )
 from mote.ops.conv import finish
-from mote.ops.narrow import Sums
-from mote.ops.sums import layer_range, layer_sums, products
-from mote.ops.vector import Matrix
-from mote.plan.kernel import Call, Coding, Kernel, Lowering, Structs, Value, units_of
+from mote.ops.sums import Sums, layer_range, layer_sums, products
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +36,7 @@ class FullyConnected(Op):
         x, (channels, depth) = self.input(g).shape, self.input(g, 1).shape
         if self.keep_dims:
             return [(*x[:-1], channels)]
-        return [(units_of(x, depth), channels)]
+        return [(prod(x) // depth, channels)]
 
     def macs(self, g: Graph) -> int:
         return self.output(g).size * self.input(g, 1).shape[1]
@@ -94,82 +82,3 @@ class FullyConnected(Op):
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        return self.variants(g, how)[0]
-
-    def variants(self, g: Graph, how: Lowering) -> list[Kernel]:
-        """The first one has weights of one byte, and the least working memory."""
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        if x.dtype == DType.FLOAT32:
-            return [self._real(g)]
-        assert w.data is not None
-        channel = self._channels(g)
-        plain = "dsp" in how.features and int8_range(self.activation, y) == (-128, 127)
-        matrix = Matrix(w.data, channel.rows, self.sums(g, g.ranges[x.id]))
-        pairs, wide = (
-            matrix.kernels(units_of(x.shape, w.shape[1]), wide=wide) if plain else [] for wide in (False, True)
-        )
-        portable = [] if pairs and w.shape[0] >= 4 else [self._portable(g, channel)]
-        return [*pairs, *portable, *wide]
-
-    def coded(self, g: Graph, how: Lowering) -> list[Kernel]:
-        x, w = self.input(g), self.input(g, 1)
-        if x.dtype == DType.FLOAT32:
-            return []
-        assert w.data is not None
-        code = encode(w.data)
-        channel = self._channels(g)
-        scale = channel.rows[:, 1:].astype(np.int32)
-        same = bool(np.all(scale == scale[0]))
-        params: dict[str, Value] = {
-            "depth": w.shape[1],
-            "channels": w.shape[0],
-            "round_once": int(self.rounding == Rounding.ONCE),
-            "output": output_params(self.activation, self.output(g)),
-            "code": code.params,
-            "start": channel.rows[:, 0].astype(np.int32),
-            "scale": scale[0] if same else scale.reshape(-1),
-            "step": 0 if same else 2,
-        }
-        vectors = units_of(x.shape, w.shape[1])
-        coding = Coding(vectors * code.symbols)
-        family = "fully_connected_coded"
-        return [Kernel(f"{family}_s8", params, Call.FLAT, vectors, family=family, coding=coding)]
-
-    def _channels(self, g: Graph) -> Structs:
-        """`mote_channel_t`: the input's zero point is folded into the bias."""
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        assert w.data is not None
-        start = bias_values(self.tensor(g, 2), w.shape[0]) - x.zero_point * w.data.astype(np.int64).sum(axis=1)
-        return channel_structs(start, *channel_scales(x, w, y, w.shape[0]))
-
-    def _real(self, g: Graph) -> Kernel:
-        w = self.input(g, 1)
-        assert w.data is not None
-        channels, depth = w.shape
-        low, high = float_range(self.activation)
-        params: dict[str, Value] = {
-            "depth": depth,
-            "channels": channels,
-            "low": low,
-            "high": high,
-            "weights": w.data,
-            "bias": float_bias(self.tensor(g, 2), channels),
-        }
-        return Kernel("fully_connected_f32", params, Call.FLAT, units_of(self.input(g).shape, depth))
-
-    def _portable(self, g: Graph, channel: Structs) -> Kernel:
-        w = self.input(g, 1)
-        assert w.data is not None
-        fours = w.shape[0] // 4 * 4
-        params: dict[str, Value] = {
-            "depth": w.shape[1],
-            "channels": w.shape[0],
-            "round_once": int(self.rounding == Rounding.ONCE),
-            "output": output_params(self.activation, self.output(g)),
-            "weights": np.concatenate([interleave(w.data[:fours], 4), w.data[fours:].reshape(-1)]),
-            "channel": channel,
-        }
-        vectors = units_of(self.input(g).shape, w.shape[1])
-        return Kernel("fully_connected_s8", params, Call.FLAT, vectors, family="fully_connected", dsp=True)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Graph, Op, Tensor
+from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.common import FLOAT_MAX, activation_type, bias_values, float_bias, scale_params
+from mote.ops.common import activation_type
 from mote.ops.lstm_operands import (
     CELL,
     FORGET,
@@ -26,15 +26,12 @@ from mote.ops.lstm_operands import (
     HIDDEN,
     INPUT,
     MEMORY,
-    NAMES,
     OUTPUT,
     PEEPHOLES,
     PROJECTION,
     PROJECTION_BIAS,
     operand_problem,
 )
-from mote.ops.matrix import Matrix, widened
-from mote.plan.kernel import Kernel, Lowering, Value
 
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
@@ -243,109 +240,6 @@ class Lstm(Op):
             return shown, cell
         y = projection @ shown + (0 if bias is None else bias)
         return np.clip(y, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else y, cell
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x, y = self.input(g), self.output(g)
-        batch, time = self.batch_and_time(g)
-        cells = self.input(g, 1 + OUTPUT).shape[0]
-        inputs, outputs = x.shape[-1], y.shape[-1]
-        in_batch, in_time = (inputs, batch * inputs) if self.time_major else (time * inputs, inputs)
-        out_batch, out_time = (outputs, batch * outputs) if self.time_major else (time * outputs, outputs)
-        params: dict[str, Value] = {
-            "batch": batch,
-            "time": time,
-            "cells": cells,
-            "outputs": outputs,
-            "in_batch": in_batch,
-            "in_time": in_time,
-            "out_batch": out_batch,
-            "out_time": out_time,
-            "coupled": int(INPUT not in self.gates),
-        }
-        operands = (0, HIDDEN, MEMORY)
-        if x.dtype == DType.FLOAT32:
-            params |= {"inputs": inputs} | self._real_params(g)
-            return Kernel("lstm_f32", params, operands=operands, scratch=16 * cells)
-        matrices = self.matrices(g)
-        pairs = "dsp" in how.features and all(m.fits_pairs for m in matrices.values())
-        params |= self._integer_params(g, {p: m.params(pairs) for p, m in matrices.items()})
-        projected = PROJECTION in matrices
-        vectors = [inputs, outputs, cells] if projected else [inputs, outputs]
-        room = (7 if projected else 6) * cells + (sum(map(widened, vectors)) if pairs else 0)
-        name = f"lstm{'_norm' if self.normalized else ''}{'_pairs' if pairs else ''}_s8"
-        family = "lstm_pairs" if pairs else "lstm"
-        return Kernel(name, params, operands=operands, scratch=room, header="lstm_s8", family=family, dsp=True)
-
-    def matrices(self, g: Graph) -> dict[int, Matrix]:
-        """Those of integer weights, by position."""
-        zero_in, zero_out = self.input(g).zero_point, self.input(g, HIDDEN).zero_point
-        found: dict[int, tuple[int, Tensor | None]] = {}
-        for gate in self.gates:
-            bias = None if self.normalized else self.input(g, 12 + gate)
-            found |= {1 + gate: (-zero_in, bias), 5 + gate: (-zero_out, None)}
-        if self.tensor(g, PROJECTION) is not None:
-            found[PROJECTION] = (self.intermediates[4][1], self.tensor(g, PROJECTION_BIAS))
-        matrices = {}
-        for position, (zero, bias) in found.items():
-            w = self.input(g, position)
-            assert w.data is not None
-            matrices[position] = Matrix(w.data, zero, bias_values(bias, w.shape[0]), self.matrix_scale(g, position))
-        return matrices
-
-    def _integer_params(self, g: Graph, matrices: dict[int, dict[str, Value]]) -> dict[str, Value]:
-        def gate(number: int) -> dict[str, Value]:
-            found: dict[str, Value] = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
-            peephole = self.tensor(g, PEEPHOLES[number]) if number in PEEPHOLES else None
-            if peephole is not None and peephole.data is not None:
-                found["peephole"] = {"weights": peephole.data, **scale_params(*self.peephole_scale(g, number))}
-            if self.normalized:
-                weights, bias, norm = self.input(g, 20 + number), self.input(g, 12 + number), self.norm(g, number)
-                assert weights.data is not None and bias.data is not None
-                scale = scale_params(*norm.scale)
-                found["norm"] = {"weights": weights.data, "bias": bias.data, **scale, "guard": norm.guard}
-            return found
-
-        cell_clip, projection_clip = self.clips(g)
-        projected = PROJECTION in matrices
-        zero = self.intermediates[4][1]
-        params: dict[str, Value] = {
-            "cell_bits": self.cell_bits(g),
-            "cell_clip": cell_clip or 32768,
-            "hidden_zero": -zero if projected else zero,
-            "hidden": scale_params(*self.hidden_scale()),
-            "gate": {NAMES[number]: gate(number) for number in self.gates},
-        }
-        if projected:
-            low, high = (-projection_clip, projection_clip) if projection_clip else (-128, 127)
-            params |= {
-                "projected": 1,
-                "projection_zero": self.input(g, HIDDEN).zero_point,
-                "low": low,
-                "high": high,
-                "projection": matrices[PROJECTION],
-            }
-        return params
-
-    def _real_params(self, g: Graph) -> dict[str, Value]:
-        def arrays(positions: dict[str, int | None]) -> dict[str, Value]:
-            found = {name: self.tensor(g, p) for name, p in positions.items() if p is not None}
-            return {name: t.data for name, t in found.items() if t is not None and t.data is not None}
-
-        def gate(n: int) -> dict[str, Value]:
-            return arrays(
-                {"input": 1 + n, "recurrent": 5 + n, "bias": 12 + n, "peephole": PEEPHOLES.get(n), "norm": 20 + n}
-            )
-
-        outputs = self.output(g).shape[-1]
-        params: dict[str, Value] = {
-            "cell_clip": self.cell_clip or FLOAT_MAX,
-            "projection_clip": self.projection_clip or FLOAT_MAX,
-            "gate": {NAMES[n]: gate(n) for n in self.gates},
-        }
-        if self.tensor(g, PROJECTION) is not None:
-            bias = float_bias(self.tensor(g, PROJECTION_BIAS), outputs)
-            params |= {**arrays({"projection": PROJECTION}), "projection_bias": bias}
-        return params
 
 
 def normalize(gate: Ints, weights: Array, bias: Array, norm: Norm) -> Ints:

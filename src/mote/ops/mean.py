@@ -13,12 +13,9 @@ from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
-from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
-from mote.ops.common import activation_type, output_params
-from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
+from mote.ops.common import activation_type
 
 LOOPS = 3
 """How many separate groups of kept and of averaged axes the C kernel can walk."""
@@ -106,44 +103,3 @@ class Mean(Op):
             for wanted in (False, True)
         )
         return kept, averaged_loops, inner
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        if how.adds and (row := self.row_sums(g)):
-            pixels, size = row
-            ends = {"pixels": pixels, "size": size, **self._finish(g)}
-            return Kernel("mean_add_s8", ends, Call.ADDS, sums=4 * size, dsp=True)
-        kept, averaged, inner = self.loops(g)
-        params: dict[str, Value] = {
-            "inner": inner,
-            "kept": _structs(kept),
-            "averaged": _structs(averaged),
-        }
-        if self.output(g).dtype == DType.FLOAT32:
-            return Kernel("mean_f32", params | {"count": self.count(g)})
-        return Kernel("mean_s8", params | self._finish(g), dsp=True)
-
-    def _finish(self, g: Graph) -> dict[str, Value]:
-        """How sums become outputs."""
-        mult, shift = self.scale(g)
-        bias = -self.input(g).zero_point * self.count(g)
-        return {
-            "channel": {"bias": bias, "mult": mult, "shift": -shift - 1},
-            "output": output_params(Activation.NONE, self.output(g)),
-        }
-
-    def row_sums(self, g: Graph) -> tuple[int, int] | None:
-        """Where all int8 rows become one: the pixels of a row that are added up, and how many sums that makes."""
-        shape = self.input(g).shape
-        rows = row_count(shape)
-        outer = len(shape) - (2 if len(shape) > 2 else 1)
-        if rows == 1 or self.output(g).dtype != DType.INT8 or len(shape) - 1 in self.axes:
-            return None
-        if any(n > 1 and i not in self.axes for i, n in enumerate(shape[:outer])):
-            return None
-        pixels = prod(shape[i] for i in self.axes if i >= outer)
-        return pixels, prod(shape) // rows // pixels
-
-
-def _structs(loops: list[tuple[int, int]]) -> Structs:
-    """`mote_loop_t[3]`, idle loops first."""
-    return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))

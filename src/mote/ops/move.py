@@ -21,7 +21,6 @@ from mote.graph.rows import OUTSIDE, inside, row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import pointwise, rising
-from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
 
 AXES = 6
 """What `mote_move` can walk: axes left after those in each other's order are merged."""
@@ -78,26 +77,6 @@ def merge(loops: Sequence[Loop], width: int) -> tuple[list[Loop], int]:
     return merged or [(1, 0, 0)], run
 
 
-def move_params(loops: Sequence[Loop], width: int, in_start: int = 0, out_start: int = 0) -> dict[str, Value]:
-    """`mote_move_t`."""
-    merged, run = merge(loops, width)
-    return {
-        "axes": len(merged),
-        "run": run,
-        "in_start": in_start,
-        "out_start": out_start,
-        "axis": Structs("mote_move_axis_t", np.array(merged, np.int64)),
-    }
-
-
-def span_params(spans: Sequence[Span], width: int) -> dict[str, Value]:
-    """`mote_move_t` of a copy between boxes."""
-    source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
-    in_start = sum(s.begin * i for s, i in zip(spans, source, strict=True))
-    out_start = sum(s.at * o for s, o in zip(spans, target, strict=True))
-    return move_params(span_loops(spans, width), width, in_start, out_start)
-
-
 def span_loops(spans: Sequence[Span], width: int) -> list[Loop]:
     source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
     return [(s.count, s.step * i, o) for s, i, o in zip(spans, source, target, strict=True)]
@@ -121,15 +100,6 @@ class RowCopy:
         image, at = divmod(y, self.rows.total)
         row = inside(self.first + at * self.rows.step, self.rows.size)
         return row if row == OUTSIDE else row + image * self.rows.size
-
-    def params(self, width: int) -> list[int]:
-        """`mote_part_t`."""
-        w, c = self.columns, self.channels
-        loops, run = merge(span_loops([w, c], width), width)
-        (lines, line_in, line_out), (items, item_in, item_out) = [(1, 0, 0)] * (2 - len(loops)) + loops
-        starts = [(w.begin * c.size + c.begin) * width, (w.at * c.total + c.at) * width]
-        image = [self.first, self.rows.step, self.rows.size, w.size * c.size * width]
-        return [*image, *starts, lines, line_in, line_out, items, item_in, item_out, run]
 
 
 def row_copy(spans: Sequence[Span]) -> RowCopy | None:
@@ -177,44 +147,6 @@ class Join(Op):
             return TOO_LONG
         return None
 
-    def join(self, g: Graph, copies: list[RowCopy], fill: dict[str, Value]) -> Kernel:
-        y = self.output(g)
-        width = y.dtype.itemsize
-        rows = copies[0]
-        params: dict[str, Value] = {
-            "out_rows": rows.rows.total,
-            "out_stride": rows.columns.total * rows.channels.total * width,
-            "parts": len(copies),
-            "part": Structs("mote_part_t", np.array([c.params(width) for c in copies], np.int64)),
-            "fill": fill,
-        }
-        count = len(copies)
-        names = [f"x{i}" for i in range(count)]
-        parameters = ", ".join(["const mote_join_t *p", *(f"const void *{x}" for x in names)])
-        instance = f"MOTE_JOIN({count}, ({parameters}, void *out, int32_t lo, int32_t hi), {', '.join(names)})"
-        operands = tuple(range(count))
-        return Kernel(
-            f"join_{count}",
-            params,
-            Call.ROWS,
-            operands=operands,
-            header="join",
-            row="join_row",
-            moves=True,
-            instances=(instance,),
-        )
-
-
-def fill_params(nbytes: int, value: Array) -> dict[str, Value]:
-    """`mote_fill_t`; a value whose bytes are all the same is one byte wide."""
-    pattern = np.frombuffer(value.tobytes(), np.int8)
-    if np.all(pattern == pattern[0]):
-        pattern = pattern[:1]
-    return {"bytes": nbytes, "width": pattern.size, "value": pattern}
-
-
-NO_FILL = fill_params(0, np.zeros(1, np.int8))
-
 
 def _too_long(loops: Sequence[Loop]) -> bool:
     return len(merge(loops, 1)[0]) > AXES
@@ -249,20 +181,6 @@ class Pad(Join):
         (x,) = values
         assert x is not None
         return [np.pad(x, self.paddings, constant_values=self.value)]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        y = self.output(g)
-        kind = y.dtype.numpy
-        value = np.array(self.value).astype(kind)
-        copies = self.row_copies(g)
-        if copies is None:
-            params: dict[str, Value] = {
-                "fill": fill_params(y.nbytes, value),
-                "move": span_params(self.spans(g)[0], kind.itemsize),
-            }
-            return Kernel("pad", params, header="move")
-        row = copies[0].columns.total * copies[0].channels.total
-        return self.join(g, copies, fill_params(row * kind.itemsize, value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,11 +235,6 @@ class Concatenation(Join):
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return [np.concatenate([x for x in values if x is not None], axis=self.axis)]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        copies = self.row_copies(g)
-        assert copies is not None, "one touched axis can always be copied by rows"
-        return self.join(g, copies, NO_FILL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -382,6 +295,3 @@ class Transpose(Op):
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         last = self.permutation[-1] == len(self.permutation) - 1
         return {0: np.arange(self.output(g).channels)} if last else None
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        return Kernel("move", move_params(self.loops(g), self.output(g).dtype.itemsize))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,7 @@ from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
-from mote.ops.common import (
-    WindowOp,
-    activation_type,
-    clamp_float,
-    float_range,
-    int8_range,
-)
-from mote.plan.kernel import Call, Kernel, Lowering, Value
+from mote.ops.common import WindowOp, activation_type, clamp_float, int8_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +23,6 @@ class Pool(WindowOp):
     """One number for each window and channel. LiteRT never rescales: int8 stays in the input's steps."""
 
     activation: Activation = Activation.NONE
-    kernel: ClassVar[str]
-    sum_bytes: ClassVar[int]
-    """Of each running sum (or maximum)."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         x = self.input(g).shape
@@ -59,30 +49,12 @@ class Pool(WindowOp):
     def pool(self, x: Array) -> NDArray[Any]:
         raise NotImplementedError
 
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        params: dict[str, Value] = {**self.window_params(g), "channels": self.output(g).shape[3]}
-        taps = self.vertical.kernel
-        if self.output(g).dtype == DType.FLOAT32:
-            low, high = float_range(self.activation)
-            params |= {"low": low, "high": high}
-            row = f"{self.kernel}_f32_row"
-            return Kernel(f"{self.kernel}_f32", params, Call.ROWS, row=row, header="pool_f32", taps=taps)
-        lo, hi = int8_range(self.activation, self.output(g))
-        params |= {"lo": lo, "hi": hi}
-        if self.adds(g, how):
-            sums = self.sum_bytes * self.output(g).size
-            return Kernel(f"{self.kernel}_add_s8", params, Call.ADDS, header="pool_add_s8", sums=sums, dsp=True)
-        row = f"{self.kernel}_s8_row"
-        return Kernel(f"{self.kernel}_s8", params, Call.ROWS, row=row, header="pool_s8", taps=taps, dsp=True)
-
 
 @dataclass(frozen=True, kw_only=True)
 class AveragePool(Pool):
     """int8 averages are rounded, halves away from zero."""
 
     kind = "AVERAGE_POOL_2D"
-    kernel = "avg_pool"
-    sum_bytes = 4
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
@@ -98,8 +70,6 @@ class AveragePool(Pool):
 @dataclass(frozen=True, kw_only=True)
 class MaxPool(Pool):
     kind = "MAX_POOL_2D"
-    kernel = "max_pool"
-    sum_bytes = 1
 
     def pool(self, x: Array) -> NDArray[Any]:
         lowest = -np.inf if x.dtype == np.float32 else -128

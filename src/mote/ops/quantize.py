@@ -13,7 +13,6 @@ from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import pointwise
-from mote.plan.kernel import Call, Kernel, Lowering
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +54,6 @@ class Quantize(Conversion):
         rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + y.zero_point
         return [np.clip(rounded, -128, 127).astype(np.int8)]
 
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        y = self.output(g)
-        params = {"scale": y.scale, "zero": y.zero_point}
-        return Kernel("quantize_f32_s8", params, Call.FLAT, y.size, header="quantize")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Dequantize(Conversion):
@@ -74,8 +68,3 @@ class Dequantize(Conversion):
         q, x = values[0], self.input(g)
         assert q is not None
         return [np.float32(x.scale) * (q.astype(np.int64) - x.zero_point).astype(np.float32)]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x = self.input(g)
-        params = {"scale": x.scale, "zero": x.zero_point}
-        return Kernel("dequantize_s8_f32", params, Call.FLAT, x.size, header="quantize")

@@ -16,7 +16,6 @@ from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array, Shape
 from mote.ops.analysis import rising
-from mote.plan.kernel import Kernel, Lowering
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +61,3 @@ class Reshape(Op):
 
     def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
         return self.with_(shape=(*self.shape[:-1], len(kept[-1]))) if self.shape else self
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        return Kernel("copy", {"bytes": self.output(g).nbytes})

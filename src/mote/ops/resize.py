@@ -15,7 +15,6 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import rising
 from mote.ops.common import activation_type
-from mote.plan.kernel import Call, Kernel, Lowering, Value
 
 Ints = NDArray[np.int64]
 ONE = 1 << 10
@@ -75,20 +74,6 @@ class ResizeNearest(Resize):
         assert x is not None
         rows, columns = self.sources(x.shape[1], self.size[0]), self.sources(x.shape[2], self.size[1])
         return [x[:, rows][:, :, columns]]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        _, height, width, channels = self.input(g).shape
-        pixel = channels * self.input(g).dtype.itemsize
-        params: dict[str, Value] = {
-            "in_rows": height,
-            "out_rows": self.size[0],
-            "in_stride": width * pixel,
-            "out_columns": self.size[1],
-            "pixel": pixel,
-            "row": self.sources(height, self.size[0]).astype(np.int16),
-            "column": self.sources(width, self.size[1]).astype(np.int16),
-        }
-        return Kernel("resize_nearest", params, Call.ROWS, row="resize_nearest_row", moves=True)
 
 
 @dataclass(frozen=True)
@@ -161,22 +146,3 @@ class ResizeBilinear(Resize):
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.evaluate(g, values)
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x = self.input(g)
-        _, height, width, channels = x.shape
-        rows, columns = self.blend(g, height, self.size[0]), self.blend(g, width, self.size[1])
-        kind, suffix = (np.int16, "s8") if x.dtype == DType.INT8 else (np.float32, "f32")
-        params: dict[str, Value] = {
-            "in_rows": height,
-            "out_rows": self.size[0],
-            "in_stride": width * channels,
-            "out_columns": self.size[1],
-            "channels": channels,
-            "row": rows.lower.astype(np.int16),
-            "row_weight": rows.weight.astype(kind),
-            "column": columns.lower.astype(np.int16),
-            "column_weight": columns.weight.astype(kind),
-        }
-        name = f"resize_bilinear_{suffix}"
-        return Kernel(name, params, Call.ROWS, row=f"{name}_row", row_index=True)

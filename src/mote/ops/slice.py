@@ -13,8 +13,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
-from mote.ops.move import NO_FILL, Join, Span, span_params
-from mote.plan.kernel import Kernel, Lowering
+from mote.ops.move import Join, Span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +66,6 @@ class Slice(Join):
         axes = zip(self.begin, self.size, self.strides, strict=True)
         picked = x[np.ix_(*(begin + step * np.arange(size) for begin, size, step in axes))]
         return [picked.reshape(self.shape)]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        copies = self.row_copies(g)
-        if copies is None:
-            return Kernel("move", span_params(self.spans(g)[0], self.output(g).dtype.itemsize))
-        return self.join(g, copies, NO_FILL)
 
 
 """The bit masks of STRIDED_SLICE, in the order of its options."""

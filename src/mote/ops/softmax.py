@@ -27,7 +27,6 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import pointwise
 from mote.ops.common import activation_type
-from mote.plan.kernel import Call, Kernel, Lowering, units_of
 
 INPUT_BITS = 5
 """Bits before the point in the argument of exp."""
@@ -90,13 +89,3 @@ class Softmax(Op):
         real = min(self.beta * self.input(g).scale * (1 << 31 - INPUT_BITS), INT32_MAX)
         mult, shift = quantize_multiplier(real)
         return mult, shift, min(((1 << INPUT_BITS) - 1 << 31 - INPUT_BITS) >> shift, 255)
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        depth = self.input(g).shape[-1]
-        vectors = units_of(self.input(g).shape, depth)
-        if self.input(g).dtype == DType.FLOAT32:
-            params = {"depth": depth, "beta": self.beta}
-            return Kernel("softmax_f32", params, Call.FLAT, vectors, in_place=True)
-        mult, shift, radius = self.scaling(g)
-        params = {"depth": depth, "mult": mult, "shift": min(shift, 30), "radius": radius}
-        return Kernel("softmax_s8", params, Call.FLAT, vectors, in_place=True)

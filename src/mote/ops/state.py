@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.ranges import Range, between
 from mote.graph.tensor import Array, Shape
-from mote.plan.kernel import Call, Kernel, Lowering
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +38,6 @@ class Assign(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         assert values[1] is not None
         return [values[1]]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        return Kernel("copy", {"bytes": self.output(g).nbytes}, operands=(1,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,24 +68,3 @@ class Window(Op):
             return None
         first = next(s.initial for s in g.states if s.after == self.outputs[0])
         return between([first, new.low, new.high])
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        """The one that slides: readers find the elements in their order."""
-        window, new = self.output(g), self.input(g, 1)
-        runs = prod(window.shape[: self.axis])
-        fresh = new.nbytes // runs
-        return Kernel("slide", {"runs": runs, "kept": window.nbytes // runs - fresh, "fresh": fresh}, operands=(1,))
-
-    def ring(self, g: Graph) -> Kernel | None:
-        """The ring buffer, where rows of the stream are rows of the window."""
-        window, new = self.output(g), self.input(g, 1)
-        if prod(window.shape[: self.axis]) != 1 or self.axis not in _row_axes(window.shape):
-            return None
-        rows, fresh = window.shape[self.axis], new.shape[self.axis]
-        params = {"rows": rows, "fresh": fresh, "bytes": window.nbytes // rows}
-        return Kernel("ring", params, Call.RING, operands=(1,))
-
-
-def _row_axes(shape: Shape) -> range:
-    """Axes that rows lie along; those outside of them have one element."""
-    return range(len(shape) - 2) if len(shape) > 2 else range(len(shape) - 1)

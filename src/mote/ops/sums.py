@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.fixedpoint import Ints, rescale, rescale_once
 from mote.graph.ranges import Range
 from mote.graph.types import Activation
 from mote.ops.common import bias_values, channel_scales, int8_range
-from mote.ops.narrow import Sums
 
 Ends = tuple[Ints, Ints]
 """The least and the largest."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of a layer, bias included: how each channel's is scaled, and the values that it can have."""
+
+    low: Ints
+    high: Ints
+    mult: Ints
+    shift: Ints
+    """As in the model: a right shift is negative."""
+    zero: int
+    """The output's zero point; its range is all of int8."""
+    once: bool = False
+    """Rounded once, as FULLY_CONNECTED does."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether there are negative results that can be seen, and differ by it."""
+        return self.zero > -128 and not self.once and bool(np.any(self.low < 0))
+
+    def outputs(self, x: Ints, channel: int | slice = slice(None)) -> Ints:
+        scale = rescale_once if self.once else rescale
+        scaled = scale(x, self.mult[channel], self.shift[channel]) + self.zero
+        return np.clip(scaled, -128, 127)
+
+    def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
+        """Those of some channels."""
+        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, self.once)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Channels with one result for all sums."""
+        same: NDArray[np.bool_] = self.outputs(self.low) == self.outputs(self.high)
+        return same
 
 
 def products(weights: NDArray[np.int8], low: Ints, high: Ints) -> Ends:
@@ -44,3 +81,15 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
     fits = np.maximum(-sums.low, sums.high + 1) << left <= 1 << 31
     low, high = (np.clip(sums.outputs(ends), lo, hi) for ends in (sums.low, sums.high))
     return Range(np.where(fits, low, lo), np.where(fits, high, hi))
+
+
+def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
+    """The sums in low+1..high at which a rising function's result becomes more."""
+    first, last = outputs(np.array([low, high], np.int64))
+    wanted = np.arange(first + 1, last + 1)
+    below, above = np.full(wanted.shape, low, np.int64), np.full(wanted.shape, high, np.int64)
+    while np.any(above - below > 1):
+        middle = (below + above) // 2
+        reached = outputs(middle) >= wanted
+        above, below = np.where(reached, middle, above), np.where(reached, below, middle)
+    return above

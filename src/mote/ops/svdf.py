@@ -15,16 +15,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops.common import (
-    activation_type,
-    bias_values,
-    clamp_float,
-    float_bias,
-    float_range,
-    scale_params,
-)
-from mote.ops.matrix import Matrix, widened
-from mote.plan.kernel import Kernel, Lowering, Value
+from mote.ops.common import activation_type, bias_values, clamp_float, float_bias
 
 BIAS, STATE = 3, 4
 """The positions of the bias, which may be absent, and of the state among the inputs."""
@@ -97,32 +88,3 @@ class Svdf(Op):
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x, w, time = (self.input(g, p) for p in (0, 1, 2))
-        assert w.data is not None and time.data is not None
-        units = w.shape[0] // self.rank
-        params: dict[str, Value] = {
-            "batch": x.shape[0],
-            "units": units,
-            "rank": self.rank,
-            "memory": time.shape[1],
-            "time": time.data,
-        }
-        if x.dtype == DType.FLOAT32:
-            low, high = float_range(self.activation)
-            sizes: dict[str, Value] = {"inputs": w.shape[1], "low": low, "high": high}
-            constants = {"weights": w.data, "bias": float_bias(self.tensor(g, BIAS), units)}
-            return Kernel("svdf_f32", params | sizes | constants, operands=(0, STATE))
-        scale, output = self.scales(g)
-        filters = Matrix(w.data, -x.zero_point, np.zeros(w.shape[0], np.int64), scale)
-        pairs = "dsp" in how.features and filters.fits_pairs
-        params |= {
-            "filters": filters.params(pairs),
-            **scale_params(*output),
-            "zero": self.output(g).zero_point,
-            "bias": bias_values(self.tensor(g, BIAS), units).astype(np.int32),
-        }
-        name = "svdf_pairs" if pairs else "svdf"
-        room = widened(w.shape[1]) if pairs else None
-        return Kernel(f"{name}_s8", params, operands=(0, STATE), scratch=room, header="svdf_s8", family=name, dsp=True)

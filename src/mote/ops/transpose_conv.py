@@ -10,31 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
-from mote.ops.common import (
-    Axis,
-    bias_values,
-    channel_scales,
-    channel_structs,
-    float_range,
-    interleave,
-    output_params,
-    weight_problem,
-)
+from mote.graph.types import Activation
+from mote.ops.common import Axis, weight_problem
 from mote.ops.conv import finish
-from mote.ops.narrow import Sums
-from mote.ops.sums import layer_range, layer_sums, products
-from mote.plan.kernel import Call, Kernel, Lowering, Structs, Value
+from mote.ops.sums import Sums, layer_range, layer_sums, products
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,58 +99,3 @@ class TransposeConv(Op):
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        v, h = self.vertical, self.horizontal
-        assert w.data is not None
-        params: dict[str, Value] = {
-            "in_rows": x.shape[1],
-            "in_columns": x.shape[2],
-            "in_channels": x.shape[3],
-            "out_rows": y.shape[1],
-            "out_columns": y.shape[2],
-            "out_channels": y.shape[3],
-            "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
-            "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
-        }
-        shared: dict[str, Any] = {"call": Call.ROWS, "row_index": True, "taps": self.taps}
-        if x.dtype == DType.FLOAT32:
-            low, high = float_range(self.activation)
-            bias = self.tensor(g, 2)
-            zeros = np.zeros(y.shape[3], np.float32)
-            params |= {"low": low, "high": high, "weights": w.data}
-            params |= {"bias": zeros if bias is None or bias.data is None else bias.data}
-            return Kernel("transpose_conv_f32", params, row="transpose_conv_f32_row", **shared)
-        phases, weights, channels = self.phases(g)
-        params |= {
-            "in_zero": x.zero_point,
-            "output": output_params(self.activation, y),
-            "phase": phases,
-            "weights": weights,
-            "channel": channels,
-        }
-        windows = 2 * self.taps * -(-h.kernel // h.stride) * x.shape[3]
-        return Kernel("transpose_conv_s8", params, row="transpose_conv_s8_row", scratch=windows, dsp=True, **shared)
-
-    def phases(self, g: Graph) -> tuple[Structs, NDArray[np.int8], Structs]:
-        """`mote_phase_t` of each pair of remainders, and their weights and channels one after another. The
-        taps of a phase are reversed, so that they meet input pixels in ascending order."""
-        x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        assert w.data is not None
-        outputs = y.shape[3]
-        scales = channel_scales(x, w, y, outputs)
-        starts, packed, channels = [], [np.zeros(0, np.int8)], []
-        for py in range(self.vertical.stride):
-            for px in range(self.horizontal.stride):
-                part = w.data[:, py :: self.vertical.stride, px :: self.horizontal.stride][:, ::-1, ::-1]
-                matrix = part.reshape(outputs, -1).astype(np.int64)
-                bias = bias_values(self.tensor(g, 2), outputs) - x.zero_point * matrix.sum(axis=1)
-                starts.append((part.shape[1], part.shape[2], sum(a.size for a in packed)))
-                packed.append(interleave(matrix, 2))
-                channels.append(channel_structs(bias, *scales).rows)
-        return (
-            Structs("mote_phase_t", np.array(starts, np.int64)),
-            np.concatenate(packed),
-            Structs("mote_channel_t", np.concatenate(channels)),
-        )

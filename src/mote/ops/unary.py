@@ -20,9 +20,8 @@ from mote.graph.ranges import LEAST, MOST, Range, between
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import pointwise
-from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary, broadcast
-from mote.ops.common import FLOAT_MAX, activation_type, int8_range, round_half_away
-from mote.plan.kernel import Call, Kernel, Lowering, Value
+from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary
+from mote.ops.common import activation_type, int8_range, round_half_away
 
 Floats = NDArray[np.float32]
 
@@ -56,10 +55,6 @@ class Unary(Op):
     def real(self, x: Floats) -> Floats:
         raise NotImplementedError
 
-    def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        """Name and parameters of the float32 kernel (in `mote_unary_f32.h`)."""
-        raise NotImplementedError
-
     def table(self, g: Graph) -> NDArray[np.int8]:
         """The int8 result of every int8 input q, at q + 128."""
         return np.clip(self.quantized(self.input(g), self.output(g)), -128, 127).astype(np.int8)
@@ -80,13 +75,6 @@ class Unary(Op):
         if x.dtype == np.float32:
             return [self.real(x.astype(np.float32))]
         return [self.table(g)[x.astype(np.int8).astype(np.int64) + 128]]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        units = self.output(g).size
-        if self.input(g).dtype != DType.FLOAT32:
-            return Kernel("lut_s8", {"table": self.table(g)}, Call.FLAT, units, in_place=True, dsp=True)
-        name, params = self.real_kernel()
-        return Kernel(name, params, Call.FLAT, units, in_place=True, header="unary_f32")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,9 +117,6 @@ class Logistic(FloatTable):
         with np.errstate(over="ignore"):
             return (one / (one + np.exp(-x.astype(np.float64)).astype(np.float32))).astype(np.float32)
 
-    def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        return "logistic_f32", {"unused": 0}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Tanh(FloatTable):
@@ -139,9 +124,6 @@ class Tanh(FloatTable):
 
     def real(self, x: Floats) -> Floats:
         return np.tanh(x.astype(np.float64)).astype(np.float32)
-
-    def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        return "tanh_f32", {"unused": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,10 +139,6 @@ class Clamp(Unary):
 
     def real(self, x: Floats) -> Floats:
         return np.clip(x, *self.clamp.bounds).astype(np.float32)
-
-    def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        low, high = self.clamp.bounds
-        return "relu_f32", {"low": low, "high": min(high, FLOAT_MAX)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,9 +177,6 @@ class LeakyRelu(Unary):
 
     def real(self, x: Floats) -> Floats:
         return np.where(x > 0, x, x * np.float32(self.alpha)).astype(np.float32)
-
-    def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        return "leaky_relu_f32", {"alpha": self.alpha}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,9 +219,6 @@ class HardSwish(Unary):
     def real(self, x: Floats) -> Floats:
         gate: Floats = np.clip(x + np.float32(3), np.float32(0), np.float32(6))
         return (x * gate / np.float32(6)).astype(np.float32)
-
-    def real_kernel(self) -> tuple[str, dict[str, Value]]:
-        return "hard_swish_f32", {"unused": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,22 +290,6 @@ class PRelu(Binary):
         slope = alpha.astype(np.int64) - self.input(g, 1).zero_point
         scaled = np.where(q >= 0, rescale(q, *above), rescale(q * slope, *below))
         return [np.clip(scaled + self.output(g).zero_point, -128, 127).astype(np.int8)]
-
-    def lower(self, g: Graph, how: Lowering) -> Kernel:
-        x, alpha, y = self.input(g), self.input(g, 1), self.output(g)
-        _, walk = broadcast(y.shape, x.shape, alpha.shape)
-        params: dict[str, Value] = {"walk": walk}
-        if y.dtype == DType.FLOAT32:
-            return Kernel("prelu_f32", params, Call.ROWS, operands=(0, 1), in_place=True)
-        above, below = self.multipliers(g)
-        params |= {
-            "x_zero": x.zero_point,
-            "alpha_zero": alpha.zero_point,
-            "y_zero": y.zero_point,
-            "above": {"mult": above[0], "shift": -above[1] - 1},
-            "below": {"mult": below[0], "shift": -below[1] - 1},
-        }
-        return Kernel("prelu_s8", params, Call.ROWS, operands=(0, 1), in_place=True)
 
 
 def _int16_multiplier(real: float) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from mote.ops.common import int8_range
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
-from mote.ops.narrow import Sums, thresholds
+from mote.ops.sums import Sums, thresholds
 from mote.passes.removal import Kind, Removal
 
 Summing = Conv2D | DepthwiseConv2D | FullyConnected

@@ -12,7 +12,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
-from mote.plan.kernel import Call, Layout
+from mote.kernels.contract import Call, Layout
 from mote.plan.plan import ALIGNMENT, Plan, Step
 from mote.plan.rows import Arrival
 

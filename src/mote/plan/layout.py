@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mote.graph.chain import Numbers
+from mote.kernels.contract import Call, Packed
 from mote.plan.arena import Item, Overlays, Piece, place
 from mote.plan.goal import Goal
-from mote.plan.kernel import Call, Kernel, Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.plan import KEPT, Buffer, Cell, Plan, Role, Step
 from mote.plan.rows import RowGraph, aligned
 from mote.plan.schedule import Run, Schedule
 
-KernelOf = Callable[[Numbers, bool], Kernel]
+KernelOf = Callable[[Numbers, bool], Packed]
 """The kernel of operators, run whole or by rows."""
 
 
@@ -68,7 +69,7 @@ def _zoned(item: Item, zone: int) -> Item:
 class Arrangement:
     """What has to be placed for a schedule, and what a placement makes of it."""
 
-    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Kernel]) -> None:
+    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed]) -> None:
         self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
         self.first = dict.fromkeys(rows.resident, -1)
         self.last: dict[int, int] = {}

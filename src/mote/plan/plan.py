@@ -9,9 +9,10 @@ from functools import cached_property
 
 from mote.graph import Graph, Op, Rows
 from mote.graph.chain import Numbers
+from mote.kernels.contract import Layout, Packed
 from mote.ops.state import Window
 from mote.plan.goal import Goal
-from mote.plan.kernel import Kernel, Layout, Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.rows import ALIGNMENT, Arrival, aligned, operator
 from mote.plan.serial import dump, load, same
 from mote.targets import Memory
@@ -61,7 +62,7 @@ class Step:
 
     ops: Numbers
     """What the kernel computes (see `Plan.op`): one operator, or several whose tensors in between have no buffer."""
-    kernel: Kernel
+    kernel: Packed
     rows: Rows
     whole: bool = True
     """The step computes all of its operators."""

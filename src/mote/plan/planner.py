@@ -11,8 +11,8 @@ from mote.graph import Graph
 from mote.plan.check import check
 from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
-from mote.plan.kernel import Lowering
 from mote.plan.layout import Draft
+from mote.plan.lowering import Lowering
 from mote.plan.memories import plan_over
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite

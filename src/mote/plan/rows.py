@@ -17,7 +17,7 @@ from mote.graph import Graph, Op, Rows
 from mote.graph.chain import Numbers, joined
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape
-from mote.plan.kernel import Call, Kernel, Layout
+from mote.kernels.contract import Call, Layout, Packed
 
 ALIGNMENT = 4
 """Every strip of rows starts at a multiple of this many bytes."""
@@ -37,7 +37,7 @@ class Arrival(Op):
     """A row of the model's input that the caller hands over (`--input rows`)."""
 
     kind = "INPUT"
-    kernel: ClassVar[Kernel] = Kernel("arrival", {}, operands=())
+    kernel: ClassVar[Packed] = Packed("arrival", {}, operands=())
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [g.tensors[self.outputs[0]].shape]
@@ -103,13 +103,13 @@ class Work:
     whole: Node | None
     """None where rows between those that are needed would be computed for nobody."""
     by_rows: tuple[Node, ...]
-    kernel: Kernel
-    row_kernel: Kernel
+    kernel: Packed
+    row_kernel: Packed
     splits: bool = True
     """It can run by rows (where it has one output row only, from rows that may lie anywhere)."""
 
 
-KernelChoice = Callable[[Numbers], Kernel]
+KernelChoice = Callable[[Numbers], Packed]
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ class _Builder:
                     found.update(dict.fromkeys(self._rows_of(t, row)))
         return list(found)
 
-    def _by_rows(self, op: Op, kernel: Kernel) -> bool:
+    def _by_rows(self, op: Op, kernel: Packed) -> bool:
         """Whether the kernel can be called for one output row."""
         if isinstance(op, Arrival):
             return True
@@ -384,7 +384,7 @@ class _Builder:
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
         return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
-    def _groups(self, op: Op, kernel: Kernel, out: Store) -> list[list[int]]:
+    def _groups(self, op: Op, kernel: Packed, out: Store) -> list[list[int]]:
         """The rows that are needed, in groups that are computed at once: as many as the kernel wants, and more where
         there are very many rows."""
         wanted = [r - out.first for r in out.ids if r in self.needed]
@@ -393,7 +393,7 @@ class _Builder:
             size = 1
         return [wanted[k : k + size] for k in range(0, len(wanted), size)]
 
-    def _rows(self, i: int, op: Op, kernel: Kernel, ys: list[int]) -> Node:
+    def _rows(self, i: int, op: Op, kernel: Packed, ys: list[int]) -> Node:
         out = self.stores[self.place[op.outputs[0]]]
         rows, writes = Rows(ys[0], ys[-1] + 1), tuple(out.first + y for y in ys)
         if isinstance(op, Arrival):
@@ -414,7 +414,7 @@ class _Builder:
                 found.append((ids[0],))
         return tuple(found)
 
-    def _adding(self, i: int, op: Op, kernel: Kernel, out: Store) -> list[Node]:
+    def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[Node]:
         """A node for each row of the window; the sums live from the first to the last."""
         taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
         inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
@@ -441,7 +441,7 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
     return tuple(found)
 
 
-def takes_rows(graph: Graph, op: Op, kernel: Kernel) -> bool:
+def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes one output row from rows wherever they lie."""
     if kernel.call not in (Call.FLAT, Call.ROWS):
         return False

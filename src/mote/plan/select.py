@@ -14,10 +14,11 @@ from functools import cached_property, lru_cache
 from mote.graph import Graph, Op, Tensor
 from mote.graph.chain import Numbers, can_join
 from mote.graph.rows import row_count
+from mote.kernels import catalogue
+from mote.kernels.contract import Call, Layout, Packed, View
 from mote.kernels.cost import Costs
-from mote.ops.state import Window
 from mote.plan.goal import Goal
-from mote.plan.kernel import Call, Kernel, Layout, Lowering
+from mote.plan.lowering import Lowering
 from mote.plan.order import order
 from mote.plan.plan import Option, Plan, Step
 from mote.plan.rows import Arrival, aligned, is_alias, operator, takes_rows
@@ -36,35 +37,63 @@ class Offers:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._kernels: dict[tuple[Numbers, Lowering], list[Kernel]] = {}
-        self._preferred: dict[tuple[Numbers, Lowering], Layout | None] = {}
+        self._views: dict[tuple[Numbers, Layout, Layout, bool], View] = {}
+        self._kernels: dict[tuple[Numbers, Lowering], list[Packed]] = {}
 
     def op(self, ops: Numbers) -> Op:
         return operator(self.graph, ops)
 
     def chains(self, how: Lowering) -> list[Numbers]:
         """Operators that a kernel could compute together."""
-        return []
+        kinds = [kernel.computes for kernel in catalogue.fused(how.features)]
+        found = (self._chain(n, computes) for computes in kinds for n in range(len(self.graph.ops)))
+        return [ops for ops in dict.fromkeys(found) if ops and can_join(self.graph, [self.graph.ops[n] for n in ops])]
 
-    def kernels(self, ops: Numbers, how: Lowering) -> list[Kernel]:
+    def _chain(self, first: int, kinds: tuple[type[Op], ...]) -> Numbers:
+        """Operators of these kinds from `first` on, each of which is all that reads the one before it; or none."""
+        ops: Numbers = (first,)
+        while isinstance(self.graph.ops[ops[-1]], kinds[len(ops) - 1]):
+            if len(ops) == len(kinds):
+                return ops
+            reader = self.graph.only_consumer(self.graph.ops[ops[-1]].outputs[0])
+            if reader is None:
+                break
+            ops = (*ops, next(n for n, op in enumerate(self.graph.ops) if op is reader))
+        return ()
+
+    def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         """All that can compute operators, whole or by rows."""
         if (ops, how) not in self._kernels:
-            self._kernels[ops, how] = self.op(ops).kernels(self.graph, how)
+            view = self._view(ops, how)
+            self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded)
         return self._kernels[ops, how]
 
-    def adding(self, ops: Numbers, how: Lowering) -> Kernel:
-        """The one that takes a row of the input at a time and keeps running sums, or else the plainest."""
-        return self.op(ops).lower(self.graph, replace(how, adds=True))
+    def _view(self, ops: Numbers, how: Lowering) -> View:
+        small = how.optimize == "size"
+        key = ops, how.reads, how.writes, small
+        if key not in self._views:
+            self._views[key] = View(self.graph, tuple(self.graph.ops[n] for n in ops), how.reads, how.writes, small)
+        return self._views[key]
+
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        """The one that takes a row of the input at a time and keeps running sums, if there is one."""
+        return catalogue.called(self._view(ops, how), Call.ADDS)
+
+    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+        """The one that keeps a window's rows in a ring buffer, if there is one."""
+        return catalogue.called(self._view(ops, how), Call.RING)
 
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
-        """The layout other than NHWC in which a kernel would rather have its first input, if there is one."""
-        if (ops, how) not in self._preferred:
-            self._preferred[ops, how] = self.op(ops).preferred(self.graph, how)
-        return self._preferred[ops, how]
+        """The layout other than NHWC in which a kernel would rather have its first input, if there is one: where there
+        is no choice of kernels that take it as it is."""
+        layout = catalogue.wanted_layout(self._view(ops, how), how.features)
+        if layout is None or len(self.kernels(ops, how)) > 1:
+            return None
+        return layout if self.kernels(ops, replace(how, reads=layout)) else None
 
     def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
         """Whether a kernel can write the output in a layout."""
-        return self.op(ops).writes(self.graph, how, layout)
+        return bool(self.kernels(ops, replace(how, writes=layout)))
 
 
 @lru_cache(maxsize=2)
@@ -136,7 +165,7 @@ class Selection:
         apart = sum(self._cheapest(ops, self.offers.kernels(ops, self.how)) for ops in parts)
         return self._cheapest(chain, together) < apart
 
-    def _cheapest(self, ops: Numbers, kernels: Sequence[Kernel]) -> float:
+    def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The least that kernels cost, constants included; infinite without any."""
         op, rate = self.offers.op(ops), RATES[self.how.optimize]
         taken = (self.costs.of(self.graph, op, k, True) + rate * k.constants for k in kernels)
@@ -175,16 +204,16 @@ class Selection:
         reads = self.layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
         return replace(self.how, reads=reads, writes=self.layouts.get(op.outputs[0], Layout.NHWC))
 
-    def _offered(self, ops: Numbers) -> list[Kernel]:
+    def _offered(self, ops: Numbers) -> list[Packed]:
         return self.offers.kernels(ops, self._lowering(self.ops[ops]))
 
     @cached_property
-    def rings(self) -> dict[int, Kernel]:
+    def rings(self) -> dict[int, Packed]:
         """The windows (by tensor) that become ring buffers, and how: all who read them take rows wherever they lie, and
         that is less work than moving them."""
         found = {}
-        for op in self.ops.values():
-            ring = op.ring(self.graph) if isinstance(op, Window) else None
+        for ops, op in self.ops.items():
+            ring = self.offers.ring(ops, self.how)
             if ring is not None and self._prefers_ring(op.output(self.graph)):
                 found[op.outputs[0]] = ring
         return found
@@ -209,7 +238,7 @@ class Selection:
         return any(t in self.rings for _, t in op.computed(self.graph))
 
     @cached_property
-    def variants(self) -> dict[Numbers, list[Kernel]]:
+    def variants(self) -> dict[Numbers, list[Packed]]:
         """The kernels to choose from."""
         found = {ops: self._offered(ops) for ops in self.ops}
         for ops, op in self.ops.items():
@@ -233,7 +262,7 @@ class Selection:
         """Bytes of constants if each operator has the kernel that is best at a rate."""
         return sum(min(self.variants[ops], key=lambda k: self._price(ops, k, True, rate)).constants for ops in self.ops)
 
-    def _price(self, ops: Numbers, kernel: Kernel, whole: bool, rate: float) -> float:
+    def _price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
         taken = self.costs.of(self.graph, self.ops[ops], kernel, whole)
         coded = kernel.coding is not None and rate <= RATES[self.how.optimize]
         if coded and taken > MOST_DECODING * self._plain[ops]:
@@ -248,7 +277,7 @@ class Selection:
             for ops, op in self.ops.items()
         }
 
-    def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Kernel:
+    def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         """The best kernel with at most `room` bytes of working memory."""
         found = [k for k in self.variants[ops] if room is None or aligned(k.scratch or 0) <= room]
         able = [k for k in found if whole or (k.call is not Call.WHOLE and (self.way.grouped or k.tile[0] == 1))]
@@ -260,7 +289,7 @@ class Selection:
         return sum(self.costs.of(self.graph, op, self.best(ops, True), True) for ops, op in self.ops.items())
 
     @cached_property
-    def lean(self) -> dict[Numbers, Kernel]:
+    def lean(self) -> dict[Numbers, Packed]:
         """The kernels with the least working memory, and of those the best."""
         if self.way.fast:
             return {ops: self.best(ops, True) for ops in self.ops}
@@ -270,7 +299,7 @@ class Selection:
         }
 
     @cached_property
-    def by_rows(self) -> dict[Numbers, Kernel]:
+    def by_rows(self) -> dict[Numbers, Packed]:
         """The kernels for rows: running sums where an operator has one output row of several."""
         found = {ops: self.best(ops, False) for ops in self.ops} if self.way.fast else dict(self.lean)
         for ops, op in self.ops.items():
@@ -278,10 +307,11 @@ class Selection:
             if self._reads_ring(op) or not inputs:
                 continue
             if row_count(op.output(self.graph).shape) == 1 < row_count(inputs[0].shape):
-                found[ops] = self.offers.adding(ops, self._lowering(op))
+                adding = self.offers.adding(ops, self._lowering(op))
+                found[ops] = adding or found[ops]
         return found
 
-    def kernel(self, ops: Numbers, whole: bool) -> Kernel:
+    def kernel(self, ops: Numbers, whole: bool) -> Packed:
         """The leanest kernel of operators that run whole or by rows."""
         if ops not in self.ops:
             return Arrival.kernel
@@ -296,22 +326,22 @@ class Selection:
         }
 
 
-def _one_row(graph: Graph, op: Op, kernel: Kernel) -> bool:
+def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes just one output row from rows wherever they lie."""
     return kernel.tile[0] == 1 and takes_rows(graph, op, kernel)
 
 
 def options(
-    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Kernel], rate: float
+    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float
 ) -> tuple[Option, ...]:
     """The kernels of an operator that `step` is of, the chosen one first; `rate`: what a byte of flash has to save."""
     chosen = step.kernel
     others = [k for k in kernels if k.name != chosen.name]
 
-    def take(k: Kernel) -> int:
+    def take(k: Packed) -> int:
         return round(costs.of(graph, op, k, step.whole))
 
-    def why(k: Kernel) -> str:
+    def why(k: Packed) -> str:
         saved, more = take(chosen) - take(k), k.constants - chosen.constants
         if not step.whole and k.call is Call.WHOLE:
             return "cannot run by rows"
@@ -323,7 +353,7 @@ def options(
             return f"saves {saved:,} {costs.unit} for {more:,} bytes"
         return f"no room for {k.scratch or 0:,} bytes"
 
-    def option(k: Kernel, text: str) -> Option:
+    def option(k: Packed, text: str) -> Option:
         return Option(k.name, k.family, take(k), k.constants, k.scratch or 0, k is chosen, text)
 
     reason = "only one" if not others else _reason(chosen, others, take)
@@ -331,7 +361,7 @@ def options(
     return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
 
 
-def _reason(chosen: Kernel, others: list[Kernel], take: Callable[[Kernel], int]) -> str:
+def _reason(chosen: Packed, others: list[Packed], take: Callable[[Packed], int]) -> str:
     if all(take(chosen) <= take(k) for k in others):
         return "fastest"
     if all(chosen.constants <= k.constants for k in others):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mote.graph.chain import Numbers
+from mote.kernels.contract import Call, Packed
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal, Say
-from mote.plan.kernel import Call, Kernel
 from mote.plan.layout import Draft, arrange
 from mote.plan.rows import TALL, Liveness, RowGraph, build
 from mote.plan.schedule import Run, Schedule, Scheduler
@@ -222,12 +222,12 @@ def with_room(selection: Selection, lean: Draft, limit: int | None) -> Draft:
     return lean
 
 
-def _kernels(selection: Selection, chosen: dict[Numbers, Kernel]) -> Callable[[Numbers, bool], Kernel]:
+def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> Callable[[Numbers, bool], Packed]:
     """Those that were chosen, and else the leanest."""
     return lambda ops, whole: chosen.get(ops) or selection.kernel(ops, whole)
 
 
-def _choose(selection: Selection, lean: Draft, live: list[int], limit: int | None) -> dict[Numbers, Kernel]:
+def _choose(selection: Selection, lean: Draft, live: list[int], limit: int | None) -> dict[Numbers, Packed]:
     """The best kernels of operators that fit beside what is live."""
     most: dict[int, int] = {}
     ways: dict[int, bool] = {}

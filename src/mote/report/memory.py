@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mote.graph import Op
+from mote.kernels.contract import Call
 from mote.plan.arena import most_live
-from mote.plan.kernel import Call
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.proof import bound
 from mote.plan.rows import Arrival

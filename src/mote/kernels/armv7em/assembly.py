@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mote.ops.depthwise_records import Weights
+from mote.kernels.armv7em.records import Weights
 
 RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 16, 24, 32, 36, 48, 76
 """Where on the stack those of `mote_wide_frame_t` lie, and its size."""

@@ -8,21 +8,20 @@ at hand.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
-from mote.graph.types import DType
-from mote.ops.common import bias_values, int8_range, pad_to
-from mote.ops.narrow import Sums, narrow, thresholds
-from mote.plan.kernel import Call, Kernel, Layout, Lowering, Structs, Value
-
-if TYPE_CHECKING:
-    from mote.ops.conv import Conv2D
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.pack.narrow import narrow
+from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.portable.conv import sums_of
+from mote.ops.common import bias_values, int8_range
+from mote.ops.conv import Conv2D
+from mote.ops.sums import Sums, thresholds
 
 LANES = 4
 """Tiles that are computed at once."""
@@ -106,27 +105,25 @@ FORMS = {
 }
 
 
-def lower_winograd(g: Graph, op: Conv2D, how: Lowering, form: str, shift: int | None = None) -> Kernel | None:
-    """The kernel, None where the layer's shape or numbers allow none; `shift`: only with this one."""
-    f = FORMS[form]
-    if not _fits(g, op, how, f):
-        return None
-    x, w, sums = op.input(g), op.input(g, 1), op.sums(g, g.ranges[op.inputs[0]])
-    assert w.data is not None
-    weights = w.data.astype(np.int64)
-    bias = bias_values(op.tensor(g, 2), len(weights)) - (x.zero_point + f.offset) * weights.sum(axis=(1, 2, 3))
+def pack(view: View, f: Form, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for a form of tiles; `shift`: only with this one."""
+    if refused := _refused(view, f):
+        return refused
+    x, weights, sums = view.input, view.constant(1).astype(np.int64), sums_of(view)
+    zero = x.zero_point + f.offset
+    bias = bias_values(view.op.tensor(view.graph, 2), len(weights)) - zero * weights.sum(axis=(1, 2, 3))
     every = np.einsum("pi,qj,oijc->opqc", f.matrix, f.matrix, pad_to(weights, 3, 4))
     transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
     make = _scaled if f.scale.bit_count() == 1 else _divided
     tried = f.shifts if shift is None else (shift,)
     found = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
     if found is None:
-        return None
-    return _kernel(g, op, f, "linear" if sums.linear else "relu", found)
+        return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
+    return _packed(view, f, "linear" if sums.linear else "relu", found)
 
 
 @dataclass(frozen=True)
-class Packed:
+class Transformed:
     """Weights and constants that a kernel reads."""
 
     shift: int
@@ -136,7 +133,7 @@ class Packed:
     """[channels, 3]: mult, add, fix."""
 
 
-def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Packed | None:
+def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Transformed | None:
     """Where sums come times a power of two: what requantization wants beyond it is in the weights, as far as 16 bits
     hold them."""
     largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
@@ -148,10 +145,10 @@ def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Packe
     more = found.scale - (f.scale.bit_length() - 1)
     scaled = used[:, None, None] * weights << np.where(found.constant, 0, more)[:, None, None]
     biases = used * ((bias << found.scale) + found.offset)
-    return Packed(shift, scaled, biases, np.stack([found.mult, found.add, found.fix], axis=1))
+    return Transformed(shift, scaled, biases, np.stack([found.mult, found.add, found.fix], axis=1))
 
 
-def _divided(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Packed | None:
+def _divided(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Transformed | None:
     """Where sums come times a number that is no power of two: multipliers are divided by it, and all thresholds are
     checked."""
     constant = sums.constant
@@ -168,7 +165,7 @@ def _divided(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Pack
             return None
         rows[channel] = found
     biases = np.where(constant, 0, f.scale * bias + rows[:, 0])
-    return Packed(shift, np.where(constant, 0, 1)[:, None, None] * weights, biases, rows[:, 1:])
+    return Transformed(shift, np.where(constant, 0, 1)[:, None, None] * weights, biases, rows[:, 1:])
 
 
 def _search(sums: Sums, channel: int, scale: int, shift: int, bits: int) -> tuple[int, int, int, int] | None:
@@ -203,14 +200,17 @@ def _search(sums: Sums, channel: int, scale: int, shift: int, bits: int) -> tupl
     return None
 
 
-def _fits(g: Graph, op: Conv2D, how: Lowering, f: Form) -> bool:
-    x, y = op.input(g), op.output(g)
-    plain = x.dtype == DType.INT8 and how.writes == how.reads == Layout.NHWC
+def _refused(view: View, f: Form) -> Refusal | None:
+    op, x, y = view.the(Conv2D), view.input, view.output
     axes = ((a.kernel, a.stride, a.dilation) for a in (op.vertical, op.horizontal))
-    if not plain or any(axis != (3, f.stride, 1) for axis in axes):
-        return False
-    channels = x.shape[3] % 4 == 0 or (x.shape[3] % 4 == 3 and f.stride == 1)
-    return channels and y.shape[3] % 2 == 0 and int8_range(op.activation, y) == (-128, 127)
+    if any(axis != (3, f.stride, 1) for axis in axes):
+        return Refusal(f"it is for windows of 3x3 with a stride of {f.stride}")
+    fours = x.shape[3] % 4 == 0 or (x.shape[3] % 4 == 3 and f.stride == 1)
+    if not fours or y.shape[3] % 2:
+        return Refusal("it is for input channels in fours and output channels in pairs")
+    if int8_range(op.activation, y) != (-128, 127):
+        return Refusal("the activation cuts off more than int8 does")
+    return None
 
 
 def _stream(weights: Ints, bias: Ints) -> NDArray[np.int16]:
@@ -223,12 +223,12 @@ def _stream(weights: Ints, bias: Ints) -> NDArray[np.int16]:
     return np.concatenate([biases, pairs], axis=1).reshape(-1)
 
 
-def _kernel(g: Graph, op: Conv2D, f: Form, kind: str, packed: Packed) -> Kernel:
-    x, y = op.input(g), op.output(g)
+def _packed(view: View, f: Form, kind: str, packed: Transformed) -> Packed:
+    x, y = view.input, view.output
     one, tile_rows = y.shape[0] == 1, _tile_rows(y.shape[1], y.shape[2], f.size)
     channels = -(-x.shape[3] // 4) * 4
-    params: dict[str, Value] = {
-        **op.window_params(g),
+    params: Params = {
+        **window_params(view),
         "in_channels": channels,
         "channels": y.shape[3],
         "in_pixel": x.shape[3],
@@ -238,24 +238,34 @@ def _kernel(g: Graph, op: Conv2D, f: Form, kind: str, packed: Packed) -> Kernel:
         "channel": Structs("mote_winograd_channel_t", wrap32(packed.constants)),
     }
     name = f"{f.header}_{kind}_{packed.shift}"
-    return Kernel(
+    return Packed(
         name,
         params,
         Call.ROWS,
-        header=f.header,
         row=f"{name}_row",
         rows=f"{name}_rows" if one else "",
         group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
         tile=(f.size, f.size),
-        lanes=2,
-        family=f.header.removesuffix("_s8"),
         taps=3,
         scratch=f.scratch(x.shape[2], channels),
-        instances=(f"MOTE_{f.header.upper()}({kind}, {packed.shift})",),
-        dsp=True,
+        instances=(Instance(f"MOTE_{f.header.upper()}", (kind, packed.shift)),),
     )
 
 
 def _tile_rows(height: int, width: int, size: int) -> int:
     """How many rows of tiles at once, so that no lane is empty."""
     return min(LANES // gcd(-(-width // size), LANES), -(-height // size))
+
+
+KERNELS = tuple(
+    Kernel(
+        f.header.removesuffix("_s8"),
+        (Conv2D,),
+        INT8,
+        partial(pack, f=f),
+        header=f.header,
+        isa=frozenset({"dsp"}),
+        lanes=2,
+    )
+    for f in FORMS.values()
+)

@@ -1,45 +1,41 @@
 """Depthwise convolutions over time: the records and the code of `mote_depthwise_time_s8.h`.
 
 A line holds a channel's values two to a word, so a block of outputs has the same products as one of a planar line:
-those of `planar_assembly.Block`, with stride 1. Registers: r0 the record, r1 the line, r2 the outputs, r4-r7 the sums;
+those of `assembly.Block`, with stride 1. Registers: r0 the record, r1 the line, r2 the outputs, r4-r7 the sums;
 inputs and weights pass by in the others, each loaded when it is needed and forgotten after its last product.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from mote.graph import Graph
-from mote.graph.types import DType
-from mote.ops.depthwise_records import channels_of, stream
-from mote.ops.planar_assembly import Block, Product, scale
-from mote.plan.kernel import Call, Kernel, Lowering, Value
-
-if TYPE_CHECKING:
-    from mote.ops.depthwise import DepthwiseConv2D
+from mote.kernels.armv7em.assembly import Block, Product, scale
+from mote.kernels.armv7em.records import channels_of, stream
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.ops.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31
 FREE = ("r3", "r8", "r9", "r10", "r11", "r12", "lr")
 
 
-def lower_time(g: Graph, op: DepthwiseConv2D, how: Lowering, shift: int | None = None) -> Kernel | None:
-    """The kernel for a window over rows of one pixel, None where the layer's shape or numbers allow none, and where one
-    output does not make up for lines; `shift`: only with this one."""
-    x, y, v, h = op.input(g), op.output(g), op.vertical, op.horizontal
-    plain = x.dtype == DType.INT8 and op.multiplier == 1 and not how.reads.planar and not how.writes.planar
+def pack(view: View, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for a window over rows of one pixel; `shift`: only with this one."""
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    v, h = op.vertical, op.horizontal
     dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
-    if not plain or not dense or x.shape[2] != 1 or y.shape[2] != 1 or y.shape[1] == 1 or x.shape[3] < 4:
-        return None
-    channels = channels_of(g, op, shift=shift)
+    if op.multiplier != 1 or not dense or x.shape[2] != 1 or y.shape[2] != 1 or x.shape[3] < 4:
+        return Refusal("it is for rows of one pixel with four channels and more, without padding or strides")
+    if y.shape[1] == 1:
+        return Refusal("one output does not make up for lines of inputs")
+    channels = channels_of(view, shift=shift)
     if channels is None:
-        return None
+        return Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
     channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
     records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
     form, shift, record = channels.form, channels.found.shift, records.size // y.shape[3]
     name = f"depthwise_time_{y.shape[1]}_{v.kernel}_{form}_{shift}"
-    text = "\n".join(f'    "{line}\\n"' for line in code(v.kernel, y.shape[1], form, shift, record))
-    params: dict[str, Value] = {
+    made = tuple(code(v.kernel, y.shape[1], form, shift, record))
+    params: Params = {
         "records": records,
         "channels": y.shape[3],
         "in_rows": x.shape[1],
@@ -47,15 +43,13 @@ def lower_time(g: Graph, op: DepthwiseConv2D, how: Lowering, shift: int | None =
         "images": y.shape[0],
         "record": record,
     }
-    return Kernel(
+    return Packed(
         name,
         params,
         Call.WHOLE,
-        header="depthwise_time_s8",
         scratch=16 * ((x.shape[1] + 1) // 2),
-        instances=(f"MOTE_TIME({name}, {y.shape[1]}, {v.kernel}, {form}, {shift},\n{text})",),
-        family="depthwise_time",
-        dsp=True,
+        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), made),),
+        beats=() if view.small else ("depthwise_column", "depthwise_column_wide"),
     )
 
 
@@ -147,3 +141,8 @@ def _forget(left: list[Product], pairs: dict[int, str], words: dict[int, str], f
         for key in [key for key in held if key not in needed]:
             free.append(held.pop(key))
     free.sort(key=FREE.index)
+
+
+KERNELS = (
+    Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=frozenset({"dsp"})),
+)

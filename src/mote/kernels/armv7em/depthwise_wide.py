@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
-from mote.graph import Graph
 from mote.graph.rows import OUTSIDE
-from mote.ops.depthwise_records import Channels, Weights, stream
-from mote.ops.planar_assembly import MOST_OUTPUTS, Block, code, row_bytes
-from mote.plan.kernel import Value
-
-if TYPE_CHECKING:
-    from mote.ops.depthwise import DepthwiseConv2D
+from mote.kernels.armv7em.assembly import MOST_OUTPUTS, Block, code, row_bytes
+from mote.kernels.armv7em.records import Channels, Weights, stream
+from mote.kernels.contract import Instance, Params, View
+from mote.ops.depthwise import DepthwiseConv2D
 
 MOST_COLUMNS = 7
 MOST_ROWS = 7
@@ -54,8 +50,9 @@ class Split:
         return self.fours * (four + 7) + (last + 3 + self.last.outputs if self.last else 0) + both
 
 
-def window_of(g: Graph, op: DepthwiseConv2D) -> Window:
-    x, y, h = op.input(g), op.output(g), op.horizontal
+def window_of(view: View) -> Window:
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    h = op.horizontal
     rows, columns = (
         {k for at in range(size) for k, found in enumerate(axis.rows(at, limit)) if found != OUTSIDE}
         for axis, size, limit in ((op.vertical, y.shape[1], x.shape[1]), (h, y.shape[2], x.shape[2]))
@@ -88,12 +85,12 @@ def splits(window: Window, weights: Weights) -> list[Split]:
     return sorted(found, key=lambda split: (split.price, split.line))
 
 
-def wide_split(g: Graph, op: DepthwiseConv2D, present: list[int], weights: Weights = "w16") -> Split | None:
+def wide_split(view: View, present: list[int], weights: Weights = "w16") -> Split | None:
     """None where there is no kernel for the shape; `present`: how many rows of a window lie inside the image. Lines are
     the same for weights of 8 and of 16 bits."""
-    if min(present) < 1 or max(present) > MOST_ROWS or op.horizontal.kernel > MOST_COLUMNS:
+    if min(present) < 1 or max(present) > MOST_ROWS or view.the(DepthwiseConv2D).horizontal.kernel > MOST_COLUMNS:
         return None
-    window = window_of(g, op)
+    window = window_of(view)
     small = splits(window, "w8")
     for split in splits(window, "w16"):
         same = [replace(s, line=split.line) for s in small if s.before == split.before and s.line <= split.line]
@@ -103,14 +100,14 @@ def wide_split(g: Graph, op: DepthwiseConv2D, present: list[int], weights: Weigh
 
 
 def wide_parts(
-    g: Graph, op: DepthwiseConv2D, split: Split, channels: Channels, weights: Weights, most: int
-) -> tuple[str, tuple[str, ...], dict[str, Value]]:
+    view: View, split: Split, channels: Channels, weights: Weights, most: int
+) -> tuple[str, tuple[Instance, ...], Params]:
     """The kernel's name, the instances that make it, and its parameters; `most`: rows inside the image."""
-    y, window = op.output(g), window_of(g, op)
+    y, window = view.output, window_of(view)
     used = replace(channels, weights=channels.weights[:, window.rows][:, :, window.columns])
     words = used.words(window.stride, weights)
     records = stream(used.biases, used.constants, words)
-    params: dict[str, Value] = {
+    params: Params = {
         "records": records,
         "channels": y.shape[3],
         "outputs": y.shape[2],
@@ -125,7 +122,7 @@ def wide_parts(
     form, shift, record = channels.form, channels.found.shift, records.nbytes // y.shape[3]
     start = f"{len(window.rows)}x{len(window.columns)}_{weights}_s{window.stride}_{most}"
     end = f"{form}_{shift}"
-    functions: dict[str, str] = {}
+    functions: dict[str, Instance] = {}
     if split.fours:
         name = f"wide_{start}_{end}"
         functions[name] = _function(name, code(split.four, most, form, shift, record))
@@ -134,21 +131,27 @@ def wide_parts(
         shape = f"{split.last.outputs}_{split.left}_{pixels.start}_{pixels.stop}_{split.line}"
         name = f"wide_{start}_{shape}_{end}"
         functions[name] = _function(name, code(split.last, most, form, shift, record, split.line))
-    name = "_and_".join(functions)
+    name = f"depthwise_{'_and_'.join(functions)}"
     kind = "BOTH" if len(functions) > 1 else "BLOCKS" if split.fours else "ONE"
-    arguments = f"{len(window.columns)}, {weights}, s{window.stride}, {form}, {shift}"
-    kernel = f"MOTE_WIDE_{kind}(depthwise_{name}, {', '.join(functions)}, {arguments})"
-    return f"depthwise_{name}", (*functions.values(), kernel), params
+    arguments: tuple[str | int, ...] = (
+        name,
+        *functions,
+        len(window.columns),
+        weights,
+        f"s{window.stride}",
+        form,
+        shift,
+    )
+    return name, (*functions.values(), Instance(f"MOTE_WIDE_{kind}", arguments)), params
 
 
-def _function(name: str, lines: list[str]) -> str:
-    text = "\n".join(f'    "{line}\\n"' for line in lines)
-    return f"MOTE_WIDE_CODE({name},\n{text})"
+def _function(name: str, lines: list[str]) -> Instance:
+    return Instance("MOTE_WIDE_CODE", (name,), tuple(lines))
 
 
-def _passes(split: Split, channels: int) -> dict[str, Value]:
+def _passes(split: Split, channels: int) -> Params:
     used, made = 4 * split.four.stride * split.fours, 4 * split.fours * channels
-    found: dict[str, Value] = {}
+    found: Params = {}
     if split.fours:
         skip = split.line - used
         found["blocks"] = {"code": row_bytes(split.four), "stop": used, "wide": made - 1, "skip": skip}

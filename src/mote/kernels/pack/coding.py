@@ -8,17 +8,15 @@ is within a percent of Huffman's code, and a core finds a value in a dozen instr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
-from mote.graph.rows import row_count
-from mote.graph.tensor import Shape
-from mote.plan.kernel import Call, Coding, Kernel, Value
+from mote.kernels.contract import Params
 
 MOST_CLASSES = 12
 """Codes then have 20 bits at most; a decoder can see 25 at once."""
@@ -34,12 +32,6 @@ IMPOSSIBLE = 1 << 60
 """More bits than there are."""
 BEHIND = 3
 """Bytes that a decoder reads behind the last code."""
-CODED = ("conv2d", "pointwise", "conv3_pair", "pointwise3_pair")
-"""Families of kernels of convolutions with a byte for each weight."""
-STREAM_FIRST = 8
-"""Bytes of constants before a pair's weights in a stream."""
-AT_ONCE = (2, 8, 32)
-"""Channels that are expanded at once: the more, the less often inputs are gone through, and the more memory."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +58,7 @@ class Code:
         return self.bits.nbytes + self.values.nbytes + self.classes.nbytes
 
     @property
-    def params(self) -> dict[str, Value]:
+    def params(self) -> Params:
         """`mote_code_t`."""
         return {
             "bits": self.bits,
@@ -191,48 +183,3 @@ def _pack(codes: Ints, lengths: Ints) -> NDArray[np.uint8]:
     left = np.repeat(ends, lengths) - 1 - np.arange(ends[-1])
     packed = np.packbits((np.repeat(codes, lengths) >> left & 1).astype(np.uint8))
     return np.concatenate([packed, np.zeros(BEHIND, np.uint8)])
-
-
-def lower_coded(base: Kernel, shape: Shape) -> list[Kernel]:
-    """A convolution's kernel with its weights coded, for several numbers of channels that are expanded at once. They
-    lie in pairs of channels, in a stream with other constants, which are coded as well where that is less, or not."""
-    gemm = base.params["gemm"]
-    assert isinstance(gemm, Mapping)
-    field = "stream" if "stream" in gemm else "weights"
-    data, depth = gemm[field], gemm["depth"]
-    assert isinstance(data, np.ndarray) and isinstance(depth, int)
-    pairs = data.view(np.int8).reshape(-(-shape[-1] // 2), -1)
-    size = pairs.shape[1]
-    weights = (STREAM_FIRST, STREAM_FIRST + 2 * depth)
-    ways = [(encode(pairs[:, lo:hi]), lo, hi) for lo, hi in [(0, size), *([weights] if field == "stream" else [])]]
-    code, first, end = min(ways, key=lambda way: way[0].nbytes + len(pairs) * (size - way[2] + way[1]))
-    rest = np.delete(pairs, slice(first, end), axis=1).view(np.uint8)
-    asked = ["count"] if base.call is Call.FLAT else ["0", "count"]
-    asked += [] if base.scratch is None else ["work"]
-    found = []
-    for at_once in [n for n in AT_ONCE if n == AT_ONCE[0] or n < shape[-1]]:
-        coded: dict[str, Value] = {
-            "code": code.params,
-            "rest": rest if rest.size else 0,
-            "first": first,
-            "coded": end - first,
-            "last": size - end,
-            "channels": at_once,
-            "step": at_once * max(base.writes.line, 1),
-            "count": base.units if base.call is Call.FLAT else row_count(shape),
-        }
-        found.append(
-            replace(
-                base,
-                name=f"coded_{base.name}",
-                params={"plain": {**base.params, "gemm": {**gemm, field: 0}}, "coded": coded},
-                call=Call.WHOLE,
-                row="",
-                group=1,
-                header="coded_s8",
-                scratch=at_once // 2 * size + (base.scratch or 0),
-                instances=(*base.instances, f"MOTE_CODED({base.name}, {field}, {', '.join(asked)})"),
-                coding=Coding(code.symbols, len(pairs) * (end - first), -(-shape[-1] // at_once)),
-            )
-        )
-    return found

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from mote.graph import Graph
-from mote.ops.depthwise_records import Channels, Weights, stream
-from mote.plan.kernel import Value
-
-if TYPE_CHECKING:
-    from mote.ops.depthwise import DepthwiseConv2D
+from mote.kernels.armv7em.records import Channels, Weights, stream
+from mote.kernels.contract import Instance, Params, View
+from mote.ops.depthwise import DepthwiseConv2D
 
 
 @dataclass(frozen=True)
@@ -25,9 +21,10 @@ class Blocks:
     line: int
 
 
-def blocks3(g: Graph, op: DepthwiseConv2D, present: list[int]) -> Blocks | None:
+def blocks3(view: View, present: list[int]) -> Blocks | None:
     """None where there is no kernel for the shape; `present`: how many rows of a window lie inside the image."""
-    h, width, outputs = op.horizontal, op.input(g).shape[2], op.output(g).shape[2]
+    op = view.the(DepthwiseConv2D)
+    h, width, outputs = op.horizontal, view.input.shape[2], view.output.shape[2]
     if (h.kernel, op.vertical.kernel) != (3, 3) or min(present) < 2:
         return None
     over = outputs % 4
@@ -42,11 +39,11 @@ def blocks3(g: Graph, op: DepthwiseConv2D, present: list[int]) -> Blocks | None:
 
 
 def parts3(
-    g: Graph, op: DepthwiseConv2D, blocks: Blocks, channels: Channels, weights: Weights
-) -> tuple[str, tuple[str, ...], dict[str, Value]]:
+    view: View, blocks: Blocks, channels: Channels, weights: Weights
+) -> tuple[str, tuple[Instance, ...], Params]:
     """The kernel's name, the instances that make it, and its parameters."""
-    y, stride = op.output(g), op.horizontal.stride
-    params: dict[str, Value] = {
+    y, stride = view.output, view.the(DepthwiseConv2D).horizontal.stride
+    params: Params = {
         "records": stream(channels.biases, channels.words(1, weights), channels.constants),
         "channels": y.shape[3],
         "wide": 4 * blocks.fours * y.shape[3],
@@ -55,14 +52,13 @@ def parts3(
         "outputs": y.shape[2],
     }
     form, shift = channels.form, channels.found.shift
-    four = f"{weights}, s{stride}", f"{form}, {shift}"
-    last = f"{weights}, s{stride}, {blocks.last}, {blocks.line}, {form}, {shift}"
-    fours = f"MOTE_DEPTHWISE3_FOURS({', '.join(four)})"
+    last = (weights, f"s{stride}", blocks.last, blocks.line, form, shift)
+    fours = Instance("MOTE_DEPTHWISE3_FOURS", (weights, f"s{stride}", form, shift))
     start, end = f"depthwise3_{weights}_s{stride}", f"{form}_{shift}"
     if not blocks.last:
         return f"{start}_{end}", (fours,), params
     end = f"{blocks.last}_{blocks.line}_{end}"
-    only = f"MOTE_DEPTHWISE3_LAST({last})"
+    only = Instance("MOTE_DEPTHWISE3_LAST", last)
     if not blocks.fours:
         return f"{start}_{end}", (only,), params
-    return f"{start}_4_{end}", (fours, only, f"MOTE_DEPTHWISE3_BOTH({last})"), params
+    return f"{start}_4_{end}", (fours, only, Instance("MOTE_DEPTHWISE3_BOTH", last)), params

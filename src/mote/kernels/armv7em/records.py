@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, wrap32
-from mote.ops.common import bias_values, int8_range, pad_to
-from mote.ops.narrow import LEAST_SCALE, Narrow, Sums, narrow, shifts
-
-if TYPE_CHECKING:
-    from mote.ops.depthwise import DepthwiseConv2D
+from mote.kernels.contract import View
+from mote.kernels.pack.narrow import LEAST_SCALE, Narrow, narrow, shifts
+from mote.kernels.pack.params import pad_to
+from mote.ops.common import bias_values, int8_range
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.sums import Sums
 
 Weights = Literal["w16", "w8"]
-"""Two bytes a weight, scaled as its channel needs, or one: these are scaled by 256."""
+"""Two bytes a weight, scaled as its channel needs, or one: these are scaled by 256, and unpacked for each row."""
+WEIGHTS: tuple[Weights, ...] = ("w16", "w8")
 
 SHIFTS = (10, 11, 9, 12, 8, 13, 14, 15)
 """The shifts that are tried first: layers that share one share the code."""
@@ -74,15 +75,14 @@ class Channels:
         return both[:, :, 0::2] | both[:, :, 1::2] << 8
 
 
-def channels_of(g: Graph, op: DepthwiseConv2D, weights: Weights = "w16", shift: int | None = None) -> Channels | None:
+def channels_of(view: View, weights: Weights = "w16", shift: int | None = None) -> Channels | None:
     """None where the layer's numbers do not allow it; `shift`: only this one."""
-    w, y = op.input(g, 1), op.output(g)
+    op, y = view.the(DepthwiseConv2D), view.output
     if int8_range(op.activation, y) != (-128, 127):
         return None
-    assert w.data is not None
-    values = w.data[0].astype(np.int64).transpose(2, 0, 1)
-    bias = bias_values(op.tensor(g, 2), y.shape[3])
-    sums = op.sums(g, g.ranges[op.inputs[0]])
+    values = view.constant(1)[0].astype(np.int64).transpose(2, 0, 1)
+    bias = bias_values(op.tensor(view.graph, 2), y.shape[3])
+    sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
     found = _narrowed(values, sums, weights, shift)
     return Channels(values, bias, sums, found) if found else None
 

@@ -18,13 +18,13 @@ say is added to the sum, y = sum * 2^t + offset. Constants are then searched for
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.fixedpoint import Ints, rescale, rescale_once
+from mote.graph.fixedpoint import Ints
+from mote.ops.sums import Sums, thresholds
 
 SHIFTS = (11, 12, 10, 13, 14, 9, 15)
 """The shifts that are tried for weights of 16 bits, the same for all layers: those that share one share the code."""
@@ -34,41 +34,6 @@ KEPT_SCALE = 9
 """How much further sums are scaled that cannot be scaled to the layer's shift: finer offsets, for bits of `mult`."""
 LOST_BITS = 20
 """How many bits of the multiplier may be missing before the search for constants is given up."""
-
-
-@dataclass(frozen=True)
-class Sums:
-    """The sums of a layer, bias included: how each channel's is scaled, and the values that it can have."""
-
-    low: Ints
-    high: Ints
-    mult: Ints
-    shift: Ints
-    """As in the model: a right shift is negative."""
-    zero: int
-    """The output's zero point; its range is all of int8."""
-    once: bool = False
-    """Rounded once, as FULLY_CONNECTED does."""
-
-    @property
-    def linear(self) -> bool:
-        """Whether there are negative results that can be seen, and differ by it."""
-        return self.zero > -128 and not self.once and bool(np.any(self.low < 0))
-
-    def outputs(self, x: Ints, channel: int | slice = slice(None)) -> Ints:
-        scale = rescale_once if self.once else rescale
-        scaled = scale(x, self.mult[channel], self.shift[channel]) + self.zero
-        return np.clip(scaled, -128, 127)
-
-    def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
-        """Those of some channels."""
-        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, self.once)
-
-    @property
-    def constant(self) -> NDArray[np.bool_]:
-        """Channels with one result for all sums."""
-        same: NDArray[np.bool_] = self.outputs(self.low) == self.outputs(self.high)
-        return same
 
 
 @dataclass(frozen=True)
@@ -199,15 +164,3 @@ def _search(sums: Sums, found: Narrow, channel: int) -> tuple[int, int, int] | N
                 if np.array_equal(tried.outputs(around), expected):
                     return int(tried.mult[0]), int(tried.add[0]), int(tried.offset[0])
     return None
-
-
-def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
-    """The sums in low+1..high at which a rising function's result becomes more."""
-    first, last = outputs(np.array([low, high], np.int64))
-    wanted = np.arange(first + 1, last + 1)
-    below, above = np.full(wanted.shape, low, np.int64), np.full(wanted.shape, high, np.int64)
-    while np.any(above - below > 1):
-        middle = (below + above) // 2
-        reached = outputs(middle) >= wanted
-        above, below = np.where(reached, middle, above), np.where(reached, below, middle)
-    return above

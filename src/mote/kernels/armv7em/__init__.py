@@ -1,0 +1,24 @@
+"""Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55), with portable twins in their C."""
+
+from mote.kernels.armv7em import (
+    arithmetic,
+    depthwise_column,
+    depthwise_planar,
+    depthwise_time,
+    gemm,
+    recurrent,
+    vector,
+    winograd,
+)
+
+KERNELS = (
+    *gemm.KERNELS,
+    *winograd.KERNELS,
+    *vector.KERNELS,
+    *depthwise_planar.KERNELS,
+    *depthwise_time.KERNELS,
+    *depthwise_column.KERNELS,
+    *arithmetic.KERNELS,
+    *recurrent.KERNELS,
+    *gemm.CODED,
+)

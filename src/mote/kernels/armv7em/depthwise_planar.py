@@ -1,0 +1,91 @@
+"""Depthwise convolutions over planar rows (see `mote_planar_s8.h`): the layout that they read, and their kernels."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mote.graph.rows import OUTSIDE
+from mote.kernels.armv7em.depthwise3 import blocks3, parts3
+from mote.kernels.armv7em.depthwise_wide import wide_parts, wide_split
+from mote.kernels.armv7em.records import WEIGHTS, Weights, channels_of
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
+from mote.kernels.pack.params import window_params
+from mote.ops.depthwise import DepthwiseConv2D
+
+NO_CONSTANTS = Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
+
+
+def planar_layout(view: View) -> Layout | None:
+    """The planar rows that the operator could read, None where there is no kernel for its shape."""
+    op = view.the(DepthwiseConv2D)
+    h = op.horizontal
+    if (view.input.zero_point, op.multiplier, h.dilation) != (-128, 1, 1) or h.stride not in (1, 2):
+        return None
+    present = view.once(_present)
+    if blocks := blocks3(view, present):
+        return Layout(blocks.line, h.before)
+    split = wide_split(view, present)
+    return Layout(split.line, split.before) if split else None
+
+
+def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of 3x3; `shift`: only with this one."""
+    layout = view.once(planar_layout)
+    blocks = blocks3(view, view.once(_present)) if layout else None
+    if blocks is None:
+        return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
+    channels = channels_of(view, weights, shift)
+    if channels is None:
+        return NO_CONSTANTS
+    return _packed(view, *parts3(view, blocks, channels, weights))
+
+
+def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of any size; `shift`: only with this one."""
+    present = view.once(_present)
+    layout = view.once(planar_layout)
+    if layout and blocks3(view, present):
+        return Refusal("depthwise3 is for windows of 3x3")
+    split = wide_split(view, present, weights) if layout else None
+    if split is None:
+        return Refusal("its code does not have the registers for such a window")
+    channels = channels_of(view, weights, shift)
+    if channels is None:
+        return NO_CONSTANTS
+    return _packed(view, *wide_parts(view, split, channels, weights, max(present)))
+
+
+def _packed(view: View, name: str, instances: tuple[Instance, ...], params: Params) -> Packed:
+    layout, rows = view.once(planar_layout), window_params(view)["rows"]
+    assert layout is not None and isinstance(rows, dict)
+    return Packed(
+        name,
+        params | {"rows": {**rows, "in_stride": view.input.shape[3] * layout.line}},
+        Call.ROWS,
+        taps=view.the(DepthwiseConv2D).vertical.kernel,
+        row=f"{name}_row",
+        reads=layout,
+        instances=instances,
+    )
+
+
+def _present(view: View) -> list[int]:
+    """How many rows of the window lie inside the image, for each row of outputs."""
+    op, height = view.the(DepthwiseConv2D), view.input.shape[1]
+    return [sum(r != OUTSIDE for r in op.vertical.rows(y, height)) for y in range(view.output.shape[1])]
+
+
+def _kernel(name: str, weights: Weights) -> Kernel:
+    pack = pack3 if name == "depthwise3" else pack_wide
+    return Kernel(
+        name + ("_compact" if weights == "w8" else ""),
+        (DepthwiseConv2D,),
+        INT8,
+        partial(pack, weights=weights),
+        header=f"{name}_s8",
+        isa=frozenset({"dsp"}),
+        reads=planar_layout,
+    )
+
+
+KERNELS = tuple(_kernel(name, weights) for name in ("depthwise3", "depthwise_wide") for weights in WEIGHTS)

@@ -1,0 +1,329 @@
+"""The contract of a kernel: what it computes, what it needs, and how it is given its work, as data.
+
+A `Kernel` is an entry of the catalogue: which operators it computes, between which types, on which cores. Its `pack`
+takes a `View` (an operator with its tensors, constants and value ranges) and gives `Packed`, all that a plan, the code
+generator and an interpreter need to call it for that operator, or a `Refusal` that says why it does not fit. Whether
+the constants of a fast kernel exist is only known once they were looked for, so one function answers both questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph import Graph, Op, Tensor
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+
+T = TypeVar("T")
+O = TypeVar("O", bound=Op)  # noqa: E741
+
+ALIGNMENT = 4
+"""Every strip of rows, and all working memory, starts at a multiple of this many bytes."""
+
+
+def aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True, eq=False)
+class Structs:
+    """A constant array of C structs, one row of integers each (`mote_channel_t`, say)."""
+
+    ctype: str
+    rows: NDArray[np.int64]
+
+
+Value = int | float | Array | Structs | Mapping[str, "Value"]
+Params = dict[str, Value]
+"""The fields of a kernel's struct. Arrays become constants in flash, nested mappings nested structs."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a tensor lies in its buffer. Kernels say what they read and write, the planner chooses for each buffer; the
+    model's inputs and outputs are always NHWC: channels innermost, the order of the model file."""
+
+    NHWC: ClassVar[Layout]
+
+    line: int = 0
+    """Planar: inside a row one line of this many bytes (a multiple of four) for each channel, with the window's padding
+    as zeros before and after the pixels. Bytes are 128 more than the values, whose zero point is -128, and the middle
+    two of each four change places: one instruction then widens neighbours. 0: NHWC."""
+    before: int = 0
+    """Bytes of padding before a line's first pixel."""
+
+    @property
+    def planar(self) -> bool:
+        return self.line > 0
+
+    def load(self, flat: Array, shape: Shape) -> Array:
+        """A buffer's elements as NHWC values."""
+        if not self.planar:
+            return flat.reshape(shape)
+        lines = flat.reshape(*shape[:-2], shape[-1], self.line // 4, 4)[..., [0, 2, 1, 3]]
+        pixels = lines.reshape(*shape[:-2], shape[-1], self.line)[..., self.before : self.before + shape[-2]]
+        return np.swapaxes(pixels ^ np.int8(-128), -1, -2)
+
+    def store(self, values: Array) -> Array:
+        """NHWC values as they lie in a buffer."""
+        if not self.planar:
+            return values
+        after = self.line - self.before - values.shape[-2]
+        pad = [(0, 0)] * (values.ndim - 1) + [(self.before, after)]
+        lines = np.pad(np.swapaxes(values, -1, -2) ^ np.int8(-128), pad)
+        return np.ascontiguousarray(lines.reshape(*lines.shape[:-1], -1, 4)[..., [0, 2, 1, 3]]).reshape(lines.shape)
+
+    def __str__(self) -> str:
+        return f"planar, lines of {self.line}" if self.planar else "nhwc"
+
+
+Layout.NHWC = Layout()
+
+
+class Call(StrEnum):
+    """What a kernel can be asked for at once, and the arguments that say so."""
+
+    FLAT = "flat"
+    """Any run of units (elements or pixels): `kernel(&params, inputs..., out, units)`."""
+
+    ROWS = "rows"
+    """Output rows lo..hi-1: `kernel(&params, inputs..., out, lo, hi)`."""
+
+    WHOLE = "whole"
+    """The whole tensor only: `kernel(&params, inputs..., out)`."""
+
+    ADDS = "adds"
+    """One input row at a time into running sums: `kernel(&params, row, tap, part, sums, out)`, once for each tap whose
+    row lies inside the image, in any order. Bit 0 of `part` is set in the first call, which begins the sums, bit 1 in
+    the last one, which turns them into the output; that may lie where the sums begin."""
+
+    RING = "ring"
+    """New rows into a ring buffer: `kernel(&params, rows, buffer, &oldest)`."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What a kernel does because its weights are coded (see `pack/coding.py`)."""
+
+    symbols: int
+    """Codes that it decodes."""
+    expanded: int = 0
+    """Weights that it writes into working memory."""
+    passes: int = 1
+    """How often it goes through its inputs, each time for some of the channels."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A macro of the kernel's header that defines functions with `arguments`, what is known at compile time, built into
+    them; `code` is assembly that was made for the shape. An interpreter links a fixed set of instances, the compiler
+    any."""
+
+    macro: str
+    arguments: tuple[str | int, ...]
+    code: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join(map(str, self.arguments))
+        lines = "".join(f'\n    "{line}\\n"' for line in self.code)
+        return f"{self.macro}({given},{lines})" if self.code else f"{self.macro}({given})"
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
+
+    `params` fill its struct `mote_<name>_t`, known at run time; `instances` are what was fixed at compile time.
+    """
+
+    name: str
+    params: Mapping[str, Value]
+    call: Call = Call.WHOLE
+    units: int = 0
+    """FLAT kernels: how many units the whole output has."""
+    operands: tuple[int, ...] = (0,)
+    """The positions of the operator's inputs that are passed as pointers."""
+    scratch: int | None = None
+    """Working memory in bytes, None where the function takes none."""
+    in_place: bool = False
+    """The output may lie over an input of the same size."""
+    taps: int = 0
+    """Rows of the window, for kernels that keep a pointer to each."""
+    row: str = ""
+    """The function that computes one output row wherever its input rows lie: `mote_<row>(&params, rows, out)`, and the
+    scratch memory where there is some. FLAT kernels need none; other ROWS kernels without one read row `lo` of
+    every operand at the operand's address for `lo` = 0."""
+    rows: str = ""
+    """The function that computes up to `group` output rows at once, one below the other, from the input rows under all
+    of them: `mote_<rows>(&params, rows, outs, count)`, and the scratch memory. It stands in for `row`."""
+    moves: bool = False
+    """It copies elements whatever their type is: to its row functions they are bytes."""
+    row_index: bool = False
+    """The row function is told which row it computes: `(&params, rows, y, out)`."""
+    group: int = 1
+    """How many output rows it wants to compute at once, by rows."""
+    tile: tuple[int, int] = (1, 1)
+    """How many rows and columns of the output it computes at once."""
+    density: float = 1.0
+    """The share of its products that are computed: the others have weights of zero."""
+    sums: int = 0
+    """Bytes of the running sums of an ADDS kernel."""
+    reads: Layout = Layout.NHWC
+    writes: Layout = Layout.NHWC
+    instances: tuple[Instance, ...] = ()
+    coding: Coding | None = None
+    """Where its weights are coded."""
+    beats: tuple[str, ...] = ()
+    """Kernels that are worse in every way for this operator, and so are not offered beside it."""
+    family: str = ""
+    """The kernel's name in the tables of costs: that in the catalogue, unless it costs like another one."""
+    header: str = ""
+    lanes: int = 1
+    """Output channels that it computes at once."""
+    tuned: bool = False
+    """Its C uses instructions of the core beyond portable C where there are some."""
+
+    @property
+    def file(self) -> str:
+        return f"mote_{self.header}.h"
+
+    @cached_property
+    def constants(self) -> int:
+        """Bytes of the arrays in its parameters."""
+        return _nbytes(self.params)
+
+
+def _nbytes(value: Value) -> int:
+    if isinstance(value, Mapping):
+        return sum(map(_nbytes, value.values()))
+    if isinstance(value, Structs):
+        return 4 * value.rows.size
+    return value.nbytes if isinstance(value, np.ndarray) else 0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a kernel does not fit an operator; `mote plan` prints it."""
+
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a kernel is asked to compute: an operator, or a chain of them, in its graph, and how the planner wants the
+    first input and the last output to lie."""
+
+    graph: Graph
+    ops: tuple[Op, ...]
+    reads: Layout = Layout.NHWC
+    writes: Layout = Layout.NHWC
+    small: bool = False
+    """Flash counts more than time."""
+    _known: dict[Callable[[View], Any], Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def op(self) -> Op:
+        return self.ops[0]
+
+    def the(self, kind: type[O]) -> O:
+        """The operator, of which it is known what it is."""
+        assert isinstance(self.op, kind)
+        return self.op
+
+    @property
+    def input(self) -> Tensor:
+        return self.op.input(self.graph)
+
+    @property
+    def output(self) -> Tensor:
+        return self.ops[-1].output(self.graph)
+
+    def constant(self, position: int) -> Array:
+        """The value of an input that is known at compile time."""
+        data = self.op.input(self.graph, position).data
+        assert data is not None
+        return data
+
+    def once(self, work: Callable[[View], T]) -> T:
+        """What `work` makes of this view, done once: packing weights and proving constants takes time, and kernels that
+        differ in little share it."""
+        if work not in self._known:
+            self._known[work] = work(self)
+        found: T = self._known[work]
+        return found
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Element types of the first input and of the output that a kernel computes; none named: any."""
+
+    inputs: frozenset[DType] = frozenset()
+    outputs: frozenset[DType] = frozenset()
+
+    def admits(self, view: View) -> bool:
+        pairs = (self.inputs, view.input.dtype), (self.outputs, view.output.dtype)
+        return all(not types or dtype in types for types, dtype in pairs)
+
+
+def signature(inputs: DType, outputs: DType) -> Signature:
+    return Signature(frozenset({inputs}), frozenset({outputs}))
+
+
+INT8 = signature(DType.INT8, DType.INT8)
+FLOAT32 = signature(DType.FLOAT32, DType.FLOAT32)
+ANY_TYPE = Signature()
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """An entry of the catalogue. Cheap facts are data, so that most kernels are ruled out without being asked."""
+
+    name: str
+    computes: tuple[type[Op], ...]
+    """The operator that it computes, or the chain of them."""
+    types: Signature
+    pack: Callable[[View], Packed | Refusal]
+    header: str = ""
+    """The C file `mote_<header>.h`; the name and the type where it is not given."""
+    isa: frozenset[str] = frozenset()
+    """Features that the core must have."""
+    tuned: bool = False
+    """Its C uses instructions of the core beyond portable C where there are some."""
+    lanes: int = 1
+    """Output channels that it computes at once."""
+    call: Call | None = None
+    """ADDS or RING, which are asked for by name; None: one of the others."""
+    coded: bool = False
+    """Its weights are coded, which is offered only where flash is what counts."""
+    reads: Callable[[View], Layout | None] | None = None
+    """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
+    writes_planar: bool = False
+    """It can write planar rows as well."""
+
+    def computed(self, view: View) -> bool:
+        """Whether it computes this at all, between tensors of these types and layouts."""
+        if len(view.ops) != len(self.computes) or not all(map(isinstance, view.ops, self.computes)):
+            return False
+        layouts = view.reads.planar == (self.reads is not None) and (self.writes_planar or not view.writes.planar)
+        return layouts and self.types.admits(view)
+
+    def bind(self, view: View) -> Packed | Refusal:
+        """`pack`, with what is known of this kernel."""
+        found = self.pack(view)
+        if isinstance(found, Refusal):
+            return found
+        family, header = found.family or self.name, self.header or found.name
+        return replace(found, family=family, header=header, lanes=self.lanes, tuned=self.tuned or bool(self.isa))
+
+
+def units_of(shape: Shape, unit: int = 1) -> int:
+    """How many units of `unit` elements a tensor has."""
+    return prod(shape) // unit

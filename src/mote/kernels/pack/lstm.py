@@ -1,0 +1,109 @@
+"""What the kernels of UNIDIRECTIONAL_SEQUENCE_LSTM share, portable ones and those of an instruction set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mote.graph import Tensor
+from mote.kernels.contract import Packed, Params, View
+from mote.kernels.pack.matrix import Matrix
+from mote.kernels.pack.params import scale_params
+from mote.ops.common import bias_values
+from mote.ops.lstm import Lstm
+from mote.ops.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION, PROJECTION_BIAS
+
+OPERANDS = (0, HIDDEN, MEMORY)
+"""The positions of the sequence and of the states, which kernels take as pointers."""
+
+
+def lstm_cells(view: View) -> int:
+    return view.op.input(view.graph, 1 + OUTPUT).shape[0]
+
+
+def lstm_sizes(view: View) -> Params:
+    """The fields with which all structs of LSTM kernels begin."""
+    op = view.the(Lstm)
+    batch, time = op.batch_and_time(view.graph)
+    inputs, outputs = view.input.shape[-1], view.output.shape[-1]
+    in_batch, in_time = (inputs, batch * inputs) if op.time_major else (time * inputs, inputs)
+    out_batch, out_time = (outputs, batch * outputs) if op.time_major else (time * outputs, outputs)
+    return {
+        "batch": batch,
+        "time": time,
+        "cells": lstm_cells(view),
+        "outputs": outputs,
+        "in_batch": in_batch,
+        "in_time": in_time,
+        "out_batch": out_batch,
+        "out_time": out_time,
+        "coupled": int(INPUT not in op.gates),
+    }
+
+
+def lstm_matrices(view: View) -> dict[int, Matrix]:
+    """Those of integer weights, by position."""
+    op, g = view.the(Lstm), view.graph
+    zero_in, zero_out = op.input(g).zero_point, op.input(g, HIDDEN).zero_point
+    found: dict[int, tuple[int, Tensor | None]] = {}
+    for gate in op.gates:
+        bias = None if op.normalized else op.input(g, 12 + gate)
+        found |= {1 + gate: (-zero_in, bias), 5 + gate: (-zero_out, None)}
+    if op.tensor(g, PROJECTION) is not None:
+        found[PROJECTION] = (op.intermediates[4][1], op.tensor(g, PROJECTION_BIAS))
+    matrices = {}
+    for position, (zero, bias) in found.items():
+        weights = view.constant(position)
+        matrices[position] = Matrix(weights, zero, bias_values(bias, len(weights)), op.matrix_scale(g, position))
+    return matrices
+
+
+def lstm(view: View, name: str, matrices: Mapping[int, Params], more: int = 0) -> Packed:
+    """The int8 kernel with matrices in its own order, and so much more working memory."""
+    op = view.the(Lstm)
+    params: Params = {
+        **lstm_sizes(view),
+        **_cell_params(view, projected=PROJECTION in matrices),
+        "gate": {NAMES[number]: _gate(view, number, matrices) for number in op.gates},
+    }
+    if PROJECTION in matrices:
+        params |= _projection(view, matrices[PROJECTION])
+    room = (7 if PROJECTION in matrices else 6) * lstm_cells(view) + more
+    return Packed(name, params, operands=OPERANDS, scratch=room)
+
+
+def _cell_params(view: View, *, projected: bool) -> Params:
+    op = view.the(Lstm)
+    zero = op.intermediates[4][1]
+    return {
+        "cell_bits": op.cell_bits(view.graph),
+        "cell_clip": op.clips(view.graph)[0] or 32768,
+        "hidden_zero": -zero if projected else zero,
+        "hidden": scale_params(*op.hidden_scale()),
+    }
+
+
+def _gate(view: View, number: int, matrices: Mapping[int, Params]) -> Params:
+    """`mote_lstm_gate_t`: without peepholes or normalization where it has none."""
+    op, g = view.the(Lstm), view.graph
+    found: Params = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
+    peephole = PEEPHOLES.get(number)
+    if peephole is not None and op.tensor(g, peephole) is not None:
+        found["peephole"] = {"weights": view.constant(peephole), **scale_params(*op.peephole_scale(g, number))}
+    if op.normalized:
+        norm = op.norm(g, number)
+        weights, bias = view.constant(20 + number), view.constant(12 + number)
+        found["norm"] = {"weights": weights, "bias": bias, **scale_params(*norm.scale), "guard": norm.guard}
+    return found
+
+
+def _projection(view: View, matrix: Params) -> Params:
+    op = view.the(Lstm)
+    _, clip = op.clips(view.graph)
+    low, high = (-clip, clip) if clip else (-128, 127)
+    return {
+        "projected": 1,
+        "projection_zero": op.input(view.graph, HIDDEN).zero_point,
+        "low": low,
+        "high": high,
+        "projection": matrix,
+    }

@@ -1,0 +1,129 @@
+"""CONV_2D in plain C: `mote_conv2d_s8.h`, `mote_pointwise_s8.h`, with running sums `mote_conv2d_add_s8.h`; float."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph.fixedpoint import rescale, wrap32
+from mote.graph.rows import OUTSIDE
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View, units_of
+from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
+from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.conv import Conv2D
+from mote.ops.sums import Sums
+
+
+def sums_of(view: View) -> Sums:
+    """The sums of the layer for all inputs that can occur."""
+    return view.once(_sums)
+
+
+def _sums(view: View) -> Sums:
+    op = view.the(Conv2D)
+    return op.sums(view.graph, view.graph.ranges[op.inputs[0]])
+
+
+def patch_params(view: View) -> Params:
+    """`mote_patch_t`."""
+    x = view.input
+    return {**window_params(view), "in_channels": x.shape[3], "in_zero": x.zero_point}
+
+
+def gemm_params(view: View) -> Params:
+    """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
+    op, w, y = view.the(Conv2D), view.constant(1), view.output
+    matrix = w.reshape(w.shape[0], -1).astype(np.int64)
+    bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - view.input.zero_point * matrix.sum(axis=1)
+    channels = _channels(view, bias)
+    return {
+        "depth": matrix.shape[1],
+        "channels": w.shape[0],
+        "pixel": y.shape[3],
+        "output": output_params(op.activation, y, channels),
+        "weights": interleave(matrix, 2),
+        "channel": channels,
+    }
+
+
+def _channels(view: View, bias: NDArray[np.int64]) -> Structs:
+    """`mote_channel_t`. A channel without weights is a constant, whatever its bias and scale: a small one, so that
+    sums stay small."""
+    w = view.op.input(view.graph, 1)
+    mult, shift = channel_scales(view.input, w, view.output, w.shape[0])
+    constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
+    used = view.constant(1).reshape(w.shape[0], -1).any(axis=1)
+    return channel_structs(np.where(used, bias, 4 * constant), np.where(used, mult, 1 << 30), np.where(used, shift, -1))
+
+
+def _pointwise(view: View) -> Packed | Refusal:
+    if not view.the(Conv2D).pointwise:
+        return Refusal("it is for windows of one pixel")
+    y = view.output.shape
+    return Packed("pointwise_s8", {"gemm": view.once(gemm_params)}, Call.FLAT, units_of(y, y[3]))
+
+
+def _conv2d(view: View) -> Packed | Refusal:
+    op = view.the(Conv2D)
+    if op.pointwise:
+        return Refusal("pointwise is for windows of one pixel")
+    return Packed(
+        "conv2d_s8",
+        {"patch": patch_params(view), "gemm": view.once(gemm_params)},
+        Call.ROWS,
+        row="conv2d_s8_row",
+        scratch=2 * op.depth(view.graph),
+        taps=op.vertical.kernel,
+    )
+
+
+def _adding(view: View) -> Packed | Refusal:
+    """Row by row into running sums. Where no column is padding a row of the window is one long tap, else each of its
+    columns is one, with a share of its own in what the input's zero point adds."""
+    if not adds_rows(view):
+        return Refusal("the output is not one row made from several")
+    op, x, w, y = view.the(Conv2D), view.input, view.constant(1), view.output
+    h = op.horizontal
+    inside = [r != OUTSIDE for r in op.reads(view.graph, 0, 0) or ()]
+    whole = h.dilation == 1 and not h.before and not h.after
+    taps = w.astype(np.int64).reshape(*w.shape[:2], 1 if whole else w.shape[2], -1)
+    fold = -x.zero_point * taps[:, inside].sum(axis=(1, 3))
+    channels = _channels(view, bias_values(op.tensor(view.graph, 2), w.shape[0]) + (fold[:, 0] if whole else 0))
+    cols = window_params(view)["cols"]
+    assert isinstance(cols, dict)
+    params: Params = {
+        "cols": cols | {"taps": 1} if whole else cols,
+        "in_channels": x.shape[3],
+        "depth": taps.shape[3],
+        "channels": w.shape[0],
+        "output": output_params(op.activation, y, channels),
+        "weights": np.concatenate([interleave(taps[:, k, t], 2) for k, t in np.ndindex(taps.shape[1:3])]),
+        "channel": channels,
+        "fold": 0 if whole or not fold.any() else np.ascontiguousarray(wrap32(fold.T), np.int32),
+    }
+    return Packed("conv2d_add_s8", params, Call.ADDS, sums=4 * y.size)
+
+
+def _real(view: View) -> Packed:
+    op, w = view.the(Conv2D), view.constant(1)
+    low, high = float_range(op.activation)
+    params: Params = {
+        **window_params(view),
+        "in_channels": view.input.shape[3],
+        "out_channels": w.shape[0],
+        "low": low,
+        "high": high,
+        "weights": w,
+        "bias": float_bias(op.tensor(view.graph, 2), w.shape[0]),
+    }
+    return Packed("conv2d_f32", params, Call.ROWS, row="conv2d_f32_row", taps=op.vertical.kernel)
+
+
+POINTWISE = Kernel("pointwise", (Conv2D,), INT8, _pointwise, tuned=True, lanes=2)
+CONV2D = Kernel("conv2d", (Conv2D,), INT8, _conv2d, tuned=True, lanes=2)
+KERNELS = (
+    POINTWISE,
+    CONV2D,
+    Kernel("conv2d_add", (Conv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
+    Kernel("conv2d_f32", (Conv2D,), FLOAT32, _real),
+)

@@ -1,0 +1,62 @@
+"""DEPTHWISE_CONV_2D in plain C: `mote_depthwise_s8.h`, with running sums `mote_depthwise_add_s8.h`, and float."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.graph.tensor import Array
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.params import adds_rows, channel_structs, output_params, pad_to, window_params
+from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.depthwise import DepthwiseConv2D
+
+
+def _params(view: View) -> Params:
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    channels = y.shape[3]
+    scales = channel_scales(x, op.input(view.graph, 1), y, channels)
+    constants = channel_structs(bias_values(op.tensor(view.graph, 2), channels), *scales)
+    params = window_params(view)
+    params |= {"channels": channels, "in_zero": x.zero_point, "channel": constants}
+    params |= {"output": output_params(op.activation, y, constants)}
+    return params | {
+        "in_channels": x.shape[3],
+        "multiplier": op.multiplier,
+        "weights": _by_four(view.constant(1)[0]),
+    }
+
+
+def _by_four(weights: Array) -> Array:
+    """[kernel rows, kernel columns, channels] as [blocks of 4 channels][tap][4]."""
+    taps = weights.reshape(-1, weights.shape[2])
+    blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
+    return np.ascontiguousarray(blocks).reshape(-1)
+
+
+def _by_rows(view: View) -> Packed:
+    taps = view.the(DepthwiseConv2D).vertical.kernel
+    return Packed("depthwise_s8", _params(view), Call.ROWS, row="depthwise_s8_row", taps=taps)
+
+
+def _adding(view: View) -> Packed | Refusal:
+    if not adds_rows(view):
+        return Refusal("the output is not one row made from several")
+    return Packed("depthwise_add_s8", _params(view), Call.ADDS, sums=4 * view.output.size)
+
+
+def _real(view: View) -> Packed:
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    channels = y.shape[3]
+    low, high = float_range(op.activation)
+    params = window_params(view)
+    params |= {"in_channels": x.shape[3], "channels": channels, "multiplier": op.multiplier}
+    params |= {"low": low, "high": high, "weights": view.constant(1)[0]}
+    params |= {"bias": float_bias(op.tensor(view.graph, 2), channels)}
+    return Packed("depthwise_f32", params, Call.ROWS, row="depthwise_f32_row", taps=op.vertical.kernel)
+
+
+KERNELS = (
+    Kernel("depthwise", (DepthwiseConv2D,), INT8, _by_rows, tuned=True),
+    Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
+    Kernel("depthwise_f32", (DepthwiseConv2D,), FLOAT32, _real),
+)

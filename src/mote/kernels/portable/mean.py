@@ -1,0 +1,66 @@
+"""MEAN: `mote_mean_s8.h`, `mote_mean_f32.h`, and with running sums `mote_mean_add_s8.h`."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from mote.graph.rows import row_count
+from mote.graph.types import Activation
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.pack.params import output_params
+from mote.ops.mean import LOOPS, Mean
+
+
+def _walk(view: View) -> Params:
+    """The loops over the input."""
+    kept, averaged, inner = view.the(Mean).loops(view.graph)
+    return {"inner": inner, "kept": _structs(kept), "averaged": _structs(averaged)}
+
+
+def _structs(loops: list[tuple[int, int]]) -> Structs:
+    """`mote_loop_t[3]`, idle loops first."""
+    return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
+
+
+def _finish(view: View) -> Params:
+    """How sums become outputs."""
+    op = view.the(Mean)
+    mult, shift = op.scale(view.graph)
+    bias = -view.input.zero_point * op.count(view.graph)
+    return {
+        "channel": {"bias": bias, "mult": mult, "shift": -shift - 1},
+        "output": output_params(Activation.NONE, view.output),
+    }
+
+
+def _mean_f32(view: View) -> Packed:
+    return Packed("mean_f32", _walk(view) | {"count": view.the(Mean).count(view.graph)})
+
+
+def _mean(view: View) -> Packed:
+    return Packed("mean_s8", _walk(view) | _finish(view))
+
+
+def _mean_add(view: View) -> Packed | Refusal:
+    """Where all rows become one: the pixels of a row are added up, which makes `size` sums."""
+    shape, axes = view.input.shape, view.the(Mean).axes
+    rows = row_count(shape)
+    outer = len(shape) - (2 if len(shape) > 2 else 1)
+    if rows == 1:
+        return Refusal("the input is one row")
+    if len(shape) - 1 in axes:
+        return Refusal("channels are averaged")
+    if any(n > 1 and i not in axes for i, n in enumerate(shape[:outer])):
+        return Refusal("not all rows are averaged")
+    pixels = prod(shape[i] for i in axes if i >= outer)
+    size = prod(shape) // rows // pixels
+    return Packed("mean_add_s8", {"pixels": pixels, "size": size, **_finish(view)}, Call.ADDS, sums=4 * size)
+
+
+KERNELS = (
+    Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32),
+    Kernel("mean", (Mean,), INT8, _mean, tuned=True),
+    Kernel("mean_add", (Mean,), INT8, _mean_add, call=Call.ADDS, tuned=True),
+)

@@ -1,0 +1,59 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D: `mote_pool_s8.h`, `mote_pool_f32.h`, and with running sums `mote_pool_add_s8.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mote.graph.types import DType
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.params import adds_rows, window_params
+from mote.ops.common import float_range, int8_range
+from mote.ops.pool import AveragePool, MaxPool, Pool
+
+
+def _params(view: View) -> Params:
+    op, y = view.the(Pool), view.output
+    limits: Params = {"channels": y.shape[3]}
+    if y.dtype == DType.FLOAT32:
+        low, high = float_range(op.activation)
+        return {**window_params(view), **limits, "low": low, "high": high}
+    lo, hi = int8_range(op.activation, y)
+    return {**window_params(view), **limits, "lo": lo, "hi": hi}
+
+
+def _by_rows(name: str) -> Callable[[View], Packed]:
+    def pack(view: View) -> Packed:
+        taps = view.the(Pool).vertical.kernel
+        return Packed(name, _params(view), Call.ROWS, row=f"{name}_row", taps=taps)
+
+    return pack
+
+
+def _adding(name: str, sum_bytes: int) -> Callable[[View], Packed | Refusal]:
+    """Running sums, or maxima, of so many bytes each."""
+
+    def pack(view: View) -> Packed | Refusal:
+        if not adds_rows(view):
+            return Refusal("the output is not one row made from several")
+        return Packed(name, _params(view), Call.ADDS, sums=sum_bytes * view.output.size)
+
+    return pack
+
+
+KERNELS = tuple(
+    kernel
+    for op, name, sum_bytes in ((AveragePool, "avg_pool", 4), (MaxPool, "max_pool", 1))
+    for kernel in (
+        Kernel(f"{name}_f32", (op,), FLOAT32, _by_rows(f"{name}_f32"), header="pool_f32"),
+        Kernel(name, (op,), INT8, _by_rows(f"{name}_s8"), header="pool_s8", tuned=True),
+        Kernel(
+            f"{name}_add",
+            (op,),
+            INT8,
+            _adding(f"{name}_add_s8", sum_bytes),
+            header="pool_add_s8",
+            call=Call.ADDS,
+            tuned=True,
+        ),
+    )
+)

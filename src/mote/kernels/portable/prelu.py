@@ -1,0 +1,36 @@
+"""PRELU: `mote_prelu_s8.h` and `mote_prelu_f32.h`."""
+
+from __future__ import annotations
+
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, View
+from mote.kernels.pack.broadcast import broadcast
+from mote.ops.unary import PRelu
+
+
+def _packed(view: View, name: str, params: Params) -> Packed:
+    """With a walk on which the slopes are repeated to the input's shape."""
+    x, alpha = view.input, view.op.input(view.graph, 1)
+    _, walk = broadcast(view.output.shape, x.shape, alpha.shape)
+    return Packed(name, {"walk": walk, **params}, Call.ROWS, operands=(0, 1), in_place=True)
+
+
+def _prelu_f32(view: View) -> Packed:
+    return _packed(view, "prelu_f32", {})
+
+
+def _prelu(view: View) -> Packed:
+    above, below = view.the(PRelu).multipliers(view.graph)
+    params: Params = {
+        "x_zero": view.input.zero_point,
+        "alpha_zero": view.op.input(view.graph, 1).zero_point,
+        "y_zero": view.output.zero_point,
+        "above": {"mult": above[0], "shift": -above[1] - 1},
+        "below": {"mult": below[0], "shift": -below[1] - 1},
+    }
+    return _packed(view, "prelu_s8", params)
+
+
+KERNELS = (
+    Kernel("prelu_f32", (PRelu,), FLOAT32, _prelu_f32),
+    Kernel("prelu", (PRelu,), INT8, _prelu),
+)

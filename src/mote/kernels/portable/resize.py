@@ -1,0 +1,62 @@
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear_s8.h` and `_f32.h`.
+
+Tables say where each output row and column reads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from mote.kernels.contract import ANY_TYPE, FLOAT32, INT8, Call, Kernel, Packed, Params, View
+from mote.ops.resize import ResizeBilinear, ResizeNearest
+
+
+def _nearest(view: View) -> Packed:
+    op = view.the(ResizeNearest)
+    _, height, width, channels = view.input.shape
+    pixel = channels * view.input.dtype.itemsize
+    params: Params = {
+        "in_rows": height,
+        "out_rows": op.size[0],
+        "in_stride": width * pixel,
+        "out_columns": op.size[1],
+        "pixel": pixel,
+        "row": op.sources(height, op.size[0]).astype(np.int16),
+        "column": op.sources(width, op.size[1]).astype(np.int16),
+    }
+    return Packed("resize_nearest", params, Call.ROWS, row="resize_nearest_row", moves=True)
+
+
+def _bilinear(view: View) -> Packed:
+    return _blended(view, "resize_bilinear_s8", np.int16)
+
+
+def _bilinear_f32(view: View) -> Packed:
+    return _blended(view, "resize_bilinear_f32", np.float32)
+
+
+def _blended(view: View, name: str, weight: DTypeLike) -> Packed:
+    """Interpolation with weights of this type."""
+    op = view.the(ResizeBilinear)
+    _, height, width, channels = view.input.shape
+    rows, columns = op.blend(view.graph, height, op.size[0]), op.blend(view.graph, width, op.size[1])
+    params: Params = {
+        "in_rows": height,
+        "out_rows": op.size[0],
+        "in_stride": width * channels,
+        "out_columns": op.size[1],
+        "channels": channels,
+        "row": rows.lower.astype(np.int16),
+        "row_weight": rows.weight.astype(weight),
+        "column": columns.lower.astype(np.int16),
+        "column_weight": columns.weight.astype(weight),
+    }
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True)
+
+
+KERNELS = (
+    Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest),
+    Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear),
+    Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32),
+)

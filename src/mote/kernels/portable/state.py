@@ -1,0 +1,52 @@
+"""What goes into memory that is kept, or copied as it is: `mote_copy.h`, `mote_slide.h` and `mote_ring.h`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from mote.graph.tensor import Shape
+from mote.kernels.contract import ANY_TYPE, Call, Kernel, Packed, Refusal, View
+from mote.ops.reshape import Reshape
+from mote.ops.state import Assign, Window
+
+NEW = 1
+"""The position of what is new among the inputs of an operator that updates a state."""
+
+
+def _assign(view: View) -> Packed:
+    return Packed("copy", {"bytes": view.output.nbytes}, operands=(NEW,))
+
+
+def _reshape(view: View) -> Packed:
+    """Of a constant, which has no buffer that the output could share."""
+    return Packed("copy", {"bytes": view.output.nbytes})
+
+
+def _slide(view: View) -> Packed:
+    """The window that slides in place: readers find the elements in their order."""
+    window, new = view.output, view.op.input(view.graph, NEW)
+    runs = prod(window.shape[: view.the(Window).axis])
+    fresh = new.nbytes // runs
+    return Packed("slide", {"runs": runs, "kept": window.nbytes // runs - fresh, "fresh": fresh}, operands=(NEW,))
+
+
+def _ring(view: View) -> Packed | Refusal:
+    """The ring buffer, where rows of the stream are rows of the window."""
+    window, new, axis = view.output, view.op.input(view.graph, NEW), view.the(Window).axis
+    if prod(window.shape[:axis]) != 1 or axis not in _row_axes(window.shape):
+        return Refusal("rows of the stream are not rows of the window")
+    rows, fresh = window.shape[axis], new.shape[axis]
+    return Packed("ring", {"rows": rows, "fresh": fresh, "bytes": window.nbytes // rows}, Call.RING, operands=(NEW,))
+
+
+def _row_axes(shape: Shape) -> range:
+    """Axes that rows lie along; those outside of them have one element."""
+    return range(len(shape) - 2) if len(shape) > 2 else range(len(shape) - 1)
+
+
+KERNELS = (
+    Kernel("copy", (Assign,), ANY_TYPE, _assign),
+    Kernel("copy", (Reshape,), ANY_TYPE, _reshape),
+    Kernel("slide", (Window,), ANY_TYPE, _slide),
+    Kernel("ring", (Window,), ANY_TYPE, _ring, call=Call.RING),
+)

@@ -1,0 +1,32 @@
+"""SVDF: `mote_svdf_s8.h` and `mote_svdf_f32.h`."""
+
+from __future__ import annotations
+
+from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, View
+from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_sizes
+from mote.ops.common import float_bias, float_range
+from mote.ops.svdf import BIAS, STATE, Svdf
+
+
+def _svdf_f32(view: View) -> Packed:
+    op, weights = view.the(Svdf), view.constant(1)
+    low, high = float_range(op.activation)
+    params: Params = {
+        **svdf_sizes(view),
+        "inputs": weights.shape[1],
+        "low": low,
+        "high": high,
+        "weights": weights,
+        "bias": float_bias(op.tensor(view.graph, BIAS), view.output.shape[1]),
+    }
+    return Packed("svdf_f32", params, operands=(0, STATE))
+
+
+def _svdf(view: View) -> Packed:
+    return svdf(view, "svdf_s8", view.once(svdf_filters).params())
+
+
+KERNELS = (
+    Kernel("svdf_f32", (Svdf,), FLOAT32, _svdf_f32),
+    Kernel("svdf", (Svdf,), INT8, _svdf, tuned=True),
+)

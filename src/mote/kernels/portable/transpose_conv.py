@@ -1,0 +1,78 @@
+"""TRANSPOSE_CONV: `mote_transpose_conv_s8.h` and `mote_transpose_conv_f32.h`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Structs, View
+from mote.kernels.pack.params import channel_structs, interleave, output_params
+from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.transpose_conv import TransposeConv
+
+
+def _packed(view: View, name: str, params: Params, scratch: int | None = None) -> Packed:
+    op, x, y = view.the(TransposeConv), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    sizes: Params = {
+        "in_rows": x[1],
+        "in_columns": x[2],
+        "in_channels": x[3],
+        "out_rows": y[1],
+        "out_columns": y[2],
+        "out_channels": y[3],
+        "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
+        "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
+    }
+    row = f"{name}_row"
+    return Packed(name, sizes | params, Call.ROWS, scratch=scratch, row=row, row_index=True, taps=op.taps)
+
+
+def _transpose_conv_f32(view: View) -> Packed:
+    op = view.the(TransposeConv)
+    low, high = float_range(op.activation)
+    bias = float_bias(op.tensor(view.graph, 2), view.output.shape[3])
+    return _packed(view, "transpose_conv_f32", {"low": low, "high": high, "weights": view.constant(1), "bias": bias})
+
+
+def _transpose_conv(view: View) -> Packed:
+    op = view.the(TransposeConv)
+    phases, weights, channels = _phases(view)
+    params: Params = {
+        "in_zero": view.input.zero_point,
+        "output": output_params(op.activation, view.output),
+        "phase": phases,
+        "weights": weights,
+        "channel": channels,
+    }
+    columns = -(-op.horizontal.kernel // op.horizontal.stride)
+    windows = 2 * op.taps * columns * view.input.shape[3]
+    return _packed(view, "transpose_conv_s8", params, windows)
+
+
+def _phases(view: View) -> tuple[Structs, NDArray[np.int8], Structs]:
+    """`mote_phase_t` of each pair of remainders, and their weights and channels one after another. The taps of a phase
+    are reversed, so that they meet input pixels in ascending order."""
+    op, x, y = view.the(TransposeConv), view.input, view.output
+    outputs = y.shape[3]
+    scales = channel_scales(x, op.input(view.graph, 1), y, outputs)
+    starts, packed, channels = [], [np.zeros(0, np.int8)], []
+    for py in range(op.vertical.stride):
+        for px in range(op.horizontal.stride):
+            part = view.constant(1)[:, py :: op.vertical.stride, px :: op.horizontal.stride][:, ::-1, ::-1]
+            matrix = part.reshape(outputs, -1).astype(np.int64)
+            bias = bias_values(op.tensor(view.graph, 2), outputs) - x.zero_point * matrix.sum(axis=1)
+            starts.append((part.shape[1], part.shape[2], sum(a.size for a in packed)))
+            packed.append(interleave(matrix, 2))
+            channels.append(channel_structs(bias, *scales).rows)
+    return (
+        Structs("mote_phase_t", np.array(starts, np.int64)),
+        np.concatenate(packed),
+        Structs("mote_channel_t", np.concatenate(channels)),
+    )
+
+
+KERNELS = (
+    Kernel("transpose_conv_f32", (TransposeConv,), FLOAT32, _transpose_conv_f32),
+    Kernel("transpose_conv", (TransposeConv,), INT8, _transpose_conv, tuned=True),
+)

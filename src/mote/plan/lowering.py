@@ -1,0 +1,20 @@
+"""What the planner asks of kernels: for which core, for the sake of what, in which layouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mote.kernels.contract import Layout
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """What kernels may count on: the core's features, what to optimize for, and the layouts that the planner chose
+    for the operator's first input and its output."""
+
+    features: frozenset[str] = frozenset()
+    optimize: str = "balanced"
+    reads: Layout = Layout.NHWC
+    writes: Layout = Layout.NHWC
+    coded: bool = False
+    """Kernels that expand coded weights may be chosen."""
