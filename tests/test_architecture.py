@@ -1,0 +1,76 @@
+"""The rooms of the house: no two files import one another, and no room knows of one that comes after it."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import mote
+
+TOP = Path(mote.__file__).parent
+FORBIDDEN = {
+    "graph": {"ops", "frontends", "passes", "kernels", "plan", "codegen", "api", "cli"},
+    "ops": {"frontends", "passes", "kernels", "plan", "codegen", "api", "cli"},
+    "frontends": {"passes", "kernels", "plan", "codegen", "api", "cli"},
+    "passes": {"frontends", "kernels", "plan", "codegen", "api", "cli"},
+    "kernels": {"frontends", "passes", "plan", "codegen", "api", "cli"},
+    "plan": {"frontends", "passes", "codegen", "api", "cli"},
+    "codegen": {"frontends", "passes", "api", "cli"},
+    "api": {"cli"},
+}
+"""What each room must not import."""
+
+
+def imports() -> dict[str, set[str]]:
+    """Every file of the package, and the files that it imports, anywhere in it."""
+    files = {".".join(p.relative_to(TOP.parent).with_suffix("").parts).removesuffix(".__init__"): p for p in _files()}
+    found = {}
+    for name, path in files.items():
+        used: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+                whole = {f"{node.module}.{alias.name}" for alias in node.names}
+                used |= {module if module in files else node.module for module in whole}
+            elif isinstance(node, ast.Import):
+                used |= {alias.name for alias in node.names}
+        found[name] = {module for module in used if module in files and module != name}
+    return found
+
+
+def _files() -> list[Path]:
+    return sorted(TOP.rglob("*.py"))
+
+
+def test_no_two_files_import_one_another() -> None:
+    try:
+        list(TopologicalSorter(imports()).static_order())
+    except CycleError as error:
+        raise AssertionError(f"files that import one another: {error.args[1]}") from None
+
+
+def test_rooms_do_not_know_what_comes_after_them() -> None:
+    wrong = [
+        f"{name} imports {module}"
+        for name, used in imports().items()
+        for module in used
+        if room(module) in FORBIDDEN.get(room(name), set())
+    ]
+    assert not wrong
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_imports_stand_at_the_top() -> None:
+    """A late import hides a circle."""
+    late = [
+        f"{path.relative_to(TOP)}:{node.lineno}"
+        for path in _files()
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mote")
+    ]
+    assert not late
