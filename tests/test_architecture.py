@@ -71,6 +71,6 @@ def test_imports_stand_at_the_top() -> None:
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mote")
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mote"))
     ]
     assert not late

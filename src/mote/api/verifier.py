@@ -22,6 +22,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
+from mote.passes import tflm_numerics
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
@@ -144,8 +145,6 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
 
 
 def _with_numerics(compiled: Compiled) -> Graph:
-    from mote.passes import tflm_numerics
-
     return tflm_numerics.run(compiled.source)
 
 

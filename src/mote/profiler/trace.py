@@ -27,6 +27,7 @@ from mote.targets import Target
 from mote.toolchain import Emulator
 from mote.toolchain.code import Code
 from mote.toolchain.emulators import command, timed_out
+from mote.toolchain.unicorn_board import run_unicorn
 
 CHUNK = 1 << 22
 _ENTERED = re.compile(rb"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/")
@@ -131,8 +132,6 @@ def length(code: Code, at: int) -> int:
 
 
 def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trace:
-    from mote.toolchain.unicorn_board import run_unicorn
-
     known: dict[tuple[int, int], int] = {}
     order = array("i")
 

@@ -19,6 +19,7 @@ from .builder import Mode
 from .compilers import version_of
 from .elf import place
 from .results import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
+from .unicorn_board import run_unicorn
 
 QEMU = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
 PACKAGES = {"arm": "qemu-system-arm", "riscv": "qemu-system-misc"}
@@ -94,8 +95,6 @@ def execute(
     workdir.mkdir(parents=True, exist_ok=True)
     write_inputs(workdir, inputs)
     if emulator.kind == "unicorn":
-        from .unicorn_board import run_unicorn
-
         said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
     else:
         said = _run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
