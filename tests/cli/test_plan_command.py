@@ -50,6 +50,22 @@ def test_text_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
         assert wanted in out
 
 
+def test_kernels_of_a_layer(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = mote(capsys, "plan", DIGITS, "--target", "cortex-m4", "--layer", "4_conv_2d")
+    assert status == 0
+    rows = {line.split()[0]: line for line in out.splitlines()[1:]}
+    assert "chosen: " in rows["pointwise3_pair"]
+    assert "slower" in rows["pointwise"]
+    assert "does not fit: it is for windows of 3x3" in rows["winograd2"]
+    (layer,) = (op for op in planned(capsys, "--target", "cortex-m4")["operators"] if op["name"] == "4_conv_2d")
+    assert {r["kernel"] for r in layer["refused"]} == {name for name, row in rows.items() if "does not fit" in row}
+
+
+def test_an_unknown_layer_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = mote(capsys, "plan", DIGITS, "--layer", "nobody")
+    assert status != 0 and "no layer is called 'nobody'" in err and "4_conv_2d" in err
+
+
 @pytest.mark.parametrize("options", PLANS.values(), ids=PLANS)
 def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, *options)

@@ -25,7 +25,9 @@ from mote.cli.common import (
     table,
     write_svg,
 )
+from mote.errors import MoteError
 from mote.plan.plan import Option
+from mote.plan.select import refusals
 from mote.report import pictures
 from mote.report.memory import Holding, MemoryMap, direction, mode
 from mote.report.text import arena_maps, letters
@@ -39,6 +41,7 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("plan", help="show what lies where in memory, and when", description=__doc__)
     add_compile_options(p)
     add_svg(p, "draw the arena over time into this file")
+    p.add_argument("--layer", metavar="NAME", help="only which kernels there are for this layer, and why each is taken")
     p.set_defaults(run=run)
 
 
@@ -48,8 +51,32 @@ def run(arguments: argparse.Namespace) -> int:
         memory = MemoryMap(compiled.plan)
     if arguments.svg:
         write_svg(arguments.svg, pictures.arena(memory, _title(compiled)))
-    print_json(describe(compiled, memory)) if arguments.json else print_text(compiled, memory)
+    if arguments.json:
+        print_json(describe(compiled, memory))
+    elif arguments.layer:
+        print(kernels(compiled, arguments.layer))
+    else:
+        print_text(compiled, memory)
     return 0
+
+
+def kernels(compiled: Compiled, layer: str) -> str:
+    """Every kernel that the core has for a layer: what it costs, or why it does not fit."""
+    plan = compiled.plan
+    works = {op.name: steps[0] for op, steps in plan.works}
+    if layer not in works:
+        raise MoteError(
+            f"no layer is called '{layer}'",
+            where="option layer",
+            remedy=f"name one of those that are left after optimization: {', '.join(works)}",
+        )
+    offered = [
+        (o.family, "chosen: " * o.chosen + o.why, o.cost, o.constants, o.scratch)
+        for o in plan.choices.get(works[layer].ops, ())
+    ]
+    refused = [(r.kernel, f"does not fit: {r.why}", "-", "-", "-") for r in refusals(plan, works[layer])]
+    unit = plan.goal.costs.unit
+    return table(("kernel", "why", unit, "constants", "working memory"), [*offered, *refused], left=2)
 
 
 def _title(compiled: Compiled) -> str:
@@ -87,6 +114,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "steps": len(steps),
                 "macs": op.macs(plan.graph),
                 "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
+                "refused": [asdict(refused) for refused in refusals(plan, steps[0])],
             }
             for i, (op, steps) in enumerate(plan.works)
         ],

@@ -15,7 +15,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.chain import Numbers, can_join
 from mote.graph.rows import row_count
 from mote.kernels import catalogue
-from mote.kernels.contract import Call, Layout, Packed, View
+from mote.kernels.contract import Call, Layout, Packed, Refusal, View
 from mote.kernels.cost import Costs
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
@@ -329,6 +329,24 @@ class Selection:
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes just one output row from rows wherever they lie."""
     return kernel.tile[0] == 1 and takes_rows(graph, op, kernel)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kernel of the core that does not fit an operator."""
+
+    kernel: str
+    why: str
+
+
+def refusals(plan: Plan, step: Step) -> list[Refused]:
+    """The kernels that do not fit what a step computes, between tensors that lie as they do."""
+    if any(n < 0 for n in step.ops):
+        return []
+    ops = tuple(plan.graph.ops[n] for n in step.ops)
+    view = View(plan.graph, ops, step.kernel.reads, step.kernel.writes)
+    asked = catalogue.asked(view, plan.how.features)
+    return [Refused(kernel.name, found.why) for kernel, found in asked if isinstance(found, Refusal)]
 
 
 def options(
