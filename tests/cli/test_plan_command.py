@@ -77,7 +77,9 @@ def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> N
     assert totals["ram"] == totals["arena"] + totals["static"]
     assert totals["bound"] + totals["gap"] == totals["arena"] >= totals["live"]
     assert sum(m["arena"] for m in found["memories"]) == totals["arena"]
-    assert set(found["operators"][0]) == {"op", "name", "kernel", "mode", "direction", "steps", "macs", "choice"}
+    assert set(found["operators"][0]) == {
+        "op", "name", "kernel", "mode", "direction", "steps", "macs", "choice", "refused",
+    }  # fmt: skip
     for op in found["operators"]:
         assert [c["chosen"] for c in op["choice"]] == [True] * bool(op["choice"]) + [False] * len(op["choice"][1:])
         assert all(c["why"] for c in op["choice"])
