@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.flow import Flow
-from mote.graph.ranges import Range, anything, between
+from mote.graph.ranges import RANGED, Range, anything, between
 from mote.graph.tensor import Array, Shape, Tensor
-from mote.graph.types import DType
 
 ABSENT = -1
 """The id in `inputs` of an optional tensor that is not there (a bias, say)."""
@@ -173,13 +172,13 @@ class Graph:
 
     @cached_property
     def ranges(self) -> dict[int, Range]:
-        """Which values the int8 tensors can have."""
+        """Which values the tensors of the type that ranges are known of can have."""
         found = {}
         for i, t in self.tensors.items():
-            if t.dtype == DType.INT8:
+            if t.dtype == RANGED:
                 found[i] = anything(t) if t.data is None else between([t.data])
         for op in self.ops:
-            if op.output(self).dtype == DType.INT8 and (narrower := op.range(self, [found.get(i) for i in op.inputs])):
+            if op.output(self).dtype == RANGED and (narrower := op.range(self, [found.get(i) for i in op.inputs])):
                 found[op.outputs[0]] = narrower
         return found
 

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.tensor import Array, Tensor
+from mote.graph.types import DType
 
-LEAST, MOST = -128, 127
+RANGED = DType.INT8
+"""The type whose values are followed: `Op.range`, `Op.table` and who asks them know no other."""
+LEAST, MOST = RANGED.limits
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,6 +52,12 @@ class DType(StrEnum):
     def integer(self) -> bool:
         return np.issubdtype(self.numpy, np.integer)
 
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the largest value of an integer type."""
+        info = np.iinfo(self.value)
+        return int(info.min), int(info.max)
+
 
 _NUMPY: dict[DType, np.dtype[np.generic]] = {
     t: np.dtype(t.value)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph.flow import Flow
 from mote.graph.graph import ABSENT, Graph, Increment, Op
-from mote.graph.ranges import Range, between
+from mote.graph.ranges import RANGED, Range, between
 from mote.graph.tensor import Array
 
 
@@ -27,7 +27,7 @@ def end(g: Graph, op: Op, position: int, found: Range | None, *, up: bool) -> Ar
     if t is None or t.data is not None:
         return None if t is None else t.data
     assert found is not None
-    return np.broadcast_to(found.high if up else found.low, t.shape or (1,)).reshape(t.shape).astype(np.int8)
+    return np.broadcast_to(found.high if up else found.low, t.shape or (1,)).reshape(t.shape).astype(RANGED.numpy)
 
 
 def pointwise(op: Op, flows: Mapping[int, Flow]) -> Increment | None:

@@ -164,7 +164,7 @@ def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
     return np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data.reshape(-1)
 
 
-def activation_type(g: Graph, op: Op, *, dtypes: tuple[str, ...] = ("int8", "float32")) -> str | None:
+def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8, DType.FLOAT32)) -> str | None:
     """Why the operator's input and output types are not supported together, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in dtypes:

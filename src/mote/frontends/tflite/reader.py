@@ -128,8 +128,8 @@ def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: DType) 
     axis = record.integer("quantized_dimension")
     valid = zero_point.size in (1, scale.size) and bool(np.all(np.isfinite(scale)) and np.all(scale >= 0))
     if dtype.computable and dtype.integer:
-        limits = np.iinfo(dtype.value)
-        valid = valid and bool(np.all((limits.min <= zero_point) & (zero_point <= limits.max)))
+        least, most = dtype.limits
+        valid = valid and bool(np.all((least <= zero_point) & (zero_point <= most)))
     if not valid:
         raise MalformedError(f"tensor {i} has invalid quantization parameters")
     if scale.size > 1 and not (0 <= axis < len(shape) and shape[axis] == scale.size):
