@@ -9,8 +9,9 @@ given direction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 
 from mote.plan.flow import FOREVER, Flow
 from mote.plan.rows import Node, RowGraph
@@ -19,14 +20,8 @@ MOMENTS = 400
 
 
 def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None, moments: int = MOMENTS) -> int:
-    """The bound. Nodes during which no more is live in some schedule than the best bound so far cannot raise it and are
-    left out: a good schedule (`order`) makes this fast. Of the others the `moments` with the most live are looked at:
-    fewer only make the bound lower."""
-    if order is None:
-        order = [node for work in rows.works for node in work.by_rows]
-    state = rows.prefixes[0].copy()
-    during = [state.run(rows, node) for node in order]
-    return _Bound(_with_least_sums(rows)).lower_bound(order, during, moments)
+    """The bound, with the help of a schedule (see Bound.raised)."""
+    return Bound(rows).raised(order or [node for work in rows.works for node in work.by_rows], moments)
 
 
 def _with_least_sums(rows: RowGraph) -> RowGraph:
@@ -42,13 +37,30 @@ def _with_least_sums(rows: RowGraph) -> RowGraph:
     return replace(rows, size=tuple(size))
 
 
-@dataclass(frozen=True)
-class _Bound:
-    rows: RowGraph
+class Bound:
+    """What is known of the bound, which grows with the schedules that it is shown."""
 
-    @cached_property
-    def nodes(self) -> list[Node]:
-        return [node for work in self.rows.works for node in work.by_rows]
+    def __init__(self, rows: RowGraph) -> None:
+        self.given = rows
+        self.rows = _with_least_sums(rows)
+        self.nodes = [node for work in self.rows.works for node in work.by_rows]
+        self.best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
+        self._seen: set[int] = set()
+
+    def raised(self, order: Sequence[Node], moments: int = MOMENTS) -> int:
+        """The bound, with the help of a schedule. Nodes during which no more is live in it than the best bound so far
+        cannot raise that and are left out: a good schedule makes this fast. Of the others the `moments` with the most
+        live are looked at: fewer only make the bound lower."""
+        number = {id(node): i for i, node in enumerate(self.nodes)}
+        state = self.given.prefixes[0].copy()
+        ranked = sorted((-state.run(self.given, node), number[id(node)]) for node in order)
+        for most, i in ranked[:moments]:
+            if -most <= self.best:
+                break
+            if i not in self._seen:
+                self._seen.add(i)
+                self.best = max(self.best, self._at(i))
+        return self.best
 
     @cached_property
     def maker(self) -> dict[int, int]:
@@ -58,17 +70,7 @@ class _Bound:
     def starts(self) -> frozenset[int]:
         """The number of each operator's first node."""
         counts = [len(work.by_rows) for work in self.rows.works]
-        return frozenset(sum(counts[:i]) for i in range(len(counts)))
-
-    def lower_bound(self, order: Sequence[Node], during: Sequence[int], moments: int) -> int:
-        number = {id(node): i for i, node in enumerate(self.nodes)}
-        best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
-        ranked = sorted(zip(during, order, strict=True), key=lambda x: (-x[0], number[id(x[1])]))
-        for most, node in ranked[:moments]:
-            if most <= best:
-                break
-            best = max(best, self._at(number[id(node)]))
-        return best
+        return frozenset(accumulate(counts, initial=0))
 
     def _at(self, i: int) -> int:
         """The least that is live while node i runs."""

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from mote.kernels.cost import Costs
-from mote.plan.bound import lower_bound
+from mote.plan.bound import Bound
 from mote.plan.estimate import extra_by_rows
 from mote.plan.goal import Say, silent
 from mote.plan.rows import Liveness, Node, RowGraph
@@ -150,9 +150,13 @@ class Scheduler:
         least = self.least_peak()
         schedule = self.cheapest(least)
         assert schedule is not None
-        self.bound = max(self.bound, lower_bound(self.rows, schedule.nodes(self.rows), GLANCE))
+        self.bound = max(self.bound, self._proof.raised(schedule.nodes(self.rows), GLANCE))
         self.say(f"{doing}: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
         return least
+
+    @cached_property
+    def _proof(self) -> Bound:
+        return Bound(self.rows)
 
     def _search(self, segments: list[Segment], least: int, bound: int, effort: Effort) -> bool:
         """Replace the segments around the highest by a better order of the same work, if there is one."""
