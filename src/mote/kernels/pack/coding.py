@@ -80,14 +80,29 @@ def _encode(data: bytes, width: int) -> Code:
     begins, lengths = _zero_runs(rows)
     counts = np.bincount(rows.reshape(-1).astype(np.int64) + 128, minlength=256)
 
-    def cost(runs: Runs | None) -> float:
-        used, number = _counts(counts, lengths, runs)
-        return float(_classes(used, runs, number)[0] + 8 * np.count_nonzero(used))
-
-    ways = [Runs(at, b, n) for b in range(1, MOST_BITS + 1) for n in SHORTEST_RUNS for at in RUN_CLASSES]
-    best = min([None, *(ways if len(lengths) else [])], key=cost)
+    best = _best_runs(counts, lengths)
     used, number = _counts(counts, lengths, best)
     return _write(_symbols(rows.reshape(-1), begins, lengths, best), used, best, _classes(used, best, number)[1])
+
+
+def _best_runs(counts: Ints, lengths: Ints) -> Runs | None:
+    """The way to code zeros that takes the least. A way takes no less than its values take without runs and its runs
+    without the bits that tell them apart: most are left out for that."""
+
+    def nbits(used: Ints, runs: Runs | None, number: int) -> int:
+        return _classes(used, runs, number)[0] + 8 * int(np.count_nonzero(used))
+
+    best, least = None, nbits(counts, None, 0)
+    values: dict[int, int] = {}
+    ways = [Runs(at, b, n) for b in range(1, MOST_BITS + 1) for n in SHORTEST_RUNS for at in RUN_CLASSES]
+    for runs in ways if len(lengths) else []:
+        used, number = _counts(counts, lengths, runs)
+        if runs.shortest not in values:
+            values[runs.shortest] = nbits(used, None, 0)
+        if values[runs.shortest] + number * (runs.at + runs.bits) < least:
+            taken = nbits(used, runs, number)
+            best, least = (runs, taken) if taken < least else (best, least)
+    return best
 
 
 def _zero_runs(rows: NDArray[np.int8]) -> tuple[Ints, Ints]:
