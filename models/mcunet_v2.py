@@ -107,13 +107,13 @@ def network(shape: Shape, seed: int = 0) -> Net:
     r = start(shape.name, seed, shape.samples, (shape.side, shape.side, 3), -1.0, 1.0)
     x = r.conv(0, shape.stem, (3, 3), (2, 2), activation="RELU6")
     for block in shape.blocks:
-        x = _inverted_residual(r, x, block)
+        x = inverted_residual(r, x, block)
     x = r.conv(x, shape.head, activation="RELU6")
     r.fully_connected(r.net.mean(x, _IMAGE, rescaled=True), shape.classes, together=True)
     return r.net
 
 
-def _inverted_residual(r: RandomNet, x: int, block: Block) -> int:
+def inverted_residual(r: RandomNet, x: int, block: Block) -> int:
     """Added to its input where the shapes allow."""
     inputs = r.net.values[x].shape[-1]
     y = r.conv(x, block.expanded, activation="RELU6") if block.expanded != inputs else x

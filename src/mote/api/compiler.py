@@ -168,7 +168,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)
         savings.append(saving)
-    planned = _plan(optimized, where, settings, say)
+    planned = plan_for(optimized, where, settings, say)
     name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
     options_ = ProjectOptions(
         name=name,
@@ -193,7 +193,8 @@ def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
     return streamed, Saving("stream", 0, detail, exact=not settings.causal)
 
 
-def _plan(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
+def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
+    """The plan of an optimized graph that settings ask for."""
     goal = Goal(
         ram=settings.ram_limit,
         flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),

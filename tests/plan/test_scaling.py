@@ -1,0 +1,24 @@
+"""Planning grows with the network, and hardly faster: counted in calls of functions, which are the same everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+import planning
+
+SIDE = 4
+"""Pixels: growth shows in small images too."""
+MOST_GROWTH = 2.5
+"""How many times the work twice the layers may take."""
+
+
+CASES = [
+    *(("chain", mode) for mode in planning.MODES),
+    *(("residuals", mode) for mode in ("balanced", "ram min", "input rows")),
+]
+
+
+@pytest.mark.parametrize(("family", "mode"), CASES)
+def test_twice_the_layers_is_about_twice_the_work(family: str, mode: str) -> None:
+    small, large = (planning.work(planning.FAMILIES[family](n, SIDE), **planning.MODES[mode]) for n in (48, 96))
+    assert large <= MOST_GROWTH * small, f"{small:,} calls for 48 layers, {large:,} for 96"
