@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.passes import stream
 from tflite_writer import Writer
 
 BATCH = 24
@@ -40,6 +41,8 @@ class Layer:
     repeated: bool = False
     """The second operand has one value for each channel."""
     dtype: str = "int8"
+    scales: tuple[float, float, float] = (0.05, 0.0371, 0.0617)
+    """Of the operands of arithmetic, and of its result."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -55,9 +58,12 @@ class Layer:
         how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
         how += " repeated" if self.repeated else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
+        how += " awkward" if self.scales == AWKWARD else ""
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
 
+WINDOWS = [(5, 16), (9, 40), (3, 64), (12, 10), (4, 128), (20, 24)]
+"""Rows of windows, and channels after them."""
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 POINTWISE = [
     ((12, 12), 16, 32), ((25, 5), 64, 64), ((6, 6), 128, 128), ((3, 3), 256, 256), ((24, 24), 8, 16),
@@ -110,6 +116,8 @@ IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 1
 ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
        "RESIZE_BILINEAR")  # fmt: skip
 VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4)]
+AWKWARD = (0.0687, 0.0852, 0.1888)
+"""Scales of operands and result for which there are no constants of few bits."""
 REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
 """What is measured in floating point too."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
@@ -122,12 +130,12 @@ ZEROS = {
 
 
 def layers() -> list[Layer]:
-    return [*_choices(), *_others()]
+    return [*_choices(), *_others(), *_awkward()]
 
 
 def models() -> list[list[Layer]]:
     """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others."""
-    parts = [(found, -(-len(found) // BATCH)) for found in (_choices(), _others())]
+    parts = [(found, -(-len(found) // BATCH)) for found in (_choices(), _others(), _awkward())]
     return [found[i::count] for found, count in parts for i in range(count)]
 
 
@@ -170,6 +178,12 @@ def _others() -> list[Layer]:
     return [*found, *_floats()]
 
 
+def _awkward() -> list[Layer]:
+    """Additions that cannot be done four at a time."""
+    found = [Layer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in IMAGES]
+    return [*found, *(replace(layer, repeated=True) for layer in found)]
+
+
 def _floats() -> list[Layer]:
     """Some of the same in floating point."""
     found = [Layer("CONV_2D", *shape) for shape in CONV[::8]]
@@ -195,10 +209,22 @@ def graph_of(part: Iterable[Layer]) -> Graph:
     return tflite.parse(w.finish(), "layers")
 
 
+def streamed() -> Graph:
+    """Convolutions over time, one after another, that go on step by step: each has a window that slides in memory."""
+    w = Writer("streamed")
+    length, channels = 64, WINDOWS[0][1]
+    x = w.input("x", (1, length, 1, channels), "int8", 0.05, -128)
+    for kernel, outputs in WINDOWS:
+        layer = Layer("CONV_2D", (length, 1), channels, outputs, (kernel, 1), padding="VALID")
+        x, length, channels = _weighted(w, layer, x), layer.spatial[0], outputs
+    w.output(x)
+    return stream.run(tflite.parse(w.finish(), "streamed"), 1, 1, causal=False)
+
+
 def _add(w: Writer, layer: Layer) -> None:
     shape: tuple[int, ...] = (1, *layer.size, layer.before or layer.inputs)
     shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX") else shape
-    x = w.input("x", shape, *_type(layer, -128, 0.05))
+    x = w.input("x", shape, *_type(layer, -128, layer.scales[0]))
     if layer.before:
         x = _weighted(w, Layer("CONV_2D", layer.size, layer.before, layer.inputs), x)
     if layer.kind in ("ADD", "MUL"):
@@ -220,8 +246,8 @@ def _type(layer: Layer, zero_point: int, scale: float) -> tuple[Any, ...]:
 
 
 def _arithmetic(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
-    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, 0.0371))
-    y = w.tensor(str(layer), shape, *_type(layer, -10, 0.0617))
+    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
+    y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
     w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
     return y
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mlperf_tiny
-from cost_layers import Layer, graph_of, models
+from cost_layers import Layer, graph_of, models, streamed
 from mote import compile, run, toolchain
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.api.measure import bench, stimulus
@@ -38,7 +38,8 @@ from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden
 from mote.graph import Graph, Op
 from mote.kernels import cost
-from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.contract import OTHER, OTHER_F32, Call, Layout, Packed
+from mote.ops.state import Window
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
 from mote.plan.layout import arrange
@@ -57,6 +58,8 @@ TINY = 1e-9
 """Nothing, in coefficients that are found step by step."""
 ROUGH = ("product", "output", "input")
 """The features of kernels that nothing has to choose between."""
+FEW, FINE = 10, ("row", "call", "rest", "edge")
+"""Layers that are too few to tell these features from others, where nothing is to be chosen by them."""
 CODED = ("symbol", "expanded")
 """What is done to expand weights."""
 
@@ -88,8 +91,8 @@ class Core:
         """Instructions of each operator."""
         plan = plan_of(graph, kernels, whole, self.how)
         golden = [Golden(np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype)) for t in graph.outputs]
-        project = generate(Job(plan, ProjectOptions("layers", target=self.name), golden))
-        known = None if self.cache is None else self.cache / f"{self.name}-{_digest(project)}.json"
+        project = generate(Job(plan, ProjectOptions("layers", target=self.settings.target.name), golden))
+        known = None if self.cache is None else self.cache / f"{self.settings.target.name}-{_digest(project)}.json"
         if known is not None and known.exists():
             found: list[int] = json.loads(known.read_text())
             return found
@@ -103,7 +106,8 @@ class Core:
 
 
 def _digest(project: Project) -> str:
-    return hashlib.sha256(json.dumps(project.files, sort_keys=True).encode()).hexdigest()[:16]
+    text = json.dumps({name: project.files[name] for name in sorted(project.files) if name != "selftest.c"})
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Sample(NamedTuple):
@@ -118,6 +122,8 @@ class Sample(NamedTuple):
     instructions: int
     expands: bool = False
     """Weights, before another kernel of its family runs."""
+    alone: bool = False
+    """No other kernel can compute it in the same way."""
 
 
 def main() -> None:
@@ -135,7 +141,7 @@ def main() -> None:
         return
     core = Core(arguments.core, arguments.cache)
     samples = measure(core)
-    table = fit(samples)
+    table = fit(samples) | {cost.SLIDE: sliding(core)}
     for line in report(table, samples, arguments.worst):
         print(line)
     if arguments.update:
@@ -147,9 +153,9 @@ def write(core: Core, table: Table) -> None:
     target = core.settings.target
     tools = (toolchain.find_compiler(target), toolchain.find_emulator(target))
     measured = ", ".join(f"{tool.kind} {tool.version}" for tool in tools)
-    rows = ",\n".join(f"    {json.dumps(family)}: {json.dumps(costs)}" for family, costs in table.items())
+    rows = ",\n".join(f"    {json.dumps(family)}: {json.dumps(costs)}" for family, costs in sorted(table.items()))
     head = f'  "unit": "instructions",\n  "measured": {json.dumps(measured)},\n'
-    path = TABLES / f"{target.name}.json"
+    path = Path(target.costs) if target.costs.endswith(".json") else TABLES / f"{target.name}.json"
     path.write_text(f'{{\n{head}  "families": {{\n{rows}\n  }}\n}}\n', encoding="utf-8")
 
 
@@ -190,11 +196,13 @@ def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
             able = [[k for k in kernels if not whole or k.call is not Call.ADDS] for _, kernels in variants]
             picked = [kernels[min(n, len(kernels) - 1)] for kernels in able]
             picked = picked if grouped else [replace(k, group=1) if _single(k) else k for k in picked]
-            for op, kernel, taken in zip(graph.ops, picked, core.run(graph, picked, whole), strict=True):
+            took = core.run(graph, picked, whole)
+            for (op, kernels), kernel, taken in zip(variants, picked, took, strict=True):
                 rows = 0 if whole or kernel.call is Call.WHOLE else kernel.group
                 features = cost.features(graph, op, kernel, not rows)
                 expands = kernel.coding is not None and kernel.coding.expanded > 0
-                found.append(Sample(kernel.family, op.name, kernel.name, rows, features, taken, expands))
+                alone = kernel.call is Call.ADDS or len([k for k in kernels if k.coding is None and not k.sums]) == 1
+                found.append(Sample(kernel.costs, op.name, kernel.name, rows, features, taken, expands, alone))
     return found
 
 
@@ -243,10 +251,18 @@ def fit(samples: Sequence[Sample]) -> Table:
     table = {cost.BY_ROWS: {"row": _rounded(by_rows(samples))}}
     for family, found in families(samples).items():
         if family != cost.CODED:
-            names = ROUGH if family == cost.OTHER else tuple(dict.fromkeys(name for s in found for name in s.features))
-            table[family] = _costs(table, found, names)
+            table[family] = _costs(table, found, _names(family, found))
     table[cost.CODED] = _costs(table, families(samples)[cost.CODED], CODED)
     return dict(sorted(table.items()))
+
+
+def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:
+    """The features that a family is described by: not more than so many layers can tell apart."""
+    if family in (OTHER, OTHER_F32):
+        return ROUGH
+    names = dict.fromkeys(name for s in samples for name in s.features)
+    few = samples[0].alone and len({s.layer for s in samples}) < FEW
+    return tuple(name for name in names if not few or name not in FINE)
 
 
 def _costs(table: Table, samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
@@ -278,6 +294,17 @@ def non_negative(amounts: NDArray[np.float64], wanted: NDArray[np.float64]) -> N
             x += (x[below] / (x[below] - best[below])).min() * (best - x)
             free &= x > TINY
         x = best
+
+
+def sliding(core: Core) -> dict[str, float]:
+    """What windows take that slide in memory, each and for each byte."""
+    graph = streamed()
+    kernels = [kernels[0] for _, kernels in ops_of(graph, core.how)]
+    found = zip(graph.ops, core.run(graph, kernels, True), strict=True)
+    windows = [(op.output(graph).nbytes, taken) for op, taken in found if isinstance(op, Window)]
+    amounts, taken = np.array([[nbytes, 1.0] for nbytes, _ in windows]), np.array([taken for _, taken in windows])
+    byte, call = non_negative(amounts / taken[:, None], np.ones(len(windows)))
+    return {"byte": _rounded(byte), "call": _rounded(call)}
 
 
 def by_rows(samples: Sequence[Sample]) -> float:
@@ -314,7 +341,11 @@ def predicted(table: Table, sample: Sample) -> float:
 def report(table: Table, samples: Sequence[Sample], worst: int) -> list[str]:
     """A table of errors and costs by family."""
     row = table[cost.BY_ROWS]["row"]
-    lines = [f"{len(samples)} layers; {row:g} for a row by rows", f"{'family':<28} layers   mean  worst  costs"]
+    slide = table[cost.SLIDE]["byte"]
+    lines = [
+        f"{len(samples)} layers; {row:g} for a row by rows, {slide:g} for a byte of a window that slides",
+        f"{'family':<28} layers   mean  worst  costs",
+    ]
     for family, found in sorted(families(samples).items()):
         errors = [predicted(table, s) / s.instructions - 1 for s in found]
         costs = ", ".join(f"{name} {value:g}" for name, value in table[family].items())

@@ -70,8 +70,9 @@ def test_an_unknown_layer_is_refused(capsys: pytest.CaptureFixture[str]) -> None
 def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, *options)
     assert set(found) == {
-        "model", "target", "totals", "memories", "peak", "operators", "steps", "kept", "buffers", "cells",
+        "model", "target", "costs", "totals", "memories", "peak", "operators", "steps", "kept", "buffers", "cells",
     }  # fmt: skip
+    assert found["costs"]["unit"] == "instructions" and found["costs"]["estimate"] > 0
     totals = found["totals"]
     assert set(totals) == {"ram", "arena", "static", "live", "bound", "gap", "steps", "macs"}
     assert totals["ram"] == totals["arena"] + totals["static"]

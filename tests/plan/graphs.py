@@ -14,7 +14,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels import catalogue
-from mote.kernels.contract import ANY_TYPE, Call, Kernel, Packed, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
@@ -108,7 +108,8 @@ def _sums(view: View) -> Packed:
     return Packed("sums", {}, Call.ADDS, sums=4 * view.output.size, writes=view.writes)
 
 
-catalogue.KERNELS = (*catalogue.KERNELS, Kernel("sums", (Adds,), ANY_TYPE, _sums, call=Call.ADDS, writes_planar=True))
+SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, call=Call.ADDS, writes_planar=True, costs=OTHER)
+catalogue.KERNELS = (*catalogue.KERNELS, SUMS)
 
 
 class AddingPool(Adds, AveragePool):

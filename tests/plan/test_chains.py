@@ -17,7 +17,7 @@ from mote.codegen.selftest import Golden
 from mote.graph import Graph
 from mote.graph.chain import Chain, Numbers, can_join, joined
 from mote.graph.rows import OUTSIDE
-from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.contract import OTHER, Call, Layout, Packed
 from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
 from mote.ops.unary import LeakyRelu
@@ -48,7 +48,20 @@ class Joining(Offers):
             return super().kernels(ops, how)
         operands = tuple(position for position, _ in self.op(ops).computed(self.graph))
         row = "joined_row"
-        return [Packed("joined", {}, Call.ROWS, 0, operands, self.scratch, row=row, header="conv2d_s8", density=0.0)]
+        return [
+            Packed(
+                "joined",
+                {},
+                Call.ROWS,
+                0,
+                operands,
+                self.scratch,
+                row=row,
+                header="conv2d_s8",
+                density=0.0,
+                costs=OTHER,
+            )
+        ]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         return None if ops in self.wanted else super().adding(ops, how)

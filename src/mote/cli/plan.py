@@ -26,6 +26,7 @@ from mote.cli.common import (
     write_svg,
 )
 from mote.errors import MoteError
+from mote.plan.estimate import estimate
 from mote.plan.plan import Option
 from mote.plan.select import refusals
 from mote.report import pictures
@@ -86,9 +87,11 @@ def _title(compiled: Compiled) -> str:
 def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
     """The plan as data; docs/planning.md explains the keys."""
     plan = compiled.plan
+    costs = compiled.settings.costs
     return {
         "model": compiled.path,
         "target": compiled.settings.target.name,
+        "costs": {"core": costs.core, "unit": costs.unit, "estimate": round(estimate(costs, plan))},
         "totals": {
             "ram": plan.ram,
             "arena": plan.arena,
@@ -178,6 +181,8 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
     print(bound_line(plan, memory.bound))
     print(f"  steps: {steps:,} of {_modes(compiled)}")
+    costs = compiled.settings.costs
+    print(f"  cost:  about {estimate(costs, plan):,.0f} {costs.unit}, by the table of {costs.core}")
     print()
     print(_operators(compiled))
     print()

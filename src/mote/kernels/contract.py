@@ -22,6 +22,10 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 
+OTHER, OTHER_F32 = "other", "other_f32"
+"""The names in the tables of costs of all kernels that nothing has to choose between and that take little of a model's
+time, for integers and for floating point."""
+
 T = TypeVar("T")
 O = TypeVar("O", bound=Op)  # noqa: E741
 
@@ -184,7 +188,9 @@ class Packed:
     beats: tuple[str, ...] = ()
     """Kernels that are worse in every way for this operator, and so are not offered beside it."""
     family: str = ""
-    """The kernel's name in the tables of costs: that in the catalogue, unless it costs like another one."""
+    """The kernel's name in the catalogue, or that of the one that it is made from."""
+    costs: str = ""
+    """Its name in the tables of costs: the family, unless it costs like others."""
     header: str = ""
     lanes: int = 1
     """Output channels that it computes at once."""
@@ -299,6 +305,8 @@ class Kernel:
     """Its C uses instructions of the core beyond portable C where there are some."""
     lanes: int = 1
     """Output channels that it computes at once."""
+    costs: str = ""
+    """Its name in the tables of costs, where it costs like others."""
     call: Call | None = None
     """ADDS or RING, which are asked for by name; None: one of the others."""
     coded: bool = False
@@ -321,7 +329,8 @@ class Kernel:
         if isinstance(found, Refusal):
             return found
         family, header = found.family or self.name, self.header or found.name
-        return replace(found, family=family, header=header, lanes=self.lanes, tuned=self.tuned or bool(self.isa))
+        costs, tuned = found.costs or self.costs or family, self.tuned or bool(self.isa)
+        return replace(found, family=family, costs=costs, header=header, lanes=self.lanes, tuned=tuned)
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

@@ -19,17 +19,19 @@ from weakref import WeakKeyDictionary
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
-from mote.kernels.contract import Coding, Packed
+from mote.kernels.contract import Call, Coding, Packed
 
 TABLES = files("mote.kernels").joinpath("costs")
 USUAL = "cortex-m4"
 """The table that plans are made by where no core is named: it has all families."""
-OTHER = "other"
-"""The family of kernels that nothing has to choose between."""
+BY_CHANNEL = ("DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D")
+"""Operators with windows in which channels do not mix."""
 BY_ROWS = "by_rows"
 """What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
 CODED = "coded"
 """What is added to any kernel that has its weights expanded."""
+EACH_ONCE = ("product", "output", "single")
+"""What is not done anew in each pass, where weights are expanded part by part."""
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
 SLIDE = "slide"
@@ -50,11 +52,20 @@ class Costs:
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
         found = features(graph, op, kernel, whole)
-        known = self.families.get(kernel.family) or self.families[OTHER]
+        known = self._family(kernel.costs)
         if kernel.coding is not None:
             known = {**self.families[CODED], **known}
         total = sum(known.get(name, 0.0) * value for name, value in found.items())
         return total if whole else total + found["row"] * self.row
+
+    def _family(self, name: str) -> Mapping[str, float]:
+        if name not in self.families:
+            raise MoteError(
+                f"the table of costs has nothing for kernels of the family '{name}'",
+                where=self.core,
+                remedy=f"fit it anew: benchmarks/fit_costs.py --core {self.core} --update",
+            )
+        return self.families[name]
 
     @property
     def row(self) -> float:
@@ -63,7 +74,8 @@ class Costs:
 
     def sliding(self, nbytes: int) -> float:
         """What a window of so many bytes takes to slide in memory."""
-        return self.families[SLIDE]["input"] * nbytes
+        costs = self.families[SLIDE]
+        return costs["byte"] * nbytes + costs["call"]
 
 
 @cache
@@ -98,9 +110,10 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     end of a row or of the image counts as well.
 
     product, output, pixel, row, call: these
-    input: inputs of all windows; of depthwise convolutions, those of all rows of windows; elsewhere simply all
-    tap: rows of windows; of depthwise convolutions, for each channel
+    input: inputs of all windows; where channels do not mix, those of all rows of windows; elsewhere simply all
+    tap: rows of windows; where channels do not mix, for each channel
     rest: what is left of them where they are taken in fours
+    single: products of pixels that are left where pixels are taken in pairs
     edge: those of windows that hang over a side of the image
     symbol, expanded: codes, and weights that are expanded into memory, where weights are coded
     """
@@ -113,7 +126,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
 
 def _expanding(found: dict[str, float], coding: Coding) -> dict[str, float]:
     """With what it takes to expand weights; what is done for inputs is done in each pass."""
-    passed = {name: value * (1 if name in ("product", "output") else coding.passes) for name, value in found.items()}
+    passed = {name: value * (1 if name in EACH_ONCE else coding.passes) for name, value in found.items()}
     return passed | {"symbol": coding.symbols, "expanded": coding.expanded}
 
 
@@ -126,7 +139,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     found = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
-    if op.kind == "DEPTHWISE_CONV_2D":
+    if op.kind in BY_CHANNEL:
         inside = channels * sum(row != OUTSIDE for y in range(rows) for row in op.reads(graph, 0, y) or ())
         return found | {
             "product": inside * sum(map(len, windows)),
@@ -140,6 +153,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         "input": pixels * depth or sum(t.size for t in op.activations(graph)),
         "tap": pixels * taps,
         "rest": pixels * taps * (depth / taps % 4),
+        "single": _left(kernel, rows, width, whole) * lanes * depth,
         "edge": rows * taps * sum(len(w) < max(map(len, windows)) for w in windows),
     }
 
@@ -159,6 +173,14 @@ def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, in
     tiles = [(_over(n, high) * _over(width, wide), times) for n, times in strips]
     computed, multiplied = (sum(times * _up(n, multiple) for n, times in tiles) for multiple in (1, TILES))
     return computed * high * wide, multiplied * high * wide
+
+
+def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
+    """Pixels that are computed by themselves, by kernels that take several of one row, or of all if they run flat."""
+    if kernel.rows:
+        return 0
+    wide = kernel.tile[1]
+    return rows * width % wide if whole and kernel.call is Call.FLAT else rows * (width % wide)
 
 
 def _tile_rows(kernel: Packed) -> int:

@@ -365,6 +365,8 @@ def options(
             return "cannot run by rows"
         if saved <= 0:
             return "slower" if more >= 0 else f"slower, {-more:,} bytes less"
+        if chosen.call is Call.ADDS and k.call is not Call.ADDS:
+            return "needs all rows at once"
         if (k.reads, k.writes) != (chosen.reads, chosen.writes):
             return "no room for planar rows"
         if saved <= rate * more:
@@ -382,6 +384,8 @@ def options(
 def _reason(chosen: Packed, others: list[Packed], take: Callable[[Packed], int]) -> str:
     if all(take(chosen) <= take(k) for k in others):
         return "fastest"
+    if chosen.call is Call.ADDS:
+        return "takes rows as they come"
     if all(chosen.constants <= k.constants for k in others):
         return "least flash"
     if all((chosen.scratch or 0) <= (k.scratch or 0) for k in others):

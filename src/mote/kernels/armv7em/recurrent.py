@@ -67,7 +67,9 @@ def _integer(view: View, name: str, beats: str) -> Packed | Refusal:
 
 
 KERNELS = (
-    Kernel("svdf_pairs", (Svdf,), INT8, _svdf_pairs, header="svdf_s8", isa=DSP),
-    Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP),
-    Kernel("lstm_norm_pairs", (Lstm,), INT8, _lstm_norm_pairs, header="lstm_s8", isa=DSP),
+    Kernel("svdf_pairs", (Svdf,), INT8, _svdf_pairs, header="svdf_s8", isa=DSP, costs="fully_connected4_roomy"),
+    Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"),
+    Kernel(
+        "lstm_norm_pairs", (Lstm,), INT8, _lstm_norm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.kernels.contract import Call, Packed, Params, Refusal, View
+from mote.kernels.contract import OTHER_F32, Call, Packed, Params, Refusal, View
 from mote.kernels.pack.affine import Precision, affine
 from mote.kernels.pack.broadcast import broadcast
 from mote.ops.arithmetic import INT8, Add, Mul
@@ -26,7 +26,8 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
     order, walk = broadcast(y.shape, a, b)
     stem, suffix = name.rsplit("_", 1)
     both: Params = {"walk": walk, stem: params(order)}
-    return Packed(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=True, beats=beats)
+    costs = OTHER_F32 if suffix == "f32" else f"{stem}_rows"
+    return Packed(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=True, beats=beats, costs=costs)
 
 
 def one_step(view: View, name: str, precision: Precision, beats: tuple[str, ...]) -> Packed | Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.affine import Precision
 from mote.kernels.pack.arithmetic import Order, elementwise, one_step, product_params, product_scale
 from mote.kernels.pack.params import output_params
@@ -57,8 +57,8 @@ def _mul(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("add_f32", (Add,), FLOAT32, _add_f32, header="arithmetic_f32"),
-    Kernel("mul_f32", (Mul,), FLOAT32, _mul_f32, header="arithmetic_f32"),
+    Kernel("add_f32", (Add,), FLOAT32, _add_f32, header="arithmetic_f32", costs=OTHER_F32),
+    Kernel("mul_f32", (Mul,), FLOAT32, _mul_f32, header="arithmetic_f32", costs=OTHER_F32),
     Kernel("add", (Add,), INT8, _add, header="add_s8"),
     Kernel("add_exact", (Add,), INT8, _add_exact, header="add_exact_s8"),
     Kernel("mul", (Mul,), INT8, _mul, header="mul_s8"),

@@ -60,7 +60,7 @@ def _pointwise(view: View) -> Packed | Refusal:
     if not view.the(Conv2D).pointwise:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
-    return Packed("pointwise_s8", {"gemm": view.once(gemm_params)}, Call.FLAT, units_of(y, y[3]))
+    return Packed("pointwise_s8", {"gemm": view.once(gemm_params)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
 
 
 def _conv2d(view: View) -> Packed | Refusal:
@@ -74,6 +74,7 @@ def _conv2d(view: View) -> Packed | Refusal:
         row="conv2d_s8_row",
         scratch=2 * op.depth(view.graph),
         taps=op.vertical.kernel,
+        tile=(1, 2),
     )
 
 

@@ -44,7 +44,7 @@ def _integer(view: View, name: str) -> Packed:
 
 
 KERNELS = (
-    Kernel("lstm_f32", (Lstm,), FLOAT32, _lstm_f32),
-    Kernel("lstm", (Lstm,), INT8, _lstm, header="lstm_s8", tuned=True),
-    Kernel("lstm_norm", (Lstm,), INT8, _lstm_norm, header="lstm_s8", tuned=True),
+    Kernel("lstm_f32", (Lstm,), FLOAT32, _lstm_f32, costs="fully_connected_f32"),
+    Kernel("lstm", (Lstm,), INT8, _lstm, header="lstm_s8", tuned=True, costs="fully_connected"),
+    Kernel("lstm_norm", (Lstm,), INT8, _lstm_norm, header="lstm_s8", tuned=True, costs="fully_connected"),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph.rows import row_count
 from mote.graph.types import Activation
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.params import output_params
 from mote.ops.mean import LOOPS, Mean
 
@@ -60,7 +60,7 @@ def _mean_add(view: View) -> Packed | Refusal:
 
 
 KERNELS = (
-    Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32),
+    Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32, costs=OTHER_F32),
     Kernel("mean", (Mean,), INT8, _mean, tuned=True),
     Kernel("mean_add", (Mean,), INT8, _mean_add, call=Call.ADDS, tuned=True),
 )

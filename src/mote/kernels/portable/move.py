@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.graph import Tensor
 from mote.graph.tensor import Array
-from mote.kernels.contract import ANY_TYPE, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.ops.move import Join, Loop, Pad, RowCopy, Span, Transpose, merge, span_loops, steps
 from mote.ops.slice import Slice
 
@@ -118,8 +118,8 @@ def _transpose(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("join", (Join,), ANY_TYPE, _join, header="join"),
-    Kernel("pad", (Pad,), ANY_TYPE, _pad, header="move"),
-    Kernel("move", (Slice,), ANY_TYPE, _slice),
-    Kernel("move", (Transpose,), ANY_TYPE, _transpose),
+    Kernel("join", (Join,), ANY_TYPE, _join, header="join", costs=OTHER),
+    Kernel("pad", (Pad,), ANY_TYPE, _pad, header="move", costs=OTHER),
+    Kernel("move", (Slice,), ANY_TYPE, _slice, costs=OTHER),
+    Kernel("move", (Transpose,), ANY_TYPE, _transpose, costs=OTHER),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mote.graph.types import DType
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import adds_rows, window_params
 from mote.ops.common import float_range, int8_range
 from mote.ops.pool import AveragePool, MaxPool, Pool
@@ -44,7 +44,7 @@ KERNELS = tuple(
     kernel
     for op, name, sum_bytes in ((AveragePool, "avg_pool", 4), (MaxPool, "max_pool", 1))
     for kernel in (
-        Kernel(f"{name}_f32", (op,), FLOAT32, _by_rows(f"{name}_f32"), header="pool_f32"),
+        Kernel(f"{name}_f32", (op,), FLOAT32, _by_rows(f"{name}_f32"), header="pool_f32", costs=OTHER_F32),
         Kernel(name, (op,), INT8, _by_rows(f"{name}_s8"), header="pool_s8", tuned=True),
         Kernel(
             f"{name}_add",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, View
+from mote.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Call, Kernel, Packed, Params, View
 from mote.kernels.pack.broadcast import broadcast
 from mote.ops.unary import PRelu
 
@@ -31,6 +31,6 @@ def _prelu(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("prelu_f32", (PRelu,), FLOAT32, _prelu_f32),
-    Kernel("prelu", (PRelu,), INT8, _prelu),
+    Kernel("prelu_f32", (PRelu,), FLOAT32, _prelu_f32, costs=OTHER_F32),
+    Kernel("prelu", (PRelu,), INT8, _prelu, costs=OTHER),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mote.kernels.contract import ANY_TYPE, FLOAT32, INT8, Call, Kernel, Packed, Params, View
+from mote.kernels.contract import ANY_TYPE, FLOAT32, INT8, OTHER, OTHER_F32, Call, Kernel, Packed, Params, View
 from mote.ops.resize import ResizeBilinear, ResizeNearest
 
 
@@ -56,7 +56,7 @@ def _blended(view: View, name: str, weight: DTypeLike) -> Packed:
 
 
 KERNELS = (
-    Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest),
+    Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest, costs=OTHER),
     Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear),
-    Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32),
+    Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32, costs=OTHER_F32),
 )

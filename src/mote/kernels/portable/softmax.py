@@ -24,6 +24,6 @@ def _softmax(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32),
+    Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
     Kernel("softmax", (Softmax,), INT8, _softmax),
 )

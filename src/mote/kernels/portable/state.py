@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from mote.graph.tensor import Shape
-from mote.kernels.contract import ANY_TYPE, Call, Kernel, Packed, Refusal, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Refusal, View
 from mote.ops.reshape import Reshape
 from mote.ops.state import Assign, Window
 
@@ -45,8 +45,8 @@ def _row_axes(shape: Shape) -> range:
 
 
 KERNELS = (
-    Kernel("copy", (Assign,), ANY_TYPE, _assign),
-    Kernel("copy", (Reshape,), ANY_TYPE, _reshape),
-    Kernel("slide", (Window,), ANY_TYPE, _slide),
-    Kernel("ring", (Window,), ANY_TYPE, _ring, call=Call.RING),
+    Kernel("copy", (Assign,), ANY_TYPE, _assign, costs=OTHER),
+    Kernel("copy", (Reshape,), ANY_TYPE, _reshape, costs=OTHER),
+    Kernel("slide", (Window,), ANY_TYPE, _slide, costs=OTHER),
+    Kernel("ring", (Window,), ANY_TYPE, _ring, call=Call.RING, costs=OTHER),
 )

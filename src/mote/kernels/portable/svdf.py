@@ -27,6 +27,6 @@ def _svdf(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("svdf_f32", (Svdf,), FLOAT32, _svdf_f32),
-    Kernel("svdf", (Svdf,), INT8, _svdf, tuned=True),
+    Kernel("svdf_f32", (Svdf,), FLOAT32, _svdf_f32, costs="fully_connected_f32"),
+    Kernel("svdf", (Svdf,), INT8, _svdf, tuned=True, costs="fully_connected"),
 )

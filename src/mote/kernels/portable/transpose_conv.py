@@ -73,6 +73,6 @@ def _phases(view: View) -> tuple[Structs, NDArray[np.int8], Structs]:
 
 
 KERNELS = (
-    Kernel("transpose_conv_f32", (TransposeConv,), FLOAT32, _transpose_conv_f32),
+    Kernel("transpose_conv_f32", (TransposeConv,), FLOAT32, _transpose_conv_f32, costs="conv2d_f32"),
     Kernel("transpose_conv", (TransposeConv,), INT8, _transpose_conv, tuned=True),
 )

@@ -36,7 +36,7 @@ def _real(name: str, op: type[Op], params: Callable[[View], Params]) -> Kernel:
     def pack(view: View) -> Packed:
         return Packed(name, params(view), Call.FLAT, view.output.size, in_place=True)
 
-    return Kernel(name, (op,), FLOAT32, pack, header="unary_f32")
+    return Kernel(name, (op,), FLOAT32, pack, header="unary_f32", costs="unary_f32")
 
 
 KERNELS = (
