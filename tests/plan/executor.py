@@ -202,10 +202,11 @@ class _Machine:
 
     def _in_place(self, step: Step, row: Row, written: Row) -> bool:
         """Whether a row may be overwritten by one that is made of it: the same bytes, and no other row needs them."""
-        if not step.kernel.in_place or self._span(row) != self._span(written):
-            return False
         op = self.plan.op(step)
-        for position in (p for p, t in enumerate(op.inputs) if t == row[0]):
+        positions = [p for p, t in enumerate(op.inputs) if t == row[0]]
+        if not set(positions) <= set(step.kernel.in_place) or self._span(row) != self._span(written):
+            return False
+        for position in positions:
             for y in range(step.rows.lo, step.rows.hi):
                 rows = op.reads(self.graph, position, y)
                 if y != written[1] and (rows is None or row[1] in rows):

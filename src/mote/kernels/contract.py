@@ -157,8 +157,8 @@ class Packed:
     """The positions of the operator's inputs that are passed as pointers."""
     scratch: int | None = None
     """Working memory in bytes, None where the function takes none."""
-    in_place: bool = False
-    """The output may lie over an input of the same size."""
+    in_place: tuple[int, ...] = ()
+    """The positions of inputs that the output may lie over, where they are of the same size."""
     taps: int = 0
     """Rows of the window, for kernels that keep a pointer to each."""
     row: str = ""

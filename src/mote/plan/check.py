@@ -228,7 +228,7 @@ class _Checker:
             for (t, r), source in (ranked[k] for k in near):
                 if t in updated:
                     continue
-                same = out[:2] == source[:2] and step.kernel.in_place
+                same = out[:2] == source[:2] and _only_at(op, t, step.kernel.in_place)
                 if _meet(out, source) and not (same and self._made_of(step, op, t, r) <= {y}):
                     raise PlanError(f"{where} writes over what it reads")
             if sums and _meet(out, sums) and out[0] != sums[0]:
@@ -250,6 +250,11 @@ class _Checker:
             if any(rows is None or row in rows for rows in needs):
                 found.add(y)
         return found
+
+
+def _only_at(op: Op, tensor: int, positions: tuple[int, ...]) -> bool:
+    """Whether an operator reads a tensor at these positions only."""
+    return all(p in positions for p, t in enumerate(op.inputs) if t == tensor)
 
 
 def _meet(a: Span, b: Span) -> bool:

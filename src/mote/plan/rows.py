@@ -399,14 +399,19 @@ class _Builder:
         if isinstance(op, Arrival):
             return Node(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
-        in_place = kernel.in_place and out.kept is None
-        over = _joined([self._over(op, y, out.row_bytes) for y in ys], len(ys)) if in_place else ()
+        positions = kernel.in_place if out.kept is None else ()
+        over = _joined([self._over(op, y, out.row_bytes, positions) for y in ys], len(ys))
         return Node(i, rows, tuple(reads), writes, kernel.scratch or 0, over)
 
-    def _over(self, op: Op, y: int, nbytes: int) -> tuple[tuple[int, ...], ...]:
-        """The rows as large as the output's that row y of the output is made from, element by element."""
+    def _over(self, op: Op, y: int, nbytes: int, positions: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """The rows as large as the output's that row y of the output is made from, element by element: those of inputs
+        that are read at these positions only."""
         found = []
-        for position, t in op.computed(self.graph):
+        computed = op.computed(self.graph)
+        others = {t for position, t in computed if position not in positions}
+        for position, t in computed:
+            if t in others:
+                continue
             rows = op.reads(self.graph, position, y) or ()
             ids = [r for row in rows for r in self._rows_of(t, row)]
             store = self.stores[self.place[t]]

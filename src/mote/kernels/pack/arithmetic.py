@@ -22,12 +22,12 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
     g, op = view.graph, view.op
     a, b, y = op.input(g).shape, op.input(g, 1).shape, view.output
     if a == b:
-        return Packed(name, params((0, 1)), Call.FLAT, y.size, (0, 1), in_place=True, beats=beats)
+        return Packed(name, params((0, 1)), Call.FLAT, y.size, (0, 1), in_place=(0, 1), beats=beats)
     order, walk = broadcast(y.shape, a, b)
     stem, suffix = name.rsplit("_", 1)
     both: Params = {"walk": walk, stem: params(order)}
     costs = OTHER_F32 if suffix == "f32" else f"{stem}_rows"
-    return Packed(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=True, beats=beats, costs=costs)
+    return Packed(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=(0, 1), beats=beats, costs=costs)
 
 
 def one_step(view: View, name: str, precision: Precision, beats: tuple[str, ...]) -> Packed | Refusal:

@@ -11,7 +11,7 @@ MAX_SHIFT = 30
 
 def _packed(view: View, name: str, params: Params) -> Packed:
     depth = view.input.shape[-1]
-    return Packed(name, {"depth": depth, **params}, Call.FLAT, units_of(view.input.shape, depth), in_place=True)
+    return Packed(name, {"depth": depth, **params}, Call.FLAT, units_of(view.input.shape, depth), in_place=(0,))
 
 
 def _softmax_f32(view: View) -> Packed:

@@ -15,7 +15,7 @@ BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
 
 def _lut(view: View) -> Packed:
     table = view.the(Unary).table(view.graph)
-    return Packed("lut_s8", {"table": table}, Call.FLAT, view.output.size, in_place=True)
+    return Packed("lut_s8", {"table": table}, Call.FLAT, view.output.size, in_place=(0,))
 
 
 def _nothing(view: View) -> Params:
@@ -34,7 +34,7 @@ def _slope(view: View) -> Params:
 
 def _real(name: str, op: type[Op], params: Callable[[View], Params]) -> Kernel:
     def pack(view: View) -> Packed:
-        return Packed(name, params(view), Call.FLAT, view.output.size, in_place=True)
+        return Packed(name, params(view), Call.FLAT, view.output.size, in_place=(0,))
 
     return Kernel(name, (op,), FLOAT32, pack, header="unary_f32", costs="unary_f32")
 
