@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from compare import included
-from fit_costs import Layer, graph_of, ops_of, run
+from cost_layers import Layer, graph_of
+from fit_costs import Core, ops_of
 from mote.kernels.contract import Call
 
+CORE = Core("cortex-m4")
 PAGE = Path(__file__).parents[1] / "docs" / "kernels.md"
 ZEROS = (0.0, 0.25, 0.5, 0.75, 0.9)
 LAYERS = (
@@ -44,11 +46,12 @@ def main() -> None:
 def measure(layers: tuple[Layer, ...], zeros: tuple[float, ...]) -> Figures:
     cases = [(layer, share) for layer in layers for share in zeros]
     graph = graph_of([replace(layer, kept=1 - share) for layer, share in cases])
-    kernels = [[k for k in found if k.call is not Call.ADDS and k.coding is None] for _, found in ops_of(graph)]
+    offered = ops_of(graph, CORE.how)
+    kernels = [[k for k in found if k.call is not Call.ADDS and k.coding is None] for _, found in offered]
     figures: Figures = {case: {} for case in cases}
     for n in range(max(map(len, kernels))):
         picked = [found[min(n, len(found) - 1)] for found in kernels]
-        for case, kernel, taken in zip(cases, picked, run(graph, picked, True), strict=True):
+        for case, kernel, taken in zip(cases, picked, CORE.run(graph, picked, True), strict=True):
             figures[case][kernel.family] = taken, kernel.constants
     return figures
 

@@ -20,7 +20,7 @@ from mote.api.verifier import verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
-from mote.plan import planner
+from mote.plan import planner, select
 from mote.plan.select import Selection
 from support import check, emulated, needs_litert
 from tflite_writer import Writer
@@ -208,7 +208,7 @@ def compiled_plain(model: bytes, target: str) -> Compiled:
 @needs_litert
 @pytest.mark.parametrize("spread", ["few", "small", "sparse"])
 def test_weights_that_compress_take_less_flash(spread: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner, "MOST_DECODING", 1 << 30)
+    monkeypatch.setattr(select, "MOST_DECODING", 1 << 30)
     target = emulated("cortex-m4")
     plain, coded = compiled_plain(network(spread), target), compile(network(spread), target=target, optimize="size")
     assert is_coded(coded) and not is_coded(plain)
@@ -259,7 +259,7 @@ def test_fully_connected_layers_are_coded_where_flash_is_short(flash: int | None
 
 def test_convolutions_by_rows_are_not_coded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row would decode all weights again."""
-    monkeypatch.setattr(planner, "MOST_DECODING", 1 << 30)
+    monkeypatch.setattr(select, "MOST_DECODING", 1 << 30)
     compiled = compile(network("sparse"), target="cortex-m4", optimize="size", step="row")
     coded = [compiled.plan.op(step).kind for step in compiled.plan.steps if step.kernel.coding is not None]
     assert coded == ["FULLY_CONNECTED"]
