@@ -17,7 +17,11 @@ from mote.api.verifier import verify
 from test_modes import Net
 
 OK, BROKEN = 0, 6
-PLANS: dict[str, dict[str, Any]] = {"layers": {}, "least": {"least_ram": True}, "pushed": {"input": "rows"}}
+PLANS: dict[str, dict[str, Any]] = {
+    "layers": {"optimize": "speed"},
+    "least": {"least_ram": True},
+    "pushed": {"input": "rows"},
+}
 RUN = """
 #include "keywords.h"
 int main(void) {

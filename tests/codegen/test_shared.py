@@ -17,7 +17,7 @@ from mote.errors import BudgetError, MoteError
 from support import needs_litert
 
 FORMS = {
-    "layered": {},
+    "usual": {},
     "rows": {"least_ram": True},
     "single file": {"single_file": True},
     "memories": {"target": "stm32h750", "single_file": True},

@@ -25,7 +25,7 @@ from mote.toolchain import Mode
 from support import emulated, needs_litert
 
 KEYWORDS = Path(__file__).parents[2] / "models" / "keywords.tflite"
-WAYS = {"layered": {}, "rows": {"least_ram": True}, "caller": {"caller_arena": True, "ram": 30_000}}
+WAYS = {"usual": {}, "rows": {"least_ram": True}, "caller": {"caller_arena": True, "ram": 30_000}}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from mote.graph.tolerance import Magnitudes, allowed_difference
 from mote.kernels import cost
 from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
+from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
 from mote.plan.lowering import Lowering
 from mote.plan.memories import TooSmallError
@@ -131,6 +133,11 @@ class Compiled:
     def macs(self) -> int:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
+    @cached_property
+    def cost(self) -> int:
+        """About what an inference takes, in the unit of the target's costs."""
+        return round(estimate(self.settings.costs, self.plan))
+
     def with_step_bound(self, instructions: int) -> Compiled:
         """The same model, whose header states how long a step takes at most."""
         options = replace(self.project.options, step_bound=instructions)
@@ -140,6 +147,35 @@ class Compiled:
     def write(self, folder: str | Path) -> Path:
         """Write the C project. Nothing is left behind when it fails half way."""
         return write_project(self.project, folder)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What another option would give."""
+
+    option: str
+    ram: int
+    cost: int
+    """About what an inference would take, in the unit of the target's costs."""
+
+
+ALTERNATIVES: dict[str, dict[str, Any]] = {
+    "--ram min": {"least_ram": True},
+    "--optimize speed": {"least_ram": False, "optimize": "speed"},
+}
+
+
+def alternatives(compiled: Compiled) -> list[Alternative]:
+    """What the least RAM and the most speed would give, where that was not asked for."""
+    settings, graph = compiled.settings, compiled.plan.graph
+    found = []
+    for option, changes in ALTERNATIVES.items():
+        other = replace(settings, ram=None, recompute=0.0, **changes)
+        if other != replace(settings, ram=None, recompute=0.0):
+            with suppress(BudgetError):
+                planned = plan_for(graph, compiled.path, other, silent)
+                found.append(Alternative(option, planned.ram, round(estimate(settings.costs, planned))))
+    return found
 
 
 def write_project(project: Project, folder: str | Path) -> Path:
@@ -197,6 +233,7 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
     """The plan of an optimized graph that settings ask for."""
     goal = Goal(
         ram=settings.ram_limit,
+        spend=settings.ram is not None,
         flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),
         least=settings.least_ram,
         pushed=settings.input == "rows",

@@ -56,7 +56,8 @@ def add_compile_options(
         "--optimize",
         choices=OPTIMIZE,
         default="balanced",
-        help="speed: faster kernels may take more RAM; size: least RAM and code (default: balanced)",
+        help="speed: faster kernels may take more RAM and flash; size: least flash; balanced: little of both,"
+        " where that hardly costs speed (default)",
     )
     parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
     parser.add_argument(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from mote import toolchain
 from mote.api import compiler
 from mote.api.compiler import Compiled
 from mote.api.measure import code_size, with_step_bound
 from mote.api.shared import Shared, check_shared_budgets, compile_shared
-from mote.cli.common import Subparsers, add_compile_options, bold, bound_line, print_json, progress, settings
+from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
 from mote.errors import MoteError
 from mote.plan.plan import Plan
-from mote.plan.proof import bound
 
 
 def add(commands: Subparsers) -> None:
@@ -106,6 +106,11 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
         "macs": compiled.macs,
+        "estimate": {
+            "unit": compiled.settings.costs.unit,
+            "cost": compiled.cost,
+            "alternatives": [asdict(a) for a in compiler.alternatives(compiled)],
+        },
         "ram": {
             "arena": compiled.plan.arena,
             "live": compiled.plan.peak,
@@ -148,10 +153,15 @@ def print_model(compiled: Compiled, code: int | None) -> None:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
-    if not plan.layered:
-        print(bound_line(plan, bound(plan)))
+    print(f"  estimate: {compiled.cost:,} {compiled.settings.costs.unit}{_instead(compiled)}")
     shown = "" if code is None else f", code {code:,} bytes"
     print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
+
+
+def _instead(compiled: Compiled) -> str:
+    """What other options would give."""
+    found = [f"{a.cost:,} in {a.ram:,} bytes of RAM with {a.option}" for a in compiler.alternatives(compiled)]
+    return f"; {', '.join(found)}" if found else ""
 
 
 def _rings(plan: Plan) -> str:

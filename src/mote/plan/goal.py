@@ -19,10 +19,13 @@ def silent(_: str) -> None:
 
 @dataclass(frozen=True)
 class Goal:
-    """What memory a plan may take. Without a limit operators run whole, unless the input comes row by row."""
+    """What memory a plan may take."""
 
     ram: int | None = None
-    """Bytes for the arena and the counters: the fastest plan within them is wanted."""
+    """Bytes for the arena and the counters: no plan may take more."""
+    spend: bool = True
+    """The fastest plan within these bytes is wanted. Otherwise they are only what there is, as on a part: the plan is
+    the one that would be wanted without a limit, if that fits."""
     flash: int | None = None
     """Bytes for constants."""
     least: bool = False

@@ -17,11 +17,13 @@ from mote.plan.memories import plan_over
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
 from mote.plan.select import LEAN, ROOMY, Offers, Selection, Way, offers, ordered
-from mote.plan.strategies import LEANEST, NEAR, ROWS, Layers, Side, Strategy, with_room
+from mote.plan.strategies import KNEES, LEANEST, NEAR, ROWS, Layers, Side, Strategy, with_room
 from mote.targets import Memory
 
 DECODER, DECODING = 280, 160
 """Bytes of code that decode weights, and of each kernel that has it done."""
+KNEE = 1.03
+"""How much more than the fastest a plan may cost that takes less RAM."""
 NEAR_FASTEST = 1.02
 """A plan this close to the fastest kernels, all operators whole, is not worth looking further."""
 
@@ -100,17 +102,37 @@ class Planner:
         return replace(found, plan=replace(found.plan, choices=self.selection(ROOMY).choices(found.plan)))
 
     def _draft(self) -> Draft:
-        goal = self.goal
-        if goal.least or (goal.pushed and goal.ram is None):
+        ram = self.goal.ram
+        if self.goal.least:
             return self.smallest()
-        if goal.small_steps and goal.ram is None:
+        if ram is not None and self.goal.spend:
+            return self.within(ram)
+        found = self._unlimited()
+        return found if ram is None or found.plan.ram <= ram else self.within(ram)
+
+    def _unlimited(self) -> Draft:
+        """What is wanted where RAM has no price but the one that --optimize gives it."""
+        if self.goal.pushed:
+            return self.smallest()
+        if self.goal.small_steps:
             return self.side(ROWS[0]).unlimited()
-        if goal.ram is None:
-            layers = self._layers.within(self.limit)
-            if self.limit is None or layers.plan.ram <= self.limit:
-                return layers
-        assert self.limit is not None
-        return self.within(self.limit)
+        if self.how.optimize == "balanced":
+            return self.knee()
+        if self.how.optimize == "speed":
+            return self._layers.within(None)
+        layers = self._layers.within(self._enough)
+        return layers if layers.plan.ram <= self._enough else self.within(self._enough)
+
+    def knee(self) -> Draft:
+        """The least RAM among plans that cost hardly more than the fastest."""
+        enough = KNEE * self.selection(ROOMY).fastest
+        layers = self._layers.within(self._enough)
+        best = layers if estimate(self.goal.costs, layers.plan) <= enough else self._layers.within(None)
+        sketches = [(side, sketch) for side in self.sides(KNEES) if (sketch := side.leanest(enough)) is not None]
+        for side, sketch in sorted(sketches, key=lambda found: found[1].schedule.peak):
+            if sketch.schedule.peak < best.plan.ram:
+                best = min(best, side.placed(sketch), key=lambda d: d.plan.ram)
+        return best
 
     @cached_property
     def _layers(self) -> Layers:
@@ -122,11 +144,8 @@ class Planner:
         return not self.goal.pushed and not self.goal.small_steps
 
     @cached_property
-    def limit(self) -> int | None:
-        """The bytes of RAM that a plan may take. Without a budget it is what layer by layer takes in the leanest
-        layout, and a little more; --optimize speed takes what it likes."""
-        if self.goal.ram is not None or self.how.optimize == "speed":
-            return self.goal.ram
+    def _enough(self) -> int:
+        """What layer by layer takes in the leanest layout, and a little more."""
         return Layers(self.selection(LEAN), self.goal).enough
 
     def within(self, ram: int) -> Draft:
@@ -155,7 +174,9 @@ class Planner:
     def smallest(self) -> Draft:
         """The least RAM that was found: top-down and bottom-up, whole operators where they cost nothing."""
         selection = self.selection(LEAN)
-        best = Layers(selection, self.goal).within(self.limit) if self._whole else None
+        speed = self.how.optimize == "speed"
+        limit = self.goal.ram if self.goal.ram is not None else None if speed else self._enough
+        best = Layers(selection, self.goal).within(limit) if self._whole else None
         sides = self.sides(LEANEST)
         for side in sorted(sides, key=lambda side: side.least):
             if best is None or side.least < best.plan.arena:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,8 +9,8 @@ from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Packed
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal, Say
-from mote.plan.layout import Draft, arrange
-from mote.plan.rows import TALL, Liveness, RowGraph, build
+from mote.plan.layout import Draft, KernelOf, arrange
+from mote.plan.rows import TALL, Arrival, Liveness, RowGraph, build
 from mote.plan.schedule import Run, Schedule, Scheduler
 from mote.plan.search import Effort
 from mote.plan.select import FAST, LEAN, ROOMY, Selection, Way
@@ -30,6 +29,8 @@ ROOM_ROUNDS = 4
 """How often faster kernels are tried before the lean ones are kept."""
 UNLIMITED = 1 << 60
 """More bytes than there are."""
+CLOSE = 64
+"""The search for the least memory ends where what is left to gain is one part in so many."""
 NARROWER = 6
 """How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
 
@@ -51,6 +52,8 @@ ROWS = (
     Strategy("lean rows from the bottom up", LEAN, bottom_up=True),
 )
 """What is tried for the fastest plan within a budget."""
+KNEES = tuple(s for s in ROWS if not s.bottom_up)
+"""What is tried for the least memory that hardly costs anything."""
 LEANEST = tuple(s for s in ROWS if s.way is LEAN)
 """What is tried for the smallest plan."""
 
@@ -86,12 +89,22 @@ class Layers:
     def enough(self) -> int:
         """The bytes of RAM of lean layers, and a little more for faster kernels."""
         lean = self.lean
-        return max(lean.plan.ram, with_little(max(_bare(lean), default=0)) + lean.plan.static)
+        return max(lean.plan.ram, with_little(max(_bare(lean.rows, lean.schedule), default=0)) + lean.plan.static)
 
     def within(self, ram: int | None) -> Draft:
         """Faster kernels that need more working memory, as far as they fit."""
         plan = self.lean.plan
         return with_room(self.selection, self.lean, None if ram is None else max(plan.arena, ram - plan.static))
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A schedule with its kernels: a plan, but for the places."""
+
+    schedule: Schedule
+    kernels: dict[Numbers, Packed]
+    """Those that are not the leanest."""
+    cost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +171,55 @@ class Side:
     def within(self, ram: int) -> Draft | None:
         """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
         are faster with more of it."""
-        rooms = sorted({0, *(self.selection.best(ops, True).scratch or 0 for ops in self.selection.ops)})
-        limits = dict.fromkeys(max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
-        found = [d for limit in limits if (d := self._fitting(ram, limit)) is not None]
+        found = [d for limit in self._limits(ram) if (d := self._fitting(ram, limit)) is not None]
         return min(found, key=lambda d: estimate(self.goal.costs, d.plan), default=None)
+
+    def _limits(self, ram: int) -> list[int]:
+        """What lean kernels may take of `ram` bytes, so that faster ones have room for their working memory."""
+        rooms = self._rooms
+        limits = (max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
+        return list(dict.fromkeys(limits))
+
+    @cached_property
+    def _rooms(self) -> list[int]:
+        return sorted({0, *(self.selection.best(ops, True).scratch or 0 for ops in self.selection.ops)})
+
+    def leanest(self, enough: float) -> Sketch | None:
+        """The least memory that was found for a plan that costs no more than `enough`."""
+        best = self._sketch(UNLIMITED)
+        if best.cost > enough:
+            return None
+        low, high = self.least - 1, best.schedule.peak
+        while high - low > max(high // CLOSE, 1):
+            middle = (low + high) // 2
+            found = min((self._sketch(middle, limit) for limit in self._limits(middle)), key=lambda s: s.cost)
+            if found.cost <= enough and found.schedule.peak <= middle:
+                best, high = found, found.schedule.peak
+            else:
+                low = middle
+        return best
+
+    def _sketch(self, ram: int, limit: int = UNLIMITED) -> Sketch:
+        """The least extra work with lean kernels within `limit`, then the best kernels within `ram`."""
+        schedule = self._schedule(limit)
+        live = _bare(self.rows, schedule)
+        chosen = _choose(self.selection, self.rows, schedule, live, ram)
+        kernel_of = _kernels(self.selection, chosen)
+        ways = {run.node.op: run.whole for run in schedule.runs}
+        works = [(self.rows.works[i], whole) for i, whole in ways.items()]
+        cost = sum(
+            self.goal.costs.of(self.rows.graph, work.op, kernel_of(work.ops, whole), whole)
+            for work, whole in works
+            if not isinstance(work.op, Arrival)
+        )
+        return Sketch(_peaking(self.rows, schedule, live, kernel_of), chosen, cost)
+
+    def placed(self, sketch: Sketch) -> Draft:
+        """The plan of a sketch; what room is left in its arena is for faster kernels."""
+        selection = self.selection
+        kernel_of = _kernels(selection, sketch.kernels)
+        found = arrange(self.rows, sketch.schedule, kernel_of, selection.how, self.goal, bottom_up=self.bottom_up)
+        return with_room(selection, found, found.plan.arena)
 
     def _fitting(self, ram: int, limit: int) -> Draft | None:
         """A plan within `ram` bytes, whose lean kernels take no more than `limit`."""
@@ -205,15 +263,13 @@ def with_little(nbytes: int) -> int:
 def with_room(selection: Selection, lean: Draft, limit: int | None) -> Draft:
     """The plan with the best kernels whose working memory an arena of `limit` bytes holds."""
     rows, schedule, plan = lean.rows, lean.schedule, lean.plan
-    live = _bare(lean)
-    chosen = _choose(selection, lean, live, limit)
+    live = _bare(rows, schedule)
+    chosen = _choose(selection, rows, schedule, live, limit)
     for _ in range(ROOM_ROUNDS):
         if not chosen:
             break
         kernel_of = _kernels(selection, chosen)
-        kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
-        peak = max(n + (k.scratch or 0) for n, k in zip(live, kernels, strict=True))
-        scheduled = replace(schedule, peak=peak)
+        scheduled = _peaking(rows, schedule, live, kernel_of)
         found = arrange(rows, scheduled, kernel_of, plan.how, plan.goal, bottom_up=plan.bottom_up)
         if limit is None or found.plan.arena <= limit:
             return found
@@ -222,27 +278,35 @@ def with_room(selection: Selection, lean: Draft, limit: int | None) -> Draft:
     return lean
 
 
-def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> Callable[[Numbers, bool], Packed]:
+def _peaking(rows: RowGraph, schedule: Schedule, live: list[int], kernel_of: KernelOf) -> Schedule:
+    """The schedule with the peak that it has with other kernels."""
+    kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
+    peaks = (n + (k.scratch or 0) for n, k in zip(live, kernels, strict=True))
+    return replace(schedule, peak=max(peaks, default=schedule.peak))
+
+
+def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> KernelOf:
     """Those that were chosen, and else the leanest."""
     return lambda ops, whole: chosen.get(ops) or selection.kernel(ops, whole)
 
 
-def _choose(selection: Selection, lean: Draft, live: list[int], limit: int | None) -> dict[Numbers, Packed]:
+def _choose(
+    selection: Selection, rows: RowGraph, schedule: Schedule, live: list[int], limit: int | None
+) -> dict[Numbers, Packed]:
     """The best kernels of operators that fit beside what is live."""
     most: dict[int, int] = {}
     ways: dict[int, bool] = {}
-    for run, nbytes in zip(lean.schedule.runs, live, strict=True):
+    for run, nbytes in zip(schedule.runs, live, strict=True):
         most[run.node.op] = max(most.get(run.node.op, 0), nbytes)
         ways[run.node.op] = run.whole
     found = {}
     for i, nbytes in most.items():
-        ops = lean.rows.works[i].ops
+        ops = rows.works[i].ops
         if ops in selection.ops and selection.kernel(ops, ways[i]).call is not Call.ADDS:
             found[ops] = selection.best(ops, ways[i], None if limit is None else limit - nbytes)
     return found
 
 
-def _bare(lean: Draft) -> list[int]:
+def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:
     """The bytes of rows that are live at each run, without working memory."""
-    during = lean.schedule.during(lean.rows)
-    return [live - run.node.scratch for live, run in zip(during, lean.schedule.runs, strict=True)]
+    return [live - run.node.scratch for live, run in zip(schedule.during(rows), schedule.runs, strict=True)]
