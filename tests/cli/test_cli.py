@@ -172,6 +172,7 @@ def test_unsupported_layers_are_all_listed(capsys: pytest.CaptureFixture[str], t
         ("error-ram", ("compile", DIGITS, "--ram", "300", "-o", "x")),
         ("error-recompute", ("compile", DIGITS, "--recompute", "200", "-o", "x")),
         ("error-flash", ("compile", DIGITS, "--flash", "2K", "-o", "x")),
+        ("error-kernel", ("compile", DIGITS, "--target", "cortex-m4", "--kernel", "0=winograd", "-o", "x")),
         ("error-name", ("compile", DIGITS, "--name", "no-good", "-o", "x")),
     ],
 )

@@ -43,9 +43,9 @@ class Joining(Offers):
     def chains(self, how: Lowering) -> list[Numbers]:
         return self.wanted
 
-    def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         if ops not in self.wanted:
-            return super().kernels(ops, how)
+            return super().everything(ops, how)
         operands = tuple(position for position, _ in self.op(ops).computed(self.graph))
         row = "joined_row"
         return [

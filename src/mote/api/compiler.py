@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,9 @@ class Settings:
     """The axis of the input along which the model's window slides: only what is new is taken and computed."""
     hop: int = 0
     """How many elements of that axis are new every time; 0: as few as the model's strides allow."""
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    """Layers, by name or by the number that `mote plan` prints, and the kernels that they must have, by name or
+    family."""
     causal: bool = False
     """Padding at the window's edges may be turned into what was before the stream."""
 
@@ -240,6 +244,7 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
         small_steps=settings.step == "row",
         zone=RED_ZONE if settings.red_zones else 0,
         recompute=settings.recompute,
+        pins=settings.kernels,
         costs=settings.costs,
     )
     if goal.pushed:

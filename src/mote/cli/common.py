@@ -71,6 +71,14 @@ def add_compile_options(
             metavar="BYTES",
             help="the fastest plan within this RAM (K and M suffixes), or the least: min",
         )
+        parser.add_argument(
+            "--kernel",
+            action="append",
+            default=[],
+            metavar="LAYER=NAME",
+            help="the kernel (or family of kernels) of a layer, which has the name or number that `mote plan` prints;"
+            " may be given several times",
+        )
         budget.add_argument(
             "--point", metavar="NAME", help="a plan that `mote explore` names: ram-BYTES, least, fastest"
         )
@@ -155,13 +163,22 @@ def settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _plan_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `--ram` and `--point` ask for, where a command has them."""
+    """What `--ram`, `--point` and `--kernel` ask for, where a command has them."""
     ram, point = getattr(arguments, "ram", None), getattr(arguments, "point", None)
+    pins = {"kernels": dict(map(_pin, getattr(arguments, "kernel", [])))}
     if point is not None:
-        return point_settings(point)
+        return point_settings(point) | pins
     if ram == LEAST:
-        return {"least_ram": True}
-    return {} if ram is None else {"ram": parse_size(ram)}
+        return {"least_ram": True} | pins
+    return pins if ram is None else {"ram": parse_size(ram)} | pins
+
+
+def _pin(text: str) -> tuple[str, str]:
+    """A layer and its kernel; the name of the layer may hold an equals sign, the kernel's does not."""
+    layer, _, kernel = text.rpartition("=")
+    if not layer or not kernel:
+        raise MoteError(f"'{text}' is not LAYER=NAME", where="option kernel", remedy="`mote plan` lists both")
+    return layer, kernel.removesuffix("/dsp")
 
 
 def write_svg(path: str, text: str) -> None:

@@ -109,6 +109,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
         },
         "operators": [
             {
+                "numbers": list(steps[0].ops),
                 "op": op.kind,
                 "name": op.name,
                 "kernel": kernel_label(compiled, i),
@@ -230,6 +231,7 @@ def _modes(compiled: Compiled) -> str:
 def _operators(compiled: Compiled) -> str:
     rows = [
         (
+            "+".join(map(str, steps[0].ops)) if steps[0].ops[0] >= 0 else "",
             shorten(op.name),
             op.kind,
             kernel_label(compiled, i),
@@ -239,7 +241,7 @@ def _operators(compiled: Compiled) -> str:
         )
         for i, (op, steps) in enumerate(compiled.plan.works)
     ]
-    return table(("operator", "op", "kernel", "runs", "why this kernel", "steps"), rows, left=5)
+    return table(("#", "operator", "op", "kernel", "runs", "why this kernel", "steps"), rows, left=6)
 
 
 def _why(choice: tuple[Option, ...]) -> str:

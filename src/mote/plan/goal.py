@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -38,6 +38,8 @@ class Goal:
     """Bytes of red zone around every buffer."""
     recompute: float = 0.0
     """How much more of the model's work may be done, in percent, to need less memory."""
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """Layers, by name or number, and the kernels that they must have, by name or family."""
     costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
     """What kernels take on the core: what fast is measured by."""
 

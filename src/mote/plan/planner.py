@@ -14,6 +14,7 @@ from mote.plan.goal import DoesNotFitError, Goal, Say, silent
 from mote.plan.layout import Draft
 from mote.plan.lowering import Lowering
 from mote.plan.memories import plan_over
+from mote.plan.pins import pinned
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
 from mote.plan.select import LEAN, ROOMY, Offers, Selection, Way, offers, ordered
@@ -33,7 +34,7 @@ def plan(
 ) -> Plan:
     """The plan of a graph: see Goal. Where there are several memories it is spread over them."""
     wanted = goal or Goal()
-    known = offers(ordered(graph))
+    known = pinned(offers(ordered(graph)), wanted.pins, how)
 
     def make(goal: Goal) -> Draft:
         return draft(known, how, goal, say)
@@ -223,7 +224,7 @@ def _recomputing(planner: Planner, allowed: float) -> tuple[Planner, int] | None
     for choice in [*together, *([twice] for found in chains.values() for twice in found)]:
         macs = sum(twice.macs(graph) for twice in choice)
         if choice and macs <= allowed:
-            rewritten = Offers(reduce(rewrite, choice, graph))
+            rewritten = planner.offers.of(reduce(rewrite, choice, graph))
             other = Planner(rewritten, planner.how, planner.goal, planner.say)
             if other.peaks[0] < least:
                 best, least = (other, macs), other.peaks[0]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
 from mote.graph.chain import Numbers, can_join
 from mote.graph.rows import row_count
@@ -43,6 +44,14 @@ class Offers:
     def op(self, ops: Numbers) -> Op:
         return operator(self.graph, ops)
 
+    def of(self, graph: Graph) -> Offers:
+        """The same for another graph of the same layers."""
+        return Offers(graph)
+
+    def pinned(self, ops: Numbers) -> set[str]:
+        """The names of the kernels that operators must have, if they must."""
+        return set()
+
     def chains(self, how: Lowering) -> list[Numbers]:
         """Operators that a kernel could compute together."""
         kinds = [kernel.computes for kernel in catalogue.fused(how.features)]
@@ -62,7 +71,11 @@ class Offers:
         return ()
 
     def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
-        """All that can compute operators, whole or by rows."""
+        """All that may compute operators, whole or by rows."""
+        return self.everything(ops, how)
+
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        """All that can compute operators, pinned or not."""
         if (ops, how) not in self._kernels:
             view = self._view(ops, how)
             self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded)
@@ -180,8 +193,6 @@ class Selection:
     def layouts(self) -> dict[int, Layout]:
         """The tensors that are not kept in NHWC: every reader would rather have another layout, and the writer can
         write it. The model's inputs and outputs stay as they are."""
-        if not self.way.planar:
-            return {}
         readers: dict[int, list[Numbers]] = {}
         for ops, op in self._pieces.items():
             for t in dict.fromkeys(op.inputs):
@@ -194,7 +205,13 @@ class Selection:
                 (layout,) = wanted
                 if layout is not None and self.offers.writes(ops, self.how, layout):
                     found[out] = layout
-        return found
+        if self.way.planar:
+            return found
+        return {t: layout for t, layout in found.items() if self._only_planar(readers[t])}
+
+    def _only_planar(self, readers: Sequence[Numbers]) -> bool:
+        """Whether readers are pinned to kernels that do not read NHWC."""
+        return any(self.offers.pinned(ops) and not self.offers.kernels(ops, self.how) for ops in readers)
 
     def _preferred(self, ops: Numbers, tensor: int) -> Layout | None:
         first = self._pieces[ops].inputs[0] == tensor
@@ -226,7 +243,8 @@ class Selection:
         return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
 
     def _least(self, ops: Numbers) -> float:
-        return min(self.costs.of(self.graph, self.ops[ops], k, True) for k in self._offered(ops))
+        taken = (self.costs.of(self.graph, self.ops[ops], k, True) for k in self._offered(ops))
+        return min(taken, default=math.inf)
 
     def _least_by_rows(self, ops: Numbers) -> float:
         """What a reader takes that finds the rows by pointers; infinite where it cannot."""
@@ -241,6 +259,7 @@ class Selection:
     def variants(self) -> dict[Numbers, list[Packed]]:
         """The kernels to choose from."""
         found = {ops: self._offered(ops) for ops in self.ops}
+        self._check_pins(found)
         for ops, op in self.ops.items():
             if op.outputs[0] in self.rings:
                 found[ops] = [self.rings[op.outputs[0]]]
@@ -249,6 +268,15 @@ class Selection:
         if self.way.grouped:
             return found
         return {ops: [replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+
+    def _check_pins(self, found: Mapping[Numbers, Sequence[Packed]]) -> None:
+        for ops, op in self.ops.items():
+            if not found[ops] and op.outputs[0] not in self.rings:
+                raise MoteError(
+                    f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
+                    where="option kernel",
+                    remedy="the layer before it does not write what that kernel reads; pin another one",
+                )
 
     @cached_property
     def rate(self) -> float:
@@ -272,8 +300,9 @@ class Selection:
     @cached_property
     def _plain(self) -> dict[Numbers, float]:
         """What each operator takes with weights that are not coded."""
+        plain = {ops: [k for k in kernels if k.coding is None] for ops, kernels in self.variants.items()}
         return {
-            ops: min(self.costs.of(self.graph, op, k, True) for k in self.variants[ops] if k.coding is None)
+            ops: min((self.costs.of(self.graph, op, k, True) for k in plain[ops]), default=math.inf)
             for ops, op in self.ops.items()
         }
 
@@ -319,11 +348,18 @@ class Selection:
 
     def choices(self, plan: Plan) -> Mapping[Numbers, tuple[Option, ...]]:
         """Why the operators of a plan have the kernels that they have."""
+        steps = [(op, steps[0]) for op, steps in plan.works if steps[0].ops in self.ops]
+        pinned = {step.ops for _, step in steps if self.offers.pinned(step.ops)}
         return {
-            step.ops: options(self.costs, self.graph, op, step, self.variants[step.ops], self.rate)
-            for op, (step, *_) in plan.works
-            if step.ops in self.ops
+            s.ops: options(self.costs, self.graph, op, s, self._choice(s.ops), self.rate, pinned=s.ops in pinned)
+            for op, s in steps
         }
+
+    def _choice(self, ops: Numbers) -> list[Packed]:
+        """The kernels that operators have been chosen from, or could have been without a pin."""
+        if not self.offers.pinned(ops):
+            return self.variants[ops]
+        return self.offers.everything(ops, self._lowering(self.ops[ops]))
 
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
@@ -350,7 +386,7 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
 
 
 def options(
-    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float
+    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float, *, pinned: bool
 ) -> tuple[Option, ...]:
     """The kernels of an operator that `step` is of, the chosen one first; `rate`: what a byte of flash has to save."""
     chosen = step.kernel
@@ -363,6 +399,8 @@ def options(
         saved, more = take(chosen) - take(k), k.constants - chosen.constants
         if not step.whole and k.call is Call.WHOLE:
             return "cannot run by rows"
+        if pinned and saved > 0:
+            return f"would save {saved:,} {costs.unit}"
         if saved <= 0:
             return "slower" if more >= 0 else f"slower, {-more:,} bytes less"
         if chosen.call is Call.ADDS and k.call is not Call.ADDS:
@@ -376,7 +414,7 @@ def options(
     def option(k: Packed, text: str) -> Option:
         return Option(k.name, k.family, take(k), k.constants, k.scratch or 0, k is chosen, text)
 
-    reason = "only one" if not others else _reason(chosen, others, take)
+    reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
     reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
     return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
 

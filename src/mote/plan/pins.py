@@ -1,0 +1,99 @@
+"""Pins: layers that have the kernel that a user or a test has named, whatever it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op
+from mote.graph.chain import Numbers
+from mote.kernels.contract import Packed
+from mote.plan.lowering import Lowering
+from mote.plan.rows import is_alias
+from mote.plan.select import Offers
+
+WHERE = "option kernel"
+
+
+def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
+    """The offers of which layers (by name or number) have one kernel (by name or family) only."""
+    if not pins:
+        return known
+    found = Pinned(known, {_layer(known.graph, layer).name: kernel for layer, kernel in pins.items()})
+    for n, op in enumerate(known.graph.ops):
+        if op.name in found.pins:
+            found.check((n,), how)
+    return found
+
+
+class Pinned(Offers):
+    """Other offers without the kernels that pins exclude. `pins`: the kernel's name or family, by the layer's name."""
+
+    def __init__(self, known: Offers, pins: Mapping[str, str]) -> None:
+        super().__init__(known.graph)
+        self.known, self.pins = known, pins
+
+    def of(self, graph: Graph) -> Offers:
+        return Pinned(self.known.of(graph), self.pins)
+
+    def chains(self, how: Lowering) -> list[Numbers]:
+        return self.known.chains(how)
+
+    def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        wanted = self.pinned(ops)
+        if not wanted:
+            return self.known.kernels(ops, how)
+        return [k for k in self.everything(ops, how) if all(_is(k, name) for name in wanted)]
+
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        return self.known.everything(ops, replace(how, coded=True))
+
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self._unless_excluded(ops, self.known.adding(ops, how))
+
+    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self._unless_excluded(ops, self.known.ring(ops, how))
+
+    def pinned(self, ops: Numbers) -> set[str]:
+        return {self.pins[name] for n in ops if (name := self.graph.ops[n].name) in self.pins}
+
+    def _unless_excluded(self, ops: Numbers, kernel: Packed | None) -> Packed | None:
+        return kernel if kernel is not None and all(_is(kernel, name) for name in self.pinned(ops)) else None
+
+    def check(self, ops: Numbers, how: Lowering) -> None:
+        """Refuse a pin that no kernel of the layer fits, alone or together with its neighbours."""
+        pieces = [ops, *(chain for chain in self.chains(how) if ops[0] in chain)]
+        if any(self._all(self, piece, how) for piece in pieces):
+            return
+        known = (k for piece in pieces for k in self._all(self.known, piece, replace(how, coded=True)))
+        choice = dict.fromkeys(k.name if k.family in k.name[:-3] else f"{k.name} ({k.family})" for k in known)
+        raise MoteError(
+            f"layer '{self.op(ops).name}' has no kernel '{', '.join(self.pinned(ops))}'",
+            where=WHERE,
+            remedy=f"there is to choose from: {', '.join(choice)}",
+        )
+
+    def _all(self, offers: Offers, ops: Numbers, how: Lowering) -> list[Packed]:
+        """The kernels of operators whose first input lies as in the model, or as they would rather have it."""
+        layout = offers.preferred(ops, how)
+        planar = [] if layout is None else offers.kernels(ops, replace(how, reads=layout))
+        called = (offers.adding(ops, how), offers.ring(ops, how))
+        return [*offers.kernels(ops, how), *planar, *(k for k in called if k is not None)]
+
+
+def _is(kernel: Packed, name: str) -> bool:
+    return name in (kernel.name, kernel.family)
+
+
+def _layer(graph: Graph, layer: str) -> Op:
+    """The operator that has a name or a number."""
+    ops = {n: op for n, op in enumerate(graph.ops) if not is_alias(graph, op)}
+    found = next((op for n, op in ops.items() if layer in (op.name, str(n))), None)
+    if found is None:
+        near = get_close_matches(layer, [op.name for op in ops.values()], 3)
+        guess = f"did you mean: {', '.join(near)}? " if near else ""
+        remedy = f"{guess}`mote plan` lists layers with their numbers"
+        raise MoteError(f"there is no layer '{layer}'", where=WHERE, remedy=remedy)
+    return found

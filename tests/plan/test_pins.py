@@ -1,0 +1,91 @@
+"""Pins: a layer has the kernel that was named, the plan says so, and the result is the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from graphs import Net
+from test_chains import Joining
+from test_plan import DSP, LEAST, MODELS, PUSHED, model
+
+from mote import compile, verify
+from mote.errors import MoteError
+from mote.ops.common import Axis
+from mote.plan.goal import Goal
+from mote.plan.lowering import Lowering
+from mote.plan.pins import pinned
+from mote.plan.plan import Plan
+from mote.plan.planner import draft, plan
+from mote.plan.select import ROOMY, Offers, Selection, ordered
+from support import emulated
+
+HOW = Lowering(DSP, "balanced")
+
+
+def kernel_of(found: Plan, number: int) -> tuple[str, str]:
+    """The family of an operator's kernel, and the reason for it."""
+    ((step, why),) = [(s, found.choices[s.ops][0].why) for _, (s, *_) in found.works if number in s.ops]
+    return step.kernel.family, why
+
+
+@pytest.mark.parametrize("goal", [Goal(), LEAST, PUSHED, Goal(9_000)], ids=["knee", "least", "pushed", "within"])
+def test_every_kernel_that_a_layer_could_have(goal: Goal) -> None:
+    graph = ordered(model("keywords"))
+    for number in (2, 3):
+        offered = Selection(Offers(graph), HOW, Goal(), ROOMY).variants[number,]
+        for family in {k.family for k in offered}:
+            found = plan(graph, HOW, replace(goal, pins={str(number): family}))
+            assert kernel_of(found, number) == (family, "pinned")
+
+
+def test_by_name_on_a_core() -> None:
+    emulated("cortex-m4")
+    pins = {
+        "2_conv_2d": "pointwise_s8",
+        "3_depthwise_conv_2d": "depthwise",
+        "11_fully_connected": "fully_connected4_wide",
+    }
+    compiled = compile(MODELS / "keywords.tflite", target="cortex-m4", kernels=pins)
+    kernels = {op.name: (steps[0].kernel.name, steps[0].kernel.family) for op, steps in compiled.plan.works}
+    assert all(kernel in kernels[layer] for layer, kernel in pins.items())
+    assert verify(compiled, 2).exact
+
+
+def test_a_pinned_layer_is_in_no_chain() -> None:
+    """Unless the pin names the chain's kernel."""
+    net = Net()
+    x = net.conv(net.input(1, 6, 5, 4), 4)
+    graph = net.graph(net.conv(net.depthwise(x, Axis(3), Axis(3)), 8))
+    for pins, together in (
+        ({}, True),
+        ({"1": "depthwise_s8"}, False),
+        ({"1": "joined"}, True),
+        ({"2": "joined"}, True),
+    ):
+        how = Lowering()
+        found = draft(pinned(Joining(graph, [(1, 2)]), pins, how), how, Goal(pins=pins)).plan
+        assert ((1, 2) in {s.ops for s in found.steps}) == together
+
+
+@pytest.mark.parametrize(
+    ("pins", "says"),
+    [
+        ({"depthwise": "depthwise"}, "there is no layer 'depthwise'"),
+        ({"3_depthwise_conv2d": "depthwise"}, "did you mean: 3_depthwise_conv_2d"),
+        ({"10": "depthwise"}, "there is no layer '10'"),
+        ({"3": "winograd"}, r"'3_depthwise_conv_2d' has no kernel 'winograd'(.|\n)*depthwise_s8, depthwise3"),
+    ],
+    ids=["name", "near", "view", "kernel"],
+)
+def test_what_does_not_fit_is_refused(pins: dict[str, str], says: str) -> None:
+    with pytest.raises(MoteError, match=says):
+        compile(MODELS / "keywords.tflite", target="cortex-m4", kernels=pins)
+
+
+def test_a_kernel_that_its_neighbours_do_not_allow() -> None:
+    """What the model gives out is not planar."""
+    graph = model("keywords")
+    open_inside = replace(graph, outputs=(*graph.outputs, graph.ops[0].outputs[0]))
+    with pytest.raises(MoteError, match="cannot have the kernel 'depthwise3' here"):
+        plan(open_inside, HOW, Goal(pins={"1": "depthwise3"}))
