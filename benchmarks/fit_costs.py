@@ -43,7 +43,7 @@ from mote.ops.state import Window
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
 from mote.plan.layout import arrange
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.plan import Plan
 from mote.plan.rows import build
 from mote.plan.schedule import Run, Schedule
@@ -85,7 +85,7 @@ class Core:
     @cached_property
     def how(self) -> Lowering:
         """For size no kernel is left out."""
-        return Lowering(self.settings.target.features, "size")
+        return Lowering(self.settings.target.features, Policy.SIZE)
 
     def run(self, graph: Graph, kernels: Sequence[Packed], whole: bool) -> list[int]:
         """Instructions of each operator."""

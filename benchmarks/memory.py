@@ -28,6 +28,7 @@ import mcunet_v2
 from mote import compile, run
 from mote.api.compiler import Compiled
 from mote.plan import strategies
+from mote.plan.planner import Planner
 from mote.plan.proof import bound
 from mote.plan.select import Selection
 
@@ -100,7 +101,7 @@ def row(
 ) -> str:
     common = {"target": arguments.target, "io": "int8", **options}
     with patch.object(strategies, "ROOM_ROUNDS", 0):
-        with patch.object(Selection, "layouts", {}):
+        with patch.object(Selection, "layouts", {}), patch.object(Planner, "knee", lambda planner: planner.layers.lean):
             layers = compile(model, target=arguments.target, io="int8")
         start = time.perf_counter()
         least = compile(model, least_ram=True, **common)

@@ -19,7 +19,7 @@ from mote.api.verifier import verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import plan
 from mote.plan.select import Selection
 from support import check, emulated, needs_litert
@@ -120,7 +120,7 @@ def test_three_quarters_of_zeros_save_half_of_the_instructions() -> None:
 @pytest.mark.parametrize("layer", [POINTWISE, DENSE], ids=str)
 def test_chosen_where_it_saves_something(layer: Layer, optimize: str) -> None:
     def chosen(kept: float) -> tuple[str, str]:
-        found = plan(graph_of([replace(layer, kept=kept)]), Lowering(frozenset({"dsp"}), optimize))
+        found = plan(graph_of([replace(layer, kept=kept)]), Lowering(frozenset({"dsp"}), Policy(optimize)))
         ((option, *_),) = found.choices.values()
         return option.family, option.why
 

@@ -22,7 +22,7 @@ from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32
 from mote.kernels.cost import Costs
 from mote.plan.estimate import estimate
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.rows import Arrival
 from support import emulated
 
@@ -76,7 +76,7 @@ def test_tables_are_named_after_cores_that_use_them() -> None:
 def named(features: frozenset[str]) -> set[str]:
     """What the tables of cores with these features must have prices for."""
     graphs: list[Graph] = [cost_layers.graph_of(cost_layers.layers()), *map(model, NETWORKS)]
-    offered = [fit_costs.ops_of(graph, Lowering(features, "size")) for graph in graphs]
+    offered = [fit_costs.ops_of(graph, Lowering(features, Policy.SIZE)) for graph in graphs]
     return {k.costs for found in offered for _, kernels in found for k in kernels}
 
 

@@ -14,12 +14,12 @@ from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.ops.conv import Conv2D
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import Planner
 from mote.plan.select import Offers, Selection
 from mote.plan.strategies import LEANEST
 
-BALANCED = Lowering(DSP, "balanced")
+BALANCED = Lowering(DSP, Policy.BALANCED)
 
 
 @pytest.fixture(params=(2, 4))

@@ -13,14 +13,14 @@ from mote import compile, verify
 from mote.errors import MoteError
 from mote.ops.common import Axis
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.pins import pinned
 from mote.plan.plan import Plan
 from mote.plan.planner import draft, plan
 from mote.plan.select import ROOMY, Offers, Selection, ordered
 from support import emulated
 
-HOW = Lowering(DSP, "balanced")
+HOW = Lowering(DSP, Policy.BALANCED)
 
 
 def kernel_of(found: Plan, number: int) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from mote.passes import optimize
 from mote.plan.check import PlanError, check
 from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.order import order
 from mote.plan.plan import Cell, Plan
 from mote.plan.planner import KNEE, plan
@@ -109,7 +109,7 @@ def one_byte_less(found: Plan) -> Plan:
 @given(graphs(), st.sampled_from(OPTIMIZE), st.booleans(), st.booleans())
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 def test_any_graph(graph: Graph, optimize: str, dsp: bool, pushed: bool) -> None:
-    how = Lowering(DSP if dsp else PLAIN, optimize)
+    how = Lowering(DSP if dsp else PLAIN, Policy(optimize))
     pushed = pushed and pushable(graph)
     whole = planned(graph, how, Goal(pushed=pushed))
     least = planned(graph, how, Goal(least=True, pushed=pushed))
@@ -133,7 +133,7 @@ def test_work_done_twice_gives_the_same(graph: Graph, percent: float, pushed: bo
 @pytest.mark.parametrize("optimize", OPTIMIZE)
 @pytest.mark.parametrize("features", [PLAIN, DSP], ids=["plain", "dsp"])
 def test_every_way_of_a_bundled_model(features: frozenset[str], optimize: str) -> None:
-    graph, how = model("digits"), Lowering(features, optimize)
+    graph, how = model("digits"), Lowering(features, Policy(optimize))
     whole = planned(graph, how, Goal())
     least = planned(graph, how, LEAST)
     assert least.ram < whole.ram
@@ -163,7 +163,7 @@ REAL = {
 @pytest.mark.parametrize("case", REAL)
 def test_real_shapes(case: str) -> None:
     name, features, optimize, goal = REAL[case]
-    found = planned(model(name), Lowering(features, optimize), goal)
+    found = planned(model(name), Lowering(features, Policy(optimize)), goal)
     assert not found.layered
     assert any(isinstance(op, Arrival) for op, _ in found.works) == goal.pushed
 
@@ -183,9 +183,9 @@ def test_several_memories(goal: Goal) -> None:
 def test_layer_by_layer(name: str, bytes_: int) -> None:
     """What layer by layer takes, and a little for faster kernels: these numbers only go down."""
     graph = model(name)
-    assert plan(graph, Lowering(DSP, "size")).arena <= bytes_ + max(LITTLE_ROOM, LITTLE_SHARE * bytes_)
+    assert plan(graph, Lowering(DSP, Policy.SIZE)).arena <= bytes_ + max(LITTLE_ROOM, LITTLE_SHARE * bytes_)
     for wish in ("balanced", "speed"):
-        assert plan(graph, Lowering(DSP, wish), Goal(bytes_ + 2)).ram <= bytes_ + 2
+        assert plan(graph, Lowering(DSP, Policy(wish)), Goal(bytes_ + 2)).ram <= bytes_ + 2
 
 
 KNEES = {"ad": 2_050, "kws": 12_775, "ic": 37_877, "vww": 28_321, "sww": 6_942, "mcunet": 21_700}
@@ -194,7 +194,7 @@ KNEES = {"ad": 2_050, "kws": 12_775, "ic": 37_877, "vww": 28_321, "sww": 6_942, 
 @pytest.mark.parametrize("name", KNEES)
 def test_the_least_ram_that_hardly_costs_anything(name: str) -> None:
     """These numbers only go down; on a part with room for it the plan is the same."""
-    graph, how = model(name), Lowering(DSP, "balanced")
+    graph, how = model(name), Lowering(DSP, Policy.BALANCED)
     found = plan(graph, how)
     costs = found.goal.costs
     fastest = Selection(offers(found.graph), how, Goal(), ROOMY).fastest

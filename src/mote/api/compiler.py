@@ -25,13 +25,13 @@ from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
 from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
 from mote.targets import Target
 
-OPTIMIZE = ("speed", "balanced", "size")
+OPTIMIZE = tuple(Policy)
 NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
@@ -271,7 +271,7 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
 
 
 def _lowering(settings: Settings) -> Lowering:
-    return Lowering(settings.target.features, settings.optimize)
+    return Lowering(settings.target.features, Policy(settings.optimize))
 
 
 def _check_pushable(graph: Graph, where: str) -> None:

@@ -15,8 +15,8 @@ from mote.api import measure
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.errors import BudgetError, MoteError
 from mote.plan.estimate import estimate
+from mote.plan.plan import Runs
 from mote.report import pictures
-from mote.report.memory import mode
 from mote.targets import Target
 
 POINTS = 8
@@ -267,7 +267,7 @@ def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
         code=None if costs is None else costs.flash.code,
         constants=compiled.project.constants if costs is None else costs.flash.constants,
         steps=len(p.steps),
-        by_rows=sum(mode(op, steps) in ("rows", "sums") for op, steps in p.works),
+        by_rows=sum(p.runs(steps) in (Runs.ROWS, Runs.SUMS) for _, steps in p.works),
     )
 
 

@@ -27,15 +27,15 @@ from mote.cli.common import (
 )
 from mote.errors import MoteError
 from mote.plan.estimate import estimate
-from mote.plan.plan import Option
+from mote.plan.plan import Option, Runs
 from mote.plan.select import refusals
 from mote.report import pictures
-from mote.report.memory import Holding, MemoryMap, direction, mode
+from mote.report.memory import Holding, MemoryMap, direction
 from mote.report.text import arena_maps, letters
 
 WIDTH = 100
 """Columns of the map where the terminal has no width."""
-MODES = {"whole": "whole", "rows": "by rows", "sums": "by sums", "input": "handed over"}
+MODES = {Runs.WHOLE: "whole", Runs.ROWS: "by rows", Runs.SUMS: "by sums", Runs.INPUT: "handed over"}
 
 
 def add(commands: Subparsers) -> None:
@@ -113,7 +113,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "op": op.kind,
                 "name": op.name,
                 "kernel": kernel_label(compiled, i),
-                "mode": mode(op, steps),
+                "mode": plan.runs(steps),
                 "direction": direction(steps),
                 "steps": len(steps),
                 "macs": op.macs(plan.graph),
@@ -222,7 +222,7 @@ def _label(compiled: Compiled, step: int) -> str:
 
 
 def _modes(compiled: Compiled) -> str:
-    found = [mode(op, steps) for op, steps in compiled.plan.works if mode(op, steps) != "input"]
+    found = [runs for _, steps in compiled.plan.works if (runs := compiled.plan.runs(steps)) is not Runs.INPUT]
     pushed = "; the input is handed over row by row" if compiled.plan.pushed else ""
     counts = ", ".join(f"{found.count(m)} {text}" for m, text in MODES.items() if m in found)
     return f"{len(found)} operators: {counts}{pushed}"
@@ -235,7 +235,7 @@ def _operators(compiled: Compiled) -> str:
             shorten(op.name),
             op.kind,
             kernel_label(compiled, i),
-            _how(mode(op, steps), direction(steps)),
+            _how(compiled.plan.runs(steps), direction(steps)),
             _why(compiled.plan.choices.get(steps[0].ops, ())),
             len(steps),
         )
@@ -253,8 +253,8 @@ def _why(choice: tuple[Option, ...]) -> str:
     return chosen.why if faster is None else f"{chosen.why}; {faster.family} {faster.why}"
 
 
-def _how(kind: str, way: str | None) -> str:
-    return MODES[kind] if way is None else f"{MODES[kind]}, {way}"
+def _how(runs: Runs, way: str | None) -> str:
+    return MODES[runs] if way is None else f"{MODES[runs]}, {way}"
 
 
 def _kept(compiled: Compiled) -> str:

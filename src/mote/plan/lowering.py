@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from mote.kernels.contract import Layout
+
+
+class Policy(StrEnum):
+    """What is worth most: `--optimize`."""
+
+    SPEED = "speed"
+    """Few instructions, whatever RAM and flash they take."""
+    BALANCED = "balanced"
+    """Little RAM and flash, where that hardly costs speed."""
+    SIZE = "size"
+    """Little flash."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +25,7 @@ class Lowering:
     for the operator's first input and its output."""
 
     features: frozenset[str] = frozenset()
-    optimize: str = "balanced"
+    optimize: Policy = Policy.BALANCED
     reads: Layout = Layout.NHWC
     writes: Layout = Layout.NHWC
     coded: bool = False

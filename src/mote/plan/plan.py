@@ -9,7 +9,7 @@ from functools import cached_property
 
 from mote.graph import Graph, Op, Rows
 from mote.graph.chain import Numbers
-from mote.kernels.contract import Layout, Packed
+from mote.kernels.contract import Call, Layout, Packed
 from mote.ops.state import Window
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
@@ -17,7 +17,7 @@ from mote.plan.rows import ALIGNMENT, Arrival, aligned, operator
 from mote.plan.serial import dump, load, same
 from mote.targets import Memory
 
-__all__ = ["ALIGNMENT", "KEPT", "Buffer", "Cell", "Option", "Plan", "Role", "Step"]
+__all__ = ["ALIGNMENT", "KEPT", "Buffer", "Cell", "Option", "Plan", "Role", "Runs", "Step"]
 
 KEPT = -1
 """The memory of what is kept from one inference to the next, which is no arena."""
@@ -82,6 +82,17 @@ class Role(StrEnum):
     ROW = "row"
     SUMS = "sums"
     SCRATCH = "scratch"
+
+
+class Runs(StrEnum):
+    """How the steps of an operator compute it."""
+
+    WHOLE = "whole"
+    ROWS = "rows"
+    SUMS = "sums"
+    """From rows of the input that are added up."""
+    INPUT = "input"
+    """From rows that the caller hands over."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +208,15 @@ class Plan:
     def op(self, step: Step) -> Op:
         """What a step computes, seen as one operator."""
         return self.works[self.numbers[step.ops]][0]
+
+    def runs(self, steps: tuple[Step, ...]) -> Runs:
+        """How an operator runs that has these steps."""
+        first = steps[0]
+        if isinstance(self.op(first), Arrival):
+            return Runs.INPUT
+        if first.kernel.call is Call.ADDS:
+            return Runs.SUMS
+        return Runs.WHOLE if first.whole or len(steps) == 1 else Runs.ROWS
 
     @property
     def layered(self) -> bool:

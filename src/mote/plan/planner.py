@@ -12,7 +12,7 @@ from mote.plan.check import check
 from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
 from mote.plan.layout import Draft
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.memories import plan_over
 from mote.plan.pins import pinned
 from mote.plan.plan import Plan
@@ -47,7 +47,7 @@ def plan(
 def draft(known: Offers, how: Lowering, goal: Goal, say: Say = silent) -> Draft:
     """The plan for one memory. For --optimize size weights are coded, if that is worth the code that it takes."""
     found = _draft(Planner(known, how, goal, say))
-    if how.optimize == "size":
+    if how.optimize is Policy.SIZE:
         coded = _draft(Planner(known, replace(how, coded=True), goal, say))
         found = coded if _flash(coded.plan) < _flash(found.plan) else found
     return found
@@ -117,18 +117,19 @@ class Planner:
             return self.smallest()
         if self.goal.small_steps:
             return self.side(ROWS[0]).unlimited()
-        if self.how.optimize == "balanced":
+        if self.how.optimize is Policy.BALANCED:
             return self.knee()
-        if self.how.optimize == "speed":
-            return self._layers.within(None)
-        layers = self._layers.within(self._enough)
-        return layers if layers.plan.ram <= self._enough else self.within(self._enough)
+        if self.how.optimize is Policy.SPEED:
+            return self.layers.within(None)
+        found = self.layers.within(self._enough)
+        return found if found.plan.ram <= self._enough else self.within(self._enough)
 
     def knee(self) -> Draft:
         """The least RAM among plans that cost hardly more than the fastest."""
         enough = KNEE * self.selection(ROOMY).fastest
-        layers = self._layers.within(self._enough)
-        best = layers if estimate(self.goal.costs, layers.plan) <= enough else self._layers.within(None)
+        best = self.layers.within(self._enough)
+        if estimate(self.goal.costs, best.plan) > enough:
+            best = self.layers.within(None)
         sketches = [(side, sketch) for side in self.sides(KNEES) if (sketch := side.leanest(enough)) is not None]
         for side, sketch in sorted(sketches, key=lambda found: found[1].schedule.peak):
             if sketch.schedule.peak < best.plan.ram:
@@ -136,13 +137,21 @@ class Planner:
         return best
 
     @cached_property
-    def _layers(self) -> Layers:
+    def layers(self) -> Layers:
+        """Layer by layer."""
         return Layers(self.selection(ROOMY), self.goal)
 
     @property
     def _whole(self) -> bool:
         """Whether operators may run whole, one after another."""
         return not self.goal.pushed and not self.goal.small_steps
+
+    @property
+    def _most(self) -> int | None:
+        """The bytes of RAM that layer by layer may take."""
+        if self.goal.ram is not None or self.how.optimize is Policy.SPEED:
+            return self.goal.ram
+        return self._enough
 
     @cached_property
     def _enough(self) -> int:
@@ -169,15 +178,13 @@ class Planner:
 
     def _attempts(self) -> list[Callable[[int], Draft | None]]:
         """What to try for the fastest plan within a budget, in this order."""
-        layers = [self._layers.within] if self._whole else []
-        return [*layers, *(side.within for side in self.sides(ROWS))]
+        whole = [self.layers.within] if self._whole else []
+        return [*whole, *(side.within for side in self.sides(ROWS))]
 
     def smallest(self) -> Draft:
         """The least RAM that was found: top-down and bottom-up, whole operators where they cost nothing."""
         selection = self.selection(LEAN)
-        speed = self.how.optimize == "speed"
-        limit = self.goal.ram if self.goal.ram is not None else None if speed else self._enough
-        best = Layers(selection, self.goal).within(limit) if self._whole else None
+        best = Layers(selection, self.goal).within(self._most) if self._whole else None
         sides = self.sides(LEANEST)
         for side in sorted(sides, key=lambda side: side.least):
             if best is None or side.least < best.plan.arena:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate
 
@@ -21,7 +22,21 @@ from mote.plan.goal import Say, silent
 from mote.plan.rows import Liveness, Node, RowGraph
 from mote.plan.search import Effort, Search
 
-POLICIES = ("lazy", "eager")
+
+class Pace(StrEnum):
+    """In which order the pieces of a segment run."""
+
+    WHOLE = "whole"
+    """The only operator at once."""
+    LAZY = "lazy"
+    """On demand of the last operator."""
+    EAGER = "eager"
+    """As far downstream as possible at any time."""
+    SEARCHED = "searched"
+    """As an exact search has found."""
+
+
+PACES = (Pace.LAZY, Pace.EAGER)
 LENGTHS = (6, 16, 40)
 """The most operators of a segment, tried in turn while the peak is above the bound."""
 EAGER = 16
@@ -61,7 +76,7 @@ class Segment:
 
     lo: int
     hi: int
-    policy: str
+    pace: Pace
 
 
 @dataclass
@@ -117,7 +132,7 @@ class Scheduler:
             for segment in self._segments(lo):
                 so_far = best[segment.hi]
                 total = here[0] + self._extra(segment)
-                most = whole if segment.policy == "whole" else limit
+                most = whole if segment.pace is Pace.WHOLE else limit
                 if (so_far is None or total < so_far[0]) and self.peak(segment, most + 1) <= most:
                     best[segment.hi] = (total, segment)
         segments: list[Segment] = []
@@ -167,7 +182,7 @@ class Scheduler:
             if hi - lo == 1 and len(segments) > 1 and segments[at].hi - segments[at].lo == 1:
                 continue
             outside = max([bound, *peaks[:lo], *peaks[hi:]])
-            window = Segment(segments[lo].lo, segments[hi - 1].hi, "searched")
+            window = Segment(segments[lo].lo, segments[hi - 1].hi, Pace.SEARCHED)
             for limit in dict.fromkeys((min(outside, least - 1), least - 1)):
                 found = Search(self.rows, window.lo, window.hi, limit, effort).run()
                 if found.order is not None:
@@ -187,14 +202,14 @@ class Scheduler:
     def _segments(self, lo: int) -> Iterator[Segment]:
         work = self.rows.works[lo]
         if work.whole is not None and (self.whole or not work.splits):
-            yield Segment(lo, lo + 1, "whole")
+            yield Segment(lo, lo + 1, Pace.WHOLE)
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
-            for policy in POLICIES if 1 < hi - lo <= EAGER else POLICIES[:1]:
-                yield Segment(lo, hi, policy)
+            for pace in PACES if 1 < hi - lo <= EAGER else PACES[:1]:
+                yield Segment(lo, hi, pace)
         yield from (segment for segment in self._searched if segment.lo == lo)
 
     def _extra(self, segment: Segment) -> float:
-        if segment.policy == "whole":
+        if segment.pace is Pace.WHOLE:
             return 0.0
         return self._extras[segment.hi] - self._extras[segment.lo]
 
@@ -221,14 +236,14 @@ class Scheduler:
         return peak
 
     def order(self, segment: Segment) -> Iterator[Run]:
-        if segment.policy == "whole":
+        if segment.pace is Pace.WHOLE:
             whole = self.rows.works[segment.lo].whole
             assert whole is not None
             return iter((Run(whole, True),))
-        if segment.policy == "searched":
+        if segment.pace is Pace.SEARCHED:
             nodes: Iterable[Node] = self._searched[segment]
         else:
-            nodes = _lazy(self.rows, segment) if segment.policy == "lazy" else _eager(self.rows, segment)
+            nodes = _lazy(self.rows, segment) if segment.pace is Pace.LAZY else _eager(self.rows, segment)
         return (Run(node, not self.rows.works[node.op].splits) for node in nodes)
 
     def _join(self, segments: list[Segment]) -> Schedule:

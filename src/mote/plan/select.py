@@ -19,12 +19,12 @@ from mote.kernels import catalogue
 from mote.kernels.contract import Call, Layout, Packed, Refusal, View
 from mote.kernels.cost import Costs
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
+from mote.plan.lowering import Lowering, Policy
 from mote.plan.order import order
 from mote.plan.plan import Option, Plan, Step
 from mote.plan.rows import Arrival, aligned, is_alias, operator, takes_rows
 
-RATES = {"speed": 0.0, "balanced": 20.0, "size": 150.0}
+RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 20.0, Policy.SIZE: 150.0}
 """How much of an inference, in the unit of the costs, a byte of constants has to save to be worth it."""
 MOST_RATE = 1e6
 """Flash is then all that counts."""
@@ -82,7 +82,7 @@ class Offers:
         return self._kernels[ops, how]
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
-        small = how.optimize == "size"
+        small = how.optimize is Policy.SIZE
         key = ops, how.reads, how.writes, small
         if key not in self._views:
             self._views[key] = View(self.graph, tuple(self.graph.ops[n] for n in ops), how.reads, how.writes, small)

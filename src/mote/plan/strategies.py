@@ -10,6 +10,7 @@ from mote.kernels.contract import Call, Packed
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal, Say
 from mote.plan.layout import Draft, KernelOf, arrange
+from mote.plan.lowering import Policy
 from mote.plan.rows import TALL, Arrival, Liveness, RowGraph, build
 from mote.plan.schedule import Run, Schedule, Scheduler
 from mote.plan.search import Effort
@@ -165,7 +166,7 @@ class Side:
     def unlimited(self) -> Draft:
         """One operator after another, each by rows."""
         lean = self._arrange(self._schedule(UNLIMITED))
-        room = None if self.selection.how.optimize == "speed" else with_little(lean.plan.arena)
+        room = None if self.selection.how.optimize is Policy.SPEED else with_little(lean.plan.arena)
         return with_room(self.selection, lean, room)
 
     def within(self, ram: int) -> Draft | None:

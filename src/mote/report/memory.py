@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 from mote.graph import Op
-from mote.kernels.contract import Call
 from mote.plan.arena import most_live
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.proof import bound
-from mote.plan.rows import Arrival
+
+
+class Held(StrEnum):
+    """What a name in the arena stands for."""
+
+    TENSOR = "tensor"
+    SUMS = "sums"
+    SCRATCH = "scratch"
 
 
 @dataclass(frozen=True)
@@ -19,8 +26,7 @@ class Holding:
     """What lies in the arena under one name: the rows of a tensor, an operator's running sums or its working memory."""
 
     name: str
-    role: str
-    """tensor, sums or scratch."""
+    role: Held
     cells: tuple[Cell, ...]
     buffer: Buffer | None = None
     """Of a tensor."""
@@ -32,7 +38,7 @@ class Holding:
 
     @property
     def label(self) -> str:
-        return self.name if self.role == "tensor" else f"{self.role} of {self.name}"
+        return self.name if self.role is Held.TENSOR else f"{self.role} of {self.name}"
 
     @property
     def first(self) -> int:
@@ -97,7 +103,7 @@ class MemoryMap:
             key = ("tensor", c.tensors[0]) if c.role is Role.ROW else (c.role, self.plan.steps[c.first].ops)
             cells.setdefault(key, []).append(c)
         found = [self._holding(tuple(group)) for group in cells.values()]
-        return tuple(sorted(found, key=lambda h: (h.first, h.role == "scratch", min(c.offset for c in h.cells))))
+        return tuple(sorted(found, key=lambda h: (h.first, h.role is Held.SCRATCH, min(c.offset for c in h.cells))))
 
     def _op(self, cell: Cell) -> Op:
         """The operator whose sums or working memory this is."""
@@ -106,8 +112,10 @@ class MemoryMap:
     def _holding(self, cells: tuple[Cell, ...]) -> Holding:
         c = cells[0]
         if c.role is Role.ROW:
-            return Holding(self.plan.graph.tensors[c.tensors[0]].name, "tensor", cells, self.plan.place[c.tensors[0]])
-        return Holding(self._op(c).name, c.role, cells)
+            return Holding(
+                self.plan.graph.tensors[c.tensors[0]].name, Held.TENSOR, cells, self.plan.place[c.tensors[0]]
+            )
+        return Holding(self._op(c).name, Held(c.role), cells)
 
     @cached_property
     def live(self) -> dict[int, int]:
@@ -161,15 +169,6 @@ def ring(offsets: tuple[int | None, ...]) -> int | None:
         if all(a == b or a is None or b is None for a, b in pairs):
             return period
     return None
-
-
-def mode(op: Op, steps: tuple[Step, ...]) -> str:
-    """How an operator runs: whole, rows, sums, or input: rows that the caller hands over."""
-    if isinstance(op, Arrival):
-        return "input"
-    if steps[0].kernel.call is Call.ADDS:
-        return "sums"
-    return "whole" if steps[0].whole or len(steps) == 1 else "rows"
 
 
 def direction(steps: tuple[Step, ...]) -> str | None:

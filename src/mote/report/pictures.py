@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mote.report.memory import Box, Holding, MemoryMap
+from mote.report.memory import Box, Held, Holding, MemoryMap
 from mote.report.svg import CHARACTER, LINE, Canvas, byte_ticks, colour, ticks
 from mote.report.text import letters
 
@@ -62,13 +62,17 @@ def arena(memory: MemoryMap, title: str) -> str:
 
 def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
     """The colour of each holding; working memory is hatched in that of its operator's output."""
-    tensors = [h for h in memory.holdings if h.role == "tensor"]
+    tensors = [h for h in memory.holdings if h.role is Held.TENSOR]
     of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
     found = {}
     for i, h in enumerate(memory.holdings):
-        first = memory.plan.op(memory.plan.steps[h.first]).outputs[0] if h.role != "tensor" else h.cells[0].tensors[0]
+        first = (
+            memory.plan.op(memory.plan.steps[h.first]).outputs[0]
+            if h.role is not Held.TENSOR
+            else h.cells[0].tensors[0]
+        )
         base = of.get(first, "#9aa4ae")
-        found[id(h)] = base if h.role == "tensor" else canvas.hatching(f"hatch{i}", base)
+        found[id(h)] = base if h.role is Held.TENSOR else canvas.hatching(f"hatch{i}", base)
     return found
 
 
@@ -93,7 +97,7 @@ def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, st
     """Below the arena: which operator runs at each step, in the colour of what it computes, and the steps' numbers."""
     plan = memory.plan
     bottom = frame.y + frame.height
-    paint = {t: paints[id(h)] for h in memory.holdings if h.role == "tensor" for t in h.cells[0].tensors}
+    paint = {t: paints[id(h)] for h in memory.holdings if h.role is Held.TENSOR for t in h.cells[0].tensors}
     start = 0
     for step in range(1, len(plan.steps) + 1):
         if step < len(plan.steps) and plan.steps[step].ops == plan.steps[start].ops:
@@ -153,7 +157,7 @@ def _rectangles(boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _tip(holding: Holding, box: Box, steps: int) -> str:
-    rows = "" if holding.role != "tensor" else f" {_rows(box.rows)}"
+    rows = "" if holding.role is not Held.TENSOR else f" {_rows(box.rows)}"
     size = f"{box.end - box.offset:,} bytes at offset {box.offset:,}"
     return f"{holding.label}{rows}\n{size}\n{span(box.first, box.last, steps)}"
 
@@ -174,8 +178,8 @@ def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: floa
     """A column entry for each tensor; returns the height of the picture."""
     columns = max(1, int((canvas.width - LEFT) // 260))
     named = list(zip(letters(memory), memory.holdings, strict=True))
-    shown = [(letter, h) for letter, h in named if h.role == "tensor"]
-    others = [h for h in memory.holdings if h.role != "tensor"]
+    shown = [(letter, h) for letter, h in named if h.role is Held.TENSOR]
+    others = [h for h in memory.holdings if h.role is not Held.TENSOR]
     lines = -(-len(shown) // columns)
     for i, (letter, h) in enumerate(shown):
         x, y = LEFT + i // lines * 260, top + i % lines * LINE
