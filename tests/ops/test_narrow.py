@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
-from mote.kernels.pack.narrow import narrow, shifts
+from mote.kernels.pack.narrow import Narrow, narrow, shifts
 from mote.ops.sums import Sums, thresholds
 
 
@@ -32,6 +32,16 @@ def around_thresholds(sums: Sums, channel: int) -> Ints:
     return np.unique(np.clip(near, low, high))
 
 
+def outputs(found: Narrow, sums: Ints, channel: int, low: int, high: int) -> Ints:
+    """What a kernel makes of sums of a channel, between the ends of its type."""
+    offset, mult, add, fix = (int(a[channel]) for a in (found.offset, found.mult, found.add, found.fix))
+    y = 0 * sums if found.constant[channel] else (sums << found.scale[channel]) + offset
+    assert np.all((y >= -(1 << 31)) & (y < 1 << 31)) and 0 <= mult < 1 << 31
+    r = (y * mult >> 32) + add + np.where(y < 0, 0, fix)
+    assert np.all(np.abs(r) < 1 << 31)
+    return np.clip(r >> found.shift, low, high)
+
+
 @given(layers(), st.integers(2, 11), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_exact_for_every_sum(sums: Sums, most: int, fixed: bool) -> None:
@@ -44,8 +54,9 @@ def test_exact_for_every_sum(sums: Sums, most: int, fixed: bool) -> None:
         for c in range(len(sums.low)):
             x = around_thresholds(sums, c)
             want = sums.outputs(x, slice(c, c + 1))
-            assert np.array_equal(found.channel(c).outputs(x), want)
-            assert np.array_equal(found.unsigned().channel(c).outputs(x, unsigned=True), want + 128)
+            assert np.array_equal(outputs(found, x, c, -128, 127), want)
+            assert np.array_equal(outputs(found.unsigned(), x, c, 0, 255), want + 128)
+            assert sums.linear or not found.fix[c]
 
 
 def test_plain_layers_have_constants() -> None:
@@ -62,7 +73,7 @@ def test_a_channel_with_one_result_is_constant() -> None:
     sums = Sums(np.array([-90]), np.array([80]), np.array([1 << 30]), np.array([-12]), -7)
     found = narrow(sums, 10, np.array([8]))
     assert found is not None and found.constant[0] and found.mult[0] == 0
-    assert np.array_equal(found.outputs(np.array([[-90], [80]])), [[-7], [-7]])
+    assert np.array_equal(outputs(found, np.array([-90, 80]), 0, -128, 127), [-7, -7])
 
 
 def test_what_overflows_is_refused() -> None:

@@ -86,10 +86,15 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
 def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
     """The sums in low+1..high at which a rising function's result becomes more."""
     first, last = outputs(np.array([low, high], np.int64))
-    wanted = np.arange(first + 1, last + 1)
-    below, above = np.full(wanted.shape, low, np.int64), np.full(wanted.shape, high, np.int64)
+    return reached(outputs, np.array(low), np.array(high), np.arange(first + 1, last + 1))
+
+
+def reached(outputs: Callable[[Ints], Ints], low: Ints, high: Ints, values: Ints) -> Ints:
+    """The first sums in low+1..high at which a rising function's result is one of `values` or more, `high` where it
+    never is."""
+    below, above = np.broadcast_arrays(low, high, values)[:2]
     while np.any(above - below > 1):
         middle = (below + above) // 2
-        reached = outputs(middle) >= wanted
-        above, below = np.where(reached, middle, above), np.where(reached, below, middle)
+        enough = outputs(middle) >= values
+        above, below = np.where(enough, middle, above), np.where(enough, below, middle)
     return above

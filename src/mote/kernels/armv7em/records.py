@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import View
-from mote.kernels.pack.narrow import LEAST_SCALE, Narrow, narrow, shifts
+from mote.kernels.pack.narrow import Narrow, narrow, shifts
 from mote.kernels.pack.params import pad_to
 from mote.ops.common import bias_values, int8_range
 from mote.ops.depthwise import DepthwiseConv2D
@@ -26,10 +26,6 @@ MOST_SHIFT = 22
 """Outputs shifted left by more do not fit a register."""
 W8_SCALE = 8
 """Weights of 8 bits, times 2^8."""
-LOST_BITS = 22
-"""How many bits of a multiplier may be missing where a channel would have to be scaled by less."""
-MOST_OFFSETS = 1 << 20
-"""That are tried."""
 
 
 @dataclass(frozen=True)
@@ -97,77 +93,8 @@ def _narrowed(values: Ints, sums: Sums, weights: Weights, shift: int | None) -> 
     """Constants for the first shift that has some."""
     largest = np.maximum(values, -values - 1).max(axis=(1, 2))
     sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)
-    register = 30 - np.floor(np.log2(np.maximum(np.maximum(sums.high, -sums.low), 1))).astype(np.int64)
-    most = np.minimum(sixteen if weights == "w16" else W8_SCALE, register)
+    most = sixteen if weights == "w16" else np.full(len(values), W8_SCALE)
     possible = [s for s in shifts(sums, most) if s <= MOST_SHIFT]
     tried = [*(s for s in SHIFTS if s in possible), *(s for s in possible if s not in SHIFTS)]
-    results = (_constants(sums, s, most, weights) for s in (tried if shift is None else [shift]))
+    results = (narrow(sums, s, most, fixed=weights == "w8") for s in (tried if shift is None else [shift]))
     return next((found for found in results if found is not None), None)
-
-
-def _constants(sums: Sums, shift: int, most: Ints, weights: Weights) -> Narrow | None:
-    """Constants for sums that are scaled by 2^most at most. Channels that can be scaled as `shift` wants it have them
-    by construction; the others are scaled as far as they can be and have fewer bits of the multiplier."""
-    value, constant, right = sums.outputs(sums.low), sums.constant, -sums.shift
-    wanted = shift + 1 - right
-    scale = np.where(wanted < LEAST_SCALE, most, wanted) if weights == "w16" else np.full(len(value), W8_SCALE)
-    lost = scale - wanted
-    if not np.all(constant | (right >= 1) & (scale <= most) & (lost >= 0) & (lost <= LOST_BITS)):
-        return None
-    found = np.stack([0 * value, 0 * value, (value << shift) + (1 << (shift - 1)), 0 * value])
-    if np.any(plain := ~constant & (lost == 0)):
-        exact = narrow(_some(sums, plain), shift, scale[plain])
-        assert exact is not None
-        found[:, plain] = exact.offset, exact.mult, exact.add, exact.fix
-    others = np.flatnonzero(~constant & (lost > 0))
-    for channel, steps in zip(others.tolist(), _steps(_some(sums, others)), strict=True):
-        one = _some(sums, slice(channel, channel + 1))
-        fitted = _fit(one, steps, shift, int(scale[channel]), int(lost[channel]))
-        if fitted is None:
-            return None
-        found[:, channel] = fitted
-    offset, mult, add, fix = found
-    return Narrow(shift, np.where(constant, 0, scale), offset, mult, add, fix, constant)
-
-
-def _some(sums: Sums, which: NDArray[Any] | slice) -> Sums:
-    return replace(sums, low=sums.low[which], high=sums.high[which], mult=sums.mult[which], shift=sums.shift[which])
-
-
-def _steps(sums: Sums) -> Ints:
-    """[channels, 255]: the sums at which the outputs -127..127 are reached, for outputs between the first and last."""
-    values = np.arange(-127, 128)[:, None]
-    below, above = (np.broadcast_to(ends, (255, len(ends))) for ends in (sums.low, sums.high))
-    while np.any(above - below > 1):
-        middle = (below + above) // 2
-        reached = sums.outputs(middle) >= values
-        above, below = np.where(reached, middle, above), np.where(reached, below, middle)
-    return above.T
-
-
-def _fit(sums: Sums, steps: Ints, shift: int, scale: int, lost: int) -> tuple[int, int, int, int] | None:
-    """A channel's offset, mult, add and fix. Every sum x at which the output becomes v, and the one before it, say how
-    large (x mult << scale) + c has to be and has not to be: c = offset mult + (add << 32) lies between two bounds.
-    Where it matters that what is negative stays so, offsets are below 2^scale."""
-    low, high = int(sums.low[0]), int(sums.high[0])
-    first, last = sums.outputs(np.array([low, high])).tolist()
-    values = np.arange(first + 1, last + 1)
-    steps = steps[first + 128 : last + 128]
-    reached, missed = np.stack([steps, values]), np.stack([steps - 1, values])
-    reached = np.append(reached, [[low], [first]], axis=1) if first > -128 else reached
-    missed = np.append(missed, [[high], [last + 1]], axis=1) if last < 127 else missed
-    natural = (1 << max(scale - lost, 0)) >> 1
-    nearest = (int(sums.mult[0]) + (1 << lost >> 1)) >> lost
-    room = min((1 << 31) - (max(high, 0) << scale), MOST_OFFSETS)
-    count = 1 << scale if sums.linear else min(room, (1 << 32) // max(nearest, 1) + (16 << scale))
-    for mult in (nearest, nearest + 1, max(nearest - 1, 0)):
-        offsets = np.arange(count) * mult
-        for fix in (natural, natural + 1, max(natural - 1, 0)) if sums.linear else (0,):
-            least, most = (
-                (v << 32 + shift) - (x << scale) * mult - np.where(x >= 0, fix << 32, 0) for x, v in (reached, missed)
-            )
-            adds = -((offsets - least.max()) >> 32)
-            fits = np.flatnonzero(offsets + (adds << 32) < most.min())
-            if len(fits):
-                return int(fits[0]), mult, int(adds[fits[0]]), fix
-    return None

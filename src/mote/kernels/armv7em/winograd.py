@@ -18,10 +18,11 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.narrow import narrow
 from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize import searched
 from mote.kernels.portable.conv import sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.conv import Conv2D
-from mote.ops.sums import Sums, thresholds
+from mote.ops.sums import Sums
 
 LANES = 4
 """Tiles that are computed at once."""
@@ -149,55 +150,18 @@ def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Trans
 
 
 def _divided(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Transformed | None:
-    """Where sums come times a number that is no power of two: multipliers are divided by it, and all thresholds are
-    checked."""
+    """Where sums come times a number that is no power of two: multipliers are divided by it."""
     constant = sums.constant
     bits = np.where(constant, 0, shift + 1 + sums.shift)
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high)) + 2
     fits = (largest * f.scale < 1 << 31) & (bits >= 0) & (sums.mult << np.maximum(bits, 0) < f.scale << 31)
     if not np.all(fits | constant) or np.abs(weights).max() > 32767:
         return None
-    value = sums.outputs(sums.low)
-    rows = np.stack([0 * value, 0 * value, (value << shift) + (1 << (shift - 1)), 0 * value], axis=1)
-    for channel in np.flatnonzero(~constant):
-        found = _search(sums, int(channel), f.scale, shift, int(bits[channel]))
-        if found is None:
-            return None
-        rows[channel] = found
+    rows = searched(sums, np.full(len(bias), f.scale), shift)
+    if rows is None:
+        return None
     biases = np.where(constant, 0, f.scale * bias + rows[:, 0])
     return Transformed(shift, np.where(constant, 0, 1)[:, None, None] * weights, biases, rows[:, 1:])
-
-
-def _search(sums: Sums, channel: int, scale: int, shift: int, bits: int) -> tuple[int, int, int, int] | None:
-    """An offset to sums that come times `scale`, mult, add and fix with which every threshold is where it should be."""
-    low, high, mult = (int(a[channel]) for a in (sums.low, sums.high, sums.mult))
-
-    def outputs(x: Ints) -> Ints:
-        return sums.outputs(x, slice(channel, channel + 1))
-
-    steps = thresholds(outputs, low, high)
-    around = np.unique(np.clip(np.concatenate([steps, steps - 1, [low, high, -1, 0, 1]]), low, high))
-    expected = outputs(around)
-    first = 1 << bits >> 2
-    fix = 1 << bits >> 1 if sums.linear else 0
-    if sums.linear and not fix:
-        return None
-    add = first + (1 << (shift - 1)) + (sums.zero << shift) - fix
-    offset = 0 if first else (scale << 30) // mult
-    multiplier = ((mult << bits) + scale // 2) // scale
-
-    def right(do: int, dm: int, da: int) -> bool:
-        y = scale * around + offset + do
-        r = (y * (multiplier + dm) >> 32) + add + da + np.where(y < 0, 0, fix)
-        return np.array_equal(np.clip(r >> shift, -128, 127), expected)
-
-    tenth = scale // 10
-    for dm in (0, 1, -1, 2, -2):
-        for da in (0, 1, -1):
-            for do in (0, 1, -1, tenth // 4, -tenth // 4, tenth, -tenth, 2 * tenth, -2 * tenth):
-                if right(do, dm, da):
-                    return offset + do, multiplier + dm, add + da, fix
-    return None
 
 
 def _refused(view: View, f: Form) -> Refusal | None:

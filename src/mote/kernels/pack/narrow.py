@@ -13,7 +13,7 @@ results do not vanish in the activation (`linear`), sums below zero want a const
 
 `shift` is the same for a whole layer: t = shift + 1 - s takes up what differs between its channels. A channel whose s
 is too large for that is scaled as far as it can be and has fewer bits of its multiplier and of `add`; what those cannot
-say is added to the sum, y = sum * 2^t + offset. Constants are then searched for and all thresholds checked.
+say is added to the sum, y = sum * 2^t + offset. Constants are then searched for (`requantize.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
-from mote.ops.sums import Sums, thresholds
+from mote.kernels.pack.requantize import searched
+from mote.ops.sums import Sums
 
 SHIFTS = (11, 12, 10, 13, 14, 9, 15)
 """The shifts that are tried for weights of 16 bits, the same for all layers: those that share one share the code."""
@@ -32,7 +33,7 @@ LEAST_SCALE = 2
 """Constants are whole numbers only where sums are scaled by 4 and more."""
 KEPT_SCALE = 9
 """How much further sums are scaled that cannot be scaled to the layer's shift: finer offsets, for bits of `mult`."""
-LOST_BITS = 20
+LOST_BITS = 22
 """How many bits of the multiplier may be missing before the search for constants is given up."""
 
 
@@ -63,31 +64,15 @@ class Narrow:
         """Where sums begin."""
         return np.where(self.constant, 0, (bias << self.scale) + self.offset)
 
-    def channel(self, c: int) -> Narrow:
-        """One of them alone."""
-        at = slice(c, c + 1)
-        rest = self.offset[at], self.mult[at], self.add[at], self.fix[at], self.constant[at]
-        return Narrow(self.shift, self.scale[at], *rest)
-
     def unsigned(self) -> Narrow:
         """The same with outputs that are 128 more, in 0..255."""
         return replace(self, add=self.add + (128 << self.shift))
-
-    def outputs(self, sums: Ints, *, unsigned: bool = False) -> Ints:
-        """What a kernel makes of sums (channels last)."""
-        y = np.where(self.constant, 0, (sums << self.scale) + self.offset)
-        add = self.add + np.where(y < 0, 0, self.fix)
-        r = (y * self.mult + (add << 32)) >> 32
-        low, high = (0, 255) if unsigned else (-128, 127)
-        found: Ints = np.clip(r >> self.shift, low, high)
-        return found
 
 
 def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow | None:
     """The constants for a layer whose channels can be scaled by 2^most at most, or are scaled by just that (`fixed`);
     None where there are none."""
-    constant = sums.constant
-    right = -sums.shift
+    constant, right = sums.constant, -sums.shift
     wanted = shift + 1 - right
     room = _room(sums, most)
     finer = np.minimum(room, np.maximum(wanted + KEPT_SCALE, LEAST_SCALE))
@@ -97,27 +82,16 @@ def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow
     if not np.all(fits | constant):
         return None
     scale = np.where(constant, LEAST_SCALE, scale)
-    lost = np.where(constant, 0, lost)
-    exact = scale - lost
-    first = np.where(exact >= 2, 1 << np.maximum(exact - 2, 0), 0) * (not sums.once)
-    add = first + (1 << (shift - 1)) + (sums.zero << shift)
-    fix = np.where(constant | (not sums.linear) | (exact < 1), 0, 1 << np.maximum(exact - 1, 0))
-    value = sums.outputs(sums.low)
-    found = Narrow(
-        shift,
-        np.where(constant, 0, scale),
-        np.where((exact < LEAST_SCALE) & (not sums.once), (1 << (30 + scale)) // np.maximum(sums.mult, 1), 0),
-        np.where(constant, 0, (sums.mult + (1 << lost >> 1)) >> lost),
-        np.where(constant, (value << shift) + (1 << (shift - 1)), add - fix),
-        fix,
-        constant,
-    )
-    for channel in np.flatnonzero(lost):
-        better = _search(sums, found, int(channel))
-        if better is None:
-            return None
-        found.mult[channel], found.add[channel], found.offset[channel] = better
-    return found
+    fix = (1 << scale >> 1) * sums.linear
+    add = (1 << scale >> 2) * (not sums.once) + (1 << (shift - 1)) + (sums.zero << shift) - fix
+    rows = np.stack([0 * scale, sums.mult, add, fix], axis=1)
+    others = np.flatnonzero(constant | (lost > 0))
+    found = searched(sums.some(others), 1 << scale[others], shift)
+    if found is None:
+        return None
+    rows[others] = found
+    offset, mult, add, fix = rows.T
+    return Narrow(shift, np.where(constant, 0, scale), offset, mult, add, fix, constant)
 
 
 def widest(sums: Sums, weights: Ints) -> Narrow | None:
@@ -143,24 +117,3 @@ def _room(sums: Sums, most: Ints) -> Ints:
     """How far each channel's sums can be scaled before they overflow, `most` at most."""
     largest = np.maximum(np.maximum(np.abs(sums.low), np.abs(sums.high)), 1)
     return np.minimum(most, 30 - np.floor(np.log2(largest.astype(np.float64))).astype(np.int64))
-
-
-def _search(sums: Sums, found: Narrow, channel: int) -> tuple[int, int, int] | None:
-    """The multiplier and constants with which every threshold is where it should be."""
-    low, high = int(sums.low[channel]), int(sums.high[channel])
-
-    def outputs(x: Ints) -> Ints:
-        return sums.outputs(x, slice(channel, channel + 1))
-
-    steps = thresholds(outputs, low, high)
-    around = np.unique(np.clip(np.concatenate([steps, steps - 1, [low, high, -1, 0, 1]]), low, high))
-    expected = outputs(around)
-    one = found.channel(channel)
-    quarter = 1 << int(found.scale[channel]) >> 2
-    for dm in (0, 1, -1):
-        for da in (0, 1, -1):
-            for do in (0, 1, -1, 2, -2, 3, -3, quarter, -quarter, 2 * quarter, -2 * quarter):
-                tried = replace(one, mult=one.mult + dm, add=one.add + da, offset=one.offset + do)
-                if np.array_equal(tried.outputs(around), expected):
-                    return int(tried.mult[0]), int(tried.add[0]), int(tried.offset[0])
-    return None

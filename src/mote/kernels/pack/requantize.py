@@ -1,0 +1,161 @@
+"""The search for constants that turn a channel's sums into the bytes that the reference gives.
+
+A sum x arrives as y = factor * x + offset, and a kernel does
+
+    out = saturate(((y * mult >> 32) + add + (y < 0 ? 0 : fix)) >> shift)
+
+The reference is a staircase: the sums at which its output becomes one more. Every step says how large
+c = offset * mult + (add << 32) has to be at least, so that the step is reached, and what it has to stay below, so that
+the sum before does not reach it. All constants between the tightest bounds are exact for every sum, whatever formula
+the staircase comes from: nothing else is known of it here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from mote.graph.fixedpoint import Ints
+from mote.ops.sums import Sums, reached
+
+ONE = 1 << 32
+"""What one more in `add` is in c."""
+REGISTER = 1 << 31
+"""Sums as they arrive, and multipliers, are below this."""
+LOWEST, HIGHEST = -128, 127
+"""Outputs saturate here."""
+NEIGHBOURS = (0, 1, -1, 2, -2)
+"""The multipliers that are tried, beside the nearest one."""
+TURNS = (0, -1, 1)
+"""The sums that may be the first to arrive not below zero, which the offset decides."""
+
+
+class Constants(NamedTuple):
+    """What a kernel has for a channel."""
+
+    offset: int
+    mult: int
+    add: int
+    fix: int
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """The outputs of a channel's sums low..high."""
+
+    low: int
+    high: int
+    first: int
+    """The output at `low`."""
+    steps: Ints
+    """The sums at which the output becomes first + 1, first + 2 and so on."""
+
+    def part(self, low: int, high: int) -> Staircase:
+        """Some of the sums, of which there is one at least."""
+        before, until = np.searchsorted(self.steps, [low, high], side="right").tolist()
+        return Staircase(low, high, self.first + before, self.steps[before:until])
+
+
+def staircases(sums: Sums) -> list[Staircase]:
+    """Those of all channels."""
+    first, last = sums.outputs(sums.low), sums.outputs(sums.high)
+    steps = reached(sums.outputs, sums.low, sums.high, np.arange(-127, 128)[:, None]).T
+    ends = zip(sums.low.tolist(), sums.high.tolist(), first.tolist(), last.tolist(), steps, strict=True)
+    return [Staircase(low, high, a, own[a + 128 : b + 128]) for low, high, a, b, own in ends]
+
+
+def searched(sums: Sums, factors: Ints, shift: int) -> Ints | None:
+    """[channels, 4]: the constants of all channels, whose sums arrive times these factors; None where one has none. A
+    channel with one result for all sums has no multiplier."""
+    value, active = sums.outputs(sums.low), np.flatnonzero(~sums.constant)
+    rows = np.stack([0 * value, 0 * value, (value << shift) + (1 << shift >> 1), 0 * value], axis=1)
+    for channel, stairs in zip(active.tolist(), staircases(sums.some(active)), strict=True):
+        factor, bits = int(factors[channel]), shift + 1 + int(sums.shift[channel])
+        whole, parts = int(sums.mult[channel]) << max(bits, 0), factor << max(-bits, 0)
+        found = search(stairs, factor, shift, (whole + parts // 2) // parts, linear=sums.linear)
+        if found is None:
+            return None
+        rows[channel] = found
+    return rows
+
+
+def search(stairs: Staircase, factor: int, shift: int, nearest: int, *, linear: bool) -> Constants | None:
+    """Constants with which every step is where it should be, by multipliers around `nearest`; without `fix` where the
+    layer is not `linear`, or the channel's sums have one sign."""
+    crosses = linear and stairs.low < 0 <= stairs.high
+    turns = [turn for turn in TURNS if stairs.low < turn <= stairs.high] if crosses else [None]
+    mults = [nearest + d for d in NEIGHBOURS if 0 <= nearest + d < REGISTER]
+    for mult, turn in product(mults, turns):
+        arriving = _Arriving(factor, mult, shift)
+        found = arriving.without_fix(stairs) if turn is None else arriving.with_fix(stairs, turn)
+        if found is not None and arriving.fits(stairs, found.offset):
+            return found
+    return None
+
+
+@dataclass(frozen=True)
+class _Arriving:
+    """Sums that arrive times `factor` and are multiplied by `mult`."""
+
+    factor: int
+    mult: int
+    shift: int
+
+    def fits(self, stairs: Staircase, offset: int) -> bool:
+        low, high = (self.factor * end + offset for end in (stairs.low, stairs.high))
+        return low >= -REGISTER and high < REGISTER
+
+    def without_fix(self, stairs: Staircase) -> Constants | None:
+        low, high = self.bounds(stairs)
+        offset = _least_offset(self.mult, low, high)
+        return None if offset is None else Constants(offset, self.mult, -((offset * self.mult - low) // ONE), 0)
+
+    def with_fix(self, stairs: Staircase, turn: int) -> Constants | None:
+        """Sums that arrive below zero, which are those before `turn`, have bounds of their own; `fix` moves those of
+        the others to where they meet."""
+        below = self.bounds(stairs.part(stairs.low, turn - 1))
+        above = self.bounds(stairs.part(turn, stairs.high))
+        start = -turn * self.factor
+        for fix in range(-((below[1] - above[0]) // ONE), (above[1] - below[0]) // ONE + 1):
+            low, high = max(below[0], above[0] - fix * ONE), min(below[1], above[1] - fix * ONE)
+            more = _least_offset(self.mult, low - start * self.mult, high - start * self.mult)
+            if more is not None and more < self.factor:
+                offset = start + more
+                return Constants(offset, self.mult, -((offset * self.mult - low) // ONE), fix)
+        return None
+
+    def bounds(self, stairs: Staircase) -> tuple[int, int]:
+        """The least and the largest c with which the steps are right. Saturation needs no bound; where one is
+        missing, c stays near the other."""
+        values = np.arange(stairs.first, stairs.first + len(stairs.steps) + 1)
+        reached_at, missed_at = np.insert(stairs.steps, 0, stairs.low), np.append(stairs.steps - 1, stairs.high)
+        at_least = ((values << 32 + self.shift) - reached_at * self.factor * self.mult)[values > LOWEST]
+        below = ((values + 1 << 32 + self.shift) - missed_at * self.factor * self.mult)[values < HIGHEST]
+        low = int(at_least.max()) if len(at_least) else int(below.min()) - ONE
+        return low, int(below.min()) - 1 if len(below) else low + ONE - 1
+
+
+def _least_offset(mult: int, low: int, high: int) -> int | None:
+    """The least offset with which offset * mult, and some multiple of 2^32, is in low..high."""
+    if low > high:
+        return None
+    start = low % ONE
+    return 0 if start + high - low >= ONE else _least_factor(mult, ONE, start, start + high - low)
+
+
+def _least_factor(number: int, modulus: int, low: int, high: int) -> int | None:
+    """The least k >= 0 with low <= k * number % modulus <= high < modulus. As in Euclid's algorithm: where no multiple
+    of the number itself is there, how often the modulus is passed is the same question for a smaller modulus."""
+    if low == 0:
+        return 0
+    number %= modulus
+    if number == 0:
+        return None
+    k = -(-low // number)
+    if k * number <= high:
+        return k
+    passed = _least_factor(modulus, number, -high % number, -low % number)
+    return None if passed is None else -(-(low + passed * modulus) // number)
