@@ -83,9 +83,7 @@ static inline void mote_add4_s8(const mote_add4_s8_t *p, const int8_t *x, const 
 static inline void mote_add4_rows_s8(const mote_add4_rows_s8_t *p, const int8_t *x, const int8_t *y, int8_t *out,
                                      int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         const int8_t *from = x + at.a;
         if (walk->b_step) {
             mote_add4_s8(&p->add4, from, y + at.b, out, walk->run);
@@ -95,7 +93,6 @@ static inline void mote_add4_rows_s8(const mote_add4_rows_s8_t *p, const int8_t 
                 out[i] = mote_clamp((c + mote_add4_scale(a, from[i])) >> 16, -128, 127);
             }
         }
-        mote_walk_on(walk, &at);
     }
 }
 

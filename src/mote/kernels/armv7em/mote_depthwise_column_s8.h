@@ -8,7 +8,7 @@
  *   narrow  8 bits, a word for two channels, the second in the odd bytes: 18 instructions for 8 products. Sums are
  *           rescaled step by step, by a multiplier and a shift for each channel.
  *   wide    16 bits, scaled, a word for each channel: 14 instructions. Sums become bytes by the constants of the
- *           compiler's ops/narrow.py; the shift is built into the code, hence the macro.
+ *           compiler's pack/narrow.py; the shift is built into the code, hence the macro.
  *
  * The last four channels may repeat some of those before. Outputs are clamped to all of int8 only, shifts are to the
  * right.

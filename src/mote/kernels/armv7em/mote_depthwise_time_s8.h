@@ -3,7 +3,7 @@
  *
  * Four channels at a time are widened into lines, one for each channel, of 16-bit values two to a word; then each line
  * makes its outputs four at a time. The code for that depends on the window and comes from the compiler
- * (ops/depthwise_time.py). A record is the bias, the weights (w0, w1), (w1, w2), .., then the constants that turn a sum
+ * (depthwise_time.py). A record is the bias, the weights (w0, w1), (w1, w2), .., then the constants that turn a sum
  * into a byte. Scratch: four lines.
  */
 #ifndef MOTE_DEPTHWISE_TIME_S8_H

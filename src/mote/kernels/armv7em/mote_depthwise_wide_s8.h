@@ -3,7 +3,7 @@
  *
  * All present rows of a window are added up before a block of outputs leaves its registers. The code of a row is
  * written out as often as there can be rows, and entered so that as many follow as there are. It depends on the shape
- * and comes from the compiler (ops/planar_assembly.py); here is what surrounds it, and what it means in C.
+ * and comes from the compiler (armv7em/assembly.py); here is what surrounds it, and what it means in C.
  *
  * A record is the bias, the constants that turn a sum into a byte, then the weights of each row of the window two to a
  * word: (w0, w1), (w1, w2), .. for stride 1 and (w0, w1), (w2, w3), .. for stride 2. Weights of 8 bits are unpacked for

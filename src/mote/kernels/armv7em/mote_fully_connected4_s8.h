@@ -6,7 +6,7 @@
  *   pairs     two outputs in 16 bits, w0 + 256 * w1: the whole gives d0 + 256 * d1, its low byte d0. No larger than the
  *             model's weights; 27 instructions for 32 products, 32 where the inputs are widened each time.
  *   wide      16 bits each, scaled: 21 instructions for 32 products, or 26. Sums become bytes by the constants of the
- *             compiler's ops/narrow.py, which come after the weights.
+ *             compiler's pack/narrow.py, which come after the weights.
  *
  * Four outputs lie one after another: where their sums begin, then words of two weights in the order in which widening
  * gives the inputs, 0 and 2, 1 and 3 of each four, for each output (or pair) in turn. The depth is padded with zeros to

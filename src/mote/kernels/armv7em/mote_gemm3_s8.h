@@ -2,7 +2,7 @@
  *
  * Inputs are widened once to 16 bits, [depth / 2][3 pixels] words, and shared by all output channels; every register
  * is in use, and no sum leaves its register before it is a byte. Sums come scaled so that a byte takes two
- * instructions (see the compiler's ops/narrow.py); the shift is built into the code, hence the macro that makes a
+ * instructions (see the compiler's pack/narrow.py); the shift is built into the code, hence the macro that makes a
  * function for each shift that a model needs.
  *
  * Weights come in one of two forms, as a stream with the constants of each pair of channels in the order of use:
@@ -14,7 +14,7 @@
  * one way back ends the sums, in the carry of the addition. There are two blocks at least. Two instructions more a
  * block. Any two channels can be a pair: where their outputs go is behind their constants, and the number of words
  * before all of the stream.
- * Outputs come in one of three forms: `nhwc` and `planar` (see mote_planar.h) where negative results vanish in the
+ * Outputs come in one of three forms: `nhwc` and `planar` (see mote_planar_s8.h) where negative results vanish in the
  * activation, `linear` (in NHWC) where they do not.
  */
 #ifndef MOTE_GEMM3_S8_H
@@ -428,7 +428,7 @@ static inline uint32_t *mote_widen3_rows(const int8_t *const *rows, int32_t offs
 
 typedef const int32_t *mote_gemm3_block_t(const uint32_t *, const int32_t *, mote_gemm3_tail_t *, int32_t);
 
-/* Where a planar row keeps padded column x: see mote_planar.h. */
+/* Where a planar row keeps padded column x: see mote_planar_s8.h. */
 static inline int32_t mote_planar_place(int32_t x) { return (x & ~3) | (x & 1) << 1 | (x >> 1 & 1); }
 
 /* Zeros for `bytes` bytes, a multiple of four, at an aligned address. */

@@ -92,9 +92,7 @@ static inline void mote_mul4_s8(const mote_mul4_s8_t *p, const int8_t *a, const 
 static inline void mote_mul4_rows_s8(const mote_mul4_rows_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
                                      int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         const int8_t *from = a + at.a;
         if (walk->b_step) {
             mote_mul4_s8(&p->mul4, from, b + at.b, out, walk->run);
@@ -105,7 +103,6 @@ static inline void mote_mul4_rows_s8(const mote_mul4_rows_s8_t *p, const int8_t 
                 out[i] = mote_mul4_one(&q, from[i], y);
             }
         }
-        mote_walk_on(walk, &at);
     }
 }
 

@@ -1,6 +1,6 @@
 /* mote_narrow_s8.h: sums -> int8, where outputs are clamped to all of int8 only.
  *
- * `relu` and `linear`: by the constants of the compiler's ops/narrow.py, with a shift that is built into the code.
+ * `relu` and `linear`: by the constants of the compiler's pack/narrow.py, with a shift that is built into the code.
  * `linear` is for layers whose negative results can be seen. `twice`: step by step, rounded after the multiplication and
  * after a shift to the right, by twice the multiplier (modulo 2^32) and the shift.
  */

@@ -6,7 +6,7 @@
  * UXTB16 gives positions 0 and 1 as 16-bit halves, and UXTB16 with a rotation by 8 gives 2 and 3.
  *
  * A channel's record is its bias, then for each row of the window the weights two to a word, each next to its
- * neighbour (w0, w1), (w1, w2), .., then the constants that turn a sum into a byte: see the compiler's ops/narrow.py.
+ * neighbour (w0, w1), (w1, w2), .., then the constants that turn a sum into a byte: see the compiler's pack/narrow.py.
  * Words of weights overlap because an even output's products begin with w0 * x0 + w1 * x1, an odd one's with w0 * x1.
  * Weights are scaled by a power of two. Where they are to take less flash, a word holds two of these words in 8 bits,
  * the first in bytes 0 and 2, the second in bytes 1 and 3, and weights are scaled by 256.

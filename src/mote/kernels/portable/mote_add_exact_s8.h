@@ -44,11 +44,8 @@ static inline void mote_add_exact_s8(const mote_add_exact_s8_t *p, const int8_t 
 static inline void mote_add_exact_rows_s8(const mote_add_exact_rows_s8_t *p, const int8_t *a, const int8_t *b,
                                           int8_t *out, int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         mote_add_exact_run(&p->add_exact, a + at.a, b + at.b, walk->b_step, out, walk->run);
-        mote_walk_on(walk, &at);
     }
 }
 

@@ -49,9 +49,7 @@ static inline void mote_add_s8(const mote_add_s8_t *p, const int8_t *x, const in
 static inline void mote_add_rows_s8(const mote_add_rows_s8_t *p, const int8_t *x, const int8_t *y, int8_t *out,
                                     int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         const int8_t *from = x + at.a;
         if (walk->b_step) {
             mote_add_s8(&p->add, from, y + at.b, out, walk->run);
@@ -61,7 +59,6 @@ static inline void mote_add_rows_s8(const mote_add_rows_s8_t *p, const int8_t *x
                 out[i] = mote_add_narrow(c + a * from[i]);
             }
         }
-        mote_walk_on(walk, &at);
     }
 }
 

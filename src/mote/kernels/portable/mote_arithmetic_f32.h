@@ -37,11 +37,8 @@ static inline void mote_add_f32(const mote_add_f32_t *p, const float *a, const f
 static inline void mote_add_rows_f32(const mote_add_rows_f32_t *p, const float *a, const float *b, float *out,
                                      int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         mote_add_run_f32(&p->add, a + at.a, b + at.b, walk->b_step, out, walk->run);
-        mote_walk_on(walk, &at);
     }
 }
 
@@ -59,11 +56,8 @@ static inline void mote_mul_f32(const mote_mul_f32_t *p, const float *a, const f
 static inline void mote_mul_rows_f32(const mote_mul_rows_f32_t *p, const float *a, const float *b, float *out,
                                      int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--, out += walk->run) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         mote_mul_run_f32(&p->mul, a + at.a, b + at.b, walk->b_step, out, walk->run);
-        mote_walk_on(walk, &at);
     }
 }
 

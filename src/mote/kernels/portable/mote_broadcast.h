@@ -57,4 +57,10 @@ static inline void mote_walk_on(const mote_broadcast_t *p, mote_walk_t *at) {
     }
 }
 
+/* Visits the runs of output rows lo..hi-1: `at` is where a run begins in both operands, `out` in the output. */
+#define MOTE_FOR_RUNS(walk, at, out, lo, hi) \
+    mote_walk_t at = mote_walk_to_row(walk, lo); \
+    out += lo * walk->runs * walk->run; \
+    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; mote_walk_on(walk, &at), runs--, out += walk->run)
+
 #endif

@@ -1,4 +1,4 @@
-/* mote_code.h: weights that are kept as a prefix code (see the compiler's ops/coding.py).
+/* mote_code.h: weights that are kept as a prefix code (see the compiler's pack/coding.py).
  *
  * A code begins with k zeros, which name its class, and a one (but for the last class, which needs none); what follows
  * says which of the class's values it is, or how many zeros, where it is the class of runs. Values that are frequent

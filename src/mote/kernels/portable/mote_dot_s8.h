@@ -99,22 +99,6 @@ static inline void mote_dot_1x2(const int8_t *x0, const int8_t *w, int32_t depth
 }
 
 #if MOTE_DSP
-/* A naked function (x, w, end, sum) with eight sums in r0-r7: `step` reads inputs from r8 and weights from r9 until the
- * inputs end; r10-r12 and lr are free for it. */
-#define MOTE_EIGHT_SUMS(step) \
-    "push {r4-r11, lr}\n\t" \
-    "push {r2, r3}\n\t" \
-    "mov r8, r0\n\t" \
-    "mov r9, r1\n\t" \
-    "ldm r3, {r0-r7}\n" \
-    "1:\n\t" step \
-    "ldr r10, [sp]\n\t" \
-    "cmp r8, r10\n\t" \
-    "bne 1b\n\t" \
-    "pop {r10, r11}\n\t" \
-    "stm r11, {r0-r7}\n\t" \
-    "pop {r4-r11, pc}\n\t"
-
 /* Four products of one channel: inputs in r9 and r8, the weights at `w`. */
 #define MOTE_MAC_1X1(sum, w) \
     "ldr r10, [" w "], #4\n\t" \

@@ -17,17 +17,15 @@ typedef struct {
 static inline void mote_prelu_s8(const mote_prelu_s8_t *p, const int8_t *x, const int8_t *alpha, int8_t *out,
                                  int32_t lo, int32_t hi) {
     const mote_broadcast_t *walk = &p->walk;
-    mote_walk_t at = mote_walk_to_row(walk, lo);
-    out += lo * walk->runs * walk->run;
-    for (int32_t runs = (hi - lo) * walk->runs; runs > 0; runs--) {
+    MOTE_FOR_RUNS(walk, at, out, lo, hi) {
         const int8_t *from = x + at.a, *slope = alpha + at.b;
+        int8_t *to = out;
         for (int32_t n = walk->run; n > 0; n--, slope += walk->b_step) {
             const int32_t q = *from++ - p->x_zero;
             const int32_t y = q >= 0 ? mote_rescale(q, p->above.mult, p->above.shift)
                                      : mote_rescale(q * (*slope - p->alpha_zero), p->below.mult, p->below.shift);
-            *out++ = mote_clamp(y + p->y_zero, -128, 127);
+            *to++ = mote_clamp(y + p->y_zero, -128, 127);
         }
-        mote_walk_on(walk, &at);
     }
 }
 
