@@ -1,6 +1,7 @@
 """The list of all kernels, and which of them can compute an operator on a core.
 
-An instruction set is a folder: its kernels come before the portable ones, which compute everything on any core.
+An instruction set is a folder: its kernels come before the portable ones, which compute everything on any core, and a
+kernel comes before those that it may beat.
 """
 
 from __future__ import annotations
@@ -15,17 +16,28 @@ KERNELS: tuple[Kernel, ...] = (*ARMV7EM, *PORTABLE)
 
 
 def candidates(view: View, features: frozenset[str], *, coded: bool = False) -> list[Packed]:
-    """The kernels to choose from, without those that another one beats in every way."""
-    found = [packed for _, packed in asked(view, features, coded=coded) if isinstance(packed, Packed)]
-    beaten = {name for packed in found for name in packed.beats}
-    return [packed for packed in found if packed.family not in beaten]
+    """The kernels to choose from, without those that an earlier one beats in every way: they are not even packed."""
+    found: dict[str, Packed] = {}
+    beaten: set[str] = set()
+    for kernel in _available(view, features, coded=coded):
+        packed = view.once(kernel.bind) if kernel.name not in beaten else None
+        if isinstance(packed, Packed):
+            found[kernel.name] = packed
+            beaten.update(packed.beats)
+    late = beaten & found.keys()
+    assert not late, f"{late} come before what beats them"
+    return list(found.values())
 
 
-def asked(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[tuple[Kernel, Packed | Refusal]]:
+def asked(view: View, features: frozenset[str]) -> Iterator[tuple[Kernel, Packed | Refusal]]:
     """Every kernel that a core with these features has for the operator, bound to it or with the reason why not."""
+    return ((kernel, view.once(kernel.bind)) for kernel in _available(view, features))
+
+
+def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
     for kernel in KERNELS:
         if kernel.call is None and kernel.isa <= features and (coded or not kernel.coded) and kernel.computed(view):
-            yield kernel, view.once(kernel.bind)
+            yield kernel
 
 
 def fused(features: frozenset[str]) -> list[Kernel]:

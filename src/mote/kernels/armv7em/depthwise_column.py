@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import channel_structs, window_params
@@ -20,7 +21,7 @@ def _refused(view: View) -> Refusal | None:
     if op.multiplier != 1 or not one_wide or v.kernel < 2 or x.shape[3] < 4:
         return Refusal("it is for windows over rows of one pixel with four channels and more, without padding")
     if int8_range(op.activation, y) != (-128, 127):
-        return Refusal("the activation cuts off more than int8 does")
+        return CUTS_OFF
     return None
 
 
@@ -47,7 +48,7 @@ def _wide(view: View) -> Packed | Refusal:
         return refused
     channels = channels_of(view)
     if channels is None:
-        return Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
+        return NO_CONSTANTS
     channels = channels.with_zero(view.input.zero_point)
     values = channels.found.scaled(channels.weights[:, :, 0])
     fours, (pairs, last) = _fours(len(values)), _taps(values)
@@ -84,6 +85,6 @@ def _taps(values: Ints) -> tuple[Ints, Ints]:
 
 
 KERNELS = tuple(
-    Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=frozenset({"dsp"}))
+    Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=DSP)
     for name, pack in (("depthwise_column", _narrow), ("depthwise_column_wide", _wide))
 )

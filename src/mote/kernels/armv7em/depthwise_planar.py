@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from mote.graph.rows import OUTSIDE
+from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise3 import blocks3, parts3
 from mote.kernels.armv7em.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.records import WEIGHTS, Weights, channels_of
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.depthwise import DepthwiseConv2D
-
-NO_CONSTANTS = Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
 
 
 def planar_layout(view: View) -> Layout | None:
@@ -83,7 +82,7 @@ def _kernel(name: str, weights: Weights) -> Kernel:
         INT8,
         partial(pack, weights=weights),
         header=f"{name}_s8",
-        isa=frozenset({"dsp"}),
+        isa=DSP,
         reads=planar_layout,
     )
 

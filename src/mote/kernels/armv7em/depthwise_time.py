@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mote.kernels.armv7em.assembly import Block, Product, scale
+from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.ops.depthwise import DepthwiseConv2D
@@ -29,7 +30,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         return Refusal("one output does not make up for lines of inputs")
     channels = channels_of(view, shift=shift)
     if channels is None:
-        return Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
+        return NO_CONSTANTS
     channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
     records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
     form, shift, record = channels.form, channels.found.shift, records.size // y.shape[3]
@@ -143,6 +144,4 @@ def _forget(left: list[Product], pairs: dict[int, str], words: dict[int, str], f
     free.sort(key=FREE.index)
 
 
-KERNELS = (
-    Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=frozenset({"dsp"})),
-)
+KERNELS = (Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=DSP),)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
+from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.pack.narrow import narrow, widest
 from mote.kernels.pack.params import pad_to
@@ -151,7 +152,7 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
             "it is for windows of one pixel and channels in fours" if pointwise else "pointwise3 is for this"
         )
     if int8_range(op.activation, y) != (-128, 127):
-        return Refusal("the activation cuts off more than int8 does")
+        return CUTS_OFF
     if view.writes.planar and y.zero_point != -128:
         return Refusal("planar rows want a zero point of -128")
     return None
@@ -291,8 +292,6 @@ def _second(sums: Sums, unsigned: bool) -> Ints | None:
     return rows
 
 
-NO_CONSTANTS = Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
-FEW_ZEROS = Refusal("too few blocks of its weights are zero")
 PACKERS: dict[Weights, Callable[[Ints, Ints, Sums, bool], Pairs | None]] = {"pair": _pair, "wide": _wide}
 DENSE: dict[Weights, Callable[[View], Stream | Refusal]] = {w: partial(_dense, weights=w) for w in WEIGHTS}
 
@@ -307,8 +306,7 @@ def _kernel(weights: Weights, block: int | None, *, pointwise: bool) -> Kernel:
         return _pointwise(view, stream) if pointwise else _conv(view, stream)
 
     name = f"{'pointwise3' if pointwise else 'conv3'}_{weights}" + ("" if block is None else f"_sparse{block}")
-    isa = frozenset({"dsp"})
-    return Kernel(name, (Conv2D,), INT8, pack, header="gemm3_s8", isa=isa, lanes=2, writes_planar=True)
+    return Kernel(name, (Conv2D,), INT8, pack, header="gemm3_s8", isa=DSP, lanes=2, writes_planar=True)
 
 
 KERNELS = tuple(

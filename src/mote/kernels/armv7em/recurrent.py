@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph.fixedpoint import wrap32
+from mote.kernels.armv7em.common import DSP
 from mote.kernels.armv7em.vector import DEPTH, four_outputs, pairs_fit
 from mote.kernels.contract import INT8, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.lstm import lstm, lstm_cells, lstm_matrices
@@ -16,7 +17,6 @@ from mote.ops.lstm import Lstm
 from mote.ops.lstm_operands import PROJECTION
 from mote.ops.svdf import Svdf
 
-DSP = frozenset({"dsp"})
 TOO_LARGE = Refusal("sums of two rows do not fit one register")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View, units_of
 from mote.kernels.pack.narrow import widest
 from mote.kernels.pack.params import pad_to, window_params
@@ -31,9 +32,6 @@ ROOMY = "_roomy"
 """The end of the names of kernels that widen their inputs once."""
 BLOCKS = (8, 4)
 """Inputs that are left out together where all of their weights for four outputs are zero."""
-
-
-NO_CONSTANTS = Refusal("no constants requantize its sums exactly in the few instructions that it has for that")
 
 
 class Form(NamedTuple):
@@ -75,7 +73,7 @@ class Matrix:
         channels, inputs = self.weights.shape
         form = made.form(end or ROOMY)
         if form is None:
-            return Refusal("too few blocks of its weights are zero")
+            return FEW_ZEROS
         if not end:
             if inputs != self.depth:
                 return Refusal(f"the inputs are no multiple of {DEPTH}")
@@ -95,7 +93,7 @@ class Matrix:
         assert isinstance(taps, int)
         form = made.form(end) if made else None
         if made is None or form is None:
-            return NO_CONSTANTS if made is None else Refusal("too few blocks of its weights are zero")
+            return NO_CONSTANTS if made is None else FEW_ZEROS
         return Packed(
             f"{made.name}{end}_rows_s8",
             {"rows": window, "line": line, "vector": form.params},
@@ -209,7 +207,7 @@ def _window(view: View) -> Matrix:
 
 def _fully_connected(view: View, end: str, wide: bool) -> Packed | Refusal:
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
-        return Refusal("the activation cuts off more than int8 does")
+        return CUTS_OFF
     channels, depth = view.constant(1).shape
     found = view.once(_layer).packed(end, units_of(view.input.shape, depth), wide=wide)
     worse = ("fully_connected",) if not wide and channels >= 4 else ()
@@ -225,7 +223,7 @@ def _conv(view: View, end: str, wide: bool) -> Packed | Refusal:
     if y.shape[2] > (2 if op.pointwise else 1):
         return Refusal("it is for rows of one pixel, or two")
     if int8_range(op.activation, y) != (-128, 127):
-        return Refusal("the activation cuts off more than int8 does")
+        return CUTS_OFF
     matrix = view.once(_window)
     if op.pointwise:
         return matrix.packed(end, units_of(y.shape, y.shape[3]), wide=wide)
@@ -241,7 +239,7 @@ KERNELS = tuple(
         INT8,
         partial(pack, end=end, wide=wide),
         header="fully_connected4_s8",
-        isa=frozenset({"dsp"}),
+        isa=DSP,
         lanes=4,
     )
     for kind, pack in ((FullyConnected, _fully_connected), (Conv2D, _conv))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import CUTS_OFF, DSP
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.narrow import narrow
 from mote.kernels.pack.params import pad_to, window_params
@@ -173,7 +174,7 @@ def _refused(view: View, f: Form) -> Refusal | None:
     if not fours or y.shape[3] % 2:
         return Refusal("it is for input channels in fours and output channels in pairs")
     if int8_range(op.activation, y) != (-128, 127):
-        return Refusal("the activation cuts off more than int8 does")
+        return CUTS_OFF
     return None
 
 
@@ -228,7 +229,7 @@ KERNELS = tuple(
         INT8,
         partial(pack, f=f),
         header=f.header,
-        isa=frozenset({"dsp"}),
+        isa=DSP,
         lanes=2,
     )
     for f in FORMS.values()

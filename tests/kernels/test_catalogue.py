@@ -1,0 +1,82 @@
+"""The list of kernels: every entry has a name of its own and its C, and everything can be computed on any core."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from mote import targets
+from mote.frontends import tflite
+from mote.graph import Op
+from mote.kernels import catalogue
+from mote.kernels.contract import Kernel, Packed, Refusal, View
+from mote.kernels.library import FOLDERS
+from mote.ops.constant import Constant
+from offered import DSP, PORTABLE
+from tflite_writer import Writer
+
+HEADERS = [path.name for folder in FOLDERS for path in folder.iterdir() if path.name.endswith(".h")]
+
+
+@cache
+def operators() -> tuple[type[Op], ...]:
+    """The operators that a plan can have: those that no other one refines, and those that kernels name. Constants are
+    folded before."""
+
+    def below(kind: type[Op]) -> Iterator[type[Op]]:
+        for other in kind.__subclasses__():
+            yield other
+            yield from below(other)
+
+    named = {kernel.computes[0] for kernel in catalogue.KERNELS}
+    every = (kind for kind in below(Op) if kind.__module__.startswith("mote.ops."))
+    return tuple(kind for kind in every if kind is not Constant and (kind in named or not kind.__subclasses__()))
+
+
+def kernels_of(operator: type[Op]) -> list[Kernel]:
+    return [kernel for kernel in catalogue.KERNELS if issubclass(operator, kernel.computes[0])]
+
+
+@pytest.mark.parametrize("operator", operators(), ids=lambda kind: kind.__name__)
+def test_an_operator_has_a_portable_kernel_and_no_name_twice(operator: type[Op]) -> None:
+    names = Counter((kernel.name, len(kernel.computes)) for kernel in kernels_of(operator))
+    assert [name for name, n in names.items() if n > 1] == []
+    assert any(not kernel.isa and kernel.call is None and not kernel.coded for kernel in kernels_of(operator))
+
+
+def test_headers_exist_once() -> None:
+    assert [name for name, n in Counter(HEADERS).items() if n > 1] == []
+    for kernel in catalogue.KERNELS:
+        possible = [kernel.header] if kernel.header else [kernel.name, f"{kernel.name}_s8"]
+        assert any(f"mote_{name}.h" in HEADERS for name in possible), kernel.name
+
+
+def test_features_exist() -> None:
+    assert {feature for kernel in catalogue.KERNELS for feature in kernel.isa} <= set(targets.FEATURES)
+
+
+def test_what_is_beaten_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = []
+
+    def watched(kernel: Kernel) -> Kernel:
+        def pack(view: View) -> Packed | Refusal:
+            packed.append(kernel.name)
+            return kernel.pack(view)
+
+        return replace(kernel, pack=pack)
+
+    w = Writer("mul")
+    x, y = (w.input(f"x{i}", (1, 4, 4, 8), "int8", scale=0.05, zero_point=3) for i in range(2))
+    z = w.tensor("z", (1, 4, 4, 8), "int8", scale=0.06, zero_point=0)
+    w.op("MUL", [x, y], [z])
+    w.output(z)
+    graph = tflite.parse(w.finish(), "mul")
+    monkeypatch.setattr(catalogue, "KERNELS", tuple(map(watched, catalogue.KERNELS)))
+    for features, names in ((PORTABLE, ["mul"]), (DSP, ["mul4"])):
+        found = catalogue.candidates(View(graph, tuple(graph.ops)), features)
+        assert [k.family for k in found] == packed == names
+        packed.clear()
