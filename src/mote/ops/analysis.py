@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from mote.graph.flow import Flow
 from mote.graph.graph import ABSENT, Graph, Increment, Op
 from mote.graph.ranges import RANGED, Range, between
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
 
 
 def rising(g: Graph, op: Op, inputs: Sequence[Range | None], falling: int = ABSENT) -> Range:
@@ -37,3 +38,17 @@ def pointwise(op: Op, flows: Mapping[int, Flow]) -> Increment | None:
     if any(other != flow for other in flows.values()):
         return None
     return Increment(op, flow, dict.fromkeys(flows, flow.fresh))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pointwise(Op):
+    """An operator whose output elements each come from the input element at the same place."""
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,)
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        return pointwise(self, flows)

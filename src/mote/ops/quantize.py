@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mote.graph import Graph, Op, Tensor
-from mote.graph.flow import Flow
-from mote.graph.graph import Increment
-from mote.graph.tensor import Array, Shape
+from mote.graph import Graph, Tensor
+from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.analysis import pointwise
+from mote.ops.analysis import Pointwise
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conversion(Op):
+class Conversion(Pointwise):
     """The same numbers in another type."""
-
-    def shapes(self, g: Graph) -> list[Shape]:
-        return [self.input(g).shape]
-
-    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        return (y,)
-
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
-        return pointwise(self, flows)
 
     def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
         if real.dtype != DType.FLOAT32 or quantized.dtype != DType.INT8:

@@ -5,7 +5,7 @@ Also PRELU, which has one slope for each channel and so cannot be a table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
-from mote.graph.flow import Flow
-from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, MOST, Range, between
-from mote.graph.tensor import Array, Shape
+from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
-from mote.ops.analysis import pointwise
+from mote.ops.analysis import Pointwise
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary
 from mote.ops.common import activation_type, int8_range, round_half_away
 
@@ -27,17 +25,8 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unary(Op):
+class Unary(Pointwise):
     """y[i] = f(x[i]). A subclass says what f is for float32 (`real`) and for int8 (`quantized`)."""
-
-    def shapes(self, g: Graph) -> list[Shape]:
-        return [self.input(g).shape]
-
-    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        return (y,)
-
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
-        return pointwise(self, flows)
 
     def unsupported(self, g: Graph) -> str | None:
         return activation_type(g, self)
