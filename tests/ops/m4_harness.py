@@ -105,6 +105,9 @@ __attribute__((section(".vectors"), used)) static const void *vectors[16] = {
     (void *)0x20400000, start, trap, trap, trap, trap, trap};
 """
 
+MAIN = '__attribute__((optimize("O0"))) int main(void) {'
+"""Kernels are compiled as always, but once each, however often they are called."""
+
 LINK = """\
 ENTRY(start)
 MEMORY { ROM (rx) : ORIGIN = 0, LENGTH = 4M  RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 4M }
@@ -145,7 +148,7 @@ class M4Program(Program):
                 printed(self.constants.definitions),
                 *self.globals,
                 f"const uint8_t given[] = {{{given}}};",
-                "int main(void) {",
+                MAIN,
                 *self.body,
                 "    return 0;\n}\n",
             ]

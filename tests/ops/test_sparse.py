@@ -50,27 +50,27 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 @needs_litert
-@given(st.lists(layers(), min_size=4, max_size=4))
+@given(test_variants.batches(layers()))
 @test_variants.QUICK
-def test_convolutions_on_the_host(form: str, configs: list[test_conv.Config]) -> None:
-    check(test_conv.model(configs), target=HOST_DSP, optimize="speed")
+def test_convolutions_on_the_host(form: str, model: bytes) -> None:
+    check(model, target=HOST_DSP, optimize="speed")
 
 
 @needs_litert
-@given(st.lists(layers(), min_size=4, max_size=4))
+@given(test_variants.batches(layers()))
 @test_variants.QUICK
-def test_convolutions_on_cortex_m4(form: str, configs: list[test_conv.Config]) -> None:
+def test_convolutions_on_cortex_m4(form: str, model: bytes) -> None:
     emulated("cortex-m4")
-    result = verify(compile(test_conv.model(configs), target="cortex-m4", optimize="speed"), 2)
+    result = verify(compile(model, target="cortex-m4", optimize="speed"), 2)
     assert result.exact, result.mismatches
 
 
 @needs_litert
-@given(layers(), st.integers(0, 1 << 30))
+@given(test_variants.planar(layers()))
 @test_variants.QUICK
-def test_convolutions_into_planar_rows(form: str, config: test_conv.Config, seed: int) -> None:
+def test_convolutions_into_planar_rows(form: str, model: bytes) -> None:
     emulated("cortex-m4")
-    result = verify(compile(test_variants.planar(config, seed), target="cortex-m4", optimize="speed"), 2)
+    result = verify(compile(model, target="cortex-m4", optimize="speed"), 2)
     assert result.exact, result.mismatches
 
 
