@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+import lock
+import quotes
 from mote import targets
 from mote.frontends.tflite import variables
 from mote.frontends.tflite.ops import PARSERS
+from support import emulated
 
 ROOT = Path(__file__).parents[1]
+CORE = "cortex-m4"
 
 
 def test_operators_are_documented() -> None:
@@ -25,3 +31,17 @@ def test_links_in_docs_lead_somewhere() -> None:
 
 def test_every_target_loads() -> None:
     assert {targets.load(name).name for name in targets.names()} == set(targets.names())
+
+
+@pytest.mark.parametrize("quote", quotes.quotes(), ids=str)
+def test_docs_quote_what_commands_print(quote: quotes.Quote) -> None:
+    emulated(CORE)
+    if lock.compiler(CORE) != lock.load()["compilers"][CORE]:
+        pytest.skip(f"the numbers in docs are those of {lock.load()['compilers'][CORE]}, this is {lock.compiler(CORE)}")
+    found = quotes.printed(quote.command)
+    assert _without_versions(found) == _without_versions(quote.said), quotes.UPDATE
+
+
+def _without_versions(text: str) -> str:
+    """Emulators of any version count the same."""
+    return re.sub(r"qemu [0-9.]+", "qemu", text)
