@@ -43,9 +43,11 @@ class _Operators:
     """What operators need, make and free. A set is a number with a bit for each operator."""
 
     def __init__(self, graph: Graph) -> None:
-        number = {id(op): i for i, op in enumerate(graph.ops)}
-        readers = {t: {number[id(op)] for op in ops} for t, ops in graph.consumers.items()}
-        writer = {t: number[id(op)] for t, op in graph.producers.items()}
+        writer = {t: i for i, op in enumerate(graph.ops) for t in op.outputs}
+        readers: dict[int, set[int]] = {}
+        for i, op in enumerate(graph.ops):
+            for t in op.inputs:
+                readers.setdefault(t, set()).add(i)
         needs = [{writer[t] for t in op.inputs if t != ABSENT and t in writer} for op in graph.ops]
         for i, op in enumerate(graph.ops):
             needs[i].update(*(readers[op.inputs[k]] - {i} for k in op.updates.values()))

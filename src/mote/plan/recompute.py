@@ -62,11 +62,11 @@ def rewrite(graph: Graph, twice: Twice) -> Graph:
         copies.append(op.with_(inputs=inputs, outputs=(fresh,)))
         fresh += 1
     reader = twice.reader.with_(inputs=tuple(renamed.get(t, t) for t in twice.reader.inputs))
-    moved = {id(op) for op in twice.chain}
+    moved = {op.outputs for op in twice.chain}
     ops: list[Op] = []
     waiting = list(twice.chain)
     for op in graph.ops:
-        if id(op) in moved:
+        if op.outputs in moved:
             continue
         if op is twice.reader:
             ops += [*copies, reader]
