@@ -138,8 +138,9 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
         return ()
     script = workdir / "device.ld"
     script.write_text(_linker_script(board_of(target), target), encoding="utf-8")
-    start = ("-nostartfiles",) if compiler.kind == "gcc" else ()  # zig has none for a board
-    return (*start, "-static", f"-T{script}", "-Wl,--gc-sections")
+    # zig has no start files for a board, and with -Os keeps the names of functions only where it is asked to debug.
+    own = ("-nostartfiles",) if compiler.kind == "gcc" else ("-g",)
+    return (*own, "-static", f"-T{script}", "-Wl,--gc-sections")
 
 
 def _libraries(compiler: Compiler) -> tuple[str, ...]:
