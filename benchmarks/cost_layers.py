@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ class Layer:
     """The share of blocks of weights that are not zero."""
     block: tuple[int, int] = (1, 1)
     """Outputs and inputs of these."""
+    added: bool = False
+    """Something else is added to what it computes, by the same kernel where there is one for that."""
     repeated: bool = False
     """The second operand has one value for each channel."""
     dtype: str = "int8"
@@ -56,6 +59,7 @@ class Layer:
         (h, w), (kh, kw) = self.size, self.kernel
         how = " linear" if self.linear else " clamped" if self.clamped else ""
         how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
+        how += " added" if self.added else ""
         how += " repeated" if self.repeated else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
         how += " awkward" if self.scales == AWKWARD else ""
@@ -130,12 +134,12 @@ ZEROS = {
 
 
 def layers() -> list[Layer]:
-    return [*_choices(), *_others(), *_awkward()]
+    return [*_choices(), *_others(), *_awkward(), *_chains()]
 
 
 def models() -> list[list[Layer]]:
     """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others."""
-    parts = [(found, -(-len(found) // BATCH)) for found in (_choices(), _others(), _awkward())]
+    parts = [(found, -(-len(found) // BATCH)) for found in (_choices(), _others(), _awkward(), _chains())]
     return [found[i::count] for found, count in parts for i in range(count)]
 
 
@@ -158,6 +162,13 @@ def _choices() -> list[Layer]:
         kernel = size if kind.startswith("AVERAGE") else (2, 2)
         found.append(Layer(kind, size, channels, channels, kernel, 2, "VALID"))
     return found
+
+
+def _chains() -> list[Layer]:
+    """Those that a kernel computes together with the addition behind them: the same layers as without it, so that the
+    difference is what it takes."""
+    plain = [layer for layer in _choices() if layer.kind == "CONV_2D" and layer.outputs % 2 == 0]
+    return [replace(layer, kept=1.0, added=True) for layer in plain]
 
 
 def _others() -> list[Layer]:
@@ -235,6 +246,7 @@ def _add(w: Writer, layer: Layer) -> None:
         w.op(layer.kind, [x], [y], filter_height=high, filter_width=wide, **_moves(layer))
     elif layer.kind in WEIGHTED:
         y = _weighted(w, layer, x)
+        y = _added(w, layer, y) if layer.added else y
     else:
         y = _unary(w, layer, x, shape)
     w.output(y)
@@ -249,6 +261,16 @@ def _arithmetic(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
     other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
     y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
     w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
+    return y
+
+
+def _added(w: Writer, layer: Layer, x: int) -> int:
+    """Something else added to a layer's outputs, of which LiteRT's roundings are known to be done in one step."""
+    shape = (1, *layer.spatial, layer.outputs)
+    zero_point, scale = 3 if layer.linear else -128, _output_scale(prod(layer.kernel) * layer.inputs)
+    other = w.input("z", shape, *_type(layer, -20, 0.742 * scale))
+    y = w.tensor(f"sum of {layer}", shape, *_type(layer, zero_point, 1.234 * scale))
+    w.op("ADD", [x, other], [y], fused_activation_function="NONE")
     return y
 
 
@@ -301,13 +323,18 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
         k, b = w.const("k", weights.astype(np.float32) / 128), w.const("b", bias.astype(np.float32) / 1000)
     else:
         k, b = w.const("k", weights, scale=scale, axis=axis), w.const("b", bias, scale=scale * np.float32(0.05))
-    wide = float(0.05 * 0.01 * 40 * (weights.size / layer.outputs) ** 0.5)
-    y = w.tensor(str(layer), out, *_type(layer, 3 if layer.linear or layer.clamped else -128, wide))
+    zero_point = 3 if layer.linear or layer.clamped else -128
+    y = w.tensor(str(layer), out, *_type(layer, zero_point, _output_scale(weights.size // layer.outputs)))
     inputs = [x, k, b]
     if layer.kind == "TRANSPOSE_CONV":
         inputs = [w.const("shape", np.array(out, np.int32)), k, x, b]
     w.op(layer.kind, inputs, [y], fused_activation_function="NONE" if layer.linear else "RELU", **options)
     return y
+
+
+def _output_scale(depth: int) -> float:
+    """That of outputs which are sums of so many products."""
+    return float(0.05 * 0.01 * 40 * depth**0.5)
 
 
 def _without_blocks(weights: NDArray[np.int8], layer: Layer) -> NDArray[np.int8]:

@@ -16,7 +16,7 @@ import argparse
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from multiprocessing import Pool
@@ -36,7 +36,8 @@ from mote.api.measure import bench, stimulus
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden
-from mote.graph import Graph, Op
+from mote.graph import Graph
+from mote.graph.chain import Numbers
 from mote.kernels import cost
 from mote.kernels.contract import OTHER, OTHER_F32, Call, Layout, Packed
 from mote.ops.state import Window
@@ -45,7 +46,7 @@ from mote.plan.goal import Goal
 from mote.plan.layout import arrange
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.plan import Plan
-from mote.plan.rows import build
+from mote.plan.rows import build, operator
 from mote.plan.schedule import Run, Schedule
 from mote.plan.select import ROOMY, Offers, Selection
 from mote.plan.strategies import UNLIMITED
@@ -60,6 +61,8 @@ ROUGH = ("product", "output", "input")
 """The features of kernels that nothing has to choose between."""
 FEW, FINE = 10, ("row", "call", "rest", "edge")
 """Layers that are too few to tell these features from others, where nothing is to be chosen by them."""
+MORE = ("output", "pixel", "call")
+"""What is done beside what another family is known to take."""
 CODED = ("symbol", "expanded")
 """What is done to expand weights."""
 
@@ -87,8 +90,8 @@ class Core:
         """For size no kernel is left out."""
         return Lowering(self.settings.target.features, Policy.SIZE)
 
-    def run(self, graph: Graph, kernels: Sequence[Packed], whole: bool) -> list[int]:
-        """Instructions of each operator."""
+    def run(self, graph: Graph, kernels: Mapping[Numbers, Packed], whole: bool) -> list[int]:
+        """Instructions of what each kernel computes."""
         plan = plan_of(graph, kernels, whole, self.how)
         golden = [Golden(np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype)) for t in graph.outputs]
         project = generate(Job(plan, ProjectOptions("layers", target=self.settings.target.name), golden))
@@ -114,6 +117,8 @@ class Sample(NamedTuple):
     """What a layer took."""
 
     family: str
+    beside: str
+    """The family of what else was computed, if any."""
     layer: str
     kernel: str
     rows: int
@@ -180,7 +185,7 @@ def measure(core: Core) -> list[Sample]:
     with Pool() as pool:
         for part in pool.imap(partial(measure_model, core), models()):
             for sample in part:
-                key = str(sample[:5])
+                key = str(sample[:6])
                 found[key] = max(sample, found.get(key, sample), key=lambda s: s.instructions)
     return list(found.values())
 
@@ -188,21 +193,23 @@ def measure(core: Core) -> list[Sample]:
 def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
     """The same for the layers of one model, whole, by rows, and by groups of rows."""
     found = []
-    choices = [max(len(kernels) for _, kernels in ops_of(graph_of([layer]), core.how)) for layer in part]
+    choices = [max(map(len, ops_of(graph_of([layer]), core.how).values())) for layer in part]
     for n in range(max(choices)):
         graph = graph_of([layer for layer, count in zip(part, choices, strict=True) if n < count])
         variants = ops_of(graph, core.how)
         for whole, grouped in ((True, True), (False, True), (False, False)):
-            able = [[k for k in kernels if not whole or k.call is not Call.ADDS] for _, kernels in variants]
+            able = [[k for k in kernels if not whole or k.call is not Call.ADDS] for kernels in variants.values()]
             picked = [kernels[min(n, len(kernels) - 1)] for kernels in able]
             picked = picked if grouped else [replace(k, group=1) if _single(k) else k for k in picked]
-            took = core.run(graph, picked, whole)
-            for (op, kernels), kernel, taken in zip(variants, picked, took, strict=True):
+            took = core.run(graph, dict(zip(variants, picked, strict=True)), whole)
+            for (ops, kernels), kernel, taken in zip(variants.items(), picked, took, strict=True):
+                op = operator(graph, ops)
                 rows = 0 if whole or kernel.call is Call.WHOLE else kernel.group
                 features = cost.features(graph, op, kernel, not rows)
                 expands = kernel.coding is not None and kernel.coding.expanded > 0
                 alone = kernel.call is Call.ADDS or len([k for k in kernels if k.coding is None and not k.sums]) == 1
-                found.append(Sample(kernel.costs, op.name, kernel.name, rows, features, taken, expands, alone))
+                families = (kernel.more, kernel.costs) if kernel.more else (kernel.costs, "")
+                found.append(Sample(*families, op.name, kernel.name, rows, features, taken, expands, alone))
     return found
 
 
@@ -211,25 +218,37 @@ def _single(kernel: Packed) -> bool:
     return kernel.tile[0] == 1
 
 
-def ops_of(graph: Graph, lowering: Lowering) -> list[tuple[Op, list[Packed]]]:
-    """Every operator with its kernels, the one that keeps running sums among them."""
+def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
+    """Every operator with its kernels, the one that keeps running sums among them; together, where a kernel computes
+    several."""
     offers, layouts = Offers(graph), layouts_of(graph, lowering)
-    found = []
-    for n, op in enumerate(graph.ops):
+    pieces: dict[int, Numbers] = {n: (n,) for n in range(len(graph.ops))}
+    for chain in offers.chains(lowering):
+        if all(pieces[n] == (n,) for n in chain) and offers.kernels(chain, lowering):
+            pieces |= dict.fromkeys(chain, chain)
+    found = {}
+    for ops in (ops for n, ops in pieces.items() if n == ops[-1]):
+        op = offers.op(ops)
         reads, writes = (layouts.get(t, Layout.NHWC) for t in (op.inputs[0], op.outputs[0]))
         how = replace(lowering, reads=reads, writes=writes, coded=True)
-        adding = offers.adding((n,), how)
-        found.append((op, [*offers.kernels((n,), how), *([] if adding is None else [adding])]))
+        adding = offers.adding(ops, how)
+        found[ops] = [*offers.kernels(ops, how), *([] if adding is None else [adding])]
     return found
 
 
+class Apart(Offers):
+    """Kernels of one operator each: whether it pays to compute several together is not known before costs are."""
+
+    def chains(self, how: Lowering) -> list[Numbers]:
+        return []
+
+
 def layouts_of(graph: Graph, how: Lowering) -> dict[int, Layout]:
-    return Selection(Offers(graph), how, Goal(), ROOMY).layouts
+    return Selection(Apart(graph), how, Goal(), ROOMY).layouts
 
 
-def plan_of(graph: Graph, kernels: Sequence[Packed], whole: bool, how: Lowering) -> Plan:
-    """One operator after another, each by its kernel."""
-    kernel = {(n,): k for n, k in enumerate(kernels)}
+def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lowering) -> Plan:
+    """One after another, each by its kernel."""
     rows = build(
         graph,
         tuple(kernel),
@@ -249,7 +268,7 @@ def plan_of(graph: Graph, kernels: Sequence[Packed], whole: bool, how: Lowering)
 def fit(samples: Sequence[Sample]) -> Table:
     """Costs, none below zero, with the least relative errors."""
     table = {cost.BY_ROWS: {"row": _rounded(by_rows(samples))}}
-    for family, found in families(samples).items():
+    for family, found in sorted(families(samples).items(), key=lambda item: bool(item[1][0].beside)):
         if family != cost.CODED:
             table[family] = _costs(table, found, _names(family, found))
     table[cost.CODED] = _costs(table, families(samples)[cost.CODED], CODED)
@@ -260,6 +279,8 @@ def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:
     """The features that a family is described by: not more than so many layers can tell apart."""
     if family in (OTHER, OTHER_F32):
         return ROUGH
+    if samples[0].beside:
+        return MORE
     names = dict.fromkeys(name for s in samples for name in s.features)
     few = samples[0].alone and len({s.layer for s in samples}) < FEW
     return tuple(name for name in names if not few or name not in FINE)
@@ -334,7 +355,8 @@ def predicted(table: Table, sample: Sample) -> float:
     costs = table.get(sample.family, {})
     if sample.expands:
         costs = table.get(cost.CODED, {}) | costs
-    total = sum(costs.get(name, 0.0) * amount for name, amount in sample.features.items())
+    parts = [costs, table[sample.beside]] if sample.beside else [costs]
+    total = sum(part.get(name, 0.0) * amount for part in parts for name, amount in sample.features.items())
     return total + (sample.features["row"] * table[cost.BY_ROWS]["row"] if sample.rows else 0.0)
 
 

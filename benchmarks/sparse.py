@@ -47,11 +47,12 @@ def measure(layers: tuple[Layer, ...], zeros: tuple[float, ...]) -> Figures:
     cases = [(layer, share) for layer in layers for share in zeros]
     graph = graph_of([replace(layer, kept=1 - share) for layer, share in cases])
     offered = ops_of(graph, CORE.how)
-    kernels = [[k for k in found if k.call is not Call.ADDS and k.coding is None] for _, found in offered]
+    kernels = [[k for k in found if k.call is not Call.ADDS and k.coding is None] for found in offered.values()]
     figures: Figures = {case: {} for case in cases}
     for n in range(max(map(len, kernels))):
         picked = [found[min(n, len(found) - 1)] for found in kernels]
-        for case, kernel, taken in zip(cases, picked, CORE.run(graph, picked, True), strict=True):
+        took = CORE.run(graph, dict(zip(offered, picked, strict=True)), True)
+        for case, kernel, taken in zip(cases, picked, took, strict=True):
             figures[case][kernel.family] = taken, kernel.constants
     return figures
 

@@ -111,9 +111,11 @@ def block() -> Graph:
 def test_a_block(chains: list[Numbers], scratch: int | None, goal: str) -> None:
     graph = block()
     found = planned(Joining(graph, chains, scratch), GOALS[goal])
+    taken = [ops for ops in chains if ops in {step.ops for step in found.steps}]
+    assert taken == chains or (scratch and goal in ("least", "pushed")), "more working memory may be too much"
+    chains = taken
     inner = {t for ops in chains for n in ops[:-1] for t in graph.ops[n].outputs}
     assert not inner & set(found.place), "what is in between has no buffer"
-    assert set(chains) <= {step.ops for step in found.steps}
     assert sum(op.macs(graph) for op, _ in found.works) == sum(op.macs(graph) for op in graph.ops)
     kinds = {"+".join(graph.ops[n].kind for n in ops) for ops in chains}
     assert kinds <= {label.split()[0] for label in found.labels()}
@@ -140,7 +142,8 @@ def test_any_pairs_of_any_graph(graph: Graph, data: st.DataObject, pushed: bool)
     pushed = pushed and pushable(graph)
     for goal in (Goal(pushed=pushed), Goal(least=True, pushed=pushed), Goal(small_steps=True, pushed=pushed)):
         found = planned(Joining(graph, chains, scratch), goal)
-        assert pushed or {step.ops for step in found.steps} & set(chains)
+        least = goal.least and scratch is not None
+        assert pushed or least or {step.ops for step in found.steps} & set(chains)
 
 
 def test_rows_through_a_chain() -> None:

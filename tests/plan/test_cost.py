@@ -77,7 +77,8 @@ def named(features: frozenset[str]) -> set[str]:
     """What the tables of cores with these features must have prices for."""
     graphs: list[Graph] = [cost_layers.graph_of(cost_layers.layers()), *map(model, NETWORKS)]
     offered = [fit_costs.ops_of(graph, Lowering(features, Policy.SIZE)) for graph in graphs]
-    return {k.costs for found in offered for _, kernels in found for k in kernels}
+    kernels = [k for found in offered for each in found.values() for k in each]
+    return {name for k in kernels for name in (k.costs, k.more) if name}
 
 
 @pytest.mark.parametrize("name", cost.tables())
@@ -98,11 +99,12 @@ def test_every_kernel_of_a_core_has_a_cost(name: str) -> None:
 
 
 def test_operators_with_a_choice_have_families() -> None:
-    for op, kernels in fit_costs.ops_of(cost_layers.graph_of(cost_layers.layers()), M4.how):
+    graph = cost_layers.graph_of(cost_layers.layers())
+    for ops, kernels in fit_costs.ops_of(graph, M4.how).items():
         able = [k for k in kernels if not k.sums and k.coding is None]
         families = [k.costs for k in able]
         if len(able) > 1:
-            assert OTHER not in families and len(set(families)) == len(families), (op.name, families)
+            assert OTHER not in families and len(set(families)) == len(families), (graph.ops[ops[-1]].name, families)
 
 
 @pytest.mark.parametrize("name", cost.tables())

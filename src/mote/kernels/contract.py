@@ -176,6 +176,8 @@ class Packed:
     """How many output rows it wants to compute at once, by rows."""
     tile: tuple[int, int] = (1, 1)
     """How many rows and columns of the output it computes at once."""
+    whole_tiles: bool = False
+    """Where fewer are left it computes as many all the same."""
     density: float = 1.0
     """The share of its products that are computed: the others have weights of zero."""
     sums: int = 0
@@ -191,6 +193,8 @@ class Packed:
     """The kernel's name in the catalogue, or that of the one that it is made from."""
     costs: str = ""
     """Its name in the tables of costs: the family, unless it costs like others."""
+    more: str = ""
+    """The name in these tables of what it does beside that, where it computes several operators."""
     header: str = ""
     lanes: int = 1
     """Output channels that it computes at once."""

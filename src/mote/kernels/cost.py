@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
+from mote.graph.chain import Chain
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
 
@@ -55,7 +56,8 @@ class Costs:
         known = self._family(kernel.costs)
         if kernel.coding is not None:
             known = {**self.families[CODED], **known}
-        total = sum(known.get(name, 0.0) * value for name, value in found.items())
+        parts = [known, self._family(kernel.more)] if kernel.more else [known]
+        total = sum(part.get(name, 0.0) * value for part in parts for name, value in found.items())
         return total if whole else total + found["row"] * self.row
 
     def _family(self, name: str) -> Mapping[str, float]:
@@ -159,9 +161,9 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
 
 
 def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, int]:
-    """Pixels that are computed, and those that take part in multiplications. Kernels for several rows have blocks that
-    go on from one row to the next, and with tiles, blocks of tiles."""
-    if not kernel.rows:
+    """Pixels that are computed, and those that take part in multiplications. Blocks of pixels go on from one row to
+    the next of those that are computed at once; kernels with higher tiles have blocks of tiles."""
+    if not kernel.whole_tiles:
         return rows * width, rows * width
     high, wide = kernel.tile
     at_once = rows if high == 1 else high * _tile_rows(kernel)
@@ -177,7 +179,7 @@ def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, in
 
 def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
     """Pixels that are computed by themselves, by kernels that take several of one row, or of all if they run flat."""
-    if kernel.rows:
+    if kernel.whole_tiles:
         return 0
     wide = kernel.tile[1]
     return rows * width % wide if whole and kernel.call is Call.FLAT else rows * (width % wide)
@@ -192,7 +194,7 @@ def _tile_rows(kernel: Packed) -> int:
 
 def _windows(graph: Graph, op: Op, width: int) -> list[list[int]]:
     """The columns of the image under each column of windows."""
-    axis = op.attributes().get("horizontal")
+    axis = (op.ops[0] if isinstance(op, Chain) else op).attributes().get("horizontal")
     if axis is None:
         return []
     size = op.input(graph).shape[-2]

@@ -79,8 +79,9 @@ class Planner:
     _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict)
 
     def selection(self, way: Way) -> Selection:
-        """The kernels that are chosen in a way. Without planar tensors lean ones are the same as roomy ones."""
-        way = ROOMY if way == LEAN and not self.selection(ROOMY).layouts else way
+        """The kernels that are chosen in a way. Without planar tensors and chains lean ones are the same as roomy
+        ones."""
+        way = ROOMY if way == LEAN and self.selection(ROOMY).simple else way
         if way not in self._selections:
             self._selections[way] = Selection(self.offers, self.how, self.goal, way)
         return self._selections[way]
@@ -100,7 +101,8 @@ class Planner:
     def draft(self) -> Draft:
         """The plan that the goal asks for, and why it has its kernels."""
         found = self._draft()
-        return replace(found, plan=replace(found.plan, choices=self.selection(ROOMY).choices(found.plan)))
+        choices = [self.selection(way).choices(found.plan) for way in (LEAN, ROOMY)]
+        return replace(found, plan=replace(found.plan, choices={**choices[0], **choices[1]}))
 
     def _draft(self) -> Draft:
         ram = self.goal.ram

@@ -160,23 +160,25 @@ class Selection:
 
     @cached_property
     def _pieces(self) -> dict[Numbers, Op]:
-        """What is computed together, in order; views included."""
+        """What is computed together, in order; views included. Where flash counts most nothing is: the code of one more
+        kernel takes more than it saves."""
         found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
-        for chain in self.offers.chains(self.how):
+        for chain in () if self.how.optimize is Policy.SIZE else self.offers.chains(self.how):
             free = all(found[n] == (n,) for n in chain) and can_join(self.graph, [self.graph.ops[n] for n in chain])
             if free and self._pays(chain):
                 found.update(dict.fromkeys(chain, chain))
         return {ops: self.offers.op(ops) for n, ops in found.items() if n == ops[-1]}
 
     def _pays(self, chain: Numbers) -> bool:
-        """Whether one kernel for all of them takes less than one for each; where memory is short, by rows too."""
-        together = self.offers.kernels(chain, self.how)
-        op = self.offers.op(chain)
-        if not self.way.planar:
-            together = [k for k in together if _one_row(self.graph, op, k)]
+        """Whether one kernel for all of them takes less than one for each; where memory is short, by rows too, and with
+        no more working memory."""
+        together, op = self.offers.kernels(chain, self.how), self.offers.op(chain)
         parts = [(n,) for n in chain if not is_alias(self.graph, self.graph.ops[n])]
-        apart = sum(self._cheapest(ops, self.offers.kernels(ops, self.how)) for ops in parts)
-        return self._cheapest(chain, together) < apart
+        apart = {ops: self.offers.kernels(ops, self.how) for ops in parts}
+        if not self.way.planar:
+            room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
+            together = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
+        return self._cheapest(chain, together) < sum(self._cheapest(*found) for found in apart.items())
 
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The least that kernels cost, constants included; infinite without any."""
@@ -188,6 +190,11 @@ class Selection:
     def ops(self) -> dict[Numbers, Op]:
         """What has to be computed, in order: several operators seen as one where a kernel computes them together."""
         return {ops: op for ops, op in self._pieces.items() if not is_alias(self.graph, op)}
+
+    @property
+    def simple(self) -> bool:
+        """Whether each operator has a kernel of its own, and all tensors are kept in NHWC."""
+        return not self.layouts and all(len(ops) == 1 for ops in self.ops)
 
     @cached_property
     def layouts(self) -> dict[int, Layout]:
@@ -416,6 +423,7 @@ def options(
 
     reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
     reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
+    reason += ", takes less than a kernel for each operator" if len(step.ops) > 1 else ""
     return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
 
 

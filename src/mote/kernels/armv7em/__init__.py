@@ -6,6 +6,7 @@ from mote.kernels.armv7em import (
     depthwise_planar,
     depthwise_time,
     gemm,
+    gemm_add,
     recurrent,
     vector,
     winograd,
@@ -13,6 +14,7 @@ from mote.kernels.armv7em import (
 
 KERNELS = (
     *gemm.KERNELS,
+    *gemm_add.KERNELS,
     *winograd.KERNELS,
     *vector.KERNELS,
     *depthwise_planar.KERNELS,

@@ -173,6 +173,7 @@ def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
         "instances": (stream.form.instance,),
         "writes": view.writes,
         "tile": (1, 3),
+        "whole_tiles": True,
         "group": _group(y) if y[0] == 1 else 1,
         "density": stream.density,
     }

@@ -211,6 +211,7 @@ def _packed(view: View, f: Form, kind: str, packed: Transformed) -> Packed:
         rows=f"{name}_rows" if one else "",
         group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
         tile=(f.size, f.size),
+        whole_tiles=True,
         taps=3,
         scratch=f.scratch(x.shape[2], channels),
         instances=(Instance(f"MOTE_{f.header.upper()}", (kind, packed.shift)),),

@@ -32,15 +32,21 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
 
 def one_step(view: View, name: str, precision: Precision, beats: tuple[str, ...]) -> Packed | Refusal:
     """ADD or SUB as a sum of two products and a constant, where there are such numbers."""
+    found = affine_params(view, precision)
+    if isinstance(found, Refusal):
+        return found
+    factors, constant = found
+    return elementwise(view, name, lambda o: {"a": factors[o[0]], "b": factors[o[1]], "c": constant}, beats)
+
+
+def affine_params(view: View, precision: Precision) -> tuple[tuple[int, int], int] | Refusal:
+    """The factors of the two inputs of ADD or SUB, and the constant."""
     g, op, y = view.graph, view.the(Add), view.output
     if int8_range(op.activation, y) != (-128, 127):
         return Refusal("the fused activation has limits of its own")
     ratios = op.input(g).scale / y.scale, op.sign * op.input(g, 1).scale / y.scale
     found = affine(op.exact(g, INT8[:, None], INT8[None, :]), *ratios, precision)
-    if found is None:
-        return Refusal("no constants give LiteRT's sum in one step")
-    factors, constant = found
-    return elementwise(view, name, lambda o: {"a": factors[o[0]], "b": factors[o[1]], "c": constant}, beats)
+    return found or Refusal("no constants give LiteRT's sum in one step")
 
 
 def product_scale(view: View) -> tuple[int, int]:

@@ -1,0 +1,95 @@
+"""Convolutions three pixels at a time with the addition behind them: `mote_gemm3_add_s8.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mote.graph.chain import Chain, joined
+from mote.kernels.armv7em import gemm
+from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
+from mote.kernels.pack.arithmetic import affine_params
+from mote.kernels.portable.arithmetic import ONE_STEP
+from mote.ops.arithmetic import Add
+from mote.ops.conv import Conv2D
+
+COSTS = "gemm3_add"
+"""The name of what the addition takes in the tables of costs."""
+
+
+def _added(base: Kernel) -> Kernel:
+    """The kernel that adds something else to what `base` computes."""
+
+    def pack(view: View) -> Packed | Refusal:
+        if view.output.shape[-1] % 2:
+            return Refusal("channels are added two at a time")
+        position = view.once(_position)
+        if isinstance(position, Refusal):
+            return position
+        constants = view.once(_constants)
+        if isinstance(constants, Refusal):
+            return constants
+        plain = view.once(_convolution).once(base.bind)
+        return plain if isinstance(plain, Refusal) else _packed(plain, position, constants)
+
+    return replace(
+        base,
+        name=f"{base.name}_add",
+        costs=base.name,
+        computes=(Conv2D, Add),
+        pack=pack,
+        header="gemm3_add_s8",
+        writes_planar=False,
+    )
+
+
+def _convolution(view: View) -> View:
+    return View(view.graph, view.ops[:1], small=view.small)
+
+
+def _position(view: View) -> int | Refusal:
+    """Where what is added stands among the inputs of both operators."""
+    chain = joined(view.ops)
+    assert isinstance(chain, Chain)
+    position = next((i for i, (op, _) in enumerate(chain.sources) if op == 1), None)
+    if position is None:
+        return Refusal("it adds a tensor to itself")
+    if chain.input(view.graph, position).shape != view.output.shape:
+        return Refusal("one of its operands is repeated")
+    return position
+
+
+def _constants(view: View) -> tuple[int, int, int] | Refusal:
+    """What the convolution's result is multiplied with, the constant, and what the other operand is multiplied with."""
+    conv, add = view.ops
+    found = affine_params(View(view.graph, (add,)), ONE_STEP)
+    if isinstance(found, Refusal):
+        return found
+    factors, constant = found
+    own = add.inputs.index(conv.outputs[0])
+    return factors[own], constant, factors[1 - own]
+
+
+def _packed(plain: Packed, position: int, constants: tuple[int, int, int]) -> Packed:
+    params, gemm_params = plain.params, plain.params["gemm"]
+    assert isinstance(gemm_params, Mapping) and isinstance(gemm_params["stream"], np.ndarray)
+    stream = np.concatenate([np.array(constants, np.int32), gemm_params["stream"]])
+    (instance,) = plain.instances
+    return replace(
+        plain,
+        name=f"{plain.name}_add",
+        family="",
+        more=COSTS,
+        params={**params, "gemm": {**gemm_params, "stream": stream}},
+        operands=(0, position),
+        in_place=(position,),
+        row=f"{plain.name}_add_row" if plain.row else "",
+        rows="",
+        group=1,
+        instances=(Instance("MOTE_GEMM3_ADD", instance.arguments),),
+    )
+
+
+KERNELS = tuple(_added(kernel) for kernel in gemm.KERNELS if "sparse" not in kernel.name)
