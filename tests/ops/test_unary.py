@@ -141,9 +141,9 @@ def test_a_table_stands_for_a_chain() -> None:
     w.op("LOGISTIC", [y], [z])
     w.output(z)
     g = tflite.parse(w.finish(), "model")
-    first, second = g.ops
-    assert isinstance(first, Unary) and isinstance(second, Unary)
-    chain = second.table(g)[first.table(g).astype(int) + 128]
+    inner, outer = g.ops
+    assert isinstance(inner, Unary) and isinstance(outer, Unary)
+    chain = outer.table(g)[inner.table(g).astype(int) + 128]
     fused = g.with_ops([Table(inputs=(x,), outputs=(z,), name="chain", values=chain)]).verify()
     values = np.random.default_rng(0).integers(-128, 128, 300).astype(np.int8)
     assert np.array_equal(fused.evaluate({x: values})[z], g.evaluate({x: values})[z])
