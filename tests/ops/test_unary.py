@@ -13,6 +13,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.unary import Table, Unary
+from offered import first
 from support import check, check_numpy, needs_litert
 from tflite_writer import Writer
 
