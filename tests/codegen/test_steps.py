@@ -176,7 +176,9 @@ def test_the_stated_bound_holds() -> None:
     """For other inputs too, by layers, by rows and with pushed input; a row takes a fraction of a layer."""
     emulated("cortex-m4")
     bounds = []
-    for options in ({"step": "layer"}, {"step": "row"}, {"step": "row", "input": "rows"}):
+    layers = {"step": "layer", "optimize": "speed"}
+    assert compile(KEYWORDS, target="cortex-m4", **layers).plan.layered
+    for options in (layers, {"step": "row"}, {"step": "row", "input": "rows"}):
         plain = compile(KEYWORDS, target="cortex-m4", **options)
         assert "STEP_INSTRUCTIONS" not in plain.project.files["keywords.h"]
         bounded = with_step_bound(plain)

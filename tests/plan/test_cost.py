@@ -162,7 +162,8 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
         if not isinstance(op, Arrival):
             features = cost.features(compiled.plan.graph, op, step.kernel, step.whole)
             rows = 0 if step.whole else step.kernel.group
-            samples.append(Sample(step.kernel.costs, op.name, step.kernel.name, rows, features, layer.instructions))
+            named = (step.kernel.costs, step.kernel.more, op.name, step.kernel.name)
+            samples.append(Sample(*named, rows, features, layer.instructions))
     _check(samples)
 
 
