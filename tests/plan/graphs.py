@@ -108,7 +108,7 @@ def _sums(view: View) -> Packed:
     return Packed("sums", {}, Call.ADDS, sums=4 * view.output.size, writes=view.writes)
 
 
-SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, call=Call.ADDS, writes_planar=True, costs=OTHER)
+SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, "common", call=Call.ADDS, writes_planar=True, costs=OTHER)
 catalogue.KERNELS = (*catalogue.KERNELS, SUMS)
 
 
