@@ -33,7 +33,7 @@ def test_every_target_loads() -> None:
     assert {targets.load(name).name for name in targets.names()} == set(targets.names())
 
 
-@pytest.mark.parametrize("quote", quotes.quotes(), ids=str)
+@pytest.mark.parametrize("quote", list(quotes.quotes()), ids=str)
 def test_docs_quote_what_commands_print(quote: quotes.Quote) -> None:
     emulated(CORE)
     if lock.compiler(CORE) != lock.load()["compilers"][CORE]:

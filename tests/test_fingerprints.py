@@ -9,7 +9,7 @@ pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffer
 import fingerprints
 
 
-@pytest.mark.parametrize(("model", "target"), fingerprints.cases())
+@pytest.mark.parametrize(("model", "target"), list(fingerprints.cases()))
 def test_generated_code_is_what_it_was(model: str, target: str) -> None:
     name = fingerprints.key(model, target)
     changed = fingerprints.changes(name, fingerprints.load()[name], fingerprints.fingerprints(model, target))
