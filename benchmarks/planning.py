@@ -33,16 +33,6 @@ MODES: dict[str, dict[str, Any]] = {
     "step": {"step": "row"},
 }
 TARGET = "cortex-m4"
-MOBILENET_V2 = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
-"""How many times blocks expand, their channels, how many they are, the stride of the first."""
 
 
 def chain(layers: int, side: int = 16) -> bytes:
@@ -72,21 +62,9 @@ def side_by_side(layers: int, side: int = 8) -> bytes:
     return to_int8(r.net)
 
 
-def mobilenet_v2(side: int = 224) -> bytes:
-    r = start("mobilenet_v2", 0, 2, (side, side, 3), -1.0, 1.0)
-    x = r.conv(0, 32, (3, 3), (2, 2), activation="RELU6")
-    for expansion, channels, count, stride in MOBILENET_V2:
-        for i in range(count):
-            expanded = expansion * r.net.values[x].shape[-1]
-            x = mcunet_v2.inverted_residual(r, x, Block(3, 1 if i else stride, expanded, channels))
-    x = r.conv(x, 1280, activation="RELU6")
-    r.fully_connected(r.net.mean(x, (1, 2), rescaled=True), 1000, together=True)
-    return to_int8(r.net)
-
-
 FAMILIES: dict[str, Callable[..., bytes]] = {"chain": chain, "residuals": residuals, "side by side": side_by_side}
 MODELS: dict[str, Callable[[], bytes]] = {
-    "MobileNetV2 224": mobilenet_v2,
+    "MobileNetV2 224": lambda: mcunet_v2.build(mcunet_v2.MOBILENET_V2),
     "MCUNetV2 224": lambda: mcunet_v2.build(mcunet_v2.LARGE),
 }
 

@@ -94,6 +94,20 @@ SMALL = Shape(
 )
 
 
+def _mobilenet_v2() -> Shape:
+    """Groups of blocks: how much wider inside, channels, how many, the stride of the first."""
+    groups = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+    blocks, width = [], 32
+    for factor, channels, count, stride in groups:
+        for i in range(count):
+            blocks.append(Block(3, 1 if i else stride, factor * width, channels))
+            width = channels
+    return Shape("mobilenet_v2", 224, 32, tuple(blocks), 1280, 1000, 1)
+
+
+MOBILENET_V2 = _mobilenet_v2()
+
+
 def build(shape: Shape = LARGE, seed: int = 0, dtype: str = "int8") -> bytes:
     """The `.tflite` file of a network; the same arguments give the same bytes."""
     if dtype not in ("int8", "float32"):
