@@ -59,7 +59,7 @@ def wanted_layout(view: View, features: frozenset[str]) -> Layout | None:
     """The layout other than NHWC in which a kernel of the core would rather read the operator's input."""
     for kernel in KERNELS:
         if kernel.reads is not None and kernel.isa <= features and isinstance(view.op, kernel.computes[0]):
-            layout = kernel.reads(view) if kernel.types.admits(view) else None
+            layout = view.once(kernel.reads) if kernel.types.admits(view) else None
             if layout is not None:
                 return layout
     return None
