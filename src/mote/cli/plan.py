@@ -42,7 +42,11 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("plan", help="show what lies where in memory, and when", description=__doc__)
     add_compile_options(p)
     add_svg(p, "draw the arena over time into this file")
-    p.add_argument("--layer", metavar="NAME", help="only which kernels there are for this layer, and why each is taken")
+    p.add_argument(
+        "--layer",
+        metavar="LAYER",
+        help="only the kernels of this layer (by name or number), and why each is taken or not",
+    )
     p.set_defaults(run=run)
 
 
@@ -65,7 +69,9 @@ def kernels(compiled: Compiled, layer: str) -> str:
     """Every kernel that the core has for a layer: what it costs, or why it does not fit."""
     plan = compiled.plan
     works = {op.name: steps[0] for op, steps in plan.works}
-    if layer not in works:
+    numbered = {str(n): step for step in works.values() for n in step.ops}
+    step = works.get(layer) or numbered.get(layer)
+    if step is None:
         raise MoteError(
             f"no layer is called '{layer}'",
             where="option layer",
@@ -73,9 +79,9 @@ def kernels(compiled: Compiled, layer: str) -> str:
         )
     offered = [
         (o.family, "chosen: " * o.chosen + o.why, o.cost, o.constants, o.scratch)
-        for o in plan.choices.get(works[layer].ops, ())
+        for o in plan.choices.get(step.ops, ())
     ]
-    refused = [(r.kernel, f"does not fit: {r.why}", "-", "-", "-") for r in refusals(plan, works[layer])]
+    refused = [(r.kernel, f"does not fit: {r.why}", "-", "-", "-") for r in refusals(plan, step)]
     unit = plan.goal.costs.unit
     return table(("kernel", "why", unit, "constants", "working memory"), [*offered, *refused], left=2)
 
