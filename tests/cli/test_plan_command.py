@@ -53,6 +53,7 @@ def test_text_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
 def test_kernels_of_a_layer(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = mote(capsys, "plan", DIGITS, "--target", "cortex-m4", "--layer", "4_conv_2d")
     assert status == 0
+    assert mote(capsys, "plan", DIGITS, "--target", "cortex-m4", "--layer", "4") == (0, out, "")
     rows = {line.split()[0]: line for line in out.splitlines()[1:]}
     assert "chosen: " in rows["pointwise3_pair"]
     assert "slower" in rows["pointwise"]
