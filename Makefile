@@ -23,7 +23,7 @@ test: $(VENV)/test tools
 
 # The property tests on other random examples than those of `make test`.
 fuzz: $(VENV)/test tools
-	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/ops tests/plan tests/frontends
+	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends
 
 lint: $(VENV)/test
 	$(BIN)/ruff check src tests models benchmarks

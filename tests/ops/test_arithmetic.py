@@ -27,7 +27,7 @@ from support import check, emulated, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
+HOST_DSP = str(Path(__file__).parents[1] / "kernels" / "host-dsp.toml")
 Quant = tuple[float, int]
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]
 

@@ -1,4 +1,4 @@
-"""Instructions, memory and code of the Winograd kernels, layer by layer: python tests/ops/winograd_bench.py"""
+"""Instructions, memory and code of the Winograd kernels, layer by layer: python tests/kernels/winograd_bench.py"""
 
 from __future__ import annotations
 
