@@ -17,7 +17,7 @@ import pytest
 from mote import targets, toolchain
 from mote.profiler.costs import TracedRun
 from mote.profiler.cycles import CORES, Fetch, block_cycles, core_of, join_cycles
-from mote.profiler.instructions import Instruction, decoder
+from mote.profiler.instructions import Timed, disassemble
 from mote.profiler.trace import trace
 from mote.toolchain.boards import board_of
 from mote.toolchain.code import read_code
@@ -101,6 +101,7 @@ WHOLE: dict[str, tuple[str, dict[str, int]]] = {
         {"m0plus": 3 + 2 + 2 + 2 + 5, "m3": 17, "m4": 3 + 2 + 3 + 3 + 6},
     ),
     "move_to_pc": ("mov pc, lr", {"m0plus": 2, "m3": 3, "m4": 3}),
+    "load_many_to_pc": ("stmia r5, {r3, lr}; ldmia r5, {r3, pc}", dict.fromkeys(V7M, 3 + 6)),
     "load_to_pc": ("str lr, [r5]; ldr pc, [r5]", dict.fromkeys(V7M, 1 + 5)),
 }
 START = """
@@ -177,7 +178,7 @@ def test_published_tables_are_no_estimates() -> None:
     assert {n for n, c in CORES.items() if not c.estimate} == {"cortex-m0plus", "cortex-m3", "cortex-m4"}
 
 
-def block(tmp_path: Path, core: str, text: str) -> list[Instruction]:
+def block(tmp_path: Path, core: str, text: str) -> list[Timed]:
     """Assembled, not run."""
     target = targets.load(core)
     gcc = "arm-none-eabi-gcc" if target.arch == "arm" else "riscv64-unknown-elf-gcc"
@@ -189,7 +190,7 @@ def block(tmp_path: Path, core: str, text: str) -> list[Instruction]:
     subprocess.run([gcc, *target.gcc_flags, "-c", str(source), "-o", str(elf)], check=True)
     code = read_code(elf)
     (size,) = [len(data) for _, data in code.sections if data]
-    return decoder(code)(0, size)
+    return disassemble(code, [(0, size)])[0]
 
 
 @pytest.mark.parametrize(
@@ -245,5 +246,5 @@ def test_flash_wait_states(tmp_path: Path) -> None:
 
 
 def test_low_overhead_loops(tmp_path: Path) -> None:
-    kinds = [i.kind.name for i in block(tmp_path, "cortex-m55", "dls lr, r0; 1: nop; le lr, 1b")]
-    assert kinds == ["ALU", "ALU", "LOOP"]
+    tasks = [i.task.name for i in block(tmp_path, "cortex-m55", "dls lr, r0; 1: nop; le lr, 1b")]
+    assert tasks == ["ALU", "ALU", "LOOP"]

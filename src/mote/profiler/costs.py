@@ -27,8 +27,8 @@ from mote.toolchain.emulators import check
 from mote.toolchain.results import write_inputs
 
 from .cycles import Core, Fetch, block_cycles, core_of, join_cycles
-from .instructions import Instruction, decoder
-from .trace import Trace, calls, cut, length, trace
+from .instructions import Timed, disassemble
+from .trace import Trace, calls, cut, trace
 
 ENTRY = "harness_run"
 TIMEOUT_S = 300.0
@@ -182,11 +182,11 @@ class TracedRun:
 
     def region(self, entry: str) -> Region:
         """All that ran in calls of a function."""
-        decode = decoder(self.code)
         marks = [(at, int(m[1])) for at, name in self.code.labels if (m := _STEP.match(name))]
-        traced = cut(self.traced, {at for at, _ in marks} | {at + length(self.code, at) for at, _ in marks})
-        blocks = [decode(start, end) for start, end in traced.blocks]
-        returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].calls}
+        behind = {at + self.code.instruction(at).size for at, _ in marks}
+        traced = cut(self.traced, {at for at, _ in marks} | behind)
+        blocks = disassemble(self.code, traced.blocks)
+        returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].flow.calls}
         where = f"{self.code.elf}: {entry}"
         found = calls(traced, self.code.functions[entry], returns, where)
         if not found:
@@ -202,7 +202,7 @@ class Region:
     code: Code
     target: Target
     entry: str
-    blocks: list[list[Instruction]]
+    blocks: list[list[Timed]]
     order: NDArray[np.int32]
     spans: list[tuple[int, int]]
     marks: dict[int, int]
@@ -269,7 +269,7 @@ class Region:
             cycles[starts[b]] += n * self.inside[b].cycles
         for a, b, n in self._edges(self.spans):
             cycles[starts[a]] += n * self._join(a, b)
-            if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].calls or starts[a] != starts[b]):
+            if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].flow.calls or starts[a] != starts[b]):
                 calls[starts[b]] += n
         calls[self.code.functions[self.entry]] += len(self.spans)
         total = sum(cycles.values())

@@ -13,9 +13,9 @@ from itertools import pairwise
 from mote.errors import MoteError
 from mote.targets import Target
 
-from .instructions import Instruction, Kind
+from .instructions import Task, Timed
 
-Block = Sequence[Instruction]
+Block = Sequence[Timed]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Core:
     source: str
     estimate: bool
     block: Callable[[Block], int]
-    join: Callable[[Instruction, Instruction, bool], int]
+    join: Callable[[Timed, Timed, bool], int]
 
 
 def core_of(target: Target) -> Core:
@@ -51,7 +51,7 @@ def fetches(block: Block, wait: int, line: int) -> int:
     return waited
 
 
-def refetches(before: Instruction, after: Instruction, jumped: bool, wait: int, line: int) -> int:
+def refetches(before: Timed, after: Timed, jumped: bool, wait: int, line: int) -> int:
     """Cycles to get the line of a jump's target, or of what comes next in order."""
     if before.at // line == after.at // line:
         return 0
@@ -63,93 +63,93 @@ def refetches(before: Instruction, after: Instruction, jumped: bool, wait: int, 
 
 @dataclass(frozen=True)
 class _Table:
-    """Cycles by kind; every kind that is not there takes one. `words`: of transfers of several words, on top of one for
-    each. `taken`: on top when the program counter is written, by kind, or `taken_else`."""
+    """Cycles by task; every task that is not there takes one. `words`: of transfers of several words, on top of one for
+    each. `taken`: on top when the program counter is written, by task, or `taken_else`."""
 
-    cycles: Mapping[Kind, int]
+    cycles: Mapping[Task, int]
     words: int
-    taken: Mapping[Kind, int]
+    taken: Mapping[Task, int]
     taken_else: int
-    pairs: Callable[[Instruction, Instruction], int] = field(default=lambda before, i: 0)
+    pairs: Callable[[Timed, Timed], int] = field(default=lambda before, i: 0)
 
-    def alone(self, i: Instruction) -> int:
-        if i.kind in (Kind.LOADS, Kind.STORES):
+    def alone(self, i: Timed) -> int:
+        if i.task in (Task.LOADS, Task.STORES):
             return self.words + i.words
-        cycles = self.cycles.get(i.kind, 1)
-        if i.kind == Kind.STORE and not _is_quick(i):
-            cycles = self.cycles.get(Kind.LOAD, 1)
-        return cycles + (i.words - 1 if i.kind in (Kind.LOAD, Kind.STORE) and i.words > 1 else 0)
+        cycles = self.cycles.get(i.task, 1)
+        if i.task == Task.STORE and not _is_quick(i):
+            cycles = self.cycles.get(Task.LOAD, 1)
+        return cycles + (i.words - 1 if i.task in (Task.LOAD, Task.STORE) and i.words > 1 else 0)
 
     def block(self, block: Block) -> int:
         inside = sum(self.pairs(a, b) for a, b in pairwise(block))
         return inside + sum(map(self.alone, block))
 
-    def join(self, before: Instruction, after: Instruction, jumped: bool) -> int:
-        if jumped and before.jumps:
-            return self.taken.get(before.kind, self.taken_else)
+    def join(self, before: Timed, after: Timed, jumped: bool) -> int:
+        if jumped and before.flow.jumps:
+            return self.taken.get(before.task, self.taken_else)
         return self.pairs(before, after)
 
     def core(self, name: str, source: str, *, estimate: bool = False) -> Core:
         return Core(name, source, estimate, self.block, self.join)
 
 
-_ONE_ADDRESS = (Kind.LOAD, Kind.STORE)
-_MEMORY = (*_ONE_ADDRESS, Kind.LOADS, Kind.STORES)
-_FLOAT = (Kind.FPU, Kind.FMAC, Kind.FDIV, Kind.FMOVE)
+_ONE_ADDRESS = (Task.LOAD, Task.STORE)
+_MEMORY = (*_ONE_ADDRESS, Task.LOADS, Task.STORES)
+_FLOAT = (Task.FPU, Task.FMAC, Task.FDIV, Task.FMOVE)
 
 
-def _is_quick(i: Instruction) -> bool:
+def _is_quick(i: Timed) -> bool:
     """Stores whose address is a register and a constant leave the pipeline at once."""
-    return i.kind == Kind.STORE and len(i.address) == 1 and not i.name.startswith("v")
+    return i.task == Task.STORE and len(i.address) == 1 and not i.name.startswith("v")
 
 
-def _m4_pairs(before: Instruction, i: Instruction) -> int:
+def _m4_pairs(before: Timed, i: Timed) -> int:
     """Cortex-M4 TRM 3.3.2 and 7.2.3: a load lets the next load or store begin unless that needs its result as address;
     an address from data processing comes one cycle late, and so does a floating-point result."""
-    if before.kind == Kind.LOAD and i.kind in _ONE_ADDRESS and not before.writes & i.address:
+    if before.task == Task.LOAD and i.task in _ONE_ADDRESS and not before.writes & i.address:
         return 0 if _is_quick(i) else -1
-    if i.kind in _MEMORY and before.kind not in _MEMORY and not before.jumps:
+    if i.task in _MEMORY and before.task not in _MEMORY and not before.flow.jumps:
         return 1 if before.writes & i.address else 0
-    if before.kind in (Kind.FPU, Kind.FMAC, Kind.FDIV) and before.name != "vmov" and before.writes & i.reads:
-        return 1 if i.kind in _FLOAT or i.name.startswith("v") else 0
+    if before.task in (Task.FPU, Task.FMAC, Task.FDIV) and before.name != "vmov" and before.writes & i.reads:
+        return 1 if i.task in _FLOAT or i.name.startswith("v") else 0
     return 0
 
 
-_V7M = {Kind.LOAD: 2, Kind.DIV: 12, Kind.SYSTEM: 2, Kind.TABLE: 3}
-_V7M_TAKEN = {Kind.LOAD: 3, Kind.LOADS: 3, Kind.TABLE: 3}
-_FPU = {Kind.FMAC: 3, Kind.FDIV: 14, Kind.FMOVE: 2}
+_V7M = {Task.LOAD: 2, Task.DIV: 12, Task.SYSTEM: 2, Task.TABLE: 3}
+_V7M_TAKEN = {Task.LOAD: 3, Task.LOADS: 3, Task.TABLE: 3}
+_FPU = {Task.FMAC: 3, Task.FDIV: 14, Task.FMOVE: 2}
 _M3 = _Table(
-    {**_V7M, Kind.MLA: 2, Kind.MULL: 5, Kind.MLAL: 7, Kind.BARRIER: 3},
+    {**_V7M, Task.MLA: 2, Task.MULL: 5, Task.MLAL: 7, Task.BARRIER: 3},
     words=1,
     taken=_V7M_TAKEN,
     taken_else=2,
     pairs=_m4_pairs,
 )
-_M4 = _Table({**_V7M, **_FPU, Kind.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
+_M4 = _Table({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
 _M0PLUS = _Table(
-    {Kind.LOAD: 2, Kind.STORE: 2, Kind.SYSTEM: 3, Kind.BARRIER: 3, Kind.FENCE: 3},
+    {Task.LOAD: 2, Task.STORE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3},
     words=1,
-    taken={Kind.CALL: 2, Kind.LOADS: 2},
+    taken={Task.CALL: 2, Task.LOADS: 2},
     taken_else=1,
 )
 _RISCV = _Table(
-    {Kind.LOAD: 2, Kind.MULL: 2, Kind.DIV: 34, Kind.SYSTEM: 2}, words=1, taken={Kind.BRANCH: 2}, taken_else=1
+    {Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, words=1, taken={Task.BRANCH: 2}, taken_else=1
 )
 
 
-def _m55_pairs(before: Instruction, i: Instruction) -> int:
+def _m55_pairs(before: Timed, i: Timed) -> int:
     """Vector instructions take two beats, of which the second overlaps with the first of another pipeline's; loads,
     multiplications and shifts come one cycle late."""
-    if before.kind in (Kind.VECTOR, Kind.VECTOR_MEMORY):
-        return 1 if before.kind == i.kind else 0
-    late = (Kind.LOAD, Kind.LOADS, Kind.MUL, Kind.MLA, Kind.MULL, Kind.MLAL, Kind.MAC, Kind.DSP, Kind.SHIFT, Kind.FMAC)
-    return 1 if before.kind in late and before.writes & (i.reads | i.address) else 0
+    if before.task in (Task.VECTOR, Task.VECTOR_MEMORY):
+        return 1 if before.task == i.task else 0
+    late = (Task.LOAD, Task.LOADS, Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC, Task.DSP, Task.SHIFT, Task.FMAC)
+    return 1 if before.task in late and before.writes & (i.reads | i.address) else 0
 
 
 _M55 = _Table(
-    {Kind.DIV: 11, Kind.SYSTEM: 2, Kind.TABLE: 3, Kind.FDIV: 14, Kind.LOOP: 0, Kind.BARRIER: 3},
+    {Task.DIV: 11, Task.SYSTEM: 2, Task.TABLE: 3, Task.FDIV: 14, Task.LOOP: 0, Task.BARRIER: 3},
     words=0,
-    taken={Kind.LOOP: 0, Kind.LOAD: 3, Kind.LOADS: 3, Kind.TABLE: 3},
+    taken={Task.LOOP: 0, Task.LOAD: 3, Task.LOADS: 3, Task.TABLE: 3},
     taken_else=2,
     pairs=_m55_pairs,
 )
@@ -158,41 +158,41 @@ _M55 = _Table(
 # Cortex-M7: two instructions a cycle, in order.
 
 _M7_UNITS = {
-    Kind.LOAD: ("load", 2),
-    Kind.STORE: ("store", 1),
-    Kind.SHIFT: ("shift", 1),
-    Kind.DSP: ("simd", 1),
-    **dict.fromkeys((Kind.MUL, Kind.MLA, Kind.MULL, Kind.MLAL, Kind.MAC), ("mac", 1)),
-    **dict.fromkeys((Kind.BRANCH, Kind.CALL, Kind.JUMP), ("branch", 1)),
-    **dict.fromkeys((Kind.FPU, Kind.FMAC, Kind.FDIV, Kind.FMOVE), ("fpu", 1)),
+    Task.LOAD: ("load", 2),
+    Task.STORE: ("store", 1),
+    Task.SHIFT: ("shift", 1),
+    Task.DSP: ("simd", 1),
+    **dict.fromkeys((Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC), ("mac", 1)),
+    **dict.fromkeys((Task.BRANCH, Task.CALL, Task.JUMP), ("branch", 1)),
+    **dict.fromkeys((Task.FPU, Task.FMAC, Task.FDIV, Task.FMOVE), ("fpu", 1)),
 }
 _M7_LATENCY = {
-    **dict.fromkeys((Kind.MUL, Kind.MLA, Kind.MULL, Kind.MLAL, Kind.MAC, Kind.LOADS), 2),
-    Kind.FPU: 3,
-    Kind.FMAC: 6,
-    Kind.FDIV: 16,
+    **dict.fromkeys((Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC, Task.LOADS), 2),
+    Task.FPU: 3,
+    Task.FMAC: 6,
+    Task.FDIV: 16,
 }
-_M7_ALONE = (Kind.LOADS, Kind.STORES, Kind.DIV, Kind.TABLE, Kind.SYSTEM, Kind.BARRIER, Kind.FENCE)
+_M7_ALONE = (Task.LOADS, Task.STORES, Task.DIV, Task.TABLE, Task.SYSTEM, Task.BARRIER, Task.FENCE)
 
 
-def _m7_occupies(i: Instruction) -> int:
+def _m7_occupies(i: Timed) -> int:
     """Cycles in which nothing else can start."""
-    if i.kind in (Kind.LOADS, Kind.STORES):
+    if i.task in (Task.LOADS, Task.STORES):
         return max(1, (i.words + 1) // 2)
-    return {Kind.DIV: 7, Kind.TABLE: 2, Kind.SYSTEM: 3, Kind.BARRIER: 3, Kind.FENCE: 3}.get(i.kind, 1)
+    return {Task.DIV: 7, Task.TABLE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3}.get(i.task, 1)
 
 
-def _m7_latency(i: Instruction) -> int:
-    slow = i.kind == Kind.LOAD and i.name not in ("ldr", "vldr")
-    return 2 if slow else _M7_LATENCY.get(i.kind, 1)
+def _m7_latency(i: Timed) -> int:
+    slow = i.task == Task.LOAD and i.name not in ("ldr", "vldr")
+    return 2 if slow else _M7_LATENCY.get(i.task, 1)
 
 
-def _m7_needed(i: Instruction, ready: Mapping[str, int], accumulators: Mapping[str, int]) -> int:
+def _m7_needed(i: Timed, ready: Mapping[str, int], accumulators: Mapping[str, int]) -> int:
     """The cycle from which its operands are there: addresses and shifted operands one cycle earlier than others,
     what a multiplication adds to one cycle later."""
-    early = i.address if i.kind in _MEMORY else i.reads if i.kind == Kind.SHIFT else frozenset()
+    early = i.address if i.task in _MEMORY else i.reads if i.task == Task.SHIFT else frozenset()
     times = [ready.get(r, 0) + (1 if r in early and r in ready else 0) for r in i.reads | i.address]
-    if i.kind in (Kind.MLA, Kind.MLAL, Kind.MAC, Kind.FMAC):
+    if i.task in (Task.MLA, Task.MLAL, Task.MAC, Task.FMAC):
         times = [accumulators.get(r, 0) if r in i.writes else ready.get(r, 0) for r in i.reads]
     return max(times, default=0)
 
@@ -204,28 +204,28 @@ def _m7_block(block: Block) -> int:
     ready: dict[str, int] = {}
     accumulators: dict[str, int] = {}
     for i in block:
-        unit, count = _M7_UNITS.get(i.kind, ("alu", 2))
+        unit, count = _M7_UNITS.get(i.task, ("alu", 2))
         at = max(now, _m7_needed(i, ready, accumulators))
-        full = len(used) > 1 or used.count(unit) >= count or (used and (i.kind in (*_M7_ALONE, Kind.DSP)))
+        full = len(used) > 1 or used.count(unit) >= count or (used and (i.task in (*_M7_ALONE, Task.DSP)))
         if at == now and full:
             at += 1
         if at > now:
             used = []
         used.append(unit)
         now = at
-        if i.kind in _M7_ALONE:
+        if i.task in _M7_ALONE:
             now += _m7_occupies(i) - 1
             used += [unit, unit]
         done = now + _m7_latency(i)
         ready.update(dict.fromkeys(i.writes, done))
-        chained = {Kind.FMAC: 3, Kind.MLA: 1, Kind.MLAL: 1, Kind.MAC: 1}.get(i.kind, 0)
+        chained = {Task.FMAC: 3, Task.MLA: 1, Task.MLAL: 1, Task.MAC: 1}.get(i.task, 0)
         accumulators.update(dict.fromkeys(i.writes, done - chained))
     return now + 1
 
 
-def _m7_join(before: Instruction, after: Instruction, jumped: bool) -> int:
+def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
     """Every jump is taken to be foreseen, at the price of the cycle in which it ends."""
-    return 1 if jumped and before.jumps else 0
+    return 1 if jumped and before.flow.jumps else 0
 
 
 CORES = {
@@ -259,7 +259,7 @@ def block_cycles(core: Core, memory: Fetch, block: Block) -> int:
     return core.block(block) + (fetches(block, memory.wait, memory.line) if memory.wait else 0)
 
 
-def join_cycles(core: Core, memory: Fetch, before: Instruction, after: Instruction) -> int:
+def join_cycles(core: Core, memory: Fetch, before: Timed, after: Timed) -> int:
     jumped = before.end != after.at
     wait = refetches(before, after, jumped, memory.wait, memory.line) if memory.wait else 0
     return core.join(before, after, jumped) + wait

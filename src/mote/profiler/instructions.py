@@ -1,9 +1,12 @@
-"""What a cycle model has to know of an instruction, from Capstone's disassembly."""
+"""What a cycle model has to know of an instruction.
+
+Its length and where control goes are `toolchain.decode`'s to say; Capstone's disassembly says what it does with data.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from importlib import import_module
@@ -12,11 +15,12 @@ from typing import Any
 
 from mote.errors import MoteError
 from mote.toolchain.code import Code
+from mote.toolchain.decode import Instruction, Kind
 
-from .trace import length
 
+class Task(Enum):
+    """What an instruction has a core do: what tables of cycles are by."""
 
-class Kind(Enum):
     ALU = auto()  # and whatever else takes one cycle everywhere
     SHIFT = auto()  # data processing with a shifted operand
     MUL = auto()
@@ -47,39 +51,36 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """`address` are the registers that make up the address of a memory access, `words` how many it moves."""
+class Timed:
+    """An instruction as a cycle model sees it: `flow` is its length and where control goes, `address` are the registers
+    that make up the address of a memory access, `words` how many it moves."""
 
     at: int
-    size: int
+    flow: Instruction
     name: str
-    kind: Kind
-    reads: frozenset[str]
-    writes: frozenset[str]
-    address: frozenset[str]
+    task: Task
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    address: frozenset[str] = frozenset()
     words: int = 0
-    calls: bool = False
 
     @property
     def end(self) -> int:
-        return self.at + self.size
-
-    @property
-    def jumps(self) -> bool:
-        """Whether it writes the program counter."""
-        return self.kind in _JUMPS or "pc" in self.writes
+        return self.at + self.flow.size
 
 
-_JUMPS = (Kind.BRANCH, Kind.CALL, Kind.JUMP, Kind.TABLE, Kind.LOOP)
+_JUMPS = {
+    Kind.BRANCH: Task.BRANCH,
+    Kind.CALL: Task.CALL,
+    Kind.TABLE: Task.TABLE,
+    **dict.fromkeys((Kind.JUMP, Kind.DETOUR, Kind.RETURN, Kind.REGISTER, Kind.POINTER, Kind.TAIL), Task.JUMP),
+}
 _REGISTER = re.compile(r"\b(r\d+|sb|sl|fp|ip|sp|lr|pc|[sdq]\d+)\b")
 _ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
 
-Decoder = Callable[[int, int], list[Instruction]]
-"""The instructions from an address up to another."""
 
-
-def decoder(code: Code) -> Decoder:
-    """For the code of an ELF file."""
+def disassemble(code: Code, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
+    """The instructions of each block, which goes from an address up to another."""
     if find_spec("capstone") is None:
         raise MoteError("cycles need the disassembler Capstone", remedy="pip install capstone")
     capstone: Any = import_module("capstone")
@@ -89,62 +90,65 @@ def decoder(code: Code) -> Decoder:
     else:
         disassembler = capstone.Cs(capstone.CS_ARCH_RISCV, capstone.CS_MODE_RISCV32 | capstone.CS_MODE_RISCVC)
     disassembler.detail = True
-    one = _thumb if code.arm else _riscv
-
-    def decoded(start: int, end: int) -> Iterator[Instruction]:
-        at = start
-        while at < end:
-            for found in disassembler.disasm(code.bytes(at, end), at):
-                yield (_armv8_1(code, at) if code.arm else None) or one(found)
-                at += found.size
-            if at < end:  # Capstone does not know it
-                size = length(code, at)
-                yield (_armv8_1(code, at) if code.arm else None) or _plain(at, size, Kind.ALU)
-                at += size
-
-    return lambda start, end: list(decoded(start, end))
+    return [list(_block(code, disassembler, start, end)) for start, end in blocks]
 
 
-def _armv8_1(code: Code, at: int) -> Instruction | None:
+def _block(code: Code, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
+    """Capstone goes on from one instruction to the next, for the sake of IT, and stops at one that it does not know."""
+    known: Iterator[Any] = iter(())
+    while at < end:
+        found = next(known, None)
+        if found is None:
+            known = disassembler.disasm(code.bytes(at, end), at)
+            found = next(known, None)
+        flow = code.instruction(at)
+        task = _armv8_1(flow, code.word(at)) if code.arm else None
+        if task is None and found is not None:
+            yield (_thumb if code.arm else _riscv)(found, flow)
+        else:
+            task = task or Task.ALU
+            yield Timed(at, flow, task.name.lower(), task)
+        at += flow.size
+
+
+def _armv8_1(flow: Instruction, word: int) -> Task | None:
     """Loops and Helium, which Capstone takes for coprocessors' instructions or does not know."""
-    word = code.word(at)
     first, second = word & 0xFFFF, word >> 16
-    if first >> 11 == 0b11110 and second & 0xF000 == 0xC000:
-        return _plain(at, 4, Kind.LOOP)
+    if flow.kind == Kind.LOOP:
+        return Task.LOOP
     if first >> 10 & 0x3B == 0x3B and second >> 9 & 7 == 7:
-        return _plain(at, 4, Kind.VECTOR if first >> 9 & 1 else Kind.VECTOR_MEMORY)
+        return Task.VECTOR if first >> 9 & 1 else Task.VECTOR_MEMORY
     return None
 
 
-def _plain(at: int, size: int, kind: Kind) -> Instruction:
-    none: frozenset[str] = frozenset()
-    return Instruction(at, size, kind.name.lower(), kind, none, none, none)
+def _task(flow: Instruction, data: Task) -> Task:
+    """A load that jumps is timed as a load."""
+    return data if data in (Task.LOAD, Task.LOADS) else _JUMPS.get(flow.kind, data)
 
 
 def _registers(text: str) -> list[str]:
     return [_ALIASES.get(r, r) for r in _REGISTER.findall(text)]
 
 
-def _thumb(found: Any) -> Instruction:
+def _thumb(found: Any, flow: Instruction) -> Timed:
     name, operands = found.insn_name(), found.op_str
-    kind = _thumb_kind(name, operands)
+    task = _task(flow, _thumb_task(name, operands))
     writes = _names(found, found.regs_access()[1])
     inside = re.search(r"\[(.*?)\]", operands)
     address = _registers(inside[1]) if inside else []
     words = 0
-    if kind in (Kind.LOADS, Kind.STORES):
+    if task in (Task.LOADS, Task.STORES):
         listed = re.search(r"\{(.*)\}", operands)
         moved = _registers(listed[1]) if listed else _registers(operands)[:2]
         words = sum(2 if r[0] == "d" else 1 for r in moved)
         address = address or (["sp"] if name.endswith(("push", "pop")) else _registers(operands)[:1])
-        writes |= frozenset(moved) if kind == Kind.LOADS else frozenset()
-    elif kind in (Kind.LOAD, Kind.STORE):
+        writes |= frozenset(moved) if task == Task.LOADS else frozenset()
+    elif task in (Task.LOAD, Task.STORE):
         words = 2 if _registers(operands)[0][0] == "d" else 1
-        writes = frozenset(_registers(operands)[:1] if kind == Kind.LOAD else [])  # the base is there at once
+        writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # the base is there at once
     # Capstone leaves away what a saturation reads.
     reads = _names(found, found.regs_access()[0]) | frozenset(_registers(operands)[1:])
-    calls = name in ("bl", "blx")
-    return Instruction(found.address, found.size, name, kind, reads, writes, frozenset(address), words, calls)
+    return Timed(found.address, flow, name, task, reads, writes, frozenset(address), words)
 
 
 def _names(found: Any, registers: list[int]) -> frozenset[str]:
@@ -152,82 +156,64 @@ def _names(found: Any, registers: list[int]) -> frozenset[str]:
 
 
 _THUMB = {
-    Kind.MUL: ("mul",),
-    Kind.MLA: ("mla", "mls"),
-    Kind.MULL: ("smull", "umull"),
-    Kind.MLAL: ("smlal", "umlal"),
-    Kind.DIV: ("sdiv", "udiv"),
-    Kind.LOADS: ("ldm", "ldmdb", "pop", "ldrd", "vldmia", "vldmdb", "vpop"),
-    Kind.STORES: ("stm", "stmdb", "push", "strd", "vstmia", "vstmdb", "vpush"),
-    Kind.BRANCH: ("b", "cbz", "cbnz"),
-    Kind.CALL: ("bl",),
-    Kind.JUMP: ("bx", "blx"),
-    Kind.TABLE: ("tbb", "tbh"),
-    Kind.SYSTEM: ("mrs", "msr", "cps"),
-    Kind.BARRIER: ("isb",),
-    Kind.FENCE: ("dsb", "dmb"),
-    Kind.FMAC: ("vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma", "vfnms"),
-    Kind.FDIV: ("vdiv", "vsqrt"),
+    Task.MUL: ("mul",),
+    Task.MLA: ("mla", "mls"),
+    Task.MULL: ("smull", "umull"),
+    Task.MLAL: ("smlal", "umlal"),
+    Task.DIV: ("sdiv", "udiv"),
+    Task.LOADS: ("ldm", "ldmdb", "pop", "ldrd", "vldmia", "vldmdb", "vpop"),
+    Task.STORES: ("stm", "stmdb", "push", "strd", "vstmia", "vstmdb", "vpush"),
+    Task.SYSTEM: ("mrs", "msr", "cps"),
+    Task.BARRIER: ("isb",),
+    Task.FENCE: ("dsb", "dmb"),
+    Task.FMAC: ("vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma", "vfnms"),
+    Task.FDIV: ("vdiv", "vsqrt"),
 }
-_THUMB_KINDS = {name: kind for kind, names in _THUMB.items() for name in names}
+_THUMB_TASKS = {name: task for task, names in _THUMB.items() for name in names}
 _DSP = re.compile(r"(s|u|q|sh|uh|uq)(add|sub|asx|sax)(8|16)?$|[su]sat|[su]xta?[bh]16|pkh|sel$|usad|q(d)?(add|sub)")
 _MACS = re.compile(r"sm(la|ls|m|u)|umaal|usada8")
 
 
-def _thumb_kind(name: str, operands: str) -> Kind:
-    if name in _THUMB_KINDS:
-        return _THUMB_KINDS[name]
+def _thumb_task(name: str, operands: str) -> Task:
+    if name in _THUMB_TASKS:
+        return _THUMB_TASKS[name]
     if name.startswith(("ldr", "vldr")):
-        return Kind.LOAD
+        return Task.LOAD
     if name.startswith(("str", "vstr")):
-        return Kind.STORE
+        return Task.STORE
     if name.startswith("v"):
-        return Kind.FMOVE if name == "vmov" and len(_registers(operands)) > 2 else Kind.FPU
-    if name in ("mov", "add") and operands.startswith("pc"):
-        return Kind.JUMP
+        return Task.FMOVE if name == "vmov" and len(_registers(operands)) > 2 else Task.FPU
     if _MACS.match(name):
-        return Kind.MAC
+        return Task.MAC
     if _DSP.match(name):
-        return Kind.DSP
-    return Kind.SHIFT if re.search(r", (lsl|lsr|asr|ror|rrx)\b", operands) else Kind.ALU
+        return Task.DSP
+    return Task.SHIFT if re.search(r", (lsl|lsr|asr|ror|rrx)\b", operands) else Task.ALU
 
 
 _RISCV_LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp")
 _RISCV_STORES = ("sb", "sh", "sw", "swsp")
 
 
-def _riscv(found: Any) -> Instruction:
+def _riscv(found: Any, flow: Instruction) -> Timed:
     name = found.mnemonic.removeprefix("c.")
     operands = [o.strip() for o in found.op_str.split(",") if o.strip()]
     inside = re.search(r"\((\w+)\)", found.op_str)
     address = frozenset([inside[1]] if inside else [])
-    kind = _riscv_kind(name, operands)
-    stores = kind in (Kind.STORE, Kind.BRANCH)
+    task = _task(flow, _riscv_task(name))
+    stores = task in (Task.STORE, Task.BRANCH)
     writes = frozenset(operands[:1]) if operands and not stores else frozenset()
     reads = frozenset(operands if stores or name in ("add", "sub", "addi") else operands[1:]) | address
     words = 1 if address else 0
-    return Instruction(found.address, found.size, name, kind, reads, writes, address, words, kind == Kind.CALL)
+    return Timed(found.address, flow, name, task, reads, writes, address, words)
 
 
-def _riscv_kind(name: str, operands: list[str]) -> Kind:
+def _riscv_task(name: str) -> Task:
     if name in _RISCV_LOADS:
-        return Kind.LOAD
+        return Task.LOAD
     if name in _RISCV_STORES:
-        return Kind.STORE
+        return Task.STORE
     if name in ("mul", "mulh", "mulhu", "mulhsu"):
-        return Kind.MUL if name == "mul" else Kind.MULL
+        return Task.MUL if name == "mul" else Task.MULL
     if name in ("div", "divu", "rem", "remu"):
-        return Kind.DIV
-    if name.startswith("b") and len(name) <= 5 and name != "bset":
-        return Kind.BRANCH
-    if name in ("jal", "jalr", "j", "jr", "ret"):
-        return _riscv_jump(name, operands)
-    return Kind.SYSTEM if name.startswith(("csr", "fence", "ecall", "ebreak", "mret")) else Kind.ALU
-
-
-def _riscv_jump(name: str, operands: list[str]) -> Kind:
-    """A call leaves the address behind it in `ra`: named, or left away."""
-    if name in ("j", "jr", "ret"):
-        return Kind.JUMP
-    linked = len(operands) == 1 or operands[:1] == ["ra"]
-    return Kind.CALL if linked else Kind.JUMP
+        return Task.DIV
+    return Task.SYSTEM if name.startswith(("csr", "fence", "ecall", "ebreak", "mret")) else Task.ALU

@@ -120,15 +120,9 @@ class _Blocks:
         for start, last in zip(self.starts, self.lasts, strict=True):
             end = start
             while end <= last:
-                end += length(self.code, end)
+                end += self.code.instruction(end).size
             found.append((start, end))
         return found
-
-
-def length(code: Code, at: int) -> int:
-    """Of an instruction, which its first halfword tells."""
-    half = code.word(at) & 0xFFFF
-    return 4 if (half >> 11 >= 0x1D if code.arm else half & 3 == 3) else 2
 
 
 def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trace:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mote.errors import MoteError
 
-from .decode import Decoder, riscv, thumb
+from .decode import Decoder, Instruction, Known, riscv, thumb
 
 _EXECUTABLE = 4  # SHF_EXECINSTR
 _FUNCTION = 2  # STT_FUNC
@@ -49,12 +49,23 @@ class Code:
                 return int.from_bytes(data[at - start : at - start + 4], "little")
         return 0
 
+    def instruction(self, at: int, known: Known | None = None) -> Instruction:
+        """What the instruction at an address does, given the registers whose value is known before it."""
+        return self.decode(self.word, at, known or {})
+
     def is_code(self, at: int) -> bool:
         return bisect_right(self.borders, at) % 2 == 1
 
     def start(self, at: int) -> int:
         """Of the function that an address is in."""
         return self.starts[max(bisect_right(self.starts, at) - 1, 0)]
+
+    def place(self, at: int) -> str:
+        """An address as a person reads it: with the function that it is in, or comes after."""
+        if not self.starts or at < self.starts[0]:
+            return f"{at:#010x}"
+        start = self.start(at)
+        return f"{at:#010x} ({self.names[start]}+{at - start:#x})"
 
     def bytes(self, start: int, end: int) -> bytes:
         for base, data in self.sections:

@@ -1,4 +1,4 @@
-"""What an instruction of Thumb-2 or RV32IMC does to the stack pointer and to the flow of control, and nothing else.
+"""How long an instruction of Thumb-2 or RV32IMC is, and what it does to the stack pointer and to the flow of control.
 
 Enough for code by gcc, clang and the assembler sources of their libraries. What moves the stack pointer by an
 amount that is not known here, or jumps to where nobody knows, gets a `Kind` that says so: code that is not
@@ -31,11 +31,13 @@ class Kind(Enum):
     CALL = auto()  # of the function at `target`
     JUMP = auto()  # goes on at `target`
     BRANCH = auto()  # goes on at `target` or behind it
+    LOOP = auto()  # likewise, by the loop counter of Armv8.1-M
     DETOUR = auto()  # goes on at `target`, which comes back by a register
     RETURN = auto()
     TABLE = auto()  # a jump by a table to several places of the same function
     REGISTER = auto()  # a jump to what a register holds: by a table, if not through a pointer
-    POINTER = auto()  # a call or tail call of what a register holds
+    POINTER = auto()  # a call of the function that a register holds
+    TAIL = auto()  # a jump to the function that a register holds
     STOP = auto()  # a trap
     DYNAMIC = auto()  # moves the stack pointer by an unknown amount
 
@@ -54,6 +56,16 @@ class Instruction:
     grows: int = 0
     known: Known = field(default_factory=dict)
     runs: tuple[bool, ...] = ()
+
+    @property
+    def calls(self) -> bool:
+        """Whether it leaves the address behind it, to come back there."""
+        return self.kind in (Kind.CALL, Kind.POINTER)
+
+    @property
+    def jumps(self) -> bool:
+        """Whether it writes the program counter."""
+        return self.kind not in (Kind.PLAIN, Kind.STOP, Kind.DYNAMIC)
 
 
 def _bits(value: int, *fields: tuple[int, int, int]) -> int:
@@ -114,7 +126,8 @@ def _high_registers(i: int, known: Known) -> Instruction:
     operation, to, source = i >> 8 & 3, _bits(i, (0, 3, 0), (7, 1, 3)), i >> 3 & 15
     returns = source == _LR or known.get(source) == POPPED
     if operation == 3:
-        return Instruction(2, Kind.RETURN if returns and to < 8 else Kind.POINTER)
+        jump = Kind.RETURN if returns else Kind.TAIL
+        return Instruction(2, Kind.POINTER if to >= 8 else jump)
     if operation == 1:
         return Instruction(2, known=known)
     if to == _PC:
@@ -161,6 +174,8 @@ def _thumb32(i: int, j: int, at: int) -> Instruction:
         return Instruction(4, grows=4 * (j & 0xFF) * (-1 if i & 0x80 else 1))
     if i & 0xFF70 == 0xF850 and j >> 12 in (_SP, _PC):  # ldr sp, ldr pc
         return Instruction(4, Kind.REGISTER if j >> 12 == _PC else Kind.DYNAMIC)
+    if i & 0xFE50 == 0xE810 and j & 0x8000:  # ldm of pc
+        return Instruction(4, Kind.REGISTER)
     if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # a Helium register to [sp, #n]!
         return Instruction(4, Kind.DYNAMIC)
     if (i >> 9 == 0b1110101 or i >> 11 == 0b11110) and j >> 8 & 15 == _SP:
@@ -179,7 +194,7 @@ def _thumb32_branch(i: int, j: int, at: int) -> Instruction:
     if kind == 0xC000:  # the loops of Armv8.1-M: le jumps back, wls ahead, dls not at all
         offset = _bits(j, (1, 10, 2), (11, 1, 1))
         back = i & 15 == 15
-        return Instruction(4, Kind.PLAIN if j & 0x2000 else Kind.BRANCH, at + 4 + (-offset if back else offset))
+        return Instruction(4, Kind.PLAIN if j & 0x2000 else Kind.LOOP, at + 4 + (-offset if back else offset))
     i1, i2 = (1 - (j >> n & 1 ^ sign) for n in (13, 11))
     offset = _bits(j, (0, 11, 1)) + _bits(i, (0, 10, 12)) + (i2 << 22) + (i1 << 23) + (sign << 24)
     return Instruction(4, Kind.CALL if kind == 0xD000 else Kind.JUMP, at + 4 + _signed(offset, 25))

@@ -1,10 +1,9 @@
-"""Reading linked ELF files: how large the model is, and which function an address is in."""
+"""Reading linked ELF files: how large the model is, and what a loader puts into memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from mote.errors import MoteError
 from mote.targets import Memory, Target
@@ -74,26 +73,3 @@ def segments(elf: Path) -> list[Segment]:
     with elf.open("rb") as file:
         loads = [s for s in ELFFile(file).iter_segments() if s["p_type"] == "PT_LOAD" and s["p_filesz"]]
         return [Segment(int(s["p_paddr"]), bytes(s.data())) for s in loads]
-
-
-def symbol(elf: Path, name: str) -> int:
-    """The address of a function of the harness."""
-    return next(start for start, found in _functions(elf) if found == name)
-
-
-def place(elf: Path, address: int) -> str:
-    """An address as a person reads it: with the function that it is in, or comes after."""
-    before = [(start, name) for start, name in _functions(elf) if start <= address]
-    if not before:
-        return f"{address:#010x}"
-    start, name = max(before)
-    return f"{address:#010x} ({name}+{address - start:#x})"
-
-
-def _functions(elf: Path) -> list[tuple[int, str]]:
-    from elftools.elf.elffile import ELFFile
-
-    with elf.open("rb") as file:
-        table: Any = ELFFile(file).get_section_by_name(".symtab")
-        symbols = list(table.iter_symbols()) if table else []
-    return [(int(s["st_value"]) & ~1, s.name) for s in symbols if s["st_info"]["type"] == "STT_FUNC"]

@@ -16,8 +16,8 @@ from mote.targets import Target
 
 from .boards import board_of
 from .builder import Mode
+from .code import read_code
 from .compilers import version_of
-from .elf import place
 from .results import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
 from .unicorn_board import run_unicorn
 
@@ -160,7 +160,7 @@ def _crash(elf: Path, target: Target, emulator: Emulator, found: list[tuple[int,
     if fault:
         causes = _ARM_EXCEPTIONS if target.arch == "arm" else _RISCV_CAUSES
         what = causes.get(fault.cause, f"exception {fault.cause}")
-        said = f"{what} at {place(elf, fault.pc)}"
+        said = f"{what} at {read_code(elf).place(fault.pc)}"
     return MoteError(
         f"{emulator.kind}: the model crashed: {said or 'it ended without results'}",
         where=str(elf),

@@ -161,7 +161,7 @@ class _Walk:
 
     def _step(self, at: int, state: _State) -> Iterator[tuple[int, _State]]:
         """What can come next in the same function."""
-        i = self.code.decode(self.code.word, at, state.known)
+        i = self.code.instruction(at, state.known)
         behind = at + i.size
         self.sizes[at] = i.size
         if state.runs and not state.runs[0]:
@@ -173,13 +173,13 @@ class _Walk:
         kind = Kind.JUMP if self._is_far_jump(at, i) else i.kind
         if kind == Kind.CALL or self._is_tail_call(at, kind, i.target, depth):
             self.calls[at] = i.target
-        elif kind in (Kind.JUMP, Kind.BRANCH, Kind.DETOUR):
+        elif kind in (Kind.JUMP, Kind.BRANCH, Kind.LOOP, Kind.DETOUR):
             yield i.target, _State(depth, i.known)
         if kind == Kind.CALL and not self.code.is_code(behind):
             kind = Kind.TABLE  # the table is behind the call of a function that jumps by it
         if kind in (Kind.TABLE, Kind.REGISTER):
             self.jumps[at] = kind
-        if kind in (Kind.PLAIN, Kind.BRANCH, Kind.CALL):
+        if kind in (Kind.PLAIN, Kind.BRANCH, Kind.LOOP, Kind.CALL):
             yield behind, _State(depth, i.known, i.runs or state.runs[1:])
         if i.runs:
             yield behind, _State(depth, i.known, tuple(not r for r in i.runs))
@@ -194,7 +194,7 @@ class _Walk:
         return kind in (Kind.JUMP, Kind.BRANCH) and other and depth == 0
 
     def _check(self, at: int, kind: Kind, depth: int) -> None:
-        if kind == Kind.POINTER:
+        if kind in (Kind.POINTER, Kind.TAIL):
             raise _refusal(self.code, at, "calls through a pointer")
         if kind == Kind.DYNAMIC:
             raise _refusal(self.code, at, "moves the stack pointer by an amount that is not a constant")

@@ -17,7 +17,8 @@ from mote.errors import MoteError
 from mote.targets import Target
 
 from .boards import WORD, Board, board_of
-from .elf import place, segments, symbol
+from .code import read_code
+from .elf import segments
 
 _PAGE = 0x1000
 _ARM_SYSTEM = 0xE000E000
@@ -40,7 +41,7 @@ def run_unicorn(
     try:
         return machine.run(count, timeout_s)
     except import_module("unicorn").UcError as error:
-        return f"{error} at {place(elf, machine.pc)}"
+        return f"{error} at {machine.code.place(machine.pc)}"
     finally:
         machine.close()
 
@@ -56,7 +57,7 @@ class _Machine:
         arm_const: Any = import_module("unicorn.arm_const")
         riscv_const: Any = import_module("unicorn.riscv_const")
 
-        self.elf, self.workdir, self.arm = elf, workdir, target.arch == "arm"
+        self.code, self.workdir = read_code(elf), workdir
         self.board: Board = board_of(target)
         self.files: list[BinaryIO] = []
         self.executed = self.started = 0
@@ -64,7 +65,7 @@ class _Machine:
         self.said = ""
         self.exited = False
         self.entered = entered
-        if self.arm:
+        if self.code.arm:
             # Without UC_MODE_MCLASS, which would make every core a Cortex-M33.
             cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}")
             self.uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB, cpu)
@@ -87,18 +88,18 @@ class _Machine:
         pages = {self.board.vectors // _PAGE * _PAGE: _PAGE, ram: ram_size}
         rom_start = rom // _PAGE * _PAGE
         pages[rom_start] = rom + rom_size - rom_start
-        if self.arm:
+        if self.code.arm:
             pages[_ARM_SYSTEM] = _PAGE
         for start, size in pages.items():
             self.uc.mem_map(start, size)
         timer = self.board.counter // _PAGE * _PAGE
         self.uc.mmio_map(timer, _PAGE, self._read_timer, None, self._write_timer, None)
-        for segment in segments(self.elf):
+        for segment in segments(self.code.elf):
             self.uc.mem_write(segment.address, segment.data)
 
     def run(self, count: bool, timeout_s: float) -> str:
         unicorn: Any = import_module("unicorn")
-        call = symbol(self.elf, "mote_semihost")
+        call = self.code.functions["mote_semihost"]
         self.uc.hook_add(unicorn.UC_HOOK_CODE, self._semihost_called, begin=call, end=call)
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._trap)
         if count:
@@ -107,14 +108,14 @@ class _Machine:
             entered = self.entered
             self.uc.hook_add(unicorn.UC_HOOK_BLOCK, lambda uc, address, size, _: entered(address, size))
         start = self.board.vectors
-        if self.arm:
+        if self.code.arm:
             stack, start = struct.unpack("<2I", self.uc.mem_read(self.board.vectors, 8))
             self.uc.reg_write(self.sp_register, stack)
         self.uc.emu_start(start, _NOWHERE, timeout=int(timeout_s * 1e6))
         if not self.exited and not self.said:
             raise MoteError(
                 f"unicorn: the model did not finish within {timeout_s:g} s",
-                where=str(self.elf),
+                where=str(self.code.elf),
                 remedy="give fewer inferences or more time; QEMU is ten times as fast",
             )
         return self.said
@@ -126,16 +127,13 @@ class _Machine:
     def _block(self, uc: Any, address: int, size: int, _: Any) -> None:
         known = self.blocks.get((address, size))
         if known is None:
-            known = self.blocks[address, size] = self._instructions(bytes(uc.mem_read(address, size)))
+            known = self.blocks[address, size] = self._instructions(address, address + size)
         self.executed += known
 
-    def _instructions(self, code: bytes) -> int:
-        """Thumb and RISC-V both tell the length of an instruction in its first halfword."""
-        halves = struct.unpack(f"<{len(code) // 2}H", code)
-        at = count = 0
-        while at < len(halves):
-            wide = halves[at] >> 11 >= 0x1D if self.arm else halves[at] & 3 == 3
-            at += 2 if wide else 1
+    def _instructions(self, at: int, end: int) -> int:
+        count = 0
+        while at < end:
+            at += self.code.instruction(at).size
             count += 1
         return count
 
@@ -154,7 +152,7 @@ class _Machine:
             self.started = self.executed
 
     def _trap(self, uc: Any, number: int, _: Any) -> None:
-        self.said = f"exception {number} at {place(self.elf, self.pc)}"
+        self.said = f"exception {number} at {self.code.place(self.pc)}"
         uc.emu_stop()
 
     def _semihost_called(self, uc: Any, address: int, size: int, _: Any) -> None:
