@@ -21,6 +21,9 @@ needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-e
 PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
 """Published models to measure against, where someone put them beside the checkout."""
 
+HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
+"""The host as a target, compiled for as if it had DSP instructions."""
+
 
 def emulated(core: str) -> str:
     """The core; the test is skipped where there is no compiler or emulator for it."""

@@ -4,7 +4,6 @@ weights compress."""
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,10 +21,9 @@ from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.plan import planner, select
 from mote.plan.select import Selection
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 from tflite_writer import Writer
 
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 ROOM = 1 << 20
 SPREADS = ["any", "few", "small", "sparse", "none"]
 QUICK = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))

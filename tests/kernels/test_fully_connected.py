@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,8 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.vector import pairs_fit
 from mote.kernels.contract import Packed, View
 from offered import DSP, PORTABLE, offered
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 from tflite_writer import Writer
-
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 
 
 @dataclass(frozen=True)

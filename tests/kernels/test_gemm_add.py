@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,9 @@ from mote.graph.tensor import Array, Shape
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Packed, Refusal, View
 from offered import DSP
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 from tflite_writer import Writer
 
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 MANY = list(HealthCheck)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import test_conv
 import test_mean
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -24,7 +22,6 @@ LAYERS = FAMILIES | {
     "mean": batch(test_mean.configs()).map(test_mean.model),
     "move": batch(st.one_of(test_move.pads(), test_move.transposes(), test_move.concatenations())).map(test_move.model),
 }
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 WITH_WEIGHTS = ("conv", "depthwise", "fully connected", "transpose conv")
 
 

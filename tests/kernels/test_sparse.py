@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,9 +21,8 @@ from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import plan
 from mote.plan.select import Selection
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 FORMS = ("wide_sparse4", "wide_sparse2", "pair_sparse4", "pair_sparse2")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 import test_conv
@@ -15,11 +14,10 @@ from mote.api.verifier import verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.select import Selection
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
-HOST_DSP = str(Path(__file__).parent / "host-dsp.toml")
 QUICK = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -23,11 +23,10 @@ from mote.graph import Graph
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
-from support import check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-HOST_DSP = str(Path(__file__).parents[1] / "kernels" / "host-dsp.toml")
 Quant = tuple[float, int]
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]
 
