@@ -153,6 +153,8 @@ def _calls(subgraph: Record, codes: list[str], tensors: dict[int, Tensor]) -> li
         code = codes[number]
         inputs = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("inputs"))
         outputs = tuple(_index(tensors, i) for i in record.integers("outputs"))
+        if code in variables.OPERANDS and ((len(inputs), len(outputs)) != variables.OPERANDS[code] or -1 in inputs):
+            raise MalformedError(f"layer {index} {code} has other operands than its operator takes")
         intermediates = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("intermediates"))
         calls.append(Call(code, _options(record, index, code), inputs, outputs, intermediates))
     return calls
@@ -196,7 +198,7 @@ def _layers(
         ops: tuple[Op, ...] = ()
         problem = None
         try:
-            if call.code in variables.CODES:
+            if call.code in variables.OPERANDS:
                 known.take(call)
             else:
                 ops = _parse_node(node)

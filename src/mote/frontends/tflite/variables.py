@@ -14,7 +14,8 @@ from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.ops.state import Assign
 
-CODES = ("VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+OPERANDS = {"VAR_HANDLE": (0, 1), "CALL_ONCE": (0, 0), "READ_VARIABLE": (1, 1), "ASSIGN_VARIABLE": (2, 0)}
+"""The operators on variables, and how many inputs and outputs each of them has."""
 
 Key = tuple[str, str]
 """Container and shared name: a variable is the same one wherever its handle is made from these."""
