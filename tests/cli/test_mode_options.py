@@ -10,8 +10,8 @@ import pytest
 from test_cli import DIGITS, ROOT, mote
 
 import mcunet_v2
+from network import Net
 from support import emulated
-from tflite_writer import Writer
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +95,8 @@ def test_refused(
 
 
 def test_an_input_without_rows_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    w = Writer("flat")
-    x, y = w.input("x", (1, 8), "float32"), w.tensor("y", (1, 8), "float32")
-    w.op("TANH", [x], [y])
-    w.output(y)
-    (tmp_path / "flat.tflite").write_bytes(w.finish())
+    net = Net(dtype="float32")
+    (tmp_path / "flat.tflite").write_bytes(net.finish(net.op("TANH", [net.input(1, 8)])))
     arguments = ("compile", str(tmp_path / "flat.tflite"), "-o", str(tmp_path / "out"), "--input", "rows")
     status, _, err = mote(capsys, *arguments)
     assert status == 1 and "1x8 has one row only" in err and not (tmp_path / "out").exists()

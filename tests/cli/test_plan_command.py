@@ -14,6 +14,7 @@ import mote as api
 from mote.report import pictures, svg
 from mote.report.memory import MemoryMap, ring
 from mote.report.text import arena_maps
+from network import Net
 from tflite_writer import Writer
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -188,12 +189,8 @@ def test_ticks_are_round() -> None:
 
 
 def test_a_plan_of_one_step_can_be_drawn(tmp_path: Path) -> None:
-    w = Writer("one")
-    x = w.input("x", (1, 4), "int8", scale=0.1)
-    y = w.tensor("y", (1, 4), "int8", scale=0.1)
-    w.op("RELU", [x], [y])
-    w.output(y)
-    memory = MemoryMap(api.compile(w.finish()).plan)
+    net = Net()
+    memory = MemoryMap(api.compile(net.finish(net.moved("RELU", [net.input(1, 4)]))).plan)
     ElementTree.fromstring(pictures.arena(memory, "one"))
     assert arena_maps(memory)
 

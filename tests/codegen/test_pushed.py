@@ -12,7 +12,7 @@ from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 from mote.api.compiler import compile
 from mote.errors import MoteError
-from test_modes import Net
+from network import Net
 
 FIRMWARE = """
 #include <stdio.h>
@@ -147,7 +147,7 @@ def last_rows_unused() -> bytes:
 def last_rows_of_the_second_layer_unused() -> bytes:
     net = Net()
     x = net.conv(net.conv(net.input(1, 14, 9, 2), 4), 5, stride=3, padding="VALID")
-    return net.finish(net.pool(x, 2, "AVERAGE_POOL_2D"))
+    return net.finish(net.pool(x))
 
 
 MODELS = {
@@ -185,7 +185,7 @@ def wide() -> bytes:
     """A network of the visual kind: 32x32 pixels in color, strided at once."""
     net = Net()
     x = net.conv(net.input(1, 32, 32, 3), 8, stride=2)
-    return net.finish(net.pool(net.conv(net.conv(x, 8, kernel=1), 12, stride=2), 8, "AVERAGE_POOL_2D"))
+    return net.finish(net.pool(net.conv(net.conv(x, 8, kernel=1), 12, stride=2), 8))
 
 
 def test_the_input_is_never_whole() -> None:

@@ -14,7 +14,7 @@ from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 from mote.api.compiler import RED_ZONE, Compiled, compile
 from mote.api.verifier import verify
-from test_modes import Net
+from network import Net
 
 OK, BROKEN = 0, 6
 PLANS: dict[str, dict[str, Any]] = {

@@ -17,19 +17,15 @@ from mote.frontends import tflite
 from mote.frontends.tflite import schema
 from mote.graph import Graph, InvalidGraphError
 from mote.passes import pipeline
-from tflite_writer import Writer
+from network import Net
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
 
 
 def one_relu(shape: tuple[int, ...]) -> bytes:
     """A file that says that RELU makes a tensor of this shape from four elements."""
-    w = Writer("one")
-    x = w.input("x", (1, 4), "int8", scale=0.1)
-    y = w.tensor("y", shape, "int8", scale=0.1)
-    w.op("RELU", [x], [y])
-    w.output(y)
-    return w.finish()
+    net = Net()
+    return net.finish(net.op("RELU", [net.input(1, 4)], shape))
 
 
 def without_its_last_operator(graph: Graph) -> Graph:
@@ -41,19 +37,17 @@ def stumble(*_: object, **__: object) -> None:
 
 
 def test_a_graph_that_cannot_be_is_the_files_fault() -> None:
-    with pytest.raises(MoteError, match=r"odd\.tflite: .* layer 0 RELU 'y': output 1 has shape"):
+    with pytest.raises(MoteError, match=r"odd\.tflite: .* layer 0 RELU 't1': output 1 has shape"):
         tflite.parse(one_relu((1, 5)), "odd.tflite")
 
 
 def test_options_of_another_operator_are_the_files_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    w = Writer("pooled")
-    x = w.input("x", (1, 4, 4, 1), "float32")
-    w.op("MAX_POOL_2D", [x], [w.tensor("y", (1, 4, 4, 1), "float32")])
-    w.output(1)
+    net = Net()
+    y = net.pool(net.input(1, 4, 4, 1), 1, "MAX_POOL_2D")
     with monkeypatch.context() as patched:
         pool = schema.OPTIONS["MAX_POOL_2D"]
         patched.setitem(schema.OPTIONS, "MAX_POOL_2D", replace(pool, number=schema.OPTIONS["SVDF"].number))
-        data = w.finish()
+        data = net.finish(y)
     with pytest.raises(MoteError, match=r"pooled\.tflite: the file is damaged .*layer 0 MAX_POOL_2D has options #6"):
         tflite.parse(data, "pooled.tflite")
 

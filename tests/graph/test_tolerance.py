@@ -13,22 +13,19 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import FLOAT_TOLERANCE, Magnitudes, compare, computes_floats
-from tflite_writer import NO_TENSOR, Writer
+from network import Net
+from tflite_writer import NO_TENSOR
 
 N = 64
 
 
 def cancelling(after: float | None = None) -> Graph:
     """A fully connected layer of one output with weights 1000, -1000, 1000, ..., and a MUL by `after` behind it."""
-    w = Writer("cancelling")
-    x, y = w.input("x", (1, N), "float32"), w.tensor("y", (1, 1), "float32")
-    w.op("FULLY_CONNECTED", [x, w.const("w", weights())], [y])
+    net = Net(dtype="float32")
+    y = net.op("FULLY_CONNECTED", [net.input(1, N), net.writer.const("w", weights())], (1, 1))
     if after is not None:
-        z = w.tensor("z", (1, 1), "float32")
-        w.op("MUL", [y, w.const("m", np.float32([after]))], [z])
-        y = z
-    w.output(y)
-    return tflite.parse(w.finish(), "cancelling")
+        y = net.op("MUL", [y, net.writer.const("m", np.float32([after]))])
+    return tflite.parse(net.finish(y), "cancelling")
 
 
 def weights() -> Array:
@@ -82,11 +79,8 @@ def test_what_does_not_cancel_is_as_large_as_it_looks() -> None:
 
 
 def subtraction() -> Graph:
-    w = Writer("subtraction")
-    a, b, y = w.input("a", (4,), "float32"), w.input("b", (4,), "float32"), w.tensor("y", (4,), "float32")
-    w.op("SUB", [a, b], [y])
-    w.output(y)
-    return tflite.parse(w.finish(), "subtraction")
+    net = Net(dtype="float32")
+    return tflite.parse(net.finish(net.op("SUB", [net.input(4), net.input(4)])), "subtraction")
 
 
 def test_subtraction_adds_up_its_operands() -> None:
@@ -97,12 +91,11 @@ def test_subtraction_adds_up_its_operands() -> None:
 
 def remembering() -> Graph:
     """An SVDF layer that adds up its last two inputs."""
-    w = Writer("svdf")
-    x, y = w.input("x", (1, 1), "float32"), w.tensor("y", (1, 1), "float32")
-    once, time = w.const("k", np.float32([[1]])), w.const("t", np.float32([[1, 1]]))
-    w.op("SVDF", [x, once, time, NO_TENSOR, w.variable("s", (1, 2), "float32")], [y], rank=1)
-    w.output(y)
-    return tflite.parse(w.finish(), "svdf")
+    net = Net(dtype="float32")
+    once, time = (net.writer.const("ones", np.ones((1, size), np.float32)) for size in (1, 2))
+    state = net.writer.variable("s", (1, 2), "float32")
+    y = net.op("SVDF", [net.input(1, 1), once, time, NO_TENSOR, state], rank=1)
+    return tflite.parse(net.finish(y), "svdf")
 
 
 def test_states_are_terms_of_the_next_step() -> None:
@@ -134,9 +127,6 @@ def test_the_self_test_has_the_same_tolerance() -> None:
 
 
 def test_the_self_test_has_one_number() -> None:
-    w = Writer("relu")
-    x, y = w.input("x", (1, 2), "float32"), w.tensor("y", (1, 2), "float32")
-    w.op("RELU", [x], [y])
-    w.output(y)
-    text = compile(w.finish()).project.files["selftest.c"]
+    net = Net(dtype="float32")
+    text = compile(net.finish(net.op("RELU", [net.input(1, 2)]))).project.files["selftest.c"]
     assert f"if (!(error <= {number(FLOAT_TOLERANCE * 48 / 128)}))" in text

@@ -16,8 +16,8 @@ from mote.kernels import catalogue
 from mote.kernels.contract import Kernel, Packed, Refusal, View
 from mote.kernels.library import FOLDERS
 from mote.ops.constant import Constant
+from network import Net
 from offered import DSP, PORTABLE
-from tflite_writer import Writer
 
 HEADERS = [path.name for folder in FOLDERS for path in folder.iterdir() if path.name.endswith(".h")]
 
@@ -69,12 +69,9 @@ def test_what_is_beaten_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return replace(kernel, pack=pack)
 
-    w = Writer("mul")
-    x, y = (w.input(f"x{i}", (1, 4, 4, 8), "int8", scale=0.05, zero_point=3) for i in range(2))
-    z = w.tensor("z", (1, 4, 4, 8), "int8", scale=0.06, zero_point=0)
-    w.op("MUL", [x, y], [z])
-    w.output(z)
-    graph = tflite.parse(w.finish(), "mul")
+    net = Net()
+    z = net.op("MUL", [net.input(1, 4, 4, 8), net.input(1, 4, 4, 8)], quant=(0.06, 0))
+    graph = tflite.parse(net.finish(z), "mul")
     monkeypatch.setattr(catalogue, "KERNELS", tuple(map(watched, catalogue.KERNELS)))
     for features, names in ((PORTABLE, ["mul"]), (DSP, ["mul4"])):
         found = catalogue.candidates(View(graph, tuple(graph.ops)), features)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mote.api import reference
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from network import FLOAT, Net
 from support import check, check_numpy, needs_litert
 from tflite_writer import Writer
 
@@ -26,15 +27,11 @@ def quants(draw: st.DrawFn) -> tuple[float, int]:
 
 def model(layers: list[tuple[float, int]], size: int = SIZE) -> bytes:
     """float32 -> int8 -> float32 for each quantization."""
-    w = Writer("quantize")
-    for i, (scale, zero) in enumerate(layers):
-        x = w.input(f"x{i}", (size,), "float32")
-        q = w.tensor(f"q{i}", (size,), "int8", scale, zero)
-        y = w.tensor(f"y{i}", (size,), "float32")
-        w.op("QUANTIZE", [x], [q])
-        w.op("DEQUANTIZE", [q], [y])
-        w.output(q, y)
-    return w.finish()
+    net, outputs = Net(dtype="float32"), []
+    for quant in layers:
+        q = net.op("QUANTIZE", [net.input(size)], quant=quant)
+        outputs += [q, net.op("DEQUANTIZE", [q])]
+    return net.finish(*outputs)
 
 
 @needs_litert
@@ -71,26 +68,17 @@ def test_ties(quant: tuple[float, int]) -> None:
 @pytest.mark.parametrize("scale", [0.05, 0.0078125, 0.3])
 def test_ties_in_c(scale: float) -> None:
     """The same edges through the generated code: they are a constant, to which nothing is added."""
-    w = Writer("ties")
-    x = w.input("x", (SIZE,), "float32")
-    nothing = w.tensor("nothing", (SIZE,), "float32")
-    values = w.tensor("values", (SIZE,), "float32")
-    q = w.tensor("q", (SIZE,), "int8", scale, 3)
-    w.op("MUL", [x, w.const("zero", np.float32(0))], [nothing])
-    w.op("ADD", [nothing, w.const("edges", edges(scale))], [values])
-    w.op("QUANTIZE", [values], [q])
-    w.output(q)
-    check(w.finish(), inputs=2)
+    net = Net(dtype="float32")
+    nothing = net.op("MUL", [net.input(SIZE), net.writer.const("zero", np.float32(0))])
+    values = net.op("ADD", [nothing, net.writer.const("edges", edges(scale))])
+    check(net.finish(net.op("QUANTIZE", [values], quant=(scale, 3))), inputs=2)
 
 
 @needs_litert
 def test_every_int8() -> None:
-    w = Writer("dequantize")
-    x = w.input("x", (256,), "int8", 0.0371, -9)
-    y = w.tensor("y", (256,), "float32")
-    w.op("DEQUANTIZE", [x], [y])
-    w.output(y)
-    check_numpy(tflite.parse(w.finish(), "model"), w.finish(), inputs=6)
+    net = Net()
+    model = net.finish(net.op("DEQUANTIZE", [net.input(256, quant=(0.0371, -9))], quant=FLOAT))
+    check_numpy(tflite.parse(model, "model"), model, inputs=6)
 
 
 @pytest.mark.parametrize(

@@ -9,35 +9,30 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from network import Net
 from support import check, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
-QUANT = {"scale": 0.1, "zero_point": 3}
 
 
 def model(layers: list[tuple[str, list[int], int]]) -> bytes:
     """Every reshape is of its own input; every second one is followed by a layer that reads it."""
-    w = Writer("reshapes")
+    net, outputs = Net(), []
     for i, (kind, shape, axis) in enumerate(layers):
-        x = w.input(f"x{i}", shape, "int8", **QUANT)
+        x = net.input(*shape)
         if kind == "RESHAPE":
-            new = [*shape[axis:], *shape[:axis]]
-            y = w.tensor(f"y{i}", new, "int8", **QUANT)
-            w.op(kind, [x, w.const(f"shape{i}", np.int32(new))], [y], new_shape=new)
+            new = (*shape[axis:], *shape[:axis])
+            y = net.moved(kind, [x, net.ints(*new)], new, new_shape=new)
         elif kind == "SQUEEZE":
-            y = w.tensor(f"y{i}", [n for n in shape if n > 1], "int8", **QUANT)
-            w.op(kind, [x], [y])
+            y = net.moved(kind, [x], tuple(n for n in shape if n > 1))
         else:
-            y = w.tensor(f"y{i}", [*shape[:axis], 1, *shape[axis:]], "int8", **QUANT)
-            w.op(kind, [x, w.const(f"axis{i}", np.int32(axis))], [y])
+            where = net.writer.const("axis", np.int32(axis))
+            y = net.moved(kind, [x, where], (*shape[:axis], 1, *shape[axis:]))
         if i % 2:
-            z = w.tensor(f"z{i}", w._tensors[y].shape[::-1], "int8", **QUANT)
-            order = np.int32(range(len(w._tensors[y].shape))[::-1])
-            w.op("TRANSPOSE", [y, w.const(f"order{i}", order)], [z])
-            y = z
-        w.output(y)
-    return w.finish()
+            new = net.shapes[y][::-1]
+            y = net.moved("TRANSPOSE", [y, net.ints(*reversed(range(len(new))))], new)
+        outputs.append(y)
+    return net.finish(*outputs)
 
 
 @st.composite
@@ -54,9 +49,6 @@ def test_reshape(layers: list[tuple[str, list[int], int]]) -> None:
 
 
 def test_wrong_size() -> None:
-    w = Writer("reshape")
-    x, y = w.input("x", (2, 3), "float32"), w.tensor("y", (7,), "float32")
-    w.op("RESHAPE", [x, w.const("shape", np.int32([7]))], [y])
-    w.output(y)
+    net = Net()
     with pytest.raises(UnsupportedError, match="does not fill"):
-        tflite.parse(w.finish(), "model")
+        tflite.parse(net.finish(net.reshape(net.input(2, 3), 7)), "model")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
 from mote.passes import optimize
-from streaming.streams import Net
+from network import Net
 from support import check, needs_litert
 
 
@@ -19,23 +18,16 @@ def mixed(
     """A part of the channels for each kernel size, of the last (or first) rows; the parts' outputs side by side."""
     net = Net(seed, dtype)
     rows, channels = max(kernels), sum(shares)
-    x = net.input((1, rows, 2, channels))
-    quant = net._quant()
+    x = net.input(1, rows, 2, channels)
+    quant = net.quant()
     parts, at = [], 0
     for kernel, share in zip(kernels, shares, strict=True):
         begin = rows - kernel if aligned == "end" else 0
-        cut = net.tensor((1, kernel, 2, share), net._of(x))
-        ends = [np.array(v, np.int32) for v in ([0, begin, 0, at], [1, kernel, 2, share])]
-        net.w.op("SLICE", [x, *(net.w.const("at", e) for e in ends)], [cut])
-        y = net.tensor((1, 1, 2, share), quant)
-        activation = "NONE" if same or at == 0 else "RELU"
-        weights = net.weights((1, kernel, 1, share), 3)
-        net.w.op("DEPTHWISE_CONV_2D", [cut, *weights], [y], padding="VALID", fused_activation_function=activation)
-        parts.append(y)
+        cut = net.slice(x, (0, begin, 0, at), (1, kernel, 2, share))
+        options = {"padding": "VALID", "fused_activation_function": "NONE" if same or at == 0 else "RELU"}
+        parts.append(net.depthwise(cut, 1, (kernel, 1), quant=quant, **options))
         at += share
-    out = net.tensor((1, 1, 2, channels), quant)
-    net.w.op("CONCATENATION", parts, [out], axis=3)
-    return net.finish(out)
+    return net.finish(net.concatenate(3, *parts))
 
 
 def kinds(model: bytes) -> list[str]:

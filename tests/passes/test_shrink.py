@@ -20,11 +20,9 @@ from mote.passes.removal import Removal
 from mote.passes.settle import CLAMP, CONSTANT, IDENTITY
 from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
 from mote.passes.trim_kernels import TRIMMED
-from shrinkable import SCALE, Net, example, random_model
+from network import SCALE, Net
+from shrinkable import LARGE, example, random_model
 from support import check, needs_litert
-
-LARGE = 10**6
-"""A bias that saturates."""
 
 
 def unchanged(before: Graph, after: Graph, inputs: int = 8) -> None:
@@ -73,11 +71,10 @@ def test_generated_code_of_random_models(seed: int) -> None:
 def test_channels_without_readers_go_up_to_where_they_are_made() -> None:
     """From the layer that has no weights for them through the depthwise one to the first."""
     net = Net()
-    first, last = net.weights(8, 1, 1, 2), net.weights(3, 1, 1, 8)
+    last = net.weights(3, 1, 1, 8)
     last[..., [1, 2, 4, 7]] = 0
-    x = net.conv(net.input(1, 5, 5, 2), first)
-    x = net.depthwise(x, net.weights(1, 3, 3, 8))
-    after, removals = shrunk(net.model(net.conv(x, last)))
+    x = net.depthwise(net.conv(net.input(1, 5, 5, 2), 8, 1))
+    after, removals = shrunk(net.finish(net.conv(x, last)))
     assert channels(after) == [4, 4, 3]
     assert removals == [Removal(0, UNREAD, 4), Removal(1, UNREAD, 4)]
     assert after.tensors[after.ops[0].outputs[0]].kept == (0, 3, 5, 6)
@@ -86,12 +83,12 @@ def test_channels_without_readers_go_up_to_where_they_are_made() -> None:
 def test_constants_go_into_the_bias() -> None:
     """One channel has no weights, another a bias that saturates; both are the same everywhere."""
     net = Net()
-    first, last = net.weights(8, 3, 3, 2), net.weights(3, 1, 1, 8)
+    first = net.weights(8, 3, 3, 2)
     first[[2, 3]] = 0
     bias = net.rng.integers(-500, 500, 8)
     bias[[5, 6]] = LARGE, -LARGE
-    x = net.conv(net.input(1, 5, 5, 2), first, bias, zero=-7)
-    after, removals = shrunk(net.model(net.conv(x, last)))
+    x = net.conv(net.input(1, 5, 5, 2), first, bias=bias)
+    after, removals = shrunk(net.finish(net.conv(x, 3, 1)))
     assert channels(after) == [4, 3]
     assert removals == [Removal(0, SILENT, 2), Removal(0, SETTLED, 2)]
 
@@ -102,8 +99,8 @@ def test_padding_keeps_constants_other_than_the_zero_point(constant: int, left: 
     net = Net()
     bias = net.rng.integers(-500, 500, 8)
     bias[:4] = constant
-    x = net.conv(net.input(1, 5, 5, 2), net.weights(8, 1, 1, 2), bias, zero=-128)
-    after, _ = shrunk(net.model(net.conv(x, net.weights(3, 3, 3, 8) // np.int8(2), padding="SAME")))
+    x = net.conv(net.input(1, 5, 5, 2), 8, 1, bias, quant=(SCALE, -128))
+    after, _ = shrunk(net.finish(net.conv(x, net.weights(3, 3, 3, 8) // np.int8(2))))
     assert channels(after) == [left, 3]
 
 
@@ -113,8 +110,8 @@ def test_a_channel_stays_for_the_sake_of_its_neighbour() -> None:
     x = net.input(1, 4, 4, 3)
     first = net.weights(4, 1, 1, 3)
     first[1:] = 0
-    y = net.add(net.conv(x, first), net.conv(x, net.weights(4, 1, 1, 3)))
-    after, removals = shrunk(net.model(net.conv(y, net.weights(2, 1, 1, 4))))
+    y = net.add(net.conv(x, first), net.conv(x, 4, 1))
+    after, removals = shrunk(net.finish(net.conv(y, 2, 1)))
     assert channels(after) == [4, 4, 4, 2] and not removals
 
 
@@ -124,7 +121,7 @@ def test_inputs_and_outputs_stay_whole() -> None:
     first[..., 0] = 0
     last[..., 4:] = 0
     x = net.conv(net.input(1, 3, 3, 4), first)
-    after, removals = shrunk(net.model(net.conv(x, last), x))
+    after, removals = shrunk(net.finish(net.conv(x, last), x))
     assert channels(after) == [8, 4] and not removals
 
 
@@ -133,8 +130,8 @@ def test_four_channels_at_a_time() -> None:
     net = Net()
     last = net.weights(2, 1, 1, 16)
     last[..., 5:] = 0
-    x = net.conv(net.input(1, 3, 3, 2), net.weights(16, 1, 1, 2))
-    after, removals = shrunk(net.model(net.conv(x, last)))
+    x = net.conv(net.input(1, 3, 3, 2), 16, 1)
+    after, removals = shrunk(net.finish(net.conv(x, last)))
     assert channels(after) == [8, 2] and removals == [Removal(0, UNREAD, 8)]
 
 
@@ -143,11 +140,9 @@ def test_copies_are_merged_where_their_weights_can_be_added() -> None:
     first, last = net.weights(8, 1, 1, 2), net.weights(3, 1, 1, 8) // np.int8(4)
     first[4:] = first[:4]
     bias = np.tile(net.rng.integers(-500, 500, 4), 2)
-    net.rng = np.random.default_rng(8)
-    k = net.writer.const("k", first, scale=0.01)
-    b = net.writer.const("b", bias.astype(np.int32), scale=0.0005)
-    x = net.op("CONV_2D", [net.input(1, 3, 3, 2), k, b], (1, 3, 3, 8), padding="VALID")
-    after, removals = shrunk(net.model(net.conv(x, last)))
+    x = net.input(1, 3, 3, 2)
+    x = net.op("CONV_2D", [x, *net.constants(x, first, bias, None)], (1, 3, 3, 8), padding="VALID")
+    after, removals = shrunk(net.finish(net.conv(x, last)))
     assert channels(after) == [4, 3] and removals == [Removal(0, COPIES, 4)]
     whole = after.ops[1].input(after, 1).data
     np.testing.assert_array_equal(whole, last[..., :4] + last[..., 4:])
@@ -162,7 +157,7 @@ def test_edges_of_kernels_without_weights(kind: str) -> None:
     weights[:, :, 3:] = 0
     x = net.input(1, 6, 7, 2)
     y = net.conv(x, weights) if kind == "conv" else net.depthwise(x, weights)
-    after, removals = shrunk(net.model(y))
+    after, removals = shrunk(net.finish(y))
     (op,) = after.ops
     assert (str(op.vertical), str(op.horizontal)) == ("2 pad 0+1", "3 pad 2+0")
     assert removals == [Removal(0, TRIMMED, 3)]
@@ -170,7 +165,7 @@ def test_edges_of_kernels_without_weights(kind: str) -> None:
 
 def test_taps_that_never_lie_inside_the_image() -> None:
     net = Net()
-    after, removals = shrunk(net.model(net.conv(net.input(1, 1, 8, 2), net.weights(2, 3, 3, 2))))
+    after, removals = shrunk(net.finish(net.conv(net.input(1, 1, 8, 2), 2)))
     assert str(after.ops[0].vertical) == "1" and removals == [Removal(0, TRIMMED, 2)]
 
 
@@ -178,8 +173,8 @@ def test_layers_with_one_possible_result() -> None:
     """What is added to the rest becomes a constant of the model."""
     net = Net()
     x = net.input(1, 3, 3, 2)
-    y = net.pool(net.conv(x, net.weights(2, 1, 1, 2) * np.int8(0)), size=1)
-    after, removals = shrunk(net.model(net.add(x, y)))
+    y = net.pool(net.conv(x, np.zeros((2, 1, 1, 2), np.int8)), 1)
+    after, removals = shrunk(net.finish(net.add(x, y)))
     assert [op.kind for op in after.ops] == ["ADD"] and after.ops[0].computed(after) == [(0, x)]
     assert removals == [Removal(0, CONSTANT, 1), Removal(1, CONSTANT, 1)]
 
@@ -187,9 +182,9 @@ def test_layers_with_one_possible_result() -> None:
 def test_layers_that_change_nothing() -> None:
     """A pool of one pixel, and a RELU of what is never below zero."""
     net = Net()
-    x = net.conv(net.input(1, 3, 3, 2), net.weights(4, 1, 1, 2) // np.int8(16), np.full(4, 2500), zero=-7)
-    y = net.moved("RELU", [net.pool(x, size=1)], net.shapes[x])
-    after, removals = shrunk(net.model(net.conv(y, net.weights(2, 1, 1, 4))))
+    x = net.conv(net.input(1, 3, 3, 2), net.weights(4, 1, 1, 2) // np.int8(16), bias=np.full(4, 4000))
+    y = net.moved("RELU", [net.pool(x, 1)])
+    after, removals = shrunk(net.finish(net.conv(y, 2, 1)))
     assert [op.kind for op in after.ops] == ["CONV_2D", "CONV_2D"]
     assert removals == [Removal(1, IDENTITY, 1), Removal(2, IDENTITY, 1)]
 
@@ -197,9 +192,10 @@ def test_layers_that_change_nothing() -> None:
 def test_activations_that_clamp_nothing() -> None:
     net = Net()
     weights = net.weights(2, 1, 1, 2) // np.int8(64)
-    inputs = [net.input(1, 3, 3, 2), *net.constants(weights, np.full(2, 500), 0)]
-    x = net.op("CONV_2D", inputs, (1, 3, 3, 2), zero=-7, scale=1.0, fused_activation_function="RELU6")
-    after, removals = shrunk(net.model(x))
+    y = net.conv(
+        net.input(1, 3, 3, 2), weights, bias=np.full(2, 1000), quant=(1.0, -7), fused_activation_function="RELU6"
+    )
+    after, removals = shrunk(net.finish(y))
     assert after.ops[0].attributes()["activation"] == "NONE" and removals == [Removal(0, CLAMP, 1)]
 
 
@@ -207,9 +203,9 @@ def test_activations_that_clamp_nothing() -> None:
 def test_requantizations_that_compose(scale: float, zero: int, composed: bool) -> None:
     """Another zero point only moves results that do not saturate; another scale rounds them a second time."""
     net = Net()
-    x = net.conv(net.input(1, 3, 3, 2), net.weights(4, 1, 1, 2) // np.int8(16), zero=0)
-    y = net.op("QUANTIZE", [x], net.shapes[x], zero, scale)
-    _, removals = shrunk(net.model(net.pool(y, size=3)))
+    x = net.conv(net.input(1, 3, 3, 2), net.weights(4, 1, 1, 2) // np.int8(16), quant=(SCALE, 0))
+    y = net.op("QUANTIZE", [x], quant=(scale, zero))
+    _, removals = shrunk(net.finish(net.pool(y, 3)))
     assert removals == ([Removal(1, COMPOSED, 1)] if composed else [])
 
 
@@ -225,7 +221,7 @@ def test_generated_code_with_layers_that_became_constants() -> None:
     """One is joined to the input, one is added to it."""
     net = Net()
     x = net.input(1, 3, 3, 2)
-    still = net.weights(2, 1, 1, 2) * np.int8(0)
-    joined = net.join(x, net.conv(x, still, zero=-7))
-    compiled = check(net.model(joined, net.add(x, net.conv(x, still))), target="host")
+    still = np.zeros((2, 1, 1, 2), np.int8)
+    joined = net.concatenate(3, x, net.conv(x, still, quant=net.quants[x]))
+    compiled = check(net.finish(joined, net.add(x, net.conv(x, still))), target="host")
     assert [op.kind for op in compiled.plan.graph.ops] == ["CONCATENATION", "ADD"]

@@ -19,7 +19,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.ops.common import Axis, WindowOp
 from mote.passes import optimize, stream
-from streaming.streams import Net
+from network import Net
 from support import emulated, needs_litert
 
 
@@ -29,7 +29,7 @@ def nets(draw: st.DrawFn, dtype: str = "int8") -> tuple[bytes, int]:
     net = Net(draw(st.integers(0, 1 << 16)), dtype)
     width, channels = draw(st.sampled_from([(1, 8), (3, 4), (1, 5)]))
     size = draw(st.integers(14, 24))
-    x = net.input((1, size, width, channels))
+    x = net.input(1, size, width, channels)
     stride = 1
     for _ in range(draw(st.integers(1, 3))):
         rows = net.shapes[x][1]
@@ -37,20 +37,22 @@ def nets(draw: st.DrawFn, dtype: str = "int8") -> tuple[bytes, int]:
         if kind == "conv" and rows > 4:
             step = draw(st.sampled_from([1, 1, 2]))
             stride *= step
-            x = net.conv(x, (draw(st.integers(1, 4)), 1), draw(st.sampled_from([4, 6])), step)
+            kernel = (draw(st.integers(1, 4)), 1)
+            x = net.conv(x, draw(st.sampled_from([4, 6])), kernel, stride=(step, 1), padding="VALID")
         elif kind == "depthwise" and rows > 6:
-            x = net.depthwise(x, (draw(st.integers(2, 3)), 1), dilation=draw(st.sampled_from([1, 2])))
+            kernel = (draw(st.integers(2, 3)), 1)
+            x = net.depthwise(x, 1, kernel, dilation=(draw(st.sampled_from([1, 2])), 1), padding="VALID")
         elif kind == "pool" and rows > 4 and stride < 3:
             stride *= 2
-            x = net.pool(x, draw(st.integers(2, 3)), 2)
+            x = net.pool(x, (draw(st.integers(2, 3)), 1), "MAX_POOL_2D", stride=(2, 1))
         elif kind == "residual" and rows > 5:
-            y = net.depthwise(x, (3, 1))
-            x = net.add(net.crop(x, draw(st.integers(0, 2)), net.shapes[y][1]), y)
+            y = net.depthwise(x, 1, (3, 1), padding="VALID")
+            x = net.add(net.slice(x, (0, draw(st.integers(0, 2)), 0, 0), net.shapes[y]), y)
         elif kind == "crop" and rows > 4:
             cut = draw(st.integers(1, 2))
-            x = net.crop(x, draw(st.integers(0, cut)), rows - cut)
+            x = net.slice(x, (0, draw(st.integers(0, cut)), 0, 0), (1, rows - cut, width, net.shapes[x][3]))
     head = draw(st.sampled_from(["dense", "mean"]))
-    y = net.dense(x, 3) if head == "dense" else net.mean(x)
+    y = net.fully_connected(net.flat(x), 3) if head == "dense" else net.mean(x)
     return net.finish(y), stride * draw(st.integers(1, 2))
 
 
@@ -140,10 +142,10 @@ def check_stream(model: bytes, hop: int, **options: object) -> Compiled | None:
 def wake_word(seed: int = 1) -> bytes:
     """Depthwise layers over time with pointwise ones between, as streaming wake words are made."""
     net = Net(seed)
-    x = net.input((1, 40, 1, 20))
+    x = net.input(1, 40, 1, 20)
     for kernel in (3, 5, 9):
-        x = net.conv(net.depthwise(x, (kernel, 1)), (1, 1), 32)
-    return net.finish(net.dense(x, 3))
+        x = net.conv(net.depthwise(x, 1, (kernel, 1), padding="VALID"), 32, 1)
+    return net.finish(net.fully_connected(net.flat(x), 3))
 
 
 @needs_litert
@@ -173,11 +175,9 @@ def test_a_window_holds_what_came_and_what_was_there() -> None:
 def test_the_axis_may_be_the_width() -> None:
     """Time along axis 2, as one-dimensional convolutions are often written."""
     net = Net(5)
-    x = net.input((1, 3, 20, 4))
-    k = net.weights((6, 1, 3, 4), 0)
-    y = net.tensor((1, 3, 18, 6))
-    net.w.op("CONV_2D", [x, *k], [y], padding="VALID")
-    compiled = compile(net.finish(net.dense(y, 2)), stream=2)
+    x = net.input(1, 3, 20, 4)
+    y = net.conv(x, 6, (1, 3), padding="VALID")
+    compiled = compile(net.finish(net.fully_connected(net.flat(y), 2)), stream=2)
     assert compiled.plan.graph.tensors[x].shape == (1, 3, 1, 4)
     assert verify(compiled, 6, sanitize=True).exact
 
@@ -199,9 +199,9 @@ def causal_windowed(graph: Graph) -> Graph:
 def test_causal_padding_is_what_was_before_the_stream(stride: int) -> None:
     """From its beginning, over one window, the stream gives what a causal windowed model gives."""
     net = Net(3)
-    x = net.input((1, 15, 2, 4))
-    y = net.depthwise(net.conv(x, (4, 1), 6, stride, padding="SAME"), (3, 1), padding="SAME")
-    graph, _ = optimize(tflite.parse(net.finish(net.dense(y, 3)), "model"))
+    x = net.input(1, 15, 2, 4)
+    y = net.depthwise(net.conv(x, 6, (4, 1), stride=(stride, 1)), 1, (3, 1))
+    graph, _ = optimize(tflite.parse(net.finish(net.fully_connected(net.flat(y), 3)), "model"))
     streamed = stream.run(graph, 1, causal=True)
     data = streams(graph, 15)
     silence = np.full((1, -15 % stride, 2, 4), graph.tensors[x].zero_point, np.int8)
@@ -212,15 +212,13 @@ def test_causal_padding_is_what_was_before_the_stream(stride: int) -> None:
 
 @needs_litert
 def test_the_causal_c_is_verified() -> None:
-    net = Net(4)
-    y = net.conv(net.input((1, 12, 1, 4)), (3, 1), 5, padding="SAME")
-    assert verify(compile(net.finish(net.dense(y, 2)), stream=1, causal=True), 6, sanitize=True).exact
+    assert verify(compile(padded(), stream=1, causal=True), 6, sanitize=True).exact
 
 
 def padded() -> bytes:
     net = Net(2)
-    x = net.input((1, 12, 1, 4))
-    return net.finish(net.dense(net.conv(x, (3, 1), 5, padding="SAME"), 2))
+    x = net.conv(net.input(1, 12, 1, 4), 5, (3, 1))
+    return net.finish(net.fully_connected(net.flat(x), 2))
 
 
 def test_padding_is_refused_by_name_and_the_causal_form_offered() -> None:
@@ -248,8 +246,10 @@ def test_what_makes_no_stream_is_refused(options: dict[str, object], message: st
 
 def test_a_hop_that_does_not_suit_the_strides_is_refused_with_one_that_does() -> None:
     net = Net(6)
-    y = net.conv(net.conv(net.input((1, 21, 1, 4)), (3, 1), 4, 2), (3, 1), 4, 2)
-    model = net.finish(net.dense(y, 2))
+    x = net.input(1, 21, 1, 4)
+    for _ in range(2):
+        x = net.conv(x, 4, (3, 1), stride=(2, 1), padding="VALID")
+    model = net.finish(net.fully_connected(net.flat(x), 2))
     with pytest.raises(MoteError, match="give a multiple of 4"):
         compile(model, stream=1, hop=2)
     graph = compile(model, stream=1).plan.graph

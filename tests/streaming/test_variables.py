@@ -23,25 +23,20 @@ from mote.ops.state import Assign, Window
 from mote.passes import optimize
 from mote.plan.plan import Plan
 from mote.toolchain import Mode
-from streaming.streams import Net, Variables, sliding
+from network import Net
+from streaming.streams import Variable, handle, sliding
 from support import check, emulated, needs_litert
+from tflite_writer import NO_TENSOR
 
 
 def counter() -> bytes:
     """A state that is no window: s = s + x, read before and after."""
-    net = Net(7)
-    x = net.w.input("x", (1, 6), "float32")
-    state = Variables(net.w)
-    state.begin({"s": np.arange(6, dtype=np.float32).reshape(1, 6)}, None)
-    old = state.read("s", (1, 6), "float32", None)
-    new = net.w.tensor("new", (1, 6), "float32")
-    net.w.op("ADD", [old, x], [new])
-    state.assign("s", new)
-    again = state.read("s", (1, 6), "float32", None)
-    both = net.w.tensor("both", (1, 6), "float32")
-    net.w.op("MUL", [again, old], [both])
-    net.w.output(both)
-    return net.w.finish()
+    net = Net(dtype="float32")
+    x = net.input(1, 6)
+    state = Variable(net, np.arange(6, dtype=np.float32).reshape(1, 6))
+    old = state.read()
+    state.assign(net.add(old, x))
+    return net.finish(net.op("MUL", [state.read(), old]))
 
 
 @needs_litert
@@ -82,16 +77,54 @@ def test_a_state_that_is_no_window(target: str) -> None:
     assert any(isinstance(op, Assign) for op in compiled.plan.graph.ops)
 
 
+def one_variable(use: Callable[[Variable, int], int]) -> bytes:
+    """A model whose output is what `use` makes of a variable that begins with ones, and of the input."""
+    net = Net(dtype="float32")
+    x = net.input(1, 4)
+    return net.finish(use(Variable(net, np.ones((1, 4), np.float32)), x))
+
+
+def added(state: Variable, x: int) -> int:
+    return state.net.add(x, state.read())
+
+
+def unknown_handle(state: Variable, x: int) -> int:
+    return state.net.op("READ_VARIABLE", [x], (1, 4))
+
+
+def never_initialized(state: Variable, x: int) -> int:
+    return state.net.op("READ_VARIABLE", [handle(state.net.writer, "other")], (1, 4))
+
+
+def another_shape(state: Variable, x: int) -> int:
+    return state.net.add(x, state.read(1, 5))
+
+
+def other_initialization(state: Variable, x: int) -> int:
+    (once,) = state.net.writer._others
+    value = once.const("c", np.ones((1, 4), np.float32))
+    once.op("ADD", [value, value], [once.tensor("sum", (1, 4), "float32")])
+    return added(state, x)
+
+
+def nothing_assigned(state: Variable, x: int) -> int:
+    state.net.writer.op("ASSIGN_VARIABLE", [state.handle], [])
+    return added(state, x)
+
+
+def absent_value_assigned(state: Variable, x: int) -> int:
+    state.assign(NO_TENSOR)
+    return added(state, x)
+
+
+def uncalled_subgraph(state: Variable, x: int) -> int:
+    state.net.writer.subgraph("stray")
+    return added(state, x)
+
+
 @needs_litert
 def test_a_variable_that_never_changes_is_a_constant() -> None:
-    net = Net(8)
-    x = net.w.input("x", (1, 4), "float32")
-    state = Variables(net.w)
-    state.begin({"s": np.ones((1, 4), np.float32)}, None)
-    y = net.w.tensor("y", (1, 4), "float32")
-    net.w.op("ADD", [state.read("s", (1, 4), "float32", None), x], [y])
-    net.w.output(y)
-    compiled = check(net.w.finish())
+    compiled = check(one_variable(added))
     assert not compiled.plan.graph.states
 
 
@@ -154,49 +187,6 @@ def test_what_is_kept_is_counted_as_ram() -> None:
     assert plan.kept_bytes >= 64 and plan.static >= plan.kept_bytes
 
 
-def broken(change: Callable[[Model], None]) -> bytes:
-    net = Net(9)
-    x = net.w.input("x", (1, 4), "float32")
-    state = Variables(net.w)
-    state.begin({"s": np.ones((1, 4), np.float32)}, None)
-    y = net.w.tensor("y", (1, 4), "float32")
-    change(Model(net, state, x, y))
-    net.w.output(y)
-    return net.w.finish()
-
-
-class Model:
-    def __init__(self, net: Net, state: Variables, x: int, y: int) -> None:
-        self.w, self.state, self.x, self.y = net.w, state, x, y
-
-
-def unknown_handle(m: Model) -> None:
-    m.w.op("READ_VARIABLE", [m.x], [m.y])
-
-
-def never_initialized(m: Model) -> None:
-    handle = m.w.tensor("other", (), "resource")
-    m.w.op("VAR_HANDLE", [], [handle], shared_name="other")
-    m.w.op("READ_VARIABLE", [handle], [m.y])
-
-
-def another_shape(m: Model) -> None:
-    old = m.state.read("s", (1, 5), "float32", None)
-    m.w.op("ADD", [old, m.x], [m.y])
-
-
-def other_initialization(m: Model) -> None:
-    once = m.w._others[0]
-    value = once.const("c", np.ones((1, 4), np.float32))
-    once.op("ADD", [value, value], [once.tensor("sum", (1, 4), "float32")])
-    m.w.op("ADD", [m.state.read("s", (1, 4), "float32", None), m.x], [m.y])
-
-
-def uncalled_subgraph(m: Model) -> None:
-    m.w.subgraph("stray")
-    m.w.op("ADD", [m.state.read("s", (1, 4), "float32", None), m.x], [m.y])
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -204,12 +194,14 @@ def uncalled_subgraph(m: Model) -> None:
         (never_initialized, "'other' is read before it was given a value"),
         (another_shape, r"begins as float32 \(1, 4\), it is read as float32 \(1, 5\)"),
         (other_initialization, "it runs ADD; only constants"),
+        (nothing_assigned, "ASSIGN_VARIABLE has other operands"),
+        (absent_value_assigned, "ASSIGN_VARIABLE has other operands"),
         (uncalled_subgraph, "3 subgraphs"),
     ],
 )
-def test_bad_uses_of_variables_are_refused(change: Callable[[Model], None], message: str) -> None:
+def test_bad_uses_of_variables_are_refused(change: Callable[[Variable, int], int], message: str) -> None:
     with pytest.raises(MoteError, match=message):
-        compile(broken(change))
+        compile(one_variable(change))
 
 
 WAKE_WORDS = ("alexa", "hey_jarvis", "hey_mycroft", "okay_nabu")
