@@ -131,7 +131,8 @@ def _ctype(value: Array | Structs) -> str:
 def _items(value: Array | Structs) -> list[str]:
     """The elements of a constant array."""
     if isinstance(value, Structs):
-        return ["{" + ", ".join(map(number, row)) + "}" for row in value.rows.tolist()]
+        fields = np.array(integers(value.rows), object).reshape(value.rows.shape)
+        return ["{" + ", ".join(row) + "}" for row in fields.tolist()]
     return [number(x) for x in value.reshape(-1)] if value.dtype == np.float32 else integers(value)
 
 
@@ -143,24 +144,21 @@ def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> 
 
 def integers(values: Array) -> list[str]:
     """The C literals of whole numbers."""
-    plain = values.dtype.itemsize < 4
+    plain = values.size == 0 or values.min() > -(1 << 31)
     return list(map(str if plain else number, values.reshape(-1).astype(np.int64).tolist()))
 
 
 def wrap(items: list[str]) -> str:
     """Items separated by commas in lines of a readable length."""
+    text = ",\n".join([*items, ""])
     lines: list[str] = []
-    begin, length = 0, 3
-    for i, item in enumerate(items):
-        length += len(item) + 2
-        if length > LINE_LENGTH:
-            lines.append(_line(items[begin:i]))
-            begin, length = i, len(item) + 5
-    return "\n".join([*lines, _line(items[begin:])])
-
-
-def _line(items: list[str]) -> str:
-    return f"    {', '.join(items)}," if items else "   "
+    begin, most = 0, LINE_LENGTH - len("    ,")
+    while begin < len(text):
+        end = text.rfind(",\n", begin, begin + most + 2)
+        end = end if end > 0 else text.index(",\n", begin)
+        lines.append(text[begin:end].replace("\n", " "))
+        begin = end + 2
+    return "\n".join(f"    {line}," for line in lines)
 
 
 def re_comment(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Protocol
 
@@ -47,7 +48,8 @@ class Item:
         return max(p.last for p in self.pieces)
 
 
-Overlays = dict[tuple[int, int], set[tuple[int, int]]]
+Pair = tuple[int, int]
+Overlays = dict[Pair, set[Pair]]
 """For a pair of items the pairs of their pieces that may lie at one address: what a kernel writes over what it
 reads."""
 
@@ -88,15 +90,34 @@ def most_live(things: Iterable[Lives]) -> int:
     return peak
 
 
-def place(items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = ROUNDS) -> list[int]:
-    """Offsets for all items; the search ends when nothing lies above `goal`."""
-    neighbours = _neighbours(items, overlays)
+def padding(items: Sequence[Item]) -> int:
+    """The most bytes that alignment takes behind the items that are live at one step."""
+    return most_live(Piece(0, aligned(x.nbytes) - x.nbytes, x.first, x.last) for x in items)
+
+
+def place(
+    items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = ROUNDS, enough: int | None = None
+) -> list[int]:
+    """Offsets for all items; the search ends when nothing lies above `goal`, and no other order is tried when nothing
+    lies above `enough`."""
+    ranked = tuple(sorted((pair, tuple(sorted(pieces))) for pair, pieces in overlays.items()))
+    return list(_place(tuple(items), ranked, goal, rounds, goal if enough is None else enough))
+
+
+@lru_cache(maxsize=32)
+def _place(
+    items: tuple[Item, ...], overlays: tuple[tuple[Pair, tuple[Pair, ...]], ...], goal: int, rounds: int, enough: int
+) -> list[int]:
+    """The same, remembered: other kernels often leave the same things to place."""
+    neighbours = _neighbours(items, {pair: set(pieces) for pair, pieces in overlays})
     pairs = sum(map(len, neighbours)) + 1
     budget = max(EFFORT // pairs, len(ORDERS))
     sizes = [aligned(x.nbytes) for x in items]
     best: list[int] = []
     best_end = 1 << 62
     for number, key in enumerate(ORDERS.values()):
+        if best_end <= enough:
+            break
         random = Random(number)
         order = sorted(range(len(items)), key=lambda i: (*key(items[i]), i))
         for _ in range(min(rounds, budget // len(ORDERS))):
@@ -118,6 +139,8 @@ def _promoted(order: list[int], late: list[int], random: Random) -> list[int]:
     return sorted(order, key=lambda i: rank[i])
 
 
+Strip = tuple[int, int, int, int]
+"""The first and last step of a piece, where it begins in its item and where it ends."""
 Neighbour = tuple[int, int, int]
 """An item, and from where to where the distance to its offset must not be."""
 
@@ -125,6 +148,7 @@ Neighbour = tuple[int, int, int]
 def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbour]]:
     """For each item those that are live at the same time, and which distances make them collide."""
     found: list[list[Neighbour]] = [[] for _ in items]
+    strips = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.pieces] for x in items]
     order = sorted(range(len(items)), key=lambda i: items[i].first)
     last = [x.last for x in items]
     active: list[int] = []
@@ -132,24 +156,23 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
         begin = items[i].first
         active = [j for j in active if last[j] >= begin]
         for j in active:
-            pair = overlays.get((i, j))
-            for lo, hi in _forbidden(items[i], items[j], pair):
+            for lo, hi in _forbidden(strips[i], strips[j], overlays.get((i, j), set())):
                 found[i].append((j, lo, hi))
                 found[j].append((i, -hi, -lo))
         active.append(i)
     return found
 
 
-def _forbidden(a: Item, b: Item, overlays: set[tuple[int, int]] | None) -> list[tuple[int, int]]:
+def _forbidden(a: list[Strip], b: list[Strip], overlays: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """The distances from b's offset to a's at which they would collide, as ranges."""
     ranges: list[tuple[int, int]] = []
-    for i, p in enumerate(a.pieces):
-        for j, q in enumerate(b.pieces):
-            if p.first > q.last or q.first > p.last:
+    for i, (first, last, at, end) in enumerate(a):
+        for j, (other_first, other_last, other_at, other_end) in enumerate(b):
+            if first > other_last or other_first > last:
                 continue
-            lo, hi = q.at - p.at - p.nbytes + 1, q.at + q.nbytes - p.at - 1
-            if overlays and (i, j) in overlays:
-                same = q.at - p.at
+            lo, hi = other_at - end + 1, other_end - at - 1
+            if (i, j) in overlays:
+                same = other_at - at
                 ranges += [(lo, same - 1), (same + 1, hi)]
             else:
                 ranges.append((lo, hi))
@@ -168,7 +191,7 @@ def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]], sizes: l
     `limit` or above it the rest is left out, at -1: another order has done better."""
     offsets = [-1] * len(neighbours)
     for i in order:
-        taken = [(offsets[j] + lo, offsets[j] + hi) for j, lo, hi in neighbours[i] if offsets[j] >= 0]
+        taken = [(o + lo, o + hi) for j, lo, hi in neighbours[i] if (o := offsets[j]) >= 0]
         taken.sort()
         at = 0
         for lo, hi in taken:

@@ -7,6 +7,7 @@ hold the rows it wants, and may only write where nothing lies that is needed lat
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cache
 
 import numpy as np
 
@@ -223,13 +224,14 @@ class _Checker:
         ranked = sorted(reads.items(), key=lambda item: item[1][0])
         starts = [span[0] for _, span in ranked]
         longest = max((span[1] for span in reads.values()), default=0)
+        needed = cache(lambda t: self._made_of(step, op, t))
         for (_, y), out in writes.items():
             near = range(bisect_right(starts, out[0] - longest), bisect_left(starts, out[0] + out[1]))
             for (t, r), source in (ranked[k] for k in near):
                 if t in updated:
                     continue
                 same = out[:2] == source[:2] and _only_at(op, t, step.kernel.in_place)
-                if _meet(out, source) and not (same and self._made_of(step, op, t, r) <= {y}):
+                if _meet(out, source) and not (same and needed(t).get(r, set()) <= {y}):
                     raise PlanError(f"{where} writes over what it reads")
             if sums and _meet(out, sums) and out[0] != sums[0]:
                 raise PlanError(f"{where}: sums and output overlap")
@@ -241,14 +243,16 @@ class _Checker:
         if step.kernel.call is Call.ADDS and sums is None:
             raise PlanError(f"{where} has no place for its sums")
 
-    def _made_of(self, step: Step, op: Op, tensor: int, row: int) -> set[int]:
-        """Which rows of those that a step computes need a row of an input."""
+    def _made_of(self, step: Step, op: Op, tensor: int) -> dict[int, set[int]]:
+        """Which rows of those that a step computes need each row of an input."""
         places = [p for p, t in enumerate(op.inputs) if t == tensor]
-        found = set()
+        every = range(row_count(self.graph.tensors[tensor].shape))
+        found: dict[int, set[int]] = {}
         for y in range(step.rows.lo, step.rows.hi):
-            needs = [op.reads(self.graph, p, y) for p in places]
-            if any(rows is None or row in rows for rows in needs):
-                found.add(y)
+            for p in places:
+                rows = op.reads(self.graph, p, y)
+                for r in every if rows is None else rows:
+                    found.setdefault(r, set()).add(y)
         return found
 
 

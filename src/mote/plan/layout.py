@@ -8,7 +8,7 @@ from itertools import groupby
 
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Packed
-from mote.plan.arena import Item, Overlays, Piece, place
+from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
 from mote.plan.plan import KEPT, Buffer, Cell, Plan, Role, Step
@@ -41,7 +41,8 @@ def arrange(
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
     found = Arrangement(rows, schedule, kernels)
     if not goal.zone:
-        offsets = place(found.items, found.overlays(), schedule.peak)
+        enough = schedule.peak + padding(found.items)
+        offsets = place(found.items, found.overlays(), schedule.peak, enough=enough)
     else:
         zoned = [_zoned(item, goal.zone) for item in found.items]
         offsets = [at + goal.zone for at in place(zoned, {}, schedule.peak)]

@@ -135,7 +135,7 @@ class Planner:
         sketches = [(side, sketch) for side in self.sides(KNEES) if (sketch := side.leanest(enough)) is not None]
         for side, sketch in sorted(sketches, key=lambda found: found[1].schedule.peak):
             if sketch.schedule.peak < best.plan.ram:
-                best = min(best, side.placed(sketch), key=lambda d: d.plan.ram)
+                best = min(best, side.placed(sketch, enough), key=lambda d: d.plan.ram)
         return best
 
     @cached_property

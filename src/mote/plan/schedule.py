@@ -256,17 +256,19 @@ def _lazy(rows: RowGraph, segment: Segment) -> Iterator[Node]:
     works = rows.works
     done = [0] * segment.hi
 
-    def demand(w: int, count: int) -> Iterator[Node]:
+    def demand(w: int, count: int, found: list[Node]) -> list[Node]:
         while done[w] < count:
             node = works[w].by_rows[done[w]]
             for p, needed in node.needs:
                 if p >= segment.lo and done[p] < needed:
-                    yield from demand(p, needed)
+                    demand(p, needed, found)
             done[w] += 1
-            yield node
+            found.append(node)
+        return found
 
     for w in range(segment.hi - 1, segment.lo - 1, -1):
-        yield from demand(w, len(works[w].by_rows))
+        for count in range(done[w] + 1, len(works[w].by_rows) + 1):
+            yield from demand(w, count, [])
 
 
 def _eager(rows: RowGraph, segment: Segment) -> Iterator[Node]:

@@ -32,6 +32,9 @@ UNLIMITED = 1 << 60
 """More bytes than there are."""
 CLOSE = 64
 """The search for the least memory ends where what is left to gain is one part in so many."""
+LOOSE, TIGHTER = 1.05, (1 / 16, 1 / 2)
+"""The rows of a plan fit together badly where the arena is so many times the peak. It is then tried again with these
+shares of what is between the two."""
 NARROWER = 6
 """How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
 
@@ -130,10 +133,16 @@ class Side:
     @cached_property
     def least(self) -> int:
         """The least peak that was found."""
-        if self.selection.way.fast:
-            return self.scheduler.least_peak()
         nodes = sum(len(work.by_rows) for work in self.rows.works)
-        return self.scheduler.improve(Effort(EFFORT * nodes))
+        return self._least(Effort(EFFORT * nodes))
+
+    @cached_property
+    def easy(self) -> int:
+        """The least peak that is found without a search."""
+        return self._least(Effort(0))
+
+    def _least(self, effort: Effort) -> int:
+        return self.scheduler.least_peak() if self.selection.way.fast else self.scheduler.improve(effort)
 
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
         """The least peak and how often it is reached; the tensors of which something is live then."""
@@ -172,13 +181,13 @@ class Side:
     def within(self, ram: int) -> Draft | None:
         """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
         are faster with more of it."""
-        found = [d for limit in self._limits(ram) if (d := self._fitting(ram, limit)) is not None]
+        found = [d for limit in self._limits(ram, self.least) if (d := self._fitting(ram, limit)) is not None]
         return min(found, key=lambda d: estimate(self.goal.costs, d.plan), default=None)
 
-    def _limits(self, ram: int) -> list[int]:
+    def _limits(self, ram: int, least: int) -> list[int]:
         """What lean kernels may take of `ram` bytes, so that faster ones have room for their working memory."""
         rooms = self._rooms
-        limits = (max(ram - room, self.least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
+        limits = (max(ram - room, least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
         return list(dict.fromkeys(limits))
 
     @cached_property
@@ -190,10 +199,10 @@ class Side:
         best = self._sketch(UNLIMITED)
         if best.cost > enough:
             return None
-        low, high = self.least - 1, best.schedule.peak
+        low, high = self.easy - 1, best.schedule.peak
         while high - low > max(high // CLOSE, 1):
             middle = (low + high) // 2
-            found = min((self._sketch(middle, limit) for limit in self._limits(middle)), key=lambda s: s.cost)
+            found = min((self._sketch(middle, limit) for limit in self._limits(middle, self.easy)), key=lambda s: s.cost)
             if found.cost <= enough and found.schedule.peak <= middle:
                 best, high = found, found.schedule.peak
             else:
@@ -215,12 +224,18 @@ class Side:
         )
         return Sketch(_peaking(self.rows, schedule, live, kernel_of), chosen, cost)
 
-    def placed(self, sketch: Sketch) -> Draft:
-        """The plan of a sketch; what room is left in its arena is for faster kernels."""
-        selection = self.selection
+    def placed(self, sketch: Sketch, enough: float) -> Draft:
+        """The plan of a sketch; what room is left in its arena is for faster kernels. Where its rows fit together
+        badly, another plan that costs no more than `enough` and takes less."""
+        selection, peak = self.selection, sketch.schedule.peak
         kernel_of = _kernels(selection, sketch.kernels)
         found = arrange(self.rows, sketch.schedule, kernel_of, selection.how, self.goal, bottom_up=self.bottom_up)
-        return with_room(selection, found, found.plan.arena)
+        arena, static = found.plan.arena, found.plan.static
+        for share in TIGHTER if arena > LOOSE * peak else ():
+            tighter = self.within(static + peak + int(share * (arena - peak)))
+            if tighter is not None and estimate(self.goal.costs, tighter.plan) <= enough:
+                return tighter
+        return with_room(selection, found, arena)
 
     def _fitting(self, ram: int, limit: int) -> Draft | None:
         """A plan within `ram` bytes, whose lean kernels take no more than `limit`."""
@@ -266,8 +281,9 @@ def with_room(selection: Selection, lean: Draft, limit: int | None) -> Draft:
     rows, schedule, plan = lean.rows, lean.schedule, lean.plan
     live = _bare(rows, schedule)
     chosen = _choose(selection, rows, schedule, live, limit)
+    there = {step.ops: step.kernel for step in plan.steps}
     for _ in range(ROOM_ROUNDS):
-        if not chosen:
+        if all(there[ops] is kernel for ops, kernel in chosen.items()):
             break
         kernel_of = _kernels(selection, chosen)
         scheduled = _peaking(rows, schedule, live, kernel_of)

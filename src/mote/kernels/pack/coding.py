@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ MOST_CLASSES = 12
 """Codes then have 20 bits at most; a decoder can see 25 at once."""
 MOST_BITS = 8
 """Of a place in a class, or of the length of a run."""
+BITS = np.arange(MOST_BITS + 1)[:, None]
 RUN_CLASSES = range(4)
 """Where the class of runs is tried."""
 SHORTEST_RUNS = (1, 2, 4)
@@ -79,29 +80,21 @@ def _encode(data: bytes, width: int) -> Code:
     rows = np.frombuffer(data, np.int8).reshape(-1, width)
     begins, lengths = _zero_runs(rows)
     counts = np.bincount(rows.reshape(-1).astype(np.int64) + 128, minlength=256)
+    best = _best(counts, lengths)
+    symbols = _symbols(rows.reshape(-1), begins, lengths, best.runs)
+    return _write(symbols, best.values.counts, best.runs, best.classes)
 
-    best = _best_runs(counts, lengths)
-    used, number = _counts(counts, lengths, best)
-    return _write(_symbols(rows.reshape(-1), begins, lengths, best), used, best, _classes(used, best, number)[1])
 
-
-def _best_runs(counts: Ints, lengths: Ints) -> Runs | None:
+def _best(counts: Ints, lengths: Ints) -> Coding:
     """The way to code zeros that takes the least. A way takes no less than its values take without runs and its runs
     without the bits that tell them apart: most are left out for that."""
-
-    def nbits(used: Ints, runs: Runs | None, number: int) -> int:
-        return _classes(used, runs, number)[0] + 8 * int(np.count_nonzero(used))
-
-    best, least = None, nbits(counts, None, 0)
-    values: dict[int, int] = {}
-    ways = [Runs(at, b, n) for b in range(1, MOST_BITS + 1) for n in SHORTEST_RUNS for at in RUN_CLASSES]
-    for runs in ways if len(lengths) else []:
-        used, number = _counts(counts, lengths, runs)
-        if runs.shortest not in values:
-            values[runs.shortest] = nbits(used, None, 0)
-        if values[runs.shortest] + number * (runs.at + runs.bits) < least:
-            taken = nbits(used, runs, number)
-            best, least = (runs, taken) if taken < least else (best, least)
+    best = Coding(Frequencies(counts))
+    others = {n: Frequencies(_without_runs(counts, lengths, n)) for n in (SHORTEST_RUNS if len(lengths) else ())}
+    for runs in (Runs(at, b, n) for b in range(1, MOST_BITS + 1) for n in others for at in RUN_CLASSES):
+        number = int((-(-lengths[lengths >= runs.shortest] >> runs.bits)).sum())
+        other = Coding(others[runs.shortest], runs, number)
+        if Coding(other.values).nbits + number * (runs.at + runs.bits) < best.nbits > other.nbits:
+            best = other
     return best
 
 
@@ -112,45 +105,93 @@ def _zero_runs(rows: NDArray[np.int8]) -> tuple[Ints, Ints]:
     return row * rows.shape[1] + begin, end - begin
 
 
-def _counts(counts: Ints, lengths: Ints, runs: Runs | None) -> tuple[Ints, int]:
-    """How often each value is coded, and how many runs there are."""
-    if runs is None:
-        return counts, 0
-    long = lengths[lengths >= runs.shortest]
+def _without_runs(counts: Ints, lengths: Ints, shortest: int) -> Ints:
+    """How often each value is coded where runs of zeros are not."""
     used = counts.copy()
-    used[128] -= long.sum()
-    return used, int((-(-long >> runs.bits)).sum())
+    used[128] -= lengths[lengths >= shortest].sum()
+    return used
 
 
-def _classes(counts: Ints, runs: Runs | None, number: int) -> tuple[int, tuple[int, ...]]:
-    """The fewest bits that values and runs take, and the bits of a place in each class: `least[i]` is what the values
-    from the i-th most frequent on take in classes k and higher. No one follows the zeros of the last class."""
-    ordered = np.sort(counts[counts > 0])[::-1]
-    size = len(ordered)
-    before = np.concatenate([[0], np.cumsum(ordered)])
-    bits = np.arange(MOST_BITS + 1)[:, None]
-    nexts = np.minimum(np.arange(size + 1) + (1 << bits), size)
-    taken = before[nexts] - before
-    runs_at = -1 if runs is None else runs.at
-    least = np.where(np.arange(size + 1) < size, IMPOSSIBLE, 0)
-    choices: list[Ints] = []
-    for k in reversed(range(MOST_CLASSES)):
-        if runs is not None and k == runs_at:
-            least = least + number * (k + runs.bits + (np.arange(size + 1) < size))
-            choices.insert(0, np.full(size + 1, runs.bits))
-        else:
-            last = (nexts == size) & (k > runs_at)
-            costs = taken * (k + bits + ~last) + least[nexts]
-            costs[0] = np.where(last[0] & (k == 0), IMPOSSIBLE, costs[0])
-            choices.insert(0, costs.argmin(axis=0))
-            least = costs.min(axis=0)
-    found: list[int] = []
-    i = 0
-    while i < size or len(found) <= runs_at:
-        k = len(found)
-        found.append(int(choices[k][i]))
-        i = i if k == runs_at else int(nexts[found[k], i])
-    return int(least[0]), tuple(found)
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """How often each value is coded, and what classes of the most frequent ones take: those of 2^b values that begin
+    with the i-th most frequent, for each b and i."""
+
+    counts: Ints
+
+    @cached_property
+    def size(self) -> int:
+        return int(np.count_nonzero(self.counts))
+
+    @cached_property
+    def nexts(self) -> Ints:
+        """The first value behind such a class."""
+        found: Ints = np.minimum(np.arange(self.size + 1) + (1 << BITS), self.size)
+        return found
+
+    @cached_property
+    def taken(self) -> Ints:
+        """How often the values of such a class are coded."""
+        before = np.concatenate([[0], np.cumsum(np.sort(self.counts[self.counts > 0])[::-1])])
+        found: Ints = before[self.nexts] - before
+        return found
+
+    def costs(self, k: int, least: Ints, may_end: bool) -> Ints:
+        """The bits that all values from the i-th on take if class k is such a class, given what they take from the next
+        class on. No one follows the zeros of the last class."""
+        last = (self.nexts == self.size) & may_end
+        found: Ints = self.taken * (k + BITS + ~last) + least[self.nexts]
+        found[0] = np.where(last[0] & (k == 0), IMPOSSIBLE, found[0])
+        return found
+
+    @cached_property
+    def least(self) -> list[Ints]:
+        """The fewest bits that the values from the i-th on take in classes k and higher, without runs."""
+        found = [np.where(np.arange(self.size + 1) < self.size, IMPOSSIBLE, 0)]
+        for k in reversed(range(MOST_CLASSES)):
+            found.insert(0, self.costs(k, found[0], may_end=True).min(axis=0))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """Values, and a class of its own for so many runs of zeros."""
+
+    values: Frequencies
+    runs: Runs | None = None
+    number: int = 0
+
+    @cached_property
+    def least(self) -> list[Ints]:
+        """The fewest bits that the values from the i-th on, and the runs, take in classes k and higher."""
+        if self.runs is None:
+            return self.values.least
+        found = self.values.least[self.runs.at + 1 :]
+        more = np.arange(self.values.size + 1) < self.values.size
+        found.insert(0, found[0] + self.number * (self.runs.at + self.runs.bits + more))
+        for k in reversed(range(self.runs.at)):
+            found.insert(0, self.values.costs(k, found[0], may_end=False).min(axis=0))
+        return found
+
+    @property
+    def nbits(self) -> int:
+        """Those of the weights and of the table of values."""
+        return int(self.least[0][0]) + 8 * self.values.size
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The bits of a place in each class."""
+        at = -1 if self.runs is None else self.runs.at
+        found: list[int] = []
+        i = 0
+        while i < self.values.size or len(found) <= at:
+            k = len(found)
+            if self.runs is not None and k == at:
+                found.append(self.runs.bits)
+            else:
+                found.append(int(self.values.costs(k, self.least[k + 1], k > at)[:, i].argmin()))
+                i = int(self.values.nexts[found[k], i])
+        return tuple(found)
 
 
 def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: Runs | None) -> Ints:
