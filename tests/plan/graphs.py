@@ -37,7 +37,7 @@ UNIT = 1 / 256, -128
 
 
 @dataclass
-class Net:
+class GraphNet:
     """A graph as it grows. Methods add an operator and return its output.
 
     `network.Net` writes files; this one makes what no file can say: any padding before and behind an image, and
@@ -147,54 +147,54 @@ def same(draw: Draw) -> Axis:
     return Axis(kernel, 1, 1, kernel // 2, kernel // 2)
 
 
-def convolution(draw: Draw, net: Net, x: int) -> int:
+def convolution(draw: Draw, net: GraphNet, x: int) -> int:
     _, height, width, _ = net.shape(x)
     return net.conv(x, draw(st.integers(1, 5)), axis(draw, height), axis(draw, width))
 
 
-def pointwise(draw: Draw, net: Net, x: int) -> int:
+def pointwise(draw: Draw, net: GraphNet, x: int) -> int:
     return net.conv(x, draw(st.integers(1, 9)))
 
 
-def strided_pointwise(draw: Draw, net: Net, x: int) -> int:
+def strided_pointwise(draw: Draw, net: GraphNet, x: int) -> int:
     return net.conv(x, draw(st.integers(1, 5)), Axis(1, 2), Axis(1, 2))
 
 
-def depthwise(draw: Draw, net: Net, x: int) -> int:
+def depthwise(draw: Draw, net: GraphNet, x: int) -> int:
     _, height, width, _ = net.shape(x)
     return net.depthwise(x, axis(draw, height), axis(draw, width))
 
 
-def plain_depthwise(draw: Draw, net: Net, x: int) -> int:
+def plain_depthwise(draw: Draw, net: GraphNet, x: int) -> int:
     return net.depthwise(x, Axis(3, 1, 1, 1, 1), Axis(3, 1, 1, 1, 1))
 
 
-def separable(draw: Draw, net: Net, x: int) -> int:
+def separable(draw: Draw, net: GraphNet, x: int) -> int:
     return plain_depthwise(draw, net, pointwise(draw, net, x))
 
 
-def pool(draw: Draw, net: Net, x: int) -> int:
+def pool(draw: Draw, net: GraphNet, x: int) -> int:
     _, height, width, _ = net.shape(x)
     windows = [Axis(min(k, n), draw(st.integers(1, 3))) for k, n in ((2, height), (2, width))]
     kind = draw(st.sampled_from((AveragePool, MaxPool)))
     return net.op(kind, x, vertical=windows[0], horizontal=windows[1])
 
 
-def unary(draw: Draw, net: Net, x: int) -> int:
+def unary(draw: Draw, net: GraphNet, x: int) -> int:
     return net.op(LeakyRelu, x, alpha=0.3)
 
 
-def resize(draw: Draw, net: Net, x: int) -> int:
+def resize(draw: Draw, net: GraphNet, x: int) -> int:
     size = draw(st.integers(1, 9)), draw(st.integers(1, 6))
     return net.op(draw(st.sampled_from((ResizeNearest, ResizeBilinear))), x, size=size)
 
 
-def pad(draw: Draw, net: Net, x: int) -> int:
+def pad(draw: Draw, net: GraphNet, x: int) -> int:
     sides = [(draw(st.integers(0, 2)), draw(st.integers(0, 1))) for _ in range(2)]
     return net.op(Pad, x, paddings=((0, 0), *sides, (0, 0)), value=0 if net.dtype == "float32" else ZERO)
 
 
-def cut(draw: Draw, net: Net, x: int) -> int:
+def cut(draw: Draw, net: GraphNet, x: int) -> int:
     """Some rows, columns or channels."""
     shape = net.shape(x)
     on = draw(st.integers(1, 3))
@@ -210,52 +210,52 @@ def cut(draw: Draw, net: Net, x: int) -> int:
     )
 
 
-def transpose(draw: Draw, net: Net, x: int) -> int:
+def transpose(draw: Draw, net: GraphNet, x: int) -> int:
     return net.op(Transpose, x, permutation=draw(st.sampled_from(((0, 2, 1, 3), (0, 3, 1, 2), (0, 1, 3, 2)))))
 
 
-def view(draw: Draw, net: Net, x: int) -> int:
+def view(draw: Draw, net: GraphNet, x: int) -> int:
     n, h, w, c = net.shape(x)
     return net.reshape(x, *draw(st.sampled_from(((n, h * w, 1, c), (n, 1, h * w, c), (n, w, h, c)))))
 
 
-def residual(draw: Draw, net: Net, x: int) -> int:
+def residual(draw: Draw, net: GraphNet, x: int) -> int:
     y = x
     for _ in range(draw(st.integers(1, 2))):
         y = net.conv(y, draw(st.integers(1, 5)), same(draw), same(draw))
     return net.op(Add, *draw(st.permutations((net.conv(y, net.shape(x)[3]), x))))
 
 
-def shortcut(draw: Draw, net: Net, x: int) -> int:
+def shortcut(draw: Draw, net: GraphNet, x: int) -> int:
     """A strided block whose shortcut is strided too."""
     channels = draw(st.integers(1, 4))
     y = net.conv(x, channels, Axis(3, 2, 1, 1, 1), Axis(3, 2, 1, 1, 1))
     return net.op(Add, net.conv(x, channels, Axis(1, 2), Axis(1, 2)), y)
 
 
-def excite(draw: Draw, net: Net, x: int) -> int:
+def excite(draw: Draw, net: GraphNet, x: int) -> int:
     """Squeeze and excite: every row needs all rows."""
     means = net.op(AddingMean, x, axes=(1, 2), keep_dims=True)
     gate = net.op(Logistic, net.conv(means, net.shape(x)[3]), quant=UNIT)
     return net.op(Mul, *draw(st.permutations((x, gate))))
 
 
-def columns(draw: Draw, net: Net, x: int) -> int:
+def columns(draw: Draw, net: GraphNet, x: int) -> int:
     """The mean row added to every row."""
     return net.op(Add, x, net.op(Mean, x, axes=(1,), keep_dims=True))
 
 
-def side_by_side(draw: Draw, net: Net, x: int) -> int:
+def side_by_side(draw: Draw, net: GraphNet, x: int) -> int:
     parts = [net.conv(x, draw(st.integers(1, 4)), same(draw), same(draw)) for _ in range(draw(st.integers(1, 2)))]
     return net.op(Concatenation, *draw(st.permutations((x, *parts))), axis=3)
 
 
-def one_below_the_other(draw: Draw, net: Net, x: int) -> int:
+def one_below_the_other(draw: Draw, net: GraphNet, x: int) -> int:
     _, height, _, channels = net.shape(x)
     return net.op(Concatenation, *draw(st.permutations((x, net.conv(x, channels, axis(draw, height))))), axis=1)
 
 
-def collapse(draw: Draw, net: Net, x: int) -> int:
+def collapse(draw: Draw, net: GraphNet, x: int) -> int:
     """All rows into one, some of the window in the padding."""
     _, height, width, _ = net.shape(x)
     before = draw(st.integers(0, 2))
@@ -269,26 +269,26 @@ STAGES = (
 )  # fmt: skip
 
 
-def nothing(draw: Draw, net: Net, x: int) -> int:
+def nothing(draw: Draw, net: GraphNet, x: int) -> int:
     return x
 
 
-def global_pool(draw: Draw, net: Net, x: int) -> int:
+def global_pool(draw: Draw, net: GraphNet, x: int) -> int:
     _, height, width, _ = net.shape(x)
     return net.op(AddingPool, x, vertical=Axis(height), horizontal=Axis(width))
 
 
-def global_mean(draw: Draw, net: Net, x: int) -> int:
+def global_mean(draw: Draw, net: GraphNet, x: int) -> int:
     return net.op(AddingMean, x, axes=(1, 2))
 
 
-def classifier(draw: Draw, net: Net, x: int) -> int:
+def classifier(draw: Draw, net: GraphNet, x: int) -> int:
     batch, *rest = net.shape(x)
     flat = net.reshape(x, batch, int(np.prod(rest)))
     return net.op(Softmax, net.fully_connected(flat, draw(st.integers(1, 9))), quant=UNIT)
 
 
-def row_classes(draw: Draw, net: Net, x: int) -> int:
+def row_classes(draw: Draw, net: GraphNet, x: int) -> int:
     return net.op(Softmax, x, quant=UNIT)
 
 
@@ -296,10 +296,10 @@ ENDS = (nothing, global_pool, global_mean, classifier, row_classes)
 
 
 @st.composite
-def graphs(draw: st.DrawFn, most: int = 6, stages: Sequence[Callable[[Draw, Net, int], int]] = STAGES) -> Graph:
+def graphs(draw: st.DrawFn, most: int = 6, stages: Sequence[Callable[[Draw, GraphNet, int], int]] = STAGES) -> Graph:
     """A few stages one after another; sometimes a value on the way is an output too."""
     dtype, seed = draw(st.sampled_from(("int8", "int8", "int8", "float32"))), draw(st.integers(0, 99))
-    net = Net(seed, dtype)
+    net = GraphNet(seed, dtype)
     width = draw(st.sampled_from((1, 2, 5, 26)))
     x = net.input(draw(st.sampled_from((1, 1, 1, 2))), draw(st.integers(1, 9)), width, draw(st.integers(1, 5)))
     met = []

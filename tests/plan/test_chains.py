@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from executor import execute
-from graphs import Net, graphs, pushable
+from graphs import GraphNet, graphs, pushable
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from test_plan import LEAST, PUSHED, SMALL, check_cells, check_no_byte_to_spare
@@ -99,7 +99,7 @@ def pairs(graph: Graph) -> list[Numbers]:
 
 def block() -> Graph:
     """An inverted residual: wide inside, narrow outside."""
-    net = Net()
+    net = GraphNet()
     x = net.conv(net.input(1, 9, 5, 3), 4, SAME, SAME)
     wide = net.op(LeakyRelu, net.conv(x, 16), alpha=0.3)
     return net.graph(net.op(Add, x, net.conv(net.depthwise(wide, SAME, SAME), 4)))

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 from executor import CorruptError, execute
-from graphs import AddingMean, AddingPool, Net
+from graphs import AddingMean, AddingPool, GraphNet
 
 from mote.api.stimuli import stimuli
 from mote.graph import Graph
@@ -30,7 +30,7 @@ TRIES = 90
 
 
 def residual() -> Graph:
-    net = Net()
+    net = GraphNet()
     x = net.conv(net.input(1, 9, 5, 3), 4, SAME, SAME)
     y = net.op(Add, x, net.conv(net.op(LeakyRelu, net.depthwise(x, SAME, SAME), alpha=0.3), 4))
     z = net.op(Concatenation, y, net.conv(y, 2, SAME, SAME), axis=3)
@@ -39,7 +39,7 @@ def residual() -> Graph:
 
 def two_sums() -> Graph:
     """Two running sums at a time, and a gate that every row needs."""
-    net = Net()
+    net = GraphNet()
     x = net.conv(net.input(1, 8, 4, 4), 8, Axis(2, 2), SAME)
     means = net.op(AddingMean, x, axes=(1, 2), keep_dims=True)
     gate = net.op(Logistic, net.conv(means, 8), quant=(1 / 256, -128))
@@ -50,7 +50,7 @@ def two_sums() -> Graph:
 
 def wide() -> Graph:
     """Rows of other layouts, and a tensor that is seen as other rows."""
-    net = Net()
+    net = GraphNet()
     x = net.conv(net.input(1, 6, 28, 2), 4)
     x = net.conv(net.depthwise(x, SAME, SAME), 3)
     x = net.conv(net.reshape(x, 1, 12, 14, 3), 2, SAME, SAME)

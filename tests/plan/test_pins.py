@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from graphs import Net
+from graphs import GraphNet
 from test_chains import Joining
 from test_plan import DSP, LEAST, MODELS, PUSHED, model
 
@@ -54,7 +54,7 @@ def test_by_name_on_a_core() -> None:
 
 def test_a_pinned_layer_is_in_no_chain() -> None:
     """Unless the pin names the chain's kernel."""
-    net = Net()
+    net = GraphNet()
     x = net.conv(net.input(1, 6, 5, 4), 4)
     graph = net.graph(net.conv(net.depthwise(x, Axis(3), Axis(3)), 8))
     for pins, together in (

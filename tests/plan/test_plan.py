@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from executor import CorruptError, execute
-from graphs import Net, graphs, pushable
+from graphs import GraphNet, graphs, pushable
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -207,7 +207,7 @@ def test_the_least_ram_that_hardly_costs_anything(name: str) -> None:
 
 
 def test_in_place_takes_no_memory() -> None:
-    net = Net()
+    net = GraphNet()
     x = net.input(1, 6, 5, 4)
     branch = net.op(LeakyRelu, net.op(LeakyRelu, x, alpha=0.1), alpha=0.2)
     assert planned(net.graph(net.op(Add, x, branch)), Lowering(), Goal()).arena == 2 * 120
@@ -215,7 +215,7 @@ def test_in_place_takes_no_memory() -> None:
 
 def test_the_order_of_branches() -> None:
     """The branch that leaves less behind runs first."""
-    net = Net()
+    net = GraphNet()
     x = net.input(1, 4, 4, 4)
     wide, narrow = net.conv(x, 16), net.conv(x, 1)
     graph = net.graph(net.op(Add, net.conv(wide, 1), narrow))
@@ -226,7 +226,7 @@ def test_the_order_of_branches() -> None:
 
 def test_rows_are_not_written_over_what_other_rows_need() -> None:
     """One column, so that a row of the product is as large as the gate that all rows read."""
-    net = Net()
+    net = GraphNet()
     x = net.input(1, 4, 1, 4)
     gate = net.op(Logistic, net.conv(net.op(Mean, x, axes=(1, 2), keep_dims=True), 4), quant=(1 / 256, -128))
     scaled = net.op(Mul, gate, x)
@@ -238,7 +238,7 @@ def test_rows_are_not_written_over_what_other_rows_need() -> None:
 
 def test_rows_that_nobody_needs() -> None:
     """They are neither computed nor stored, and nothing lies where they would."""
-    net = Net()
+    net = GraphNet()
     x = net.op(LeakyRelu, net.input(1, 8, 4, 4), alpha=0.3)
     graph = net.graph(net.conv(x, 4, Axis(2, 3), Axis(2, 2)))
     for goal in (Goal(), LEAST, PUSHED, SMALL):
@@ -248,7 +248,7 @@ def test_rows_that_nobody_needs() -> None:
 
 
 def test_a_model_without_work() -> None:
-    net = Net()
+    net = GraphNet()
     x = net.input(1, 4, 4, 2)
     for goal in (Goal(), LEAST):
         assert planned(net.graph(net.reshape(x, 1, 32)), Lowering(), goal).arena == 32

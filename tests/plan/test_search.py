@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import brute
-from graphs import Net, graphs, pushable
+from graphs import GraphNet, graphs, pushable
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
@@ -71,7 +71,7 @@ def test_schedules_are_the_best_there_are() -> None:
 
 def test_a_strided_shortcut() -> None:
     """Rows of both branches interleave; segments alone do not see how."""
-    net = Net()
+    net = GraphNet()
     x = net.input(1, 8, 8, 4)
     y = net.conv(x, 4, Axis(3, 2, 1, 0, 1), Axis(3, 2, 1, 0, 1))
     rows = rows_of(net.graph(net.op(Add, net.conv(x, 4, Axis(1, 2), Axis(1, 2)), y)), pushed=True)
