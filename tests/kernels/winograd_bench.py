@@ -1,4 +1,7 @@
-"""Instructions, memory and code of the Winograd kernels, layer by layer: python tests/kernels/winograd_bench.py"""
+"""Instructions, memory and code of the Winograd kernels, layer by layer.
+
+PYTHONPATH=models:tests python tests/kernels/winograd_bench.py
+"""
 
 from __future__ import annotations
 
