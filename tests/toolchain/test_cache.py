@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mote.toolchain import cache
+from mote import targets
+from mote.toolchain import cache, find_compiler
+from mote.toolchain.builder import _Compilation
 
 
 @pytest.fixture
@@ -40,6 +42,17 @@ def test_the_key_is_all_that_the_compiler_reads(tmp_path: Path) -> None:
     keys |= {cache.key(["gcc", "-O2"], [source, header]), cache.key(["gcc", "-O2"], [source])}
     assert len(keys) == 5
     assert cache.key(["gcc", "-O2"], [header, source]) in keys
+
+
+def test_headers_of_every_folder_are_in_the_key(folder: Path) -> None:
+    source, header, objects = folder / "a.c", folder / "elsewhere" / "a.h", []
+    header.parent.mkdir()
+    source.write_text('#include "a.h"\nint a = A;')
+    command = [*find_compiler(targets.load("host")).command, f"-I{header.parent}"]
+    for value in (1, 2):
+        header.write_text(f"#define A {value}")
+        objects.append(Path(_Compilation("", folder / "project", folder).object(command, source, "a.o")).read_bytes())
+    assert objects[0] != objects[1]
 
 
 def test_a_failed_compilation_leaves_nothing(folder: Path) -> None:

@@ -96,7 +96,7 @@ class _Compilation:
         output = self.workdir / name
         command = [*flags, "-c", str(source.resolve()), "-o", str(output)]
         said = [self.version, *(flag.replace(str(self.project), "project") for flag in flags)]
-        folders = [folder for folder in (self.project, HARNESS) if f"-I{folder}" in flags]
+        folders = [Path(flag.removeprefix("-I")) for flag in flags if flag.startswith("-I")]
         key = cache.key(said, [source, *(header for folder in folders for header in folder.rglob("*.h"))])
         cache.fetch(key, output, lambda: compile_or_raise(command, self.workdir, source.name))
         return str(output)
