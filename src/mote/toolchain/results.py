@@ -69,7 +69,7 @@ class _Inference:
     """The records of one inference, in the order in which they came."""
 
     marks: list[tuple[int, int, int]] = field(default_factory=list)
-    dump: dict[int, bytes] = field(default_factory=dict)
+    dump: dict[int, list[bytes]] = field(default_factory=dict)
     outputs: list[bytes] = field(default_factory=list)
     run: _Run | None = None
     steps: int = 0
@@ -140,7 +140,7 @@ def interpret(found: list[tuple[int, int, bytes]], mode: Mode, board: Board | No
     """The records of a finished run as numbers; `board` is None on the host, where nothing is counted."""
     inferences, calibration = _group(found)
     outputs = [i.outputs for i in inferences]
-    dumps = [i.dump for i in inferences]
+    dumps = [{step: b"".join(pieces) for step, pieces in i.dump.items()} for i in inferences]
     if board is None or mode == Mode.DUMP:
         return Execution(outputs, dumps, None, None, None)
     overhead = _overhead(board, calibration)
@@ -163,7 +163,7 @@ def _group(found: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[
         if tag == Tag.MARK:
             current.marks.append((argument, *struct.unpack("<2I", data)))
         elif tag == Tag.DUMP:
-            current.dump[argument] = current.dump.get(argument, b"") + data
+            current.dump.setdefault(argument, []).append(data)
         elif tag == Tag.OUTPUT:
             inferences[-1].outputs.append(data)
         elif tag in (Tag.RUN, Tag.CALIBRATION):
