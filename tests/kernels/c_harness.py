@@ -1,14 +1,15 @@
-"""Kernels called from C of a test's own, under the sanitizers, with every row in a block of memory of its own."""
+"""Kernels called from C of a test's own, with every row in a block of memory of its own: on the host under the
+sanitizers, or on an emulated core, where calls can be timed. It is built and run as a model is."""
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from mote import targets, toolchain
 from mote.codegen.c import printed
 from mote.codegen.values import Constants
 from mote.graph import Graph, Op
@@ -16,39 +17,39 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.kernels import library
 from mote.kernels.contract import Call, Layout, Packed
+from mote.toolchain import Execution, Mode
+from mote.toolchain.code import read_code
 
 KERNELS = [f"-I{folder}" for folder in library.FOLDERS]
 """Where the C compiler finds the kernels."""
-FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-Wno-unused"]
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-std=c99", "-Wconversion", "-pedantic", "-Werror", "-Wno-unused", "-Wno-overlength-strings"]
+"""Assembly may be long."""
+QUICK = ["-O0", "-g0"]
+"""For the host: programs are large, short and run once."""
+GLUE = Path(__file__).parent / "program.c"
+TIMEOUT_S = 300.0
 
-READ = """\
-#include <stdio.h>
-#include <stdlib.h>
-
-/* A block of exactly n bytes, so that the sanitizer sees every step outside it. */
-static void *block(size_t n) {
-    void *p = malloc(n);
-    if (p == NULL) {
-        abort();
-    }
-    return p;
-}
-
-static void *read_block(size_t n) {
-    void *p = block(n);
-    if (fread(p, 1, n, stdin) != n) {
-        abort();
-    }
-    return p;
-}
+HEAD = """\
+#include "harness.h"
+void *block(size_t n);
+void *read_block(size_t n);
 """
+MAIN = """\
+int program(void);
+#if defined(__clang__)
+__attribute__((optnone))
+#else
+__attribute__((optimize("O0")))
+#endif
+int program(void) {"""
+"""Kernels are compiled as always, but once each, however often they are called."""
 
 
 @dataclass
 class Program:
     """C that reads rows from its input, calls kernels and writes rows to its output."""
 
+    core: str = "host"
     includes: dict[str, None] = field(default_factory=dict)
     instances: dict[str, None] = field(default_factory=dict)
     constants: Constants = field(default_factory=lambda: Constants("k"))
@@ -56,6 +57,9 @@ class Program:
     body: list[str] = field(default_factory=list)
     given: list[bytes] = field(default_factory=list)
     taps: int = 1
+    timed: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes of code of each function, once it has run on an emulated core."""
 
     def params(self, kernel: Packed) -> str:
         """The kernel's parameters as a global; gives the expression to pass."""
@@ -79,30 +83,65 @@ class Program:
         self.body += [f"    {line}" for line in lines]
 
     def write(self, block: str, nbytes: int) -> None:
-        self.say(f"fwrite({block}, 1, {nbytes}, stdout);")
+        self.say(f"mote_trace(0, {block}, {nbytes});")
+
+    def time(self, call: str) -> None:
+        """A call whose instructions `measure` counts."""
+        self.timed += 1
+        self.say("mote_mark(0);", call, f"mote_mark({self.timed});")
 
     def run(self) -> bytes:
-        text = "\n".join(
+        """What it writes."""
+        return self._execute(Mode.DUMP).dumps[0].get(0, b"")
+
+    def measure(self) -> list[int]:
+        """The instructions of each timed call, with those that pass its arguments."""
+        steps = self._execute(Mode.PROFILE).steps
+        assert steps
+        return steps[0][1:]
+
+    def _execute(self, mode: Mode) -> Execution:
+        target = targets.load(self.core)
+        host = target.arch == "host"
+        compiler, emulator = toolchain.find_compiler(target), toolchain.find_emulator(target)
+        given = b"".join(self.given)
+        with TemporaryDirectory() as folder:
+            workdir = Path(folder)
+            source = workdir / "kernels.c"
+            source.write_text(self._text(len(given)))
+            elf = toolchain.build(
+                workdir,
+                [source],
+                GLUE,
+                target,
+                compiler,
+                mode=mode,
+                optimize="balanced",
+                workdir=workdir,
+                sanitize=host,
+                extra_flags=[*FLAGS, *KERNELS, *(QUICK if host else ())],
+            )
+            if not host:
+                code = read_code(elf)
+                self.sizes = {name: code.ends[at] - at for name, at in code.functions.items()}
+            return toolchain.execute(elf, target, emulator, [[given]], workdir=workdir, mode=mode, timeout_s=TIMEOUT_S)
+
+    def _text(self, given: int) -> str:
+        return "\n".join(
             [
+                HEAD,
                 f"#define MOTE_MAX_TAPS {self.taps}",
                 *(f'#include "{file}"' for file in self.includes),
                 *self.instances,
-                READ,
                 printed(self.constants.definitions),
                 *self.globals,
-                "int main(void) {",
+                f"const uint32_t given_bytes = {given}, harness_step_count = {self.timed + 1};",
+                f"uint8_t given[{max(given, 1)}];",
+                MAIN,
                 *self.body,
                 "    return 0;\n}\n",
             ]
         )
-        with TemporaryDirectory() as folder:
-            source, binary = Path(folder) / "main.c", Path(folder) / "main"
-            source.write_text(text)
-            command = ["cc", *FLAGS, *SANITIZERS, *KERNELS, str(source), "-o", str(binary), "-lm"]
-            subprocess.run(command, check=True)
-            run = [str(binary)]
-            leaks = {"ASAN_OPTIONS": "detect_leaks=0"}
-            return subprocess.run(run, input=b"".join(self.given), stdout=subprocess.PIPE, check=True, env=leaks).stdout
 
 
 def rows_of(values: Array) -> Array:

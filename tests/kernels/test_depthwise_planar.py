@@ -11,7 +11,6 @@ import pytest
 from c_harness import Program, rows_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from m4_harness import M4Program, needs_m4
 
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -21,6 +20,7 @@ from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Packed, View
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
+from support import emulated
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
@@ -193,8 +193,7 @@ def test_three_by_three(chosen: list[Layer]) -> None:
 @given(batches((3, 3)))
 @settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three_on_cortex_m4(chosen: list[Layer]) -> None:
-    needs_m4()
-    check(cases(chosen), M4Program())
+    check(cases(chosen), Program(emulated("cortex-m4")))
 
 
 OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2), (3, 4), (7, 5), (3, 7), (1, 6)]
@@ -209,8 +208,7 @@ def test_other_windows(chosen: list[Layer]) -> None:
 @given(batches(*OTHER_WINDOWS))
 @settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows_on_cortex_m4(chosen: list[Layer]) -> None:
-    needs_m4()
-    check(cases(chosen), M4Program())
+    check(cases(chosen), Program(emulated("cortex-m4")))
 
 
 @st.composite
@@ -242,8 +240,7 @@ def test_over_time(chosen: list[Layer]) -> None:
 @given(time_layers())
 @settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time_on_cortex_m4(chosen: list[Layer]) -> None:
-    needs_m4()
-    check(cases(chosen), M4Program())
+    check(cases(chosen), Program(emulated("cortex-m4")))
 
 
 def every_width(kernel: int, stride: int) -> Iterator[Case]:
@@ -263,5 +260,4 @@ def every_width(kernel: int, stride: int) -> Iterator[Case]:
 def test_every_width(kernel: int, stride: int) -> None:
     found = list(every_width(kernel, stride))
     check(found, Program())
-    needs_m4()
-    check(found, M4Program())
+    check(found, Program(emulated("cortex-m4")))

@@ -13,7 +13,6 @@ import test_conv
 from c_harness import Program, call_row_by_row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from m4_harness import M4Program, needs_m4
 from test_arithmetic import Quant
 from test_variants import layers
 
@@ -161,8 +160,7 @@ def test_portable_twins(found: list[Pair]) -> None:
 @given(st.lists(pairs(), min_size=12, max_size=12))
 @settings(max_examples=4, deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(found: list[Pair]) -> None:
-    needs_m4()
-    run(found, M4Program())
+    run(found, Program(emulated("cortex-m4")))
 
 
 POINTWISE = Pair(

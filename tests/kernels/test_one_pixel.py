@@ -10,7 +10,6 @@ import pytest
 from c_harness import Program, call_row_by_row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from m4_harness import M4Program, needs_m4
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
@@ -184,8 +183,7 @@ def test_portable_twins(kind: str, data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=4, deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
-    needs_m4()
-    check(cases(data.draw(batches(kind))), M4Program())
+    check(cases(data.draw(batches(kind))), Program(emulated("cortex-m4")))
 
 
 def families(c: Layer) -> set[str]:

@@ -11,7 +11,6 @@ import pytest
 from c_harness import Program, rows_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from m4_harness import M4Program, needs_m4
 
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -22,6 +21,7 @@ from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.conv import Conv2D
 from offered import named
+from support import emulated
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero", "sparse")
@@ -113,11 +113,7 @@ def called(program: Program, c: Layer, form: str, by_rows: bool, group: int = 99
     if not by_rows:
         given, out = program.block(x.nbytes, x), program.block(want.nbytes)
         call = f"mote_{kernel.name}({params}, {given}, {out}, 0, {count}, {scratch});"
-        if timed:
-            assert isinstance(program, M4Program)
-            program.time(call)
-        else:
-            program.say(call)
+        (program.time if timed else program.say)(call)
         program.write(out, want.nbytes)
         return want
     given_rows = [program.block(row.nbytes, row) for row in rows_of(x)]
@@ -186,9 +182,8 @@ def test_twins_equal_numpy(form: str, data: st.DataObject) -> None:
 @given(data=st.data())
 @settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
 def test_assembly_equals_numpy(form: str, data: st.DataObject) -> None:
-    needs_m4()
     some = data.draw(st.lists(layers(form), min_size=12, max_size=12))
-    check(M4Program(), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
+    check(Program(emulated("cortex-m4")), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
 
 
 @pytest.mark.parametrize("form", FORMS)

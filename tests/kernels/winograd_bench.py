@@ -5,7 +5,7 @@ PYTHONPATH=models:tests python tests/kernels/winograd_bench.py
 
 from __future__ import annotations
 
-from m4_harness import M4Program
+from c_harness import Program
 from test_winograd import Layer, called, layer_and_kernel
 
 LAYERS = {
@@ -23,7 +23,7 @@ def main() -> None:
                 c = Layer((size, size), channels, outputs, 1 + (form == "stride2"), weights="small", zeros=(3, zero))
                 g, op, kernel = layer_and_kernel(c, form)
                 assert kernel is not None
-                program = M4Program()
+                program = Program("cortex-m4")
                 called(program, c, form, by_rows=False, timed=True)
                 (count,) = program.measure()
                 code = sum(n for name, n in program.sizes.items() if "winograd" in name)

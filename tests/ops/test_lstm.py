@@ -9,7 +9,6 @@ import pytest
 from c_harness import Program
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from m4_harness import M4Program, needs_m4
 from recurrent import c_over_time, check_over_time, inputs_over_time, numpy_over_time
 
 from mote.errors import UnsupportedError
@@ -18,7 +17,7 @@ from mote.graph.fixedpoint import rounding_shift_right
 from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
 from offered import DSP, PORTABLE, first
-from support import needs_litert
+from support import emulated, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 
@@ -177,8 +176,7 @@ def test_random_kinds(layers: list[Config], features: frozenset[str]) -> None:
 @given(st.lists(any_kind(("int8",)), min_size=8, max_size=8))
 @settings(max_examples=5, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
-    needs_m4()
-    check_over_time(model(*layers), 12, program=M4Program(), features=DSP)
+    check_over_time(model(*layers), 12, program=Program(emulated("cortex-m4")), features=DSP)
 
 
 @needs_litert
@@ -198,9 +196,7 @@ LARGE = [
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_large_ones_of_any_kind(core: str) -> None:
     """Where LiteRT is no oracle on every machine, the kernel against NumPy."""
-    if core == "cortex-m4":
-        needs_m4()
-    program = Program() if core == "host" else M4Program()
+    program = Program(emulated(core))
     g = tflite.parse(model(*LARGE), "model")
     steps = inputs_over_time(g, 20, 1)
     for mine, wanted in zip(c_over_time(g, steps, program, DSP), numpy_over_time(g, steps, -1), strict=True):

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from c_harness import Program
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from m4_harness import M4Program, needs_m4
 from recurrent import check_over_time
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from offered import DSP, PORTABLE
-from support import needs_litert
+from support import emulated, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 
@@ -109,8 +109,7 @@ def test_random_configurations(layers: list[Config], features: frozenset[str]) -
 @given(st.lists(configs(("int8",)), min_size=18, max_size=18))
 @settings(max_examples=4, deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
-    needs_m4()
-    check_over_time(model(*layers), 20, program=M4Program(), features=DSP)
+    check_over_time(model(*layers), 20, program=Program(emulated("cortex-m4")), features=DSP)
 
 
 @needs_litert
