@@ -8,6 +8,7 @@ of LiteRT does; `rescale_once` rounds once, as LiteRT's FULLY_CONNECTED does.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
+@lru_cache(maxsize=1 << 14)
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31)."""
     if real == 0.0:

@@ -148,8 +148,8 @@ class WindowOp(Op):
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Multiplier and shift of each output channel of a layer with weights."""
     assert w.quant is not None
-    scales = np.broadcast_to(w.quant.scale, (channels,))
-    pairs = [quantize_multiplier(x.scale * float(s) / y.scale) for s in scales]
+    scales = x.scale * np.broadcast_to(w.quant.scale, (channels,)).astype(np.float64) / y.scale
+    pairs = map(quantize_multiplier, scales.tolist())
     mult, shift = zip(*pairs, strict=True)
     return np.array(mult, np.int64), np.array(shift, np.int64)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,12 +89,13 @@ def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
     return reached(outputs, np.array(low), np.array(high), np.arange(first + 1, last + 1))
 
 
-def reached(outputs: Callable[[Ints], Ints], low: Ints, high: Ints, values: Ints) -> Ints:
+def reached(outputs: Callable[[Ints], Ints], low: Ints, high: Ints, values: Ints, near: Sequence[Ints] = ()) -> Ints:
     """The first sums in low+1..high at which a rising function's result is one of `values` or more, `high` where it
-    never is."""
+    never is. Looking at sums `near` those first makes the search short."""
     below, above = np.broadcast_arrays(low, high, values)[:2]
+    looked = iter(near)
     while np.any(above - below > 1):
-        middle = (below + above) // 2
+        middle = np.clip(next(looked, (below + above) // 2), below, above)
         enough = outputs(middle) >= values
         above, below = np.where(enough, middle, above), np.where(enough, below, middle)
     return above

@@ -52,7 +52,8 @@ class Unary(Pointwise):
         (x,) = inputs
         if x is None:
             return None
-        reached = [self.table(g)[low + 128 : high + 129] for low, high in zip(x.low, x.high, strict=True)]
+        table = self.table(g)
+        reached = [table[low + 128 : high + 129] for low, high in zip(x.low, x.high, strict=True)]
         return Range(*(np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max)))
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:

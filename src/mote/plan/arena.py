@@ -15,7 +15,7 @@ from typing import Protocol
 
 from mote.plan.rows import ALIGNMENT, aligned
 
-EFFORT = 3_000_000
+EFFORT = 2_000_000
 """How many pairs of neighbours all rounds together may look at."""
 ROUNDS = 60
 """The most rounds from one order."""
@@ -165,6 +165,8 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
 
 def _forbidden(a: list[Strip], b: list[Strip], overlays: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """The distances from b's offset to a's at which they would collide, as ranges."""
+    if len(a) == len(b) == 1 and not overlays:
+        return [(b[0][2] - a[0][3] + 1, b[0][3] - a[0][2] - 1)]
     ranges: list[tuple[int, int]] = []
     for i, (first, last, at, end) in enumerate(a):
         for j, (other_first, other_last, other_at, other_end) in enumerate(b):

@@ -185,6 +185,14 @@ class Liveness:
                 return before + max(new - sum(size[r] for r in group), 0) + node.scratch
         return before + new + node.scratch
 
+    def undo(self, nodes: Iterable[Node], live: int) -> None:
+        """Take back the nodes that have run since `live` bytes were live."""
+        left = self.left
+        for node in nodes:
+            for r in node.reads:
+                left[r] += 1 if node.times is None else node.times[r]
+        self.live = live
+
 
 def build(
     graph: Graph,

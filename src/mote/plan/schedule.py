@@ -41,7 +41,7 @@ LENGTHS = (6, 16, 40)
 """The most operators of a segment, tried in turn while the peak is above the bound."""
 EAGER = 16
 """The most operators of a segment that runs eagerly; of a longer one many could run at any time."""
-GLANCE = 40
+GLANCE = 12
 """How many moments of a schedule a first look at the bound takes in."""
 
 

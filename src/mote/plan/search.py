@@ -127,7 +127,7 @@ class Search:
         than there is now."""
         if count > len(self.rows.works[self.lo + k].by_rows):
             return None
-        counted, after = done.copy(), state.copy()
+        counted, live = done.copy(), state.live
         nodes: list[Node] = []
 
         def demand(k: int, count: int) -> bool:
@@ -137,22 +137,26 @@ class Search:
                     if p >= self.lo and counted[p - self.lo] < needed and not demand(p - self.lo, needed):
                         return False
                 self.effort.spend()
-                if after.run(self.rows, node) > self.limit:
+                nodes.append(node)
+                if state.run(self.rows, node) > self.limit:
                     return False
                 counted[k] += 1
-                nodes.append(node)
             return True
 
-        return nodes if demand(k, count) and after.live <= state.live else None
+        worth_it = demand(k, count) and state.live <= live
+        state.undo(nodes, live)
+        return nodes if worth_it else None
 
     def _loses_nothing(self, state: Liveness, nodes: Sequence[Node]) -> bool:
         """Whether no part of `nodes` that could run by itself leaves less live than all of them."""
         if len(nodes) == 1:
             return True
-        after = state.copy()
+        before = state.live
         for node in nodes:
-            after.run(self.rows, node)
-        return least_between(self.rows, state, nodes) >= after.live
+            state.run(self.rows, node)
+        after = state.live
+        state.undo(nodes, before)
+        return least_between(self.rows, state, nodes) >= after
 
     def _next(self, done: list[int], k: int) -> Node | None:
         """The next node of operator k, if it can run."""
@@ -165,7 +169,10 @@ class Search:
 
     def _during(self, state: Liveness, node: Node) -> int:
         self.effort.spend()
-        return state.copy().run(self.rows, node)
+        before = state.live
+        during = state.run(self.rows, node)
+        state.undo([node], before)
+        return during
 
 
 def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[Node]) -> int:

@@ -181,7 +181,10 @@ class Side:
     def within(self, ram: int) -> Draft | None:
         """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
         are faster with more of it."""
-        found = [d for limit in self._limits(ram, self.least) if (d := self._fitting(ram, limit)) is not None]
+        limits = self._limits(ram, self.least)
+        found = [fitting for limit in limits if (fitting := self._fitting(ram, limit)) is not None]
+        if not found and self.smallest.plan.ram <= ram:
+            return self.smallest
         return min(found, key=lambda d: estimate(self.goal.costs, d.plan), default=None)
 
     def _limits(self, ram: int, least: int) -> list[int]:
@@ -202,7 +205,8 @@ class Side:
         low, high = self.easy - 1, best.schedule.peak
         while high - low > max(high // CLOSE, 1):
             middle = (low + high) // 2
-            found = min((self._sketch(middle, limit) for limit in self._limits(middle, self.easy)), key=lambda s: s.cost)
+            limits = self._limits(middle, self.easy)
+            found = min((self._sketch(middle, limit) for limit in limits), key=lambda s: s.cost)
             if found.cost <= enough and found.schedule.peak <= middle:
                 best, high = found, found.schedule.peak
             else:
@@ -247,7 +251,7 @@ class Side:
             if lean.plan.ram <= ram:
                 return with_room(self.selection, lean, ram - lean.plan.static)
             limit = max(min(limit, schedule.peak) - (lean.plan.ram - ram), min(limit - 1, self.least))
-        return self.smallest if self.smallest.plan.ram <= ram else None
+        return None
 
     def _schedule(self, limit: int) -> Schedule:
         found = self.scheduler.cheapest(limit)

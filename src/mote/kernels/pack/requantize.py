@@ -29,6 +29,8 @@ LOWEST, HIGHEST = -128, 127
 """Outputs saturate here."""
 NEIGHBOURS = (0, 1, -1, 2, -2)
 """The multipliers that are tried, beside the nearest one."""
+NEAR = 2
+"""How far a step is, at most and most often, from where real numbers would have it."""
 TURNS = (0, -1, 1)
 """The sums that may be the first to arrive not below zero, which the offset decides."""
 
@@ -62,7 +64,10 @@ class Staircase:
 def staircases(sums: Sums) -> list[Staircase]:
     """Those of all channels."""
     first, last = sums.outputs(sums.low), sums.outputs(sums.high)
-    steps = reached(sums.outputs, sums.low, sums.high, np.arange(-127, 128)[:, None]).T
+    values = np.arange(-127, 128)[:, None]
+    scales = np.ldexp(np.maximum(sums.mult, 1).astype(np.float64), sums.shift - 31)
+    nearly = np.clip((values - 0.5 - sums.zero) / scales, -REGISTER, REGISTER).astype(np.int64)
+    steps = reached(sums.outputs, sums.low, sums.high, values, near=(nearly - NEAR, nearly + NEAR)).T
     ends = zip(sums.low.tolist(), sums.high.tolist(), first.tolist(), last.tolist(), steps, strict=True)
     return [Staircase(low, high, a, own[a + 128 : b + 128]) for low, high, a, b, own in ends]
 
