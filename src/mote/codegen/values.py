@@ -44,10 +44,7 @@ def identifier(text: str) -> str:
 def number(x: float | int | np.generic) -> str:
     """A C literal that reads back as exactly x."""
     if isinstance(x, float | np.floating):
-        text = str(np.float32(x))
-        if text in ("inf", "-inf", "nan"):
-            raise ValueError(f"{text} has no C literal")
-        return f"{text}f" if any(c in text for c in ".en") else f"{text}.0f"
+        return floats(np.array([x], np.float32))[0]
     value = int(x)
     return "(-2147483647 - 1)" if value == -(1 << 31) else str(value)
 
@@ -133,13 +130,20 @@ def _items(value: Array | Structs) -> list[str]:
     if isinstance(value, Structs):
         fields = np.array(integers(value.rows), object).reshape(value.rows.shape)
         return ["{" + ", ".join(row) + "}" for row in fields.tolist()]
-    return [number(x) for x in value.reshape(-1)] if value.dtype == np.float32 else integers(value)
+    return floats(value) if value.dtype == np.float32 else integers(value)
 
 
 def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> Text:
     """The definition of a constant array."""
     items = list(items)
     return Text(f"static const {ctype} {name}[{len(items)}]{attributes} = {{\n{wrap(items)}\n}};\n")
+
+
+def floats(values: Array) -> list[str]:
+    """The C literals of real numbers."""
+    if not np.isfinite(values).all():
+        raise ValueError("infinity and not-a-number have no C literal")
+    return [f"{text}f" for text in values.reshape(-1).astype(str).tolist()]
 
 
 def integers(values: Array) -> list[str]:

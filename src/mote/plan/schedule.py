@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from mote.kernels.cost import Costs
 from mote.plan.bound import Bound
@@ -70,8 +71,7 @@ class Schedule:
         return [node for part in parts for node in part]
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """Operators lo..hi-1, run whole (one of them) or by rows."""
 
     lo: int
@@ -225,8 +225,8 @@ class Scheduler:
             return known[0]
         state = self.rows.prefixes[segment.lo].copy()
         peak, done = state.live, True
-        for run in self.order(segment):
-            during = state.run(self.rows, run.node)
+        for node in self._nodes(segment):
+            during = state.run(self.rows, node)
             if during > peak:
                 peak = during
                 if limit is not None and peak >= limit:
@@ -235,19 +235,21 @@ class Scheduler:
         self._peaks[segment] = (peak, done)
         return peak
 
-    def order(self, segment: Segment) -> Iterator[Run]:
+    def _nodes(self, segment: Segment) -> Iterable[Node]:
         if segment.pace is Pace.WHOLE:
             whole = self.rows.works[segment.lo].whole
             assert whole is not None
-            return iter((Run(whole, True),))
+            return (whole,)
         if segment.pace is Pace.SEARCHED:
-            nodes: Iterable[Node] = self._searched[segment]
-        else:
-            nodes = _lazy(self.rows, segment) if segment.pace is Pace.LAZY else _eager(self.rows, segment)
-        return (Run(node, not self.rows.works[node.op].splits) for node in nodes)
+            return self._searched[segment]
+        return _lazy(self.rows, segment) if segment.pace is Pace.LAZY else _eager(self.rows, segment)
+
+    def _order(self, segment: Segment) -> Iterator[Run]:
+        whole = segment.pace is Pace.WHOLE
+        return (Run(node, whole or not self.rows.works[node.op].splits) for node in self._nodes(segment))
 
     def _join(self, segments: list[Segment]) -> Schedule:
-        runs = [run for segment in segments for run in self.order(segment)]
+        runs = [run for segment in segments for run in self._order(segment)]
         return Schedule(tuple(runs), max(self.peak(s) for s in segments) if segments else self.rows.prefixes[0].live)
 
 

@@ -56,7 +56,7 @@ def _keep(output: Path, kept: Path) -> None:
 
 def _forget() -> None:
     """Delete the objects that were used longest ago, where there are too many."""
-    files = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(FOLDER)]
-    if len(files) > LIMIT:
-        for _, path in sorted(files)[: len(files) - KEPT]:
+    if sum(1 for _ in os.scandir(FOLDER)) > LIMIT:
+        files = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(FOLDER))
+        for _, path in files[: len(files) - KEPT]:
             Path(path).unlink(missing_ok=True)
