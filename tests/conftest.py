@@ -7,10 +7,26 @@ shows it as it was found, `make fuzz` makes it small.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import Phase, settings
+
+from mote.api.compiler import _optimized
 
 AS_FOUND = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
 settings.register_profile("repeatable", derandomize=True, phases=AS_FOUND, report_multiple_bugs=False)
 settings.register_profile("fuzz", derandomize=False, print_blob=True, report_multiple_bugs=False)
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that changes the compiler sees no model that was read, nor kernels that were packed, without the change;
+    and no other test sees those of the changed one."""
+    changes = "monkeypatch" in request.fixturenames
+    if changes:
+        _optimized.cache_clear()
+    yield
+    if changes:
+        _optimized.cache_clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
 
 HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
 """The host as a target, compiled for as if it had DSP instructions."""
+
+
+def examples(count: int) -> int:
+    """How many examples a property is tried on that takes a C compiler: so many in `make test`, where they are always
+    the same, ten times as many in `make fuzz`, where they are new."""
+    return 10 * count if os.environ.get("MOTE_FUZZ") else count
 
 
 def emulated(core: str) -> str:

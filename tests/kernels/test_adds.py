@@ -17,6 +17,7 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import Call, Layout, Packed
 from offered import adding, offered
+from support import examples
 
 
 @st.composite
@@ -111,7 +112,7 @@ def call(program: Program, op: Op, g: Graph, kernel: Packed, values: Array) -> i
 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(st.data())
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 def test_running_sums(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(FAMILIES[family]), "model")
     program, want = Program(), []

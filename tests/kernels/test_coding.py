@@ -21,12 +21,12 @@ from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.plan import planner, select
 from mote.plan.select import Selection
-from support import HOST_DSP, check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, examples, needs_litert
 from tflite_writer import Writer
 
 ROOM = 1 << 20
 SPREADS = ["any", "few", "small", "sparse", "none"]
-QUICK = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -69,7 +69,7 @@ def test_codes_decode_to_what_was_encoded(weights: np.ndarray) -> None:
 
 
 @given(st.lists(matrices(), min_size=12, max_size=12))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_the_decoder_in_c(several: list[np.ndarray]) -> None:
     """Under the sanitizers, with every code in a block of its own: nothing is read behind it."""
     program = Program(includes={"mote_coded_s8.h": None})

@@ -20,7 +20,7 @@ from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Packed, View
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
-from support import emulated
+from support import emulated, examples
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
@@ -185,13 +185,13 @@ def cases(chosen: list[Layer]) -> list[Case]:
 
 
 @given(batches((3, 3)))
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three(chosen: list[Layer]) -> None:
     check(cases(chosen), Program())
 
 
 @given(batches((3, 3)))
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three_on_cortex_m4(chosen: list[Layer]) -> None:
     check(cases(chosen), Program(emulated("cortex-m4")))
 
@@ -200,13 +200,13 @@ OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2),
 
 
 @given(batches(*OTHER_WINDOWS))
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows(chosen: list[Layer]) -> None:
     check(cases(chosen), Program())
 
 
 @given(batches(*OTHER_WINDOWS))
-@settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(9), deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows_on_cortex_m4(chosen: list[Layer]) -> None:
     check(cases(chosen), Program(emulated("cortex-m4")))
 
@@ -230,7 +230,7 @@ def time_layers(draw: st.DrawFn) -> list[Layer]:
 
 
 @given(time_layers())
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time(chosen: list[Layer]) -> None:
     found = cases(chosen)
     assert all(c.kernel.name.startswith("depthwise_time") for c in found)
@@ -238,7 +238,7 @@ def test_over_time(chosen: list[Layer]) -> None:
 
 
 @given(time_layers())
-@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(7), deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time_on_cortex_m4(chosen: list[Layer]) -> None:
     check(cases(chosen), Program(emulated("cortex-m4")))
 

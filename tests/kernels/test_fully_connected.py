@@ -16,7 +16,7 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.vector import pairs_fit
 from mote.kernels.contract import Packed, View
 from offered import DSP, PORTABLE, offered
-from support import HOST_DSP, check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, examples, needs_litert
 from tflite_writer import Writer
 
 
@@ -104,7 +104,7 @@ MANY = list(HealthCheck)
 @needs_litert
 @pytest.mark.usefixtures("kind")
 @given(models(24))
-@settings(max_examples=5, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(3), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(layers: bytes) -> None:
     check(layers, target=HOST_DSP)
 
@@ -112,7 +112,7 @@ def test_portable_twins(layers: bytes) -> None:
 @needs_litert
 @pytest.mark.usefixtures("kind")
 @given(models(8))
-@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(layers: bytes) -> None:
     emulated("cortex-m4")
     result = verify(compile(layers, target="cortex-m4"), 3)
@@ -121,7 +121,7 @@ def test_on_cortex_m4(layers: bytes) -> None:
 
 @pytest.mark.usefixtures("kind")
 @given(models(8))
-@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 @pytest.mark.parametrize("target", [HOST_DSP, "cortex-m4"])
 def test_rounding_twice(target: str, layers: bytes) -> None:
     if target == "cortex-m4":

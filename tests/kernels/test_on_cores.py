@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
-from support import HOST_DSP, check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -32,7 +32,7 @@ def exact(model: bytes, core: str, **options: object) -> None:
 
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
     emulated("cortex-m4")
     exact(data.draw(LAYERS[family]), "cortex-m4")
@@ -41,7 +41,7 @@ def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m7", "cortex-m55", "rv32imc"])
 @pytest.mark.parametrize("family", WITH_WEIGHTS)
 @given(st.data())
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_other_cores(family: str, core: str, data: st.DataObject) -> None:
     emulated(core)
     exact(data.draw(LAYERS[family]), core)
@@ -100,27 +100,27 @@ def add_pair(draw: st.DrawFn, w: Writer, index: int) -> None:
 
 
 @given(test_conv.batches("FULLY_CONNECTED").map(test_conv.model))
-@settings(max_examples=9, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_fully_connected_for_dsp(model: bytes) -> None:
     check(model, target=HOST_DSP)
 
 
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
-@settings(max_examples=7, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 def test_roomy_kernels(model: bytes) -> None:
     """The portable twins of the kernels that take more working memory, on the host."""
     check(model, target=HOST_DSP, optimize="speed")
 
 
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_roomy_kernels_on_cortex_m4(model: bytes) -> None:
     emulated("cortex-m4")
     exact(model, "cortex-m4", optimize="speed")
 
 
 @given(planar_pairs())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_planar_rows(model: bytes) -> None:
     """The portable twin on the host, which a target of its own makes choose like a core with DSP instructions."""
     compiled = check(model, target=HOST_DSP, optimize="speed", shrink=False)
@@ -128,7 +128,7 @@ def test_planar_rows(model: bytes) -> None:
 
 
 @given(planar_pairs())
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 def test_planar_rows_on_cortex_m4(model: bytes) -> None:
     emulated("cortex-m4")
     exact(model, "cortex-m4")

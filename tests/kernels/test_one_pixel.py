@@ -19,7 +19,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import Call, Packed
 from offered import DSP, offered
-from support import emulated, needs_litert
+from support import emulated, examples, needs_litert
 from tflite_writer import Writer
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
@@ -174,14 +174,14 @@ def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(kind: str, data: st.DataObject) -> None:
     check(cases(data.draw(batches(kind))), Program())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=4, deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
     check(cases(data.draw(batches(kind))), Program(emulated("cortex-m4")))
 

@@ -23,6 +23,7 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.kernels.contract import Call, Layout
 from offered import DSP, PORTABLE, offered
+from support import examples
 
 LAYERS = FAMILIES | {
     "move": batch(st.one_of(*(kind() for kind in test_move.KINDS))).map(test_move.model),
@@ -50,7 +51,7 @@ def spoiled(values: Array, kept: tuple[int, ...], rng: np.random.Generator) -> A
 
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(LAYERS[family]), "model")
     rng = np.random.default_rng(1)
@@ -68,7 +69,7 @@ def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObj
 
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 def test_kernels_take_rows_wherever_they_lie(family: str, data: st.DataObject) -> None:
     g = tflite.parse(data.draw(LAYERS[family]), "model")
     features, layout = data.draw(st.sampled_from(WAYS))

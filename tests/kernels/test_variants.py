@@ -14,11 +14,11 @@ from mote.api.verifier import verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.select import Selection
-from support import HOST_DSP, check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
-QUICK = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

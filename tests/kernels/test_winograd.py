@@ -21,7 +21,7 @@ from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.conv import Conv2D
 from offered import named
-from support import emulated
+from support import emulated, examples
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero", "sparse")
@@ -172,7 +172,7 @@ def check(program: Program, some: list[Layer], form: str, by_rows: bool, group: 
 
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
 def test_twins_equal_numpy(form: str, data: st.DataObject) -> None:
     some = data.draw(st.lists(layers(form), min_size=12, max_size=12))
     check(Program(), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
@@ -180,7 +180,7 @@ def test_twins_equal_numpy(form: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
-@settings(max_examples=11, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_assembly_equals_numpy(form: str, data: st.DataObject) -> None:
     some = data.draw(st.lists(layers(form), min_size=12, max_size=12))
     check(Program(emulated("cortex-m4")), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
@@ -214,7 +214,7 @@ def test_a_shift_can_be_asked_for(form: str) -> None:
 
 
 @given(layers("4x4"))
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_sum_is_requantized_exactly(c: Layer) -> None:
     """4x4: the multipliers are rounded, so that the compiler has to check thresholds. Here all sums are checked, of an
     image that is large enough for whole windows."""

@@ -23,7 +23,7 @@ from mote.graph import Graph
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
-from support import HOST_DSP, check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, examples, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -102,14 +102,14 @@ def graph(*layers: Config) -> Graph:
 
 @needs_litert
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=28, deadline=None)
+@settings(max_examples=examples(14), deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers))
 
 
 @needs_litert
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_random_configurations_for_dsp(layers: list[Config]) -> None:
     check(model(*layers), target=HOST_DSP)
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support import check, needs_litert
+from support import check, examples, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 pytestmark = needs_litert
@@ -168,18 +168,18 @@ def batches(kind: str) -> st.SearchStrategy[list[Config]]:
 
 
 @given(batches("CONV_2D"))
-@settings(max_examples=14, deadline=None)
+@settings(max_examples=examples(7), deadline=None)
 def test_conv(layers: list[Config]) -> None:
     check(model(layers))
 
 
 @given(batches("DEPTHWISE_CONV_2D"))
-@settings(max_examples=14, deadline=None)
+@settings(max_examples=examples(7), deadline=None)
 def test_depthwise(layers: list[Config]) -> None:
     check(model(layers))
 
 
 @given(batches("FULLY_CONNECTED"))
-@settings(max_examples=11, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_fully_connected(layers: list[Config]) -> None:
     check(model(layers))

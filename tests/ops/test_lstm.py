@@ -17,7 +17,7 @@ from mote.graph.fixedpoint import rounding_shift_right
 from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
 from offered import DSP, PORTABLE, first
-from support import emulated, needs_litert
+from support import emulated, examples, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 
@@ -160,21 +160,21 @@ def model(*layers: Config) -> bytes:
 
 @needs_litert
 @given(st.lists(plain(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 30, features=features)
 
 
 @needs_litert
 @given(st.lists(any_kind(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_random_kinds(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 20, features=features)
 
 
 @needs_litert
 @given(st.lists(any_kind(("int8",)), min_size=8, max_size=8))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     check_over_time(model(*layers), 12, program=Program(emulated("cortex-m4")), features=DSP)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support import check, needs_litert
+from support import check, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -50,7 +50,7 @@ def model(layers: list[Config]) -> bytes:
 
 
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=14, deadline=None)
+@settings(max_examples=examples(7), deadline=None)
 def test_mean(layers: list[Config]) -> None:
     check(model(layers))
 

@@ -13,7 +13,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from offered import first
-from support import check, check_numpy, needs_litert
+from support import check, check_numpy, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -240,7 +240,7 @@ KINDS = [pads, transposes, concatenations, slices, strided_slices, splits, packs
 @pytest.mark.parametrize("configs", KINDS)
 def test_moves(configs: Any) -> None:
     @given(st.lists(configs(), min_size=24, max_size=24))
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=examples(3), deadline=None)
     def compare(layers: list[Config]) -> None:
         check(model(layers), inputs=2)
 
@@ -252,7 +252,7 @@ def test_numpy(configs: Any) -> None:
     """The same in NumPy alone, far more often."""
 
     @given(st.lists(configs(), min_size=24, max_size=24))
-    @settings(max_examples=31, deadline=None)
+    @settings(max_examples=examples(16), deadline=None)
     def compare(layers: list[Config]) -> None:
         data = model(layers)
         check_numpy(tflite.parse(data, "model"), data, inputs=1)

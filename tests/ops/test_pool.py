@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from support import check, needs_litert
+from support import check, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -65,7 +65,7 @@ def model(layers: list[Config]) -> bytes:
 
 
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=14, deadline=None)
+@settings(max_examples=examples(7), deadline=None)
 def test_pool(layers: list[Config]) -> None:
     check(model(layers))
 

@@ -11,7 +11,7 @@ from mote.api import reference
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from network import FLOAT, Net
-from support import check, check_numpy, needs_litert
+from support import check, check_numpy, examples, needs_litert
 from tflite_writer import Writer
 
 SIZE = 2048
@@ -36,7 +36,7 @@ def model(layers: list[tuple[float, int]], size: int = SIZE) -> bytes:
 
 @needs_litert
 @given(st.lists(quants(), min_size=15, max_size=15))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_random_quantizations(layers: list[tuple[float, int]]) -> None:
     """The generated C on random floats, and on a ramp that meets ties where the scale is a power of two."""
     check(model(layers, 2049), inputs=6)
@@ -115,7 +115,7 @@ def test_unsupported(kind: str, dtypes: tuple[str, str], scale: float | list[flo
         max_size=8,
     )
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_between_bytes(layers: list[tuple[tuple[float, int], tuple[float, int], str, str]]) -> None:
     """Every byte, from scale to scale and from int8 to uint8 and back."""
     w = Writer("bytes")

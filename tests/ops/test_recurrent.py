@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
-from support import emulated, needs_litert
+from support import emulated, examples, needs_litert
 
 STEPS = 30
 
 
 @needs_litert
 @given(st.lists(test_svdf.configs(), min_size=2, max_size=3))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_svdf_models(layers: list[test_svdf.Config]) -> None:
     assert verify(compile(test_svdf.model(*layers)), STEPS, sanitize=True).exact
 
 
 @needs_litert
 @given(st.lists(test_lstm.any_kind(), min_size=2, max_size=2))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_lstm_models(layers: list[test_lstm.Config]) -> None:
     assert verify(compile(test_lstm.model(*layers)), STEPS, sanitize=True).exact
 

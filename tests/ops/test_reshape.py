@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from network import Net
-from support import check, needs_litert
+from support import check, examples, needs_litert
 
 pytestmark = needs_litert
 
@@ -43,7 +43,7 @@ def layers(draw: st.DrawFn) -> tuple[str, list[int], int]:
 
 
 @given(st.lists(layers(), min_size=24, max_size=24))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 def test_reshape(layers: list[tuple[str, list[int], int]]) -> None:
     check(model(layers), inputs=2)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph.fixedpoint import EXP_BITS
-from support import check, needs_litert
+from support import check, examples, needs_litert
 from tflite_writer import Writer
 
 
@@ -53,7 +53,7 @@ def model(*layers: Config) -> bytes:
 
 @needs_litert
 @given(st.lists(configs(), min_size=25, max_size=25))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers), inputs=6)
 

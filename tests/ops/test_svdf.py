@@ -14,7 +14,7 @@ from recurrent import check_over_time
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from offered import DSP, PORTABLE
-from support import emulated, needs_litert
+from support import emulated, examples, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 
@@ -100,14 +100,14 @@ def model(*layers: Config) -> bytes:
 
 @needs_litert
 @given(st.lists(configs(), min_size=18, max_size=18), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 30, features=features)
 
 
 @needs_litert
 @given(st.lists(configs(("int8",)), min_size=18, max_size=18))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     check_over_time(model(*layers), 20, program=Program(emulated("cortex-m4")), features=DSP)
 

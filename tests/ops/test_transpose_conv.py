@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from support import check, needs_litert
+from support import check, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -86,7 +86,7 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
 
 
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_transpose_conv(layers: list[Config]) -> None:
     check(model(layers))
 

@@ -14,7 +14,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.ops.unary import Table, Unary
 from offered import first
-from support import check, check_numpy, needs_litert
+from support import check, check_numpy, examples, needs_litert
 from tflite_writer import Writer
 
 KINDS = ("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "HARD_SWISH", "QUANTIZE")
@@ -83,7 +83,7 @@ def test_tables(layers: list[Config]) -> None:
 
 @needs_litert
 @given(st.lists(configs(), min_size=32, max_size=32))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_tables_in_c(layers: list[Config]) -> None:
     check(model(*layers), inputs=RAMP)
 
@@ -127,7 +127,7 @@ def prelu_model(layers: list[PReluConfig]) -> bytes:
 
 @needs_litert
 @given(st.lists(prelus(), min_size=20, max_size=20))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_prelu(layers: list[PReluConfig]) -> None:
     check(prelu_model(layers))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -203,11 +203,10 @@ def compile(
 
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
-    graph = frontends.parse(data, where)
-    optimized, savings = optimize(graph, io=settings.io, numerics=settings.numerics, shrinking=settings.shrink)
+    graph, optimized, savings = _optimized(data, where, settings.io, settings.numerics, settings.shrink)
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)
-        savings.append(saving)
+        savings = (*savings, saving)
     planned = plan_for(optimized, where, settings, say)
     name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
     options_ = ProjectOptions(
@@ -219,9 +218,20 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         flashes=settings.target.choice("flash"),
     )
     project = generate(Job(planned, options_, golden_outputs(optimized)))
-    compiled = Compiled(graph, planned, tuple(savings), project, replace(settings, name=name), where, data)
+    compiled = Compiled(graph, planned, savings, project, replace(settings, name=name), where, data)
     check_budgets(compiled, code=0)
     return compiled
+
+
+@lru_cache(maxsize=4)
+def _optimized(
+    data: bytes, where: str, io: str, numerics: str, shrinking: bool
+) -> tuple[Graph, Graph, tuple[Saving, ...]]:
+    """The model as it is in the file and after the passes: the same for all targets and most settings, so that who
+    compiles it in several ways waits for that, and for packing its weights, once."""
+    graph = frontends.parse(data, where)
+    optimized, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking)
+    return graph, optimized, tuple(savings)
 
 
 def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
@@ -291,6 +301,7 @@ def make_settings(target: str | Target = "host", **options: Any) -> Settings:
     return Settings(chosen, **options)
 
 
+@lru_cache(maxsize=4)
 def golden_outputs(graph: Graph) -> list[Golden]:
     """What the reference computes for the self-test's inputs, one after another."""
     values: dict[int, Array] = {}
