@@ -231,6 +231,8 @@ class _Builder:
     sums: dict[int, int] = field(default_factory=dict)
     size: list[int] = field(default_factory=list)
     needed: set[int] = field(default_factory=set)
+    read: dict[tuple[int, int | None], list[int]] = field(default_factory=dict)
+    """What rows of tensors are made from, as far as it was asked for."""
 
     @cached_property
     def root(self) -> dict[int, int]:
@@ -322,6 +324,12 @@ class _Builder:
 
     def _reads(self, op: Op, y: int | None) -> list[int]:
         """The rows that row `y` of the output is made from, or all of them."""
+        key = op.outputs[0], y
+        if key not in self.read:
+            self.read[key] = self._found_reads(op, y)
+        return self.read[key]
+
+    def _found_reads(self, op: Op, y: int | None) -> list[int]:
         found: dict[int, None] = {}
         for position, t in op.computed(self.graph):
             if y is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Packed
@@ -62,8 +62,10 @@ LEANEST = tuple(s for s in ROWS if s.way is LEAN)
 """What is tried for the smallest plan."""
 
 
-def rows_of(selection: Selection, goal: Goal, bottom_up: bool = False) -> RowGraph:
+@lru_cache(maxsize=8)
+def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
     """The rows of a graph, computed by the leanest kernels of a selection."""
+    goal = selection.goal
     return build(
         selection.graph,
         tuple(selection.ops),
@@ -86,7 +88,7 @@ class Layers:
 
     @cached_property
     def lean(self) -> Draft:
-        rows = rows_of(self.selection, self.goal)
+        rows = rows_of(self.selection)
         return arrange(rows, layered(rows), self.selection.kernel, self.selection.how, self.goal)
 
     @cached_property
@@ -124,7 +126,7 @@ class Side:
 
     @cached_property
     def rows(self) -> RowGraph:
-        return rows_of(self.selection, self.goal, self.bottom_up)
+        return rows_of(self.selection, self.bottom_up)
 
     @cached_property
     def scheduler(self) -> Scheduler:
