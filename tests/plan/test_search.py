@@ -27,8 +27,8 @@ EFFORT = 100_000
 
 
 def rows_of(graph: Graph, pushed: bool = False, bottom_up: bool = False) -> RowGraph:
-    goal = Goal(pushed=pushed)
-    return rows_of_selection(Selection(Offers(ordered(graph)), Lowering(), goal, ROOMY), goal, bottom_up)
+    selection = Selection(Offers(ordered(graph)), Lowering(), Goal(pushed=pushed), ROOMY)
+    return rows_of_selection(selection, bottom_up)
 
 
 def simulated(rows: RowGraph, scheduler: Scheduler, limit: int) -> None:
