@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import Phase, settings
 
-from mote.api.compiler import _optimized
+from mote.api.compiler import forget
 
 AS_FOUND = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
 settings.register_profile("repeatable", derandomize=True, phases=AS_FOUND, report_multiple_bugs=False)
@@ -20,13 +20,10 @@ settings.register_profile("fuzz", derandomize=False, print_blob=True, report_mul
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
 
 
-@pytest.fixture(autouse=True)
-def nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
+@pytest.fixture
+def monkeypatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """A test that changes the compiler sees no model that was read, nor kernels that were packed, without the change;
     and no other test sees those of the changed one."""
-    changes = "monkeypatch" in request.fixturenames
-    if changes:
-        _optimized.cache_clear()
-    yield
-    if changes:
-        _optimized.cache_clear()
+    forget()
+    yield monkeypatch
+    forget()

@@ -234,6 +234,12 @@ def _optimized(
     return graph, optimized, tuple(savings)
 
 
+def forget() -> None:
+    """Forget the models that were compiled: what is measured or changed is then measured or changed from the start."""
+    _optimized.cache_clear()
+    golden_outputs.cache_clear()
+
+
 def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
     assert settings.stream is not None
     streamed = stream.run(graph, settings.stream, settings.hop, causal=settings.causal)

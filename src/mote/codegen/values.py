@@ -159,7 +159,7 @@ def wrap(items: list[str]) -> str:
     begin, most = 0, LINE_LENGTH - len("    ,")
     while begin < len(text):
         end = text.rfind(",\n", begin, begin + most + 2)
-        end = end if end > 0 else text.index(",\n", begin)
+        end = end if end >= 0 else text.index(",\n", begin)
         lines.append(text[begin:end].replace("\n", " "))
         begin = end + 2
     return "\n".join(f"    {line}," for line in lines)

@@ -25,8 +25,7 @@ _COMMON = ("-std=gnu99", "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
 _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-fno-unwind-tables")
-# Sanitized code is for finding faults: with less optimization and debugging information it builds in a quarter of the
-# time.
+# Sanitized code is for finding faults: with less optimization and debugging information it builds in half the time.
 _SANITIZE_LEVEL = "-Og"
 _SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 # The harness must pull in no library: what is in the ELF of a library is the model's.
