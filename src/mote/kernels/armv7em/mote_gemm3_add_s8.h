@@ -34,28 +34,12 @@
     "ldr r10, [sp, #16]\n\t" MOTE_GEMM3_ADD_EACH(MOTE_GEMM3_ADD_OTHER) MOTE_GEMM3_ADD_SIX(MOTE_GEMM3_ADD_CLAMP) \
         MOTE_GEMM3_STORE_nhwc
 
-/* MOTE_GEMM3_BLOCK with a, c and b on the stack, above what the loop has there. */
+/* MOTE_GEMM3_BLOCK with a, c and b, which come first in the stream, on the stack. */
+#define MOTE_GEMM3_ADD_FIRST \
+    "ldm r1!, {r4-r6}\n\t" \
+    "push {r4-r6}\n\t"
 #define MOTE_GEMM3_ADD_BLOCK(name, weights, scale, s) \
-    __attribute__((naked, noinline, unused, aligned(4))) static const int32_t *name( \
-        const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)), \
-        mote_gemm3_tail_t *tail __attribute__((unused)), int32_t back __attribute__((unused))) { \
-        __asm__ volatile("push {r4-r11, lr}\n\t" \
-                         "ldm r1!, {r4-r6}\n\t" \
-                         "push {r4-r6}\n\t" \
-                         "adr.w r12, 3f\n\t" \
-                         "sub r12, r12, r3\n\t" \
-                         "orr r12, r12, #1\n\t" \
-                         "push {r2}\n\t" \
-                         "push {r12}\n\t" \
-                         "mov r8, r0\n\t" \
-                         "mov r9, r1\n\t" \
-                         "mov lr, r2\n" \
-                         "1:\n\t" MOTE_GEMM3_LOOP_##weights##_all MOTE_GEMM3_NARROW_##weights(scale, "ssat", s) \
-                             MOTE_GEMM3_ADD_STORE "bne.w 1b\n\t" \
-                         "mov r0, r9\n\t" \
-                         "add sp, sp, #20\n\t" \
-                         "pop {r4-r11, pc}\n\t"); \
-    }
+    MOTE_GEMM3_BLOCK(name, weights, all, scale, "ssat", s, MOTE_GEMM3_ADD_FIRST, MOTE_GEMM3_ADD_STORE, "20")
 #define MOTE_GEMM3_ADD_ASM_nhwc(name, weights, s) MOTE_GEMM3_ADD_BLOCK(name, weights, relu, MOTE_ASM_STRING(s))
 #define MOTE_GEMM3_ADD_ASM_linear(name, weights, s) MOTE_GEMM3_ADD_BLOCK(name, weights, linear, MOTE_ASM_STRING(s))
 #define MOTE_GEMM3_ADD_FUNCTION(name, weights, out, s) MOTE_GEMM3_ADD_ASM_##out(name, weights, s)

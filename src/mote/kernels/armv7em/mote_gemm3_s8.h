@@ -206,12 +206,13 @@ typedef struct {
 #define MOTE_GEMM3_STORE_sparse4(form) MOTE_GEMM3_STORE_scattered
 
 /* const int32_t *block(inputs, stream, tail, back): all pairs of channels of three pixels; gives where the stream goes
- * on. `back` is how many bytes before the end of the unrolled loop its first pass begins. */
-#define MOTE_GEMM3_BLOCK(name, weights, blocks, scale, sat, store, s) \
+ * on. `back` is how many bytes before the end of the unrolled loop its first pass begins. `first` may leave more on the
+ * stack, above what the loop has there: `stack` bytes in all. */
+#define MOTE_GEMM3_BLOCK(name, weights, blocks, scale, sat, s, first, store, stack) \
     __attribute__((naked, noinline, unused, aligned(4))) static const int32_t *name( \
         const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)), \
         mote_gemm3_tail_t *tail __attribute__((unused)), int32_t back __attribute__((unused))) { \
-        __asm__ volatile("push {r4-r11, lr}\n\t" \
+        __asm__ volatile("push {r4-r11, lr}\n\t" first \
                          "adr.w r12, 3f\n\t" \
                          "sub r12, r12, r3\n\t" \
                          "orr r12, r12, #1\n\t" \
@@ -221,20 +222,20 @@ typedef struct {
                          "mov r9, r1\n\t" \
                          "mov lr, r2\n" \
                          "1:\n\t" MOTE_GEMM3_LOOP_##weights##_##blocks MOTE_GEMM3_NARROW_##weights(scale, sat, s) \
-                             MOTE_GEMM3_STORE_##blocks(store) "bne.w 1b\n\t" \
+                             store "bne.w 1b\n\t" \
                          "mov r0, r9\n\t" \
-                         "add sp, sp, #8\n\t" \
+                         "add sp, sp, #" stack "\n\t" \
                          "pop {r4-r11, pc}\n\t"); \
     }
 #define MOTE_GEMM3_BACK_wide(depth) (((depth) / 2 - 1) % 8 * 32)
 #define MOTE_GEMM3_BACK_pair(depth) ((depth) == 4 ? 0 : (((depth) / 4 - 2) % 4 + 1) * 68)
 
 #define MOTE_GEMM3_ASM_nhwc(name, weights, blocks, s) \
-    MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "ssat", nhwc, MOTE_ASM_STRING(s))
+    MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "ssat", MOTE_ASM_STRING(s), "", MOTE_GEMM3_STORE_##blocks(nhwc), "8")
 #define MOTE_GEMM3_ASM_linear(name, weights, blocks, s) \
-    MOTE_GEMM3_BLOCK(name, weights, blocks, linear, "ssat", nhwc, MOTE_ASM_STRING(s))
+    MOTE_GEMM3_BLOCK(name, weights, blocks, linear, "ssat", MOTE_ASM_STRING(s), "", MOTE_GEMM3_STORE_##blocks(nhwc), "8")
 #define MOTE_GEMM3_ASM_planar(name, weights, blocks, s) \
-    MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "usat", planar, MOTE_ASM_STRING(s))
+    MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "usat", MOTE_ASM_STRING(s), "", MOTE_GEMM3_STORE_##blocks(planar), "8")
 #define MOTE_GEMM3_FUNCTION(name, weights, blocks, out, s) MOTE_GEMM3_ASM_##out(name, weights, blocks, s)
 
 /* Four inputs a step of each of three pixels, as words of 0 and 2, then of 1 and 3: ten instructions for twelve. */
