@@ -42,6 +42,12 @@ def emulated(core: str) -> str:
     return core
 
 
+def exact_on(core: str, model: bytes, inputs: int = 3, **options: object) -> None:
+    """Every tensor of `model` on an emulated core against LiteRT."""
+    result = verify(compile(model, target=emulated(core), **options), inputs)
+    assert result.exact, result.mismatches
+
+
 def check(model: bytes, inputs: int = 3, seed: int = 0, **options: object) -> Compiled:
     """Every tensor of `model`: NumPy against LiteRT, then the generated C (sanitizers on) against LiteRT."""
     graph = tflite.parse(model, "model")

@@ -3,7 +3,9 @@ sanitizers, or on an emulated core, where calls can be timed. It is built and ru
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -160,6 +162,65 @@ def random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arra
     if kind.kind == "f":
         return rng.normal(size=shape).astype(kind)
     return rng.integers(0, 256, (*shape, kind.itemsize), dtype=np.uint8).view(kind).reshape(shape)
+
+
+def int8_inputs(op: Op, g: Graph, seed: int) -> list[Array]:
+    """The operator's inputs: constants as they are, random values for the others, for every fourth seed the least and
+    the largest only."""
+    rng = np.random.default_rng(seed)
+
+    def values(shape: tuple[int, ...]) -> Array:
+        found: Array = rng.choice([-128, 127], shape) if seed % 4 == 0 else rng.integers(-128, 128, shape)
+        return found.astype(np.int8)
+
+    return [values(t.shape) if t.data is None else t.data for t in (g.tensors[i] for i in op.inputs)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer of one input and one of its kernels, called for the whole tensor and, where it can be, row by row."""
+
+    graph: Graph
+    op: Op
+    kernel: Packed
+    seed: int
+
+    @cached_property
+    def inputs(self) -> list[Array]:
+        return int8_inputs(self.op, self.graph, self.seed)
+
+    @cached_property
+    def expected(self) -> Array:
+        (found,) = self.op.evaluate(self.graph, self.inputs)
+        return found
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        return ("whole",) if self.kernel.call is Call.WHOLE else ("whole", "by rows")
+
+    def call(self, program: Program) -> None:
+        kernel, nbytes = self.kernel, self.expected.nbytes
+        params = program.params(kernel)
+        stored = kernel.reads.store(self.inputs[0])
+        block, out = program.block(stored.nbytes, stored), program.block(nbytes)
+        how = {Call.FLAT: [kernel.units], Call.ROWS: [0, row_count(self.expected.shape)]}.get(kernel.call, [])
+        scratch = [] if kernel.scratch is None else [program.block(kernel.scratch)]
+        program.say(f"mote_{kernel.name}({', '.join(map(str, [params, block, out, *how, *scratch]))});")
+        program.write(out, nbytes)
+        if "by rows" in self.ways:
+            call_row_by_row(program, self.graph, self.op, kernel, self.inputs)
+
+
+def check_cases(cases: Sequence[Case], program: Program) -> None:
+    """All of them in one program."""
+    for case in cases:
+        case.call(program)
+    got = np.frombuffer(program.run(), np.int8)
+    for case in cases:
+        for how in case.ways:
+            result, got = got[: case.expected.size], got[case.expected.size :]
+            assert np.array_equal(result, case.expected.reshape(-1)), (how, case.kernel.name, case.graph.text())
+    assert not got.size
 
 
 def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Packed, values: list[Array]) -> None:

@@ -21,7 +21,7 @@ from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.plan import planner, select
 from mote.plan.select import Selection
-from support import HOST_DSP, check, emulated, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 ROOM = 1 << 20
@@ -162,8 +162,7 @@ def test_on_cores(nth: int, target: str, model: bytes) -> None:
 def test_into_planar_rows(nth: int, model: bytes) -> None:
     whole = {"optimize": "size", "ram": ROOM, "shrink": False}
     assert is_coded(check(model, target=HOST_DSP, **whole))
-    result = verify(compile(model, target=emulated("cortex-m4"), **whole), 2)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model, 2, **whole)
 
 
 @needs_litert

@@ -8,16 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from c_harness import Program, rows_of
+from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.graph.rows import OUTSIDE
-from mote.graph.tensor import Array
 from mote.kernels.armv7em.depthwise_planar import planar_layout
-from mote.kernels.contract import Packed, View
+from mote.kernels.contract import View
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
 from support import emulated, examples
@@ -110,47 +108,6 @@ def batches(*kernels: tuple[int, int]) -> st.SearchStrategy[list[Layer]]:
     return st.lists(layers(st.sampled_from(kernels)), min_size=24, max_size=24)
 
 
-@dataclass(frozen=True)
-class Case:
-    """A layer that has a kernel, with an input and what comes out."""
-
-    graph: Graph
-    kernel: Packed
-    x: Array
-    y: Array
-
-    @property
-    def op(self) -> DepthwiseConv2D:
-        op = self.graph.ops[0]
-        assert isinstance(op, DepthwiseConv2D)
-        return op
-
-    def call(self, program: Program) -> None:
-        """Two times: the whole tensor, and row by row from rows in blocks of their own."""
-        params = program.params(self.kernel)
-        stored = self.kernel.reads.store(self.x)
-        whole, out = program.block(stored.nbytes, stored), program.block(self.y.nbytes)
-        count = self.y.shape[0] * self.y.shape[1]
-        how = f", {program.block(self.kernel.scratch)}" if self.kernel.scratch else f", 0, {count}"
-        program.say(f"mote_{self.kernel.name}({params}, {whole}, {out}{how});")
-        program.write(out, self.y.nbytes)
-        if self.kernel.row:
-            rows = [program.block(row.nbytes, row) for row in rows_of(stored)]
-            self.call_rows(program, params, rows, count)
-
-    def call_rows(self, program: Program, params: str, rows: list[str], count: int) -> None:
-        nbytes = self.y.nbytes // count
-        out = [program.block(nbytes) for _ in range(count)]
-        for y in range(count):
-            read = self.op.reads(self.graph, 0, y)
-            assert read is not None
-            pointers = ", ".join("NULL" if r == OUTSIDE else rows[r] for r in read)
-            program.say(f"{{ const int8_t *const rows[] = {{{pointers}}};")
-            program.say(f"mote_{self.kernel.row}({params}, rows, {out[y]}); }}")
-        for block in out:
-            program.write(block, nbytes)
-
-
 def case(c: Layer) -> Case | None:
     g = graph(c)
     op = g.ops[0]
@@ -161,23 +118,7 @@ def case(c: Layer) -> Case | None:
     if kernel is None:
         return None
     assert not kernel.reads.planar or kernel.reads == planar_layout(View(g, (op,)))
-    rng = np.random.default_rng(c.seed)
-    x = rng.choice([-128, 127], op.input(g).shape) if c.seed % 4 == 0 else rng.integers(-128, 128, op.input(g).shape)
-    x = x.astype(np.int8)
-    (y,) = op.evaluate(g, [x, *(t.data for t in (op.input(g, 1), op.input(g, 2)))])
-    return Case(g, kernel, x, y)
-
-
-def check(found: list[Case], program: Program) -> None:
-    for each in found:
-        each.call(program)
-    got = program.run()
-    for each in found:
-        for how in ("whole", "by rows")[: 1 + bool(each.kernel.row)]:
-            result = np.frombuffer(got[: each.y.nbytes], np.int8).reshape(each.y.shape)
-            got = got[each.y.nbytes :]
-            assert np.array_equal(result, each.y), (how, each.kernel.name, each.graph.text())
-    assert not got
+    return Case(g, op, kernel, c.seed)
 
 
 def cases(chosen: list[Layer]) -> list[Case]:
@@ -187,13 +128,13 @@ def cases(chosen: list[Layer]) -> list[Case]:
 @given(batches((3, 3)))
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three(chosen: list[Layer]) -> None:
-    check(cases(chosen), Program())
+    check_cases(cases(chosen), Program())
 
 
 @given(batches((3, 3)))
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three_on_cortex_m4(chosen: list[Layer]) -> None:
-    check(cases(chosen), Program(emulated("cortex-m4")))
+    check_cases(cases(chosen), Program(emulated("cortex-m4")))
 
 
 OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2), (3, 4), (7, 5), (3, 7), (1, 6)]
@@ -202,13 +143,13 @@ OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2),
 @given(batches(*OTHER_WINDOWS))
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows(chosen: list[Layer]) -> None:
-    check(cases(chosen), Program())
+    check_cases(cases(chosen), Program())
 
 
 @given(batches(*OTHER_WINDOWS))
 @settings(max_examples=examples(9), deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows_on_cortex_m4(chosen: list[Layer]) -> None:
-    check(cases(chosen), Program(emulated("cortex-m4")))
+    check_cases(cases(chosen), Program(emulated("cortex-m4")))
 
 
 @st.composite
@@ -234,13 +175,13 @@ def time_layers(draw: st.DrawFn) -> list[Layer]:
 def test_over_time(chosen: list[Layer]) -> None:
     found = cases(chosen)
     assert all(c.kernel.name.startswith("depthwise_time") for c in found)
-    check(found, Program())
+    check_cases(found, Program())
 
 
 @given(time_layers())
 @settings(max_examples=examples(7), deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time_on_cortex_m4(chosen: list[Layer]) -> None:
-    check(cases(chosen), Program(emulated("cortex-m4")))
+    check_cases(cases(chosen), Program(emulated("cortex-m4")))
 
 
 def every_width(kernel: int, stride: int) -> Iterator[Case]:
@@ -259,5 +200,5 @@ def every_width(kernel: int, stride: int) -> Iterator[Case]:
 @pytest.mark.parametrize("stride", [1, 2])
 def test_every_width(kernel: int, stride: int) -> None:
     found = list(every_width(kernel, stride))
-    check(found, Program())
-    check(found, Program(emulated("cortex-m4")))
+    check_cases(found, Program())
+    check_cases(found, Program(emulated("cortex-m4")))

@@ -16,7 +16,7 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.vector import pairs_fit
 from mote.kernels.contract import Packed, View
 from offered import DSP, PORTABLE, offered
-from support import HOST_DSP, check, emulated, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 
@@ -114,9 +114,7 @@ def test_portable_twins(layers: bytes) -> None:
 @given(models(8))
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(layers: bytes) -> None:
-    emulated("cortex-m4")
-    result = verify(compile(layers, target="cortex-m4"), 3)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", layers)
 
 
 @pytest.mark.usefixtures("kind")
@@ -134,12 +132,10 @@ def test_rounding_twice(target: str, layers: bytes) -> None:
 @pytest.mark.usefixtures("kind")
 def test_sums_as_large_as_they_can_be() -> None:
     """257 times the largest sum is just below 2^31."""
-    emulated("cortex-m4")
     large = [((zero, 4), gain) for zero in (-128, 0, 127) for gain in (1.0, 16.0)]
     layers = [Config(depth=256, outputs=6, weights="extreme", gain=gain, zeros=zeros) for zeros, gain in large]
     layers += [Config(depth=497, outputs=6, weights="extreme", gain=16.0, zeros=(0, 4))]
-    result = verify(compile(model(layers), target="cortex-m4"), 6)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model(layers), 6)
 
 
 def kernels(c: Config, features: frozenset[str] = DSP) -> dict[str, Packed]:

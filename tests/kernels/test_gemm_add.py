@@ -4,13 +4,12 @@ under the sanitizers and on an emulated Cortex-M4, against the two operators; an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pytest
 import test_conv
-from c_harness import Program, call_row_by_row
+from c_harness import Case, Program, call_row_by_row, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_arithmetic import Quant
@@ -19,14 +18,14 @@ from test_variants import layers
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
-from mote.graph import Graph, Op
+from mote.graph import Graph
 from mote.graph.chain import Chain, joined
 from mote.graph.rows import row_count
-from mote.graph.tensor import Array, Shape
+from mote.graph.tensor import Shape
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Packed, Refusal, View
 from offered import DSP
-from support import HOST_DSP, check, emulated, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 MANY = list(HealthCheck)
@@ -89,43 +88,21 @@ def model(*found: Pair, other: Shape | None = None) -> bytes:
     return w.finish()
 
 
-@dataclass(frozen=True)
-class Case:
-    """A pair of operators and a kernel for both."""
+class Added(Case):
+    """A convolution with the addition behind it."""
 
-    graph: Graph
-    kernel: Packed
-    seed: int
-
-    @cached_property
-    def op(self) -> Op:
-        return joined(self.graph.ops)
-
-    @cached_property
-    def values(self) -> list[Array]:
-        rng = np.random.default_rng(self.seed)
-        extreme = self.seed % 4 == 0
-        found = []
-        for t in (self.op.input(self.graph, p) for p in range(len(self.op.inputs))):
-            random = rng.choice([-128, 127], t.shape) if extreme else rng.integers(-128, 128, t.shape)
-            found.append(random.astype(np.int8) if t.data is None else t.data)
-        return found
-
-    @cached_property
-    def expected(self) -> Array:
-        (found,) = self.op.evaluate(self.graph, self.values)
-        return found
+    ways = ("whole", "in place", "by rows")
 
     def call(self, program: Program) -> None:
         kernel, nbytes = self.kernel, self.expected.nbytes
         params = program.params(kernel)
-        x, other = (program.block(v.nbytes, v) for v in (self.values[p] for p in kernel.operands))
+        x, other = (program.block(v.nbytes, v) for v in (self.inputs[p] for p in kernel.operands))
         out, scratch = program.block(nbytes), program.block(kernel.scratch or 0)
         how = f"{kernel.units}" if kernel.call is Call.FLAT else f"0, {row_count(self.expected.shape)}"
         for to in (out, other):
             program.say(f"mote_{kernel.name}({params}, {x}, {other}, {to}, {how}, {scratch});")
             program.write(to, nbytes)
-        call_row_by_row(program, self.graph, self.op, kernel, self.values)
+        call_row_by_row(program, self.graph, self.op, kernel, self.inputs)
 
 
 def offered(g: Graph) -> list[Packed]:
@@ -139,16 +116,9 @@ def refusals(g: Graph) -> set[str]:
 
 def run(found: list[Pair], program: Program) -> None:
     graphs = [(tflite.parse(model(c), "pair"), c.conv.seed) for c in found]
-    cases = [Case(g, kernel, seed) for g, seed in graphs for kernel in offered(g)]
+    cases = [Added(g, joined(g.ops), kernel, seed) for g, seed in graphs for kernel in offered(g)]
     assert cases
-    for case in cases:
-        case.call(program)
-    got = np.frombuffer(program.run(), np.int8)
-    for case in cases:
-        for how in ("whole", "in place", "by rows"):
-            result, got = got[: case.expected.size], got[case.expected.size :]
-            assert np.array_equal(result, case.expected.reshape(-1)), (how, case.kernel.name, case.graph.text())
-    assert not got.size
+    check_cases(cases, program)
 
 
 @given(st.lists(pairs(), min_size=12, max_size=12))
@@ -237,9 +207,7 @@ def test_a_residual_network(kernel: int, options: dict[str, Any]) -> None:
 
 @needs_litert
 def test_in_place() -> None:
-    emulated("cortex-m4")
-    result = verify(compile(residual(2, longer=True), target="cortex-m4", optimize="speed"), 2)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", residual(2, longer=True), 2, optimize="speed")
 
 
 @pytest.mark.parametrize(("layer", "kernel"), [("y1", "pointwise3_pair_add"), ("y1", "pointwise3_wide"), ("z", "add4")])

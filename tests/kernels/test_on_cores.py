@@ -10,9 +10,7 @@ from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.api.compiler import compile
-from mote.api.verifier import verify
-from support import HOST_DSP, check, emulated, examples, needs_litert
+from support import HOST_DSP, check, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -25,17 +23,11 @@ LAYERS = FAMILIES | {
 WITH_WEIGHTS = ("conv", "depthwise", "fully connected", "transpose conv")
 
 
-def exact(model: bytes, core: str, **options: object) -> None:
-    result = verify(compile(model, target=core, **options), 3)
-    assert result.exact, result.mismatches
-
-
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
-    emulated("cortex-m4")
-    exact(data.draw(LAYERS[family]), "cortex-m4")
+    exact_on("cortex-m4", data.draw(LAYERS[family]))
 
 
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m7", "cortex-m55", "rv32imc"])
@@ -43,8 +35,7 @@ def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_other_cores(family: str, core: str, data: st.DataObject) -> None:
-    emulated(core)
-    exact(data.draw(LAYERS[family]), core)
+    exact_on(core, data.draw(LAYERS[family]))
 
 
 PAIRS = 12
@@ -115,8 +106,7 @@ def test_roomy_kernels(model: bytes) -> None:
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
 @settings(max_examples=examples(3), deadline=None)
 def test_roomy_kernels_on_cortex_m4(model: bytes) -> None:
-    emulated("cortex-m4")
-    exact(model, "cortex-m4", optimize="speed")
+    exact_on("cortex-m4", model, optimize="speed")
 
 
 @given(planar_pairs())
@@ -130,5 +120,4 @@ def test_planar_rows(model: bytes) -> None:
 @given(planar_pairs())
 @settings(max_examples=examples(2), deadline=None)
 def test_planar_rows_on_cortex_m4(model: bytes) -> None:
-    emulated("cortex-m4")
-    exact(model, "cortex-m4")
+    exact_on("cortex-m4", model)

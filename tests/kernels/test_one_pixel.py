@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from c_harness import Program, call_row_by_row
+from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
-from mote.graph import Graph, Op
-from mote.graph.rows import row_count
-from mote.graph.tensor import Array
-from mote.kernels.contract import Call, Packed
+from mote.graph import Graph
 from offered import DSP, offered
 from support import emulated, examples, needs_litert
 from tflite_writer import Writer
@@ -115,57 +112,9 @@ def model(c: Layer) -> bytes:
     return w.finish()
 
 
-@dataclass(frozen=True)
-class Case:
-    """A layer and one of its kernels, with an input and what comes out."""
-
-    graph: Graph
-    kernel: Packed
-    x: Array
-    y: Array
-
-    @property
-    def op(self) -> Op:
-        return self.graph.ops[0]
-
-    def call(self, program: Program) -> None:
-        params = program.params(self.kernel)
-        block, out = program.block(self.x.nbytes, self.x), program.block(self.y.nbytes)
-        how = {Call.FLAT: [self.kernel.units], Call.ROWS: [0, row_count(self.y.shape)]}.get(self.kernel.call, [])
-        scratch = [] if self.kernel.scratch is None else [program.block(self.kernel.scratch)]
-        program.say(f"mote_{self.kernel.name}({', '.join(map(str, [params, block, out, *how, *scratch]))});")
-        program.write(out, self.y.nbytes)
-        if self.kernel.call is not Call.WHOLE:
-            call_row_by_row(program, self.graph, self.op, self.kernel, [self.x])
-
-    @property
-    def times(self) -> int:
-        return 1 if self.kernel.call is Call.WHOLE else 2
-
-
 def cases(chosen: list[Layer]) -> list[Case]:
-    found = []
-    for c in chosen:
-        g = graph(c)
-        op = g.ops[0]
-        rng = np.random.default_rng(c.seed)
-        shape = op.input(g).shape
-        x = (rng.choice([-128, 127], shape) if c.seed % 4 == 0 else rng.integers(-128, 128, shape)).astype(np.int8)
-        (y,) = op.evaluate(g, [x, *(t.data for t in (op.input(g, 1), op.input(g, 2)))])
-        found += [Case(g, kernel, x, y) for kernel in offered(g, op, DSP, small=True)]
-    return found
-
-
-def check(found: list[Case], program: Program) -> None:
-    for each in found:
-        each.call(program)
-    got = program.run()
-    for each in found:
-        for how in ("whole", "by rows")[: each.times]:
-            result = np.frombuffer(got[: each.y.nbytes], np.int8).reshape(each.y.shape)
-            got = got[each.y.nbytes :]
-            assert np.array_equal(result, each.y), (how, each.kernel.name, each.graph.text())
-    assert not got
+    graphs = [(graph(c), c.seed) for c in chosen]
+    return [Case(g, g.ops[0], kernel, seed) for g, seed in graphs for kernel in offered(g, g.ops[0], DSP, small=True)]
 
 
 def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
@@ -176,14 +125,14 @@ def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(kind: str, data: st.DataObject) -> None:
-    check(cases(data.draw(batches(kind))), Program())
+    check_cases(cases(data.draw(batches(kind))), Program())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
-    check(cases(data.draw(batches(kind))), Program(emulated("cortex-m4")))
+    check_cases(cases(data.draw(batches(kind))), Program(emulated("cortex-m4")))
 
 
 def families(c: Layer) -> set[str]:

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 
 import sparse
 from cost_layers import Layer, graph_of
-from mote.api.compiler import compile
-from mote.api.verifier import verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import plan
 from mote.plan.select import Selection
-from support import HOST_DSP, check, emulated, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, needs_litert
 
 FORMS = ("wide_sparse4", "wide_sparse2", "pair_sparse4", "pair_sparse2")
 
@@ -58,18 +56,14 @@ def test_convolutions_on_the_host(form: str, model: bytes) -> None:
 @given(test_variants.batches(layers()))
 @test_variants.QUICK
 def test_convolutions_on_cortex_m4(form: str, model: bytes) -> None:
-    emulated("cortex-m4")
-    result = verify(compile(model, target="cortex-m4", optimize="speed"), 2)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model, 2, optimize="speed")
 
 
 @needs_litert
 @given(test_variants.planar(layers()))
 @test_variants.QUICK
 def test_convolutions_into_planar_rows(form: str, model: bytes) -> None:
-    emulated("cortex-m4")
-    result = verify(compile(model, target="cortex-m4", optimize="speed"), 2)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model, 2, optimize="speed")
 
 
 @given(st.integers(1, 4), st.integers(1, 9), st.integers(0, 2), st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.randoms())

@@ -9,12 +9,10 @@ import test_conv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.api.compiler import compile
-from mote.api.verifier import verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.select import Selection
-from support import HOST_DSP, check, emulated, examples, needs_litert
+from support import HOST_DSP, check, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -104,14 +102,10 @@ def test_on_the_host(nth: int, model: bytes) -> None:
 @given(batches(layers()))
 @QUICK
 def test_on_cortex_m4(nth: int, model: bytes) -> None:
-    emulated("cortex-m4")
-    result = verify(compile(model, target="cortex-m4", optimize="speed"), 2)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model, 2, optimize="speed")
 
 
 @given(planar(layers()))
 @QUICK
 def test_into_planar_rows(nth: int, model: bytes) -> None:
-    emulated("cortex-m4")
-    result = verify(compile(model, target="cortex-m4", optimize="speed"), 2)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model, 2, optimize="speed")

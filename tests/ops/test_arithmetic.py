@@ -23,7 +23,7 @@ from mote.graph import Graph
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
-from support import HOST_DSP, check, emulated, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -167,10 +167,8 @@ def test_every_pair_on_cortex_m4(kind: str, kernel: str, quants: tuple[Quant, Qu
 @pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 13, 31])
 def test_any_length_and_address(length: int) -> None:
     """Rows of any length, one after another, so that most begin at odd addresses."""
-    emulated("cortex-m4")
     layers = [Config(kind=k, shapes=((5, 2, length), s)) for k in ("ADD", "MUL") for s in ((5, 2, length), (length,))]
-    result = verify(compile(model(*layers), target="cortex-m4"), 3)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", model(*layers))
 
 
 @needs_litert

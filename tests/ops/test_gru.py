@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from mote.api.compiler import compile
-from mote.api.verifier import verify
-from support import check, emulated, needs_litert
+from support import check, exact_on, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -102,8 +101,7 @@ def test_unrolled(dtype: str) -> None:
 
 
 def test_on_cortex_m4() -> None:
-    result = verify(compile(Gru("int8", 16, 16).model(5), target=emulated("cortex-m4")), 3)
-    assert result.exact, result.mismatches
+    exact_on("cortex-m4", Gru("int8", 16, 16).model(5))
 
 
 def test_state_of_zeros_is_folded() -> None:
