@@ -11,6 +11,9 @@ import pytest
 
 from mote.api.compiler import Compiled, compile
 from mote.errors import MoteError
+from mote.targets.flags import OPTIMIZATION
+from mote.toolchain import Compiler, Mode, builder
+from network import Net
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"
@@ -105,6 +108,59 @@ def test_make_and_cmake_build_it(tmp_path: Path) -> None:
     run([cmake, "-S", "a", "-B", "b"], tmp_path)
     run([cmake, "--build", "b"], tmp_path)
     assert "digits: ok" in run(["b/selftest"], tmp_path)
+
+
+USER_CMAKE = """\
+cmake_minimum_required(VERSION 3.13)
+project(firmware C)
+add_subdirectory(model)
+add_executable(firmware firmware.c)
+target_link_libraries(firmware net)
+"""
+
+
+def test_a_user_links_a_float_model_by_its_target_alone(tmp_path: Path) -> None:
+    """The library brings what it needs: SOFTMAX and LOGISTIC call expf."""
+    compiler_or_skip("cc")
+    cmake = compiler_or_skip("cmake")
+    net = Net(dtype="float32")
+    model = net.finish(net.op("SOFTMAX", [net.op("LOGISTIC", [net.input(1, 8)])], beta=1.0))
+    compile(model, name="net").write(tmp_path / "model")
+    (tmp_path / "CMakeLists.txt").write_text(USER_CMAKE)
+    shutil.copy(tmp_path / "model" / "selftest.c", tmp_path / "firmware.c")
+    run([cmake, "-S", ".", "-B", "b"], tmp_path)
+    run([cmake, "--build", "b"], tmp_path)
+    assert run(["b/firmware"], tmp_path) == "net: ok\n"
+    assert "-lm" not in "".join(compile(DIGITS).project.files.values())
+
+
+@pytest.mark.parametrize("optimize", OPTIMIZATION)
+def test_build_files_carry_the_flags_of_the_measurement(
+    optimize: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `make` and CMake call the compiler with has what a measured build has."""
+    compiler_or_skip("cc")
+    compiled = compile(DIGITS, target="cortex-m4", optimize=optimize)
+    compiled.write(tmp_path / "a")
+    called: list[str] = []
+    monkeypatch.setattr(builder, "compile_or_raise", lambda command, *_: called.append(" ".join(command)))
+    monkeypatch.setattr(builder.cache, "fetch", lambda key, output, make: make())
+    gcc = Compiler("gcc", ("gcc",), "")
+    how = {"mode": Mode.MEASURE, "optimize": optimize, "workdir": tmp_path}
+    builder.build(
+        tmp_path / "a", [tmp_path / "a/digits.c"], tmp_path / "a/main.c", compiled.settings.target, gcc, **how
+    )
+    measured = {flag for flag in called[0].split() if flag.startswith(("-O", "-fno-ipa"))}
+    made = run([compiler_or_skip("make"), "-n", "CC=gcc", "selftest"], tmp_path / "a")
+    run(
+        [compiler_or_skip("cmake"), "-S", "a", "-B", "b", "-DCMAKE_C_COMPILER=gcc", "-DCMAKE_BUILD_TYPE=Release"],
+        tmp_path,
+    )
+    flags = next((tmp_path / "b").rglob("digits.dir/flags.make")).read_text()
+    assert measured and measured <= set(made.split())
+    assert measured <= set(flags.split()) and flags.rindex(OPTIMIZATION[optimize].level) >= flags.rindex("-O")
+    for file in ("Makefile", "CMakeLists.txt"):
+        assert " ".join(compiled.settings.target.gcc_flags) in compiled.project.files[file]
 
 
 def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:

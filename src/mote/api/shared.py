@@ -62,7 +62,13 @@ def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | No
     compiled = [compile(model, settings) for model in models]
     _check_names(compiled)
     parts = [Job(c.plan, replace(c.project.options, shared_arena=True), golden_outputs(c.plan.graph)) for c in compiled]
-    folder = ProjectOptions(FOLDER, ", ".join(m.options.source for m in parts), settings.target.name)
+    folder = ProjectOptions(
+        FOLDER,
+        source=", ".join(m.options.source for m in parts),
+        target=settings.target.name,
+        optimize=settings.optimize,
+        core_flags=settings.target.gcc_flags,
+    )
     alone, project = generate_shared(parts, folder)
     members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))
     found = Shared(members, project, settings)

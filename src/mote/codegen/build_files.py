@@ -23,37 +23,56 @@ from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
+from mote.targets.flags import OPTIMIZATION
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
+MATH = """\
+# expf, tanhf and the like are in a library of their own, but for compilers that have them in their C library.
+if(UNIX OR (CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT WIN32))
+  target_link_libraries({name} PUBLIC m)
+endif()
+"""
 
 
-def texts(plan: Plan, options: ProjectOptions) -> dict[str, str]:
+def texts(plan: Plan, options: ProjectOptions, math: bool) -> dict[str, str]:
+    """`math`: whether a kernel calls the C library's math functions."""
     names = [options.name, *(["mote_arena"] if options.shared_arena else [])]
     return {
-        "Makefile": _makefile(names),
-        "CMakeLists.txt": _cmake(options.name, names),
+        "Makefile": _makefile(names, options, math),
+        "CMakeLists.txt": _cmake(names, options, math),
         "main.c": _main(plan, options),
     }
 
 
-def shared_texts(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions) -> dict[str, str]:
+def shared_texts(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions, math: bool) -> dict[str, str]:
     """For several models in one folder; `options` are those of the folder."""
     names = [*(own.name for _, own in models), "mote_arena"]
     return {
-        "Makefile": _makefile(names),
-        "CMakeLists.txt": _cmake(options.name, names),
+        "Makefile": _makefile(names, options, math),
+        "CMakeLists.txt": _cmake(names, options, math),
         "main.c": _shared_main(models, options),
     }
 
 
-def _makefile(names: Sequence[str]) -> str:
+def _measured(options: ProjectOptions) -> str:
+    """A comment that says how the model is built where it is measured."""
+    how = OPTIMIZATION[options.optimize]
+    flags = " ".join([*options.core_flags, how.level, *how.gcc])
+    return f"# What Mote measures on {options.target} is built by gcc with {flags}."
+
+
+def _makefile(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     sources, headers = (" ".join(f"{n}.{ext}" for n in names) for ext in "ch")
+    how, library = OPTIMIZATION[options.optimize], "-lm" if math else ""
+    needed = "the library m" if math else "no library"
+    only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{' '.join(how.gcc)}) " if how.gcc else ""
     return f"""\
 # Builds the example and the self-test with the host's compiler; for a microcontroller, add {sources} to your
-# own build (no other source file, no flags and no library are needed; float models want -lm).
+# own build: no other source file and {needed} is needed.
+{_measured(options)}
 CC ?= cc
-CFLAGS ?= -std=c99 -O2 {WARNINGS}
-LDLIBS ?= -lm
+CFLAGS ?= -std=c99 {how.level} {only_gcc}{WARNINGS}
+LDLIBS ?= {library}
 
 all: example selftest
 
@@ -73,23 +92,30 @@ clean:
 """
 
 
-def _cmake(name: str, names: Sequence[str]) -> str:
+def _cmake(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
+    name, how = options.name, OPTIMIZATION[options.optimize]
     sources = " ".join(f"{n}.c" for n in names)
+    only_gcc = "".join(f"\n    $<$<AND:$<C_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:{flag}>" for flag in how.gcc)
     return f"""\
 # add_subdirectory() this folder and link your firmware with `{name}`.
+{_measured(options)}
 cmake_minimum_required(VERSION 3.13)
 project({name} C)
 
 add_library({name} STATIC {sources})
 target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
-
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
+  target_compile_options({name} PRIVATE
+    $<$<NOT:$<CONFIG:Debug>>:{how.level}>{only_gcc})
+endif()
+{MATH.format(name=name) if math else ""}
 if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILING)
   enable_testing()
   add_executable(example main.c)
-  target_link_libraries(example {name} m)
+  target_link_libraries(example {name})
   add_executable(selftest selftest.c)
-  target_link_libraries(selftest {name} m)
+  target_link_libraries(selftest {name})
   add_test(NAME selftest COMMAND selftest)
 endif()
 """

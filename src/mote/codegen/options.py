@@ -17,6 +17,10 @@ class ProjectOptions:
     source: str = ""
     """The model file's name, for the comment at the top."""
     target: str = "host"
+    optimize: str = "balanced"
+    """What the C compiler is to optimize for: a key of `mote.targets.flags.OPTIMIZATION`."""
+    core_flags: tuple[str, ...] = ()
+    """What selects the core for gcc."""
     single_file: bool = False
     caller_arena: bool = False
     step_bound: int | None = None

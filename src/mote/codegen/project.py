@@ -6,7 +6,7 @@ The text depends on the model and the options only, so the same input gives byte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,7 +89,7 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
         for p in _projects(jobs)
     ]
     files = {file: text for p in alone for file, text in p.files.items()}
-    files |= build_files.shared_texts([(j.plan, j.options) for j in jobs], folder)
+    files |= build_files.shared_texts([(j.plan, j.options) for j in jobs], folder, _calls_math(files))
     files["selftest.c"] = selftest.shared_text([(j.plan, j.options, j.golden) for j in jobs], folder)
     sources = (*(f"{name}.c" for name in names), "mote_arena.c")
     flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
@@ -128,11 +128,16 @@ def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
         project[f"{name}.c"] = printed(body)
         project[f"{name}_constants.h"] = printed(source.constants(options, constants))
         project |= {k: kernel_text(k) for k in kernels}
-    project |= build_files.texts(plan, options)
+    project |= build_files.texts(plan, options, _calls_math(project))
     project["selftest.c"] = selftest.text(plan, options, job.golden)
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
     return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
+
+
+def _calls_math(files: Mapping[str, str]) -> bool:
+    """Whether a file calls functions that are in the math library."""
+    return any("#include <math.h>" in text for text in files.values())
 
 
 def kernel_text(file: str) -> str:

@@ -10,6 +10,7 @@ from string import Template
 
 from mote.errors import MoteError
 from mote.targets import Memory, Target
+from mote.targets.flags import OPTIMIZATION
 
 from . import cache
 from .boards import Board, board_of
@@ -18,9 +19,6 @@ from .elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
 
-_OPTIMIZE = {"speed": "-O3", "balanced": "-O2", "size": "-Os"}
-# gcc -O3 clones kernels for the constants of one call, and then spills in their inner loops.
-_GCC_SPEED = ("-fno-ipa-cp-clone",)
 _COMMON = ("-std=gnu99", "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
@@ -56,20 +54,20 @@ def build(
     extra_flags: Sequence[str] = (),
 ) -> Path:
     """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files."""
-    if optimize not in _OPTIMIZE:
-        raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(_OPTIMIZE)}")
+    if optimize not in OPTIMIZATION:
+        raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(OPTIMIZATION)}")
     if sanitize and target.arch != "host":
         raise MoteError("sanitizers work on the host only", remedy="use --target host")
     workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
     base = [*compiler.command, *_target_flags(target, compiler), *_COMMON, *(_SANITIZE if sanitize else ())]
-    level = _SANITIZE_LEVEL if sanitize else _OPTIMIZE[optimize]
+    level = _SANITIZE_LEVEL if sanitize else OPTIMIZATION[optimize].level
     include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
     trace = [] if mode == Mode.MEASURE else ["-include", str(HARNESS / "trace.h")]
     if mode in (Mode.PROFILE, Mode.MARK):
         trace.append(f"-DMOTE_{mode.upper()}")
 
-    tuning = _GCC_SPEED if compiler.kind == "gcc" and optimize == "speed" else ()
+    tuning = OPTIMIZATION[optimize].gcc if compiler.kind == "gcc" else ()
     flags = [*base, level, *tuning, *include, *trace, *extra_flags]
     how = _Compilation(compiler.version, project.resolve(), workdir)
     objects = [how.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
