@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import mote
-from mote.api.explorer import UNLIMITED, Front, Point, _undominated, point_settings
+from mote.api.explorer import Front, Point, _undominated
+from mote.api.options import UNLIMITED, point_settings
 from mote.errors import BudgetError, MoteError
 from support import emulated
 

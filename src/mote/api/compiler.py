@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mote import frontends, targets
+from mote.api.options import check_names, check_types, parsed
 from mote.codegen import header
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
@@ -80,6 +81,7 @@ class Settings:
     """Padding at the window's edges may be turned into what was before the stream."""
 
     def __post_init__(self) -> None:
+        check_types(self)
         for option, value, allowed in (
             ("optimize", self.optimize, OPTIMIZE),
             ("numerics", self.numerics, NUMERICS),
@@ -194,9 +196,12 @@ def write_project(project: Project, folder: str | Path) -> Path:
 def compile(
     model: str | Path | bytes, settings: Settings | None = None, *, say: Say = silent, **options: Any
 ) -> Compiled:
-    """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file. `say`
-    is told how the search for a plan gets on."""
-    settings = settings or make_settings(**options)
+    """Compile a model file (or its bytes). Options are the fields of Settings, and may be written as for the command:
+    `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`, `point="ram-9000"`, `kernels=["3=conv2d"]`.
+    `say` is told how the search for a plan gets on."""
+    settings = chosen_settings(settings, options)
+    if not isinstance(model, str | Path | bytes):
+        raise MoteError(f"a {type(model).__name__} is not a model", remedy="give the path of a file, or its bytes")
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
     with naming(where):
         return _compile(data, where, settings, say)
@@ -304,9 +309,27 @@ def _check_pushable(graph: Graph, where: str) -> None:
         )
 
 
-def make_settings(target: str | Target = "host", **options: Any) -> Settings:
-    chosen = target if isinstance(target, Target) else targets.load(target)
-    return Settings(chosen, **options)
+def make_settings(target: str | Path | Target = "host", **options: Any) -> Settings:
+    """Settings of options as a user writes them (`mote.api.options.parsed`)."""
+    check_names(options, Settings)
+    if not isinstance(target, str | Path | Target):
+        raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
+    chosen = target if isinstance(target, Target) else targets.load(str(target))
+    return Settings(chosen, **parsed(options))
+
+
+def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
+    """What a function of the API was given: settings, or options to make them of."""
+    if settings is None:
+        return make_settings(**options)
+    if not isinstance(settings, Settings):
+        raise MoteError(f"{settings!r} is not Settings", remedy='name the option: compile(model, target="cortex-m4")')
+    if options:
+        raise MoteError(
+            f"settings were given, and {', '.join(options)} as well",
+            remedy="change the settings instead: dataclasses.replace(settings, ...)",
+        )
+    return settings
 
 
 @lru_cache(maxsize=4)

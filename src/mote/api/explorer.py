@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +11,8 @@ from typing import Any
 from mote import toolchain
 from mote.api import compiler as line
 from mote.api import measure
-from mote.api.compiler import Compiled, Settings, make_settings
+from mote.api.compiler import Compiled, Settings, chosen_settings
+from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
 from mote.errors import BudgetError, MoteError
 from mote.plan.estimate import estimate
 from mote.plan.plan import Runs
@@ -21,27 +21,8 @@ from mote.targets import Target
 
 POINTS = 8
 """Into how many parts the RAM between the least and the fastest plan is divided."""
-UNLIMITED = 1 << 30
-"""A budget that binds nothing. It is not the same as none where the input comes in rows: then none means the least."""
-LEAST, FASTEST = "least", "fastest"
 
 Say = Callable[[str], None]
-
-
-def point_settings(name: str) -> dict[str, Any]:
-    """The settings that a point's name stands for: `least`, `fastest`, or `ram-BYTES`, the plan within that budget."""
-    budget = re.fullmatch(r"ram-([0-9]{1,12})", name, re.ASCII)
-    if budget:
-        return {"ram": int(budget[1])}
-    if name == LEAST:
-        return {"least_ram": True}
-    if name == FASTEST:
-        return {"optimize": "speed", "ram": UNLIMITED}
-    raise MoteError(
-        f"'{name}' is not the name of a point",
-        where="option point",
-        remedy=f"use {LEAST}, {FASTEST} or ram-BYTES (ram-24576, say); `mote explore` lists those of a model",
-    )
 
 
 @dataclass(frozen=True)
@@ -148,9 +129,8 @@ def explore(
     `measured`: whether to run every plan on the emulated target; None: where the tools are there. `say` is told what is
     being done.
     """
-    if points < 1:
-        raise MoteError(f"{points} is less than 1", where="option points")
-    settings = replace(settings or make_settings(**options), ram=None, least_ram=False)
+    check_at_least("points", points, 1)
+    settings = replace(chosen_settings(settings, options), ram=None, least_ram=False)
     obstacle = _obstacle(settings.target, compiler, emulator)
     if measured and obstacle:
         raise obstacle

@@ -11,9 +11,9 @@ from mote.api.compiler import (
     Compiled,
     Settings,
     check_flashes,
+    chosen_settings,
     compile,
     golden_outputs,
-    make_settings,
     over_budget,
     write_project,
 )
@@ -55,8 +55,10 @@ class Shared:
 
 def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | None = None, **options: Any) -> Shared:
     """Compile models into one folder with one arena, as large as the largest needs. Options as for `compile`."""
-    settings = settings or make_settings(**options)
+    settings = chosen_settings(settings, options)
     _check_settings(settings)
+    if isinstance(models, str | Path | bytes):
+        raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
     if not models:
         raise MoteError("no model was given")
     compiled = [compile(model, settings) for model in models]

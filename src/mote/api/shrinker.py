@@ -14,6 +14,7 @@ from mote import toolchain
 from mote.api import compiler as line
 from mote.api.compiler import Compiled, make_settings
 from mote.api.measure import bench
+from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
 from mote.errors import MoteError
 from mote.graph import Graph
@@ -81,6 +82,8 @@ def shrink(model: str | Path | bytes, *, inputs: int = INPUTS, seed: int = 0, **
     """Shrink a model, and compare its outputs with those of the whole one on so many inputs: both as compiled for the
     host, or by the reference in NumPy where there is no compiler. Options are the fields of Settings but for `target`
     and `shrink`."""
+    check_at_least("inputs", inputs, 1)
+    check_at_least("seed", seed, 0)
     settings = make_settings(**options)
     whole, small = (line.compile(model, replace(settings, shrink=on)) for on in (False, True))
     before = whole.plan.graph

@@ -17,6 +17,7 @@ import numpy as np
 from mote.api import reference
 from mote.api.compiler import Compiled
 from mote.api.measure import bench
+from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
@@ -66,6 +67,8 @@ def verify(
 ) -> VerifyResult:
     """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels;
     where LiteRT is not installed, with Mote's own reference in NumPy (the result says which)."""
+    check_at_least("inputs", inputs, 1)
+    check_at_least("seed", seed, 0)
     plan = compiled.plan
     graph = plan.graph
     cases = stimuli(graph, inputs + max(graph.warm_up - 1, 0), seed)

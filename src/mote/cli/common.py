@@ -8,18 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
-from mote.api.explorer import point_settings
 from mote.errors import MoteError
 from mote.plan.plan import Plan
-from mote.targets import parse_size
-
-LEAST = "min"
-"""`--ram min`: the least RAM, whatever it costs in speed."""
 
 Subparsers = Any
 """argparse's own type for subcommands is private."""
@@ -141,7 +135,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
 
 
 def settings(arguments: argparse.Namespace) -> Settings:
-    found = make_settings(
+    return make_settings(
         target=arguments.target,
         name=arguments.name,
         io=arguments.io,
@@ -157,28 +151,11 @@ def settings(arguments: argparse.Namespace) -> Settings:
         hop=arguments.hop,
         causal=arguments.causal,
         shrink=not arguments.no_shrink,
-        flash=None if arguments.flash is None else parse_size(arguments.flash),
+        flash=arguments.flash,
+        ram=getattr(arguments, "ram", None),
+        point=getattr(arguments, "point", None),
+        kernels=getattr(arguments, "kernel", []),
     )
-    return replace(found, **_plan_settings(arguments))
-
-
-def _plan_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `--ram`, `--point` and `--kernel` ask for, where a command has them."""
-    ram, point = getattr(arguments, "ram", None), getattr(arguments, "point", None)
-    pins = {"kernels": dict(map(_pin, getattr(arguments, "kernel", [])))}
-    if point is not None:
-        return point_settings(point) | pins
-    if ram == LEAST:
-        return {"least_ram": True} | pins
-    return pins if ram is None else {"ram": parse_size(ram)} | pins
-
-
-def _pin(text: str) -> tuple[str, str]:
-    """A layer and its kernel; the name of the layer may hold an equals sign, the kernel's does not."""
-    layer, _, kernel = text.rpartition("=")
-    if not layer or not kernel:
-        raise MoteError(f"'{text}' is not LAYER=NAME", where="option kernel", remedy="`mote plan` lists both")
-    return layer, kernel.removesuffix("/dsp")
 
 
 def write_svg(path: str, text: str) -> None:

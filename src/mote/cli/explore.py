@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api.explorer import FASTEST, LEAST, POINTS, Front, explore
+from mote.api.explorer import POINTS, Front, explore
+from mote.api.options import FASTEST, LEAST
 from mote.cli.common import (
     Subparsers,
     add_compile_options,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,8 @@ def load(name_or_path: str) -> Target:
 
 def parse_size(text: str | int) -> int:
     """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as data sheets mean them."""
-    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
-        return text
+    if isinstance(text, Integral) and not isinstance(text, bool) and text >= 0:
+        return int(text)
     match = re.fullmatch(r"\s*(\d+)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE) if isinstance(text, str) else None
     if match is None:
         raise MoteError(f"not a size: {text!r}", remedy="write a number of bytes, or one with K or M: 24K, 1M")

@@ -56,10 +56,10 @@ class Emulator:
 
 def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
     """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn") forces one. The host runs its own."""
-    if target.arch == "host":
-        return Emulator("native", (), "this computer")
     if prefer not in (None, "qemu", "unicorn"):
         raise MoteError(f"unknown emulator '{prefer}'", remedy="use qemu or unicorn")
+    if target.arch == "host":
+        return Emulator("native", (), "this computer")
     qemu = QEMU[target.arch]
     if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
         return Emulator("qemu", (qemu,), version_of((qemu, "--version")))

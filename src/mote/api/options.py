@@ -1,0 +1,119 @@
+"""The options of the API and of the commands: how they may be written, and what is said of those that mean nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any
+
+from mote.errors import MoteError
+from mote.targets import Target, parse_size
+
+MINIMUM = "min"
+"""`ram="min"`: the least RAM, whatever it costs in speed."""
+LEAST, FASTEST = "least", "fastest"
+UNLIMITED = 1 << 30
+"""A budget that binds nothing. It is not the same as none where the input comes in rows: then none means the least."""
+
+
+def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as a user writes them -> fields of Settings: sizes may have a suffix ("24K"), the RAM may be "min",
+    `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
+    found = dict(options)
+    point = found.pop("point", None)
+    if point is not None and (found.get("ram") is not None or found.get("least_ram")):
+        raise MoteError("a point is a budget already", where="option ram", remedy="give one of them")
+    if found.get("ram") == MINIMUM:
+        found |= {"ram": None, "least_ram": True}
+    for option in ("ram", "flash"):
+        if found.get(option) is not None:
+            found[option] = _size(option, found[option])
+    if "kernels" in found:
+        found["kernels"] = _pins(found["kernels"])
+    return found if point is None else found | point_settings(point)
+
+
+def point_settings(name: str) -> dict[str, Any]:
+    """The settings that a point's name stands for: `least`, `fastest`, or `ram-BYTES`, the plan within that budget."""
+    budget = re.fullmatch(r"ram-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
+    if budget:
+        return {"ram": int(budget[1])}
+    if name == LEAST:
+        return {"least_ram": True}
+    if name == FASTEST:
+        return {"optimize": "speed", "ram": UNLIMITED}
+    raise MoteError(
+        f"'{name}' is not the name of a point",
+        where="option point",
+        remedy=f"use {LEAST}, {FASTEST} or ram-BYTES (ram-24576, say); `mote explore` lists those of a model",
+    )
+
+
+def _size(option: str, value: Any) -> int:
+    try:
+        return parse_size(value)
+    except MoteError as error:
+        also = f', or "{MINIMUM}" for the least' if option == "ram" else ""
+        raise MoteError(error.reason, where=f"option {option}", remedy=error.remedy + also) from None
+
+
+def _pins(kernels: Any) -> dict[str, str]:
+    """Layers and their kernels, of a mapping or of strings."""
+    if isinstance(kernels, Mapping):
+        return {str(layer): str(kernel).removesuffix("/dsp") for layer, kernel in kernels.items()}
+    if isinstance(kernels, str) or not isinstance(kernels, Iterable):
+        raise _wrong("kernels", kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
+    return dict(map(_pin, kernels))
+
+
+def _pin(text: Any) -> tuple[str, str]:
+    """A layer and its kernel; the name of the layer may hold an equals sign, the kernel's does not."""
+    layer, _, kernel = str(text).rpartition("=")
+    if not layer or not kernel:
+        raise MoteError(f"'{text}' is not LAYER=NAME", where="option kernel", remedy="`mote plan` lists both")
+    return layer, kernel.removesuffix("/dsp")
+
+
+def check_names(options: Iterable[str], settings: type) -> None:
+    """Refuse what is no option."""
+    known = [*(f.name for f in fields(settings)), "point"]
+    for name in options:
+        if name not in known:
+            raise MoteError(f"there is no option '{name}'", remedy=f"the options are: {', '.join(sorted(known))}")
+
+
+def check_types(settings: Any) -> None:
+    """Refuse settings of another type than that of their field."""
+    for f in fields(settings):
+        fits, what = _TYPES[f.type]
+        value = getattr(settings, f.name)
+        if not fits(value):
+            raise _wrong(f.name, value, what)
+
+
+def check_at_least(option: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number of at least that."""
+    if not _whole(value) or value < least:
+        raise _wrong(option, value, f"a whole number of at least {least}")
+
+
+def _wrong(option: str, value: object, what: str) -> MoteError:
+    return MoteError(f"{value!r} is not {what}", where=f"option {option}")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+_TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    "Target": (lambda v: isinstance(v, Target), "a target"),
+    "bool": (lambda v: isinstance(v, bool), "True or False"),
+    "str": (lambda v: isinstance(v, str), "a string"),
+    "int": (_whole, "a whole number"),
+    "int | None": (lambda v: v is None or _whole(v), "a whole number"),
+    "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
+    "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
+}
+"""By the annotation of a field: whether a value is of that type, and what the type is called."""
