@@ -100,3 +100,16 @@ def test_an_input_without_rows_is_refused(capsys: pytest.CaptureFixture[str], tm
     arguments = ("compile", str(tmp_path / "flat.tflite"), "-o", str(tmp_path / "out"), "--input", "rows")
     status, _, err = mote(capsys, *arguments)
     assert status == 1 and "1x8 has one row only" in err and not (tmp_path / "out").exists()
+
+
+def test_what_is_said_of_a_stream_is_true(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A causal stream is another model where the windowed one pads; nothing else changes, and nothing is float."""
+    for padding, said in (("SAME", True), ("VALID", False)):
+        net = Net()
+        model = tmp_path / f"{padding}.tflite"
+        model.write_bytes(net.finish(net.conv(net.input(1, 8, 4, 2), 3, padding=padding)))
+        out = compiled(capsys, tmp_path / "out", "--stream", "1", "--causal", model=str(model))
+        assert ("another model than the windowed one" in out) == said and "float" not in out
+        options = ("--stream", "1", "--causal", "--json")
+        (stream,) = json.loads(compiled(capsys, tmp_path / "out", *options, model=str(model)))["passes"]
+        assert stream["exact"] != said and bool(stream["caveat"]) == said

@@ -125,7 +125,8 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
             "memories": compiled.project.flash,
         },
         "passes": [
-            {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact} for s in compiled.savings
+            {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact, "caveat": s.caveat or None}
+            for s in compiled.savings
         ],
     }
 
@@ -145,7 +146,7 @@ def print_model(compiled: Compiled, code: int | None) -> None:
     plan = compiled.plan
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     for s in compiled.savings:
-        note = "" if s.exact else " (float results may change in the last bits)"
+        note = "" if s.exact else f" ({s.caveat})"
         print(f"  {s.name}: {s.detail}{note}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")

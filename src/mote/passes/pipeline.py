@@ -29,8 +29,12 @@ class Saving:
     name: str
     removed: int
     detail: str
-    exact: bool = True
-    """False where float results may differ in the last bits."""
+    caveat: str = ""
+    """In which way outputs may differ from those of the model file; empty where they do not."""
+
+    @property
+    def exact(self) -> bool:
+        return not self.caveat
 
 
 Pass = Callable[[Graph], Graph]
@@ -47,7 +51,8 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fuse tables", fuse_tables.run),
     ("remove identities again", remove_identities.run),
 )
-INEXACT = {"fold batch norm"}
+CAVEATS = {"fold batch norm": "float results may change in the last bits"}
+"""What is to be said of passes that are not exact."""
 
 
 def optimize(
@@ -64,7 +69,7 @@ def optimize(
         before, graph = graph, run(graph).verify()
         if gone := _gone(before, graph):
             removed = len(before.ops) - len(graph.ops)
-            savings.append(Saving(name, removed, gone, exact=name not in INEXACT))
+            savings.append(Saving(name, removed, gone, CAVEATS.get(name, "")))
     if shrinking:
         before = graph
         graph, removals = shrink.run(before)
