@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from mote.cli import COMMANDS, main
+from network import Net
 from support import emulated
 from tflite_writer import Writer
 
@@ -114,6 +115,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = json.loads(mote(capsys, *arguments)[1])
     assert set(found) == {
         "model", "target", "emulator", "compiler", "instructions", "longest_step", "layers", "ram", "flash", "outputs",
+        "inferences",
     }  # fmt: skip
     assert set(found["layers"][0]) == {"name", "op", "kernel", "macs", "instructions"}
     assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total"}
@@ -121,7 +123,9 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert found["ram"]["total"] == sum(found["ram"][k] for k in ("arena", "static", "stack"))
     assert found["flash"]["total"] == found["flash"]["code"] + found["flash"]["constants"]
     assert set(found["outputs"][0]) == {"name", "shape", "dtype", "sha256"}
+    (inference,) = found["inferences"]
     (value,) = np.load(outputs).values()
+    assert inference == {"instructions": found["instructions"], "outputs": {"7_softmax": value.tolist()}}
     assert np.array_equal(value.reshape(-1), np.load("models/digits_samples.npz")["outputs"][0].reshape(-1))
 
 
@@ -131,6 +135,35 @@ def test_run_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     for wanted in ("CONV_2D", "/dsp", "instructions:", "RAM:", "flash:", "output"):
         assert wanted in out
+
+
+@pytest.mark.parametrize("name", ["digits", "keywords"])
+def test_the_bundled_samples_are_run_row_by_row(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The array that fits is taken, beside labels, names and outputs."""
+    samples = np.load(f"models/{name}_samples.npz")
+    arguments = ("run", f"models/{name}.tflite", "--data", f"models/{name}_samples.npz")
+    found = json.loads(mote(capsys, *arguments, "--json")[1])["inferences"]
+    given = np.array([next(iter(row["outputs"].values())) for row in found])
+    assert np.array_equal(given.reshape(samples["outputs"].shape), samples["outputs"])
+    out = mote(capsys, *arguments)[1]
+    for i, row in enumerate(samples["outputs"]):
+        assert f"row {i}\n" in out and f"largest: {row.max()} at {row.argmax()}" in out
+
+
+def test_the_winner_is_printed_of_any_number_of_classes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for size, all_shown in ((12, True), (32, True), (1000, False)):
+        net = Net(size, "float32")
+        path = tmp_path / "net.tflite"
+        path.write_bytes(net.finish(net.op("RELU", [net.input(1, size)])))
+        values = np.random.default_rng(size).uniform(0, 1, size).astype(np.float32)
+        values[size - 1] = 7.25
+        np.save(tmp_path / "x.npy", values)
+        last = mote(capsys, "run", str(path), "--data", str(tmp_path / "x.npy"))[1].splitlines()[-1]
+        listed = last[last.index("[") + 1 : last.index("]")].split()
+        assert f"largest: 7.25 at {size - 1}" in last and len(listed) == (size if all_shown else 10)
+        found = json.loads(mote(capsys, "run", str(path), "--data", str(tmp_path / "x.npy"), "--json")[1])
+        (given,) = found["inferences"][0]["outputs"].values()
+        np.testing.assert_array_equal(np.float32(given).reshape(-1), values)
 
 
 def test_verify(capsys: pytest.CaptureFixture[str]) -> None:

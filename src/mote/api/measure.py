@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from mote import toolchain
 from mote.api.compiler import Compiled, check_budgets
+from mote.api.data import Inputs, given_inputs
 from mote.api.stimuli import stimuli
 from mote.codegen import glue
 from mote.codegen.selftest import pattern
@@ -20,9 +22,6 @@ from mote.errors import MoteError
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.toolchain import Compiler, Emulator, Execution, Mode
-
-Inputs = Mapping[int, Array] | Sequence[Mapping[int, Array]]
-"""Those of an inference, or of several one after another."""
 
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
@@ -66,8 +65,17 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Inference:
+    """What one inference took and gave, by the names of the outputs."""
+
+    instructions: int | None
+    outputs: dict[str, Array]
+
+
+@dataclass(frozen=True)
 class RunResult:
-    """Exact costs of one inference, and its outputs. What the host cannot tell is None."""
+    """Exact costs of an inference, the last one where there are several, and the outputs of all. What the host cannot
+    tell is None."""
 
     model: str
     target: str
@@ -80,12 +88,23 @@ class RunResult:
     ram: Ram
     flash: Flash
     outputs: list[Output]
+    """What they are; `sha256` is of the last inference's."""
+    inferences: list[Inference]
     values: dict[str, Array]
+    """The outputs by name; with an axis more where there are several inferences."""
 
     def json(self) -> dict[str, Any]:
         found = asdict(self)
         del found["values"]
+        for inference in found["inferences"]:
+            inference["outputs"] = {name: _plain(value) for name, value in inference["outputs"].items()}
         return found
+
+
+def _plain(values: Array) -> Any:
+    """An array as JSON has it, in which every number is finite: what is not is a string."""
+    flat = [x if isfinite(x) else str(x) for x in values.reshape(-1).tolist()]
+    return np.array(flat, object).reshape(values.shape).tolist()
 
 
 @dataclass(frozen=True)
@@ -152,8 +171,8 @@ def run(
     layers: bool = True,
 ) -> RunResult:
     """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
-    `layers` is false: that takes a build and a run of its own. Of a model that keeps a state there may be inputs for
-    several inferences: the last one counts, and `values` are those of all."""
+    `layers` is false: that takes a build and a run of its own. There may be inputs for several inferences, one after
+    another: layers are those of the last."""
     graph, plan = compiled.plan.graph, compiled.plan
     raw = stimulus(compiled, inputs)
     with TemporaryDirectory(prefix="mote-") as folder:
@@ -162,14 +181,16 @@ def run(
         elf = on.folder / Mode.MEASURE / "model.elf"
         sizes = toolchain.sizes(elf, compiled.settings.target)
         stack, stack_measured = (None, None) if plain.stack is None else stacks(elf, plain.stack)
-        profile = on.execute(Mode.PROFILE, raw) if layers and plain.instructions else None
+        last = raw if graph.states else raw[-1:]
+        profile = on.execute(Mode.PROFILE, last) if layers and plain.instructions else None
     steps = profile.steps[-1] if profile and profile.steps else [None] * len(plan.works)
-    values = {}
-    outputs = []
-    for tensor, *every in zip((graph.tensors[t] for t in graph.outputs), *plain.outputs, strict=True):
-        shape = (len(every), *tensor.shape) if len(every) > 1 else tensor.shape
-        values[tensor.name] = np.frombuffer(b"".join(every), tensor.dtype.numpy).reshape(shape)
-        outputs.append(Output(tensor.name, list(tensor.shape), tensor.dtype, sha256(every[-1]).hexdigest()))
+    given = [graph.tensors[t] for t in graph.outputs]
+    counts: Sequence[int | None] = plain.instructions or [None] * len(raw)
+    inferences = [Inference(n, _outputs(given, out)) for n, out in zip(counts, plain.outputs, strict=True)]
+    outputs = [
+        Output(t.name, list(t.shape), t.dtype, sha256(data).hexdigest())
+        for t, data in zip(given, plain.outputs[-1], strict=True)
+    ]
     static = None if sizes is None else sizes.static - compiled.project.arena
     code = None if sizes is None else sizes.code
     constants = compiled.project.constants if sizes is None else sizes.constants
@@ -188,15 +209,27 @@ def run(
         ram=Ram(plan.arena, static, stack, stack_measured, plan.arena + (static or 0) + (stack or 0)),
         flash=Flash(code, constants, constants + (code or 0)),
         outputs=outputs,
-        values=values,
+        inferences=inferences,
+        values={name: _together([x.outputs[name] for x in inferences]) for name in inferences[0].outputs},
     )
+
+
+def _outputs(tensors: Sequence[Tensor], data: Sequence[bytes]) -> dict[str, Array]:
+    """By name; where several have the same, by name and number."""
+    names = [t.name for t in tensors]
+    unique = [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+    arrays = [np.frombuffer(x, t.dtype.numpy).reshape(t.shape) for t, x in zip(tensors, data, strict=True)]
+    return dict(zip(unique, arrays, strict=True))
+
+
+def _together(values: Sequence[Array]) -> Array:
+    return np.stack(values) if len(values) > 1 else values[0]
 
 
 def stimulus(compiled: Compiled, inputs: Inputs | None) -> list[list[bytes]]:
     """Inferences as the harness takes them: of these inputs, or one of the self-test's."""
     graph = compiled.plan.graph
-    given = inputs or {t: pattern(graph.tensors[t]) for t in graph.inputs}
-    cases = [given] if isinstance(given, Mapping) else given
+    cases = [{t: pattern(graph.tensors[t]) for t in graph.inputs}] if inputs is None else given_inputs(graph, inputs)
     return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
 
@@ -243,44 +276,3 @@ def kernel_label(compiled: Compiled, step: int) -> str:
     """The kernel's name, with the instruction set variant that the target gets."""
     kernel = compiled.plan.works[step][1][0].kernel
     return f"{kernel.name}/dsp" if kernel.tuned and "dsp" in compiled.settings.target.features else kernel.name
-
-
-def read_inputs(compiled: Compiled, path: Path) -> list[dict[int, Array]]:
-    """Inputs from a .npy (one input) or .npz file (by tensor name, or in order as arr_0, arr_1, ...): of one inference,
-    or of as many as there are for a model that keeps a state, along the stream or along an axis before all others."""
-    graph = compiled.plan.graph
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise MoteError(f"cannot be read as .npy or .npz ({error})", where=str(path)) from None
-    arrays = {"arr_0": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    found: dict[int, list[Array]] = {}
-    for i, t in enumerate(graph.inputs):
-        tensor = graph.tensors[t]
-        value = arrays.get(tensor.name, arrays.get(f"arr_{i}"))
-        if value is None:
-            raise MoteError(
-                f"has no array '{tensor.name}' (it has {', '.join(arrays) or 'none'})",
-                where=str(path),
-                remedy="save the inputs by name, or in order as arr_0, arr_1, ...",
-            )
-        found[t] = _cases(tensor, value, bool(graph.states))
-        if not found[t] or value.dtype != tensor.dtype.numpy:
-            raise MoteError(
-                f"'{tensor.name}' is {value.dtype} {value.shape}, the model takes {tensor.dtype} {tensor.shape}",
-                where=str(path),
-            )
-    if len(set(map(len, found.values()))) > 1:
-        raise MoteError("has more inputs of one kind than of another", where=str(path))
-    return [dict(zip(found, case, strict=True)) for case in zip(*found.values(), strict=True)]
-
-
-def _cases(tensor: Tensor, value: Array, several: bool) -> list[Array]:
-    """The inferences that a value is for; none where it does not fit."""
-    axis = tensor.newest
-    if axis is not None and value.ndim == len(tensor.shape) and value.shape[axis] % tensor.shape[axis] == 0:
-        parts = np.split(value, value.shape[axis] // tensor.shape[axis], axis)
-        return parts if parts[0].shape == tensor.shape else []
-    if value.size == tensor.size or (several and value.shape[1:] == tensor.shape):
-        return list(value.reshape(-1, *tensor.shape))
-    return []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from mote import targets
-from mote.api import compiler, measure
+from mote.api import compiler
+from mote.api.data import read_inputs
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -30,7 +30,11 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("profile", help="cycles, time and energy of each layer", description=__doc__)
     add_compile_options(p, optional=True)
     add_tools(p)
-    p.add_argument("--data", metavar="FILE", help=".npy or .npz with the inputs (default: the self-test's pattern)")
+    p.add_argument(
+        "--data",
+        metavar="FILE",
+        help=".npy or .npz with the inputs, of which the first are taken (default: the self-test's pattern)",
+    )
     p.add_argument("--functions", action="store_true", help="the table of functions, too")
     p.add_argument("--elf", metavar="FILE", help="profile this bare-metal program instead of a model")
     p.add_argument("--entry", metavar="SYMBOL", help="the function of the program whose calls are profiled")
@@ -67,7 +71,7 @@ def _model(arguments: argparse.Namespace) -> Profile:
             remedy="give a model, or a program with --elf FILE --entry SYMBOL",
         )
     compiled = compiler.compile(arguments.model, settings(arguments))
-    inputs = measure.read_inputs(compiled, Path(arguments.data))[0] if arguments.data else None
+    inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
     with progress("building and running"):
         return profile(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from math import prod
-from pathlib import Path
 
 import numpy as np
 
 from mote.api import compiler, measure
-from mote.api.measure import RunResult
+from mote.api.data import read_inputs
+from mote.api.measure import Inference, RunResult
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -22,23 +21,33 @@ from mote.cli.common import (
     table,
 )
 from mote.errors import MoteError
+from mote.graph.tensor import Array
 
-SHOWN = 10
-"""How many values of an output are printed."""
+ALL, SOME = 32, 10
+"""An output of so many values is printed whole; of a longer one so many values are."""
+LARGEST = 3
+"""How many of the largest values are named."""
+ROWS = 16
+"""How many inferences are printed."""
 
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("run", help="run on an emulated target, with exact costs", description=__doc__)
     add_compile_options(p)
     add_tools(p)
-    p.add_argument("--data", metavar="FILE", help=".npy or .npz with the inputs (default: the self-test's pattern)")
+    p.add_argument(
+        "--data",
+        metavar="FILE",
+        help=".npy or .npz with the inputs of one inference or, along a first axis, of several (default: the"
+        " self-test's pattern)",
+    )
     p.add_argument("--output", metavar="FILE", help="write the outputs to this .npz")
     p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     compiled = compiler.compile(arguments.model, settings(arguments))
-    inputs = measure.read_inputs(compiled, Path(arguments.data)) if arguments.data else None
+    inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
     with progress("building and running"):
         result = measure.run(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
     if arguments.output:
@@ -73,10 +82,27 @@ def print_text(result: RunResult) -> None:
     ram, flash = result.ram, result.flash
     print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {_n(ram.stack)}")
     print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
-    for o in result.outputs:
-        values = result.values[o.name].reshape(-1)[-prod(o.shape) :]
-        shown = np.array2string(values[:SHOWN], precision=4, separator=" ") + (" ..." if values.size > SHOWN else "")
-        print(f"output {o.name}: {o.dtype} {'x'.join(map(str, o.shape))} {shown}")
+    for i, inference in enumerate(result.inferences[:ROWS]):
+        if len(result.inferences) > 1:
+            print(bold(f"row {i}") + _took(inference))
+        for name, values in inference.outputs.items():
+            print(f"output {name}: {values.dtype} {'x'.join(map(str, values.shape))} {_values(values.reshape(-1))}")
+    if len(result.inferences) > ROWS:
+        print(f"and {len(result.inferences) - ROWS:,} rows more: --json prints them, --output writes them")
+
+
+def _took(inference: Inference) -> str:
+    return "" if inference.instructions is None else f": {inference.instructions:,} instructions"
+
+
+def _values(values: Array) -> str:
+    """All of them or the first, and the largest with the places that they have."""
+    shown = np.array2string(
+        values[: ALL if values.size <= ALL else SOME], precision=4, separator=" ", max_line_width=10**6
+    )
+    largest = np.argsort(-values.astype(np.float64), kind="stable")[:LARGEST]
+    best = ", ".join(f"{values[i]:.4g} at {i}" for i in largest)
+    return f"{shown}{' ...' if values.size > ALL else ''}" + (f", largest: {best}" if values.size > 1 else "")
 
 
 def _n(value: int | None) -> str:

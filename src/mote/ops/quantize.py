@@ -26,6 +26,14 @@ class Conversion(Pointwise):
         return None
 
 
+def quantized(x: Array, like: Tensor) -> Array:
+    """Real numbers as an int8 tensor holds them."""
+    with np.errstate(over="ignore"):
+        steps = (x.astype(np.float32) / np.float32(like.scale)).astype(np.float64)
+    rounded: Array = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + like.zero_point
+    return np.clip(rounded, -128, 127).astype(np.int8)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Quantize(Conversion):
     """round(x / scale) + zero point, halves away from zero, clamped. NaN may become anything."""
@@ -36,12 +44,8 @@ class Quantize(Conversion):
         return self.problem(g, self.input(g), self.output(g))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        x, y = values[0], self.output(g)
-        assert x is not None
-        with np.errstate(over="ignore"):
-            steps = (x.astype(np.float32) / np.float32(y.scale)).astype(np.float64)
-        rounded = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + y.zero_point
-        return [np.clip(rounded, -128, 127).astype(np.int8)]
+        assert values[0] is not None
+        return [quantized(values[0], self.output(g))]
 
 
 @dataclass(frozen=True, kw_only=True)

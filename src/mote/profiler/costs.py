@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from mote import toolchain
 from mote.api.compiler import Compiled
+from mote.api.data import Inputs
 from mote.api.measure import Bench, bench, kernel_label, stimulus
 from mote.errors import MoteError
-from mote.graph.tensor import Array
 from mote.targets import Target
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.code import Code, machine_of, read_code
@@ -103,20 +103,20 @@ class Profile:
 
 def profile(
     compiled: Compiled,
-    inputs: Mapping[int, Array] | None = None,
+    inputs: Inputs | None = None,
     *,
     compiler: str | None = None,
     emulator: str | None = None,
     layers: bool = True,
 ) -> Profile:
-    """One inference (of the self-test's input unless `inputs` are given). Total and functions are those of the plain
-    firmware; layers, unless `layers` is false, are told apart in a second build, by a nop at the end of each, which is
-    not counted."""
+    """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are those of the
+    plain firmware; layers, unless `layers` is false, are told apart in a second build, by a nop at the end of each,
+    which is not counted."""
     target = compiled.settings.target
     core_of(target)
     with TemporaryDirectory(prefix="mote-") as folder:
         on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
-        raw = stimulus(compiled, inputs)
+        raw = stimulus(compiled, inputs)[:1]
         plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
         count = len(compiled.plan.works)
         steps = _run(on, Mode.MARK, raw).region(ENTRY).steps(count) if layers else []

@@ -1,0 +1,121 @@
+"""Inputs that a user has: a file or arrays in, the inputs of one inference after another out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Tensor
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.quantize import quantized
+
+Arrays = Mapping[int, Array] | Mapping[str, Array]
+Inputs = Array | Arrays | Sequence[Arrays]
+"""Of one inference or of several: an array, arrays by the name or the id of the input, or a list of such."""
+ONE = "arr_0"
+"""What NumPy calls the first of several arrays without names."""
+
+
+def read_inputs(graph: Graph, path: str | Path) -> list[dict[int, Array]]:
+    """The inputs in a .npy or .npz file."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        arrays = {ONE: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise MoteError(f"cannot be read as .npy or .npz ({error})", where=str(path)) from None
+    return _inferences(graph, arrays, str(path))
+
+
+def given_inputs(graph: Graph, inputs: Inputs) -> list[dict[int, Array]]:
+    """The inputs that a caller of the API hands over."""
+    if isinstance(inputs, np.ndarray):
+        return _inferences(graph, {ONE: inputs}, "option inputs")
+    if isinstance(inputs, Mapping):
+        names: dict[int | str, str] = {t: f"arr_{i}" for i, t in enumerate(graph.inputs)}
+        arrays = {names.get(key, str(key)): np.asarray(value) for key, value in inputs.items()}
+        return _inferences(graph, arrays, "option inputs")
+    return [case for several in inputs for case in given_inputs(graph, several)]
+
+
+def _inferences(graph: Graph, arrays: Mapping[str, Array], where: str) -> list[dict[int, Array]]:
+    """Each input's array, cut into inferences: of as many as there are rows of a batch, or pieces of a stream."""
+    found = {t: _found(graph.tensors[t], i, arrays, where) for i, t in enumerate(graph.inputs)}
+    counts = {graph.tensors[t].name: len(cases) for t, cases in found.items()}
+    if len(set(counts.values())) > 1:
+        shown = ", ".join(f"{count} of '{name}'" for name, count in counts.items())
+        raise MoteError(f"has more inputs of one kind than of another: {shown}", where=where)
+    return [dict(zip(found, case, strict=True)) for case in zip(*found.values(), strict=True)]
+
+
+def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str) -> list[Array]:
+    """The values of an input for each inference: of the array of its name, of that of its number, or of the only one
+    that fits it."""
+    named = next((arrays[name] for name in (tensor.name, f"arr_{number}") if name in arrays), None)
+    fitting = {name: cases for name, value in arrays.items() if (cases := _cases(tensor, value))}
+    if named is None and len(fitting) == 1:
+        return next(iter(fitting.values()))
+    if named is None and not (len(arrays) == 1 and not fitting):
+        shown = ", ".join(f"{name} ({_shown(value)})" for name, value in arrays.items()) or "none"
+        which = f"{len(fitting)} arrays that fit" if fitting else "no array for"
+        raise MoteError(
+            f"has {which} '{tensor.name}', {_wanted(tensor)}; it has {shown}",
+            where=where,
+            remedy=f"save it under the name '{tensor.name}', or the inputs in order as arr_0, arr_1, ...",
+        )
+    value = next(iter(arrays.values())) if named is None else named
+    cases = _cases(tensor, value)
+    if not cases:
+        raise MoteError(
+            f"'{tensor.name}' is {_shown(value)}, the model takes {_wanted(tensor)}",
+            where=where,
+            remedy="give an array of that shape, or several along an axis before it or instead of a first one of 1",
+        )
+    return cases
+
+
+def _wanted(tensor: Tensor) -> str:
+    return f"{tensor.dtype} {'x'.join(map(str, tensor.shape))}"
+
+
+def _shown(value: Array) -> str:
+    return f"{value.dtype} {'x'.join(map(str, value.shape)) or 'scalar'}"
+
+
+def _cases(tensor: Tensor, value: Array) -> list[Array]:
+    """The inferences that a value is for; none where it does not fit."""
+    pieces = _pieces(tensor, value)
+    converted = None if pieces is None else _converted(tensor, pieces)
+    return [] if converted is None else list(converted)
+
+
+def _pieces(tensor: Tensor, value: Array) -> Array | None:
+    """A value as [inferences, *shape]: the pieces of a stream, one inference, or a batch; None where it fits none."""
+    shape, axis = tensor.shape, tensor.newest
+    if axis is not None and value.ndim == len(shape) and value.shape[axis] % shape[axis] == 0:
+        parts = np.split(value, max(value.shape[axis] // shape[axis], 1), axis)
+        return np.stack(parts) if parts[0].shape == shape else None
+    batch = value.shape[1:] == shape or (
+        shape[:1] == (1,) and value.ndim == len(shape) and value.shape[1:] == shape[1:]
+    )
+    return value.reshape(-1, *shape) if batch or value.size == tensor.size else None
+
+
+def _converted(tensor: Tensor, value: Array) -> Array | None:
+    """The same numbers in the type of a tensor; real numbers are quantized as the tensor is. None where they would not
+    be the same."""
+    wanted, kind = np.dtype(tensor.dtype.numpy), value.dtype.kind
+    if value.dtype == wanted:
+        return value
+    if kind == "f" and tensor.dtype == DType.FLOAT32:
+        return value.astype(wanted)
+    if kind == "f" and tensor.dtype == DType.INT8 and tensor.quant is not None:
+        return quantized(value, tensor)
+    if kind in "iub":
+        same = value.astype(wanted)
+        return same if np.array_equal(same, value) else None
+    return None
