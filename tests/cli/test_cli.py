@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +73,18 @@ def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_compile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, _ = mote(capsys, "compile", DIGITS, "--target", "cortex-m4", "-o", str(tmp_path / "out"))
     assert status == 0 and (tmp_path / "out" / "digits.c").exists()
-    snapshot("compile", out.replace(str(tmp_path), "DIR"))
+    snapshot("compile", re.sub(", code [0-9,]+ bytes", "", out.replace(str(tmp_path), "DIR")))
+
+
+def test_a_core_without_a_part_has_a_code_size_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """And a budget of flash counts it."""
+    core = ("-t", emulated("cortex-m4"))
+    flash = json.loads(mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path), "--json")[1])["flash"]
+    assert flash["code"] == json.loads(mote(capsys, "run", DIGITS, *core, "--json")[1])["flash"]["code"] > 0
+    assert f", code {flash['code']:,} bytes" in mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path))[1]
+    budget = ("--flash", str(flash["code"]))
+    status, _, err = mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path / "no"), *budget)
+    assert status == 1 and " + code " in err and not (tmp_path / "no").exists()
 
 
 def test_compile_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

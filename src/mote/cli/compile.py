@@ -76,8 +76,8 @@ def _checked_code(compiled: Compiled) -> int | None:
 
 
 def _code(compiled: Compiled) -> int | None:
-    """The code's exact size where there is a flash limit to check and a compiler to ask."""
-    if compiled.settings.flash_limit is None:
+    """The code's exact size where there is a compiler for the core to ask; None on the host, too."""
+    if compiled.settings.target.arch == "host":
         return None
     try:
         toolchain.find_compiler(compiled.settings.target)
