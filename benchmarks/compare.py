@@ -174,7 +174,7 @@ def markdown(head: list[str], rows: list[list[str]]) -> str:
 
 def example() -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "mote.cli", *EXAMPLE], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "mote", *EXAMPLE], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return f"```\n$ mote {' '.join(EXAMPLE)}\n{done.stdout.rstrip()}\n```"
 

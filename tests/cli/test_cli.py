@@ -248,8 +248,34 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0 and "usage: mote" in out
 
 
+IMPORTED = """
+import sys
+from mote.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
+def test_a_command_is_imported_when_it_is_called() -> None:
+    """The version is told without any, and a command does not load the others."""
+    for arguments, allowed in ((["--version"], set()), (["targets"], {"common", "targets"})):
+        done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True)
+        found = set(done.stderr.split())
+        assert {name.removeprefix("mote.cli.") for name in found if name.startswith("mote.cli.")} == allowed
+        assert ("numpy" in found) == bool(allowed)
+
+
+def test_mote_is_a_module_to_run() -> None:
+    done = subprocess.run([sys.executable, "-m", "mote", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("mote ")
+    done = subprocess.run([sys.executable, "-m", "mote", "no-command"], capture_output=True, text=True)
+    assert done.returncode == 2 and all(name in done.stderr for name in COMMANDS)
+
+
 def test_no_colour_and_no_progress_in_a_pipe() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "mote.cli", "verify", DIGITS, "--inputs", "1"], capture_output=True, text=True
+        [sys.executable, "-m", "mote", "verify", DIGITS, "--inputs", "1"], capture_output=True, text=True
     )
     assert done.returncode == 0 and "\033" not in done.stdout and done.stderr == ""

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from mote.errors import MoteError
 from mote.version import __version__
@@ -20,7 +21,8 @@ COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile",
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse, dispatch, print. 0 only when all is well; 1 for a failure that is explained; 2 for bad usage; 70 for a bug
     in Mote."""
-    arguments = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else list(argv)
+    arguments = parser(_needed(given)).parse_args(given)
     try:
         status: int = arguments.run(arguments)
         return status
@@ -49,9 +51,15 @@ def report_bug(error: Exception, *, json_too: bool) -> int:
     return BUG
 
 
-def parser() -> argparse.ArgumentParser:
-    from importlib import import_module
+def _needed(given: Sequence[str]) -> Sequence[str]:
+    """The commands that must be imported to understand the arguments, which takes a while: the one that is named, or
+    all where none is."""
+    first = given[0] if given else ""
+    return () if first == "--version" else (first,) if first in COMMANDS else COMMANDS
 
+
+def parser(names: Sequence[str]) -> argparse.ArgumentParser:
+    """Of these commands."""
     top = argparse.ArgumentParser(
         prog="mote",
         description="Compile trained neural networks to small, fast, bit-exact C for microcontrollers.",
@@ -59,6 +67,6 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"mote {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for name in COMMANDS:
+    for name in names:
         import_module(f"mote.cli.{name}").add(commands)
     return top

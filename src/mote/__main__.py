@@ -1,4 +1,4 @@
-"""`python -m mote.cli`."""
+"""`python -m mote`."""
 
 import sys
 
