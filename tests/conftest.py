@@ -20,6 +20,14 @@ settings.register_profile("fuzz", derandomize=False, print_blob=True, report_mul
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_wait_for_the_disk() -> Iterator[None]:
+    """What tests write need not survive a failure of power."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda opened: None)
+        yield
+
+
 @pytest.fixture
 def monkeypatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """A test that changes the compiler sees no model that was read, nor kernels that were packed, without the change;

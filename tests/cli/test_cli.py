@@ -93,6 +93,20 @@ def test_compile_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert found["name"] == "my_model" and "my_model.c" in found["files"]
 
 
+def test_compile_overwrites_nothing_of_the_users(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ("compile", DIGITS, "--single-file", "-o", str(tmp_path / "out"))
+    assert mote(capsys, *arguments)[0] == 0
+    (tmp_path / "out" / "digits.c").write_text("mine")
+    status, _, err = mote(capsys, *arguments)
+    assert status == 1 and "digits.c was changed since Mote generated it" in err and "--force" in err
+    assert (tmp_path / "out" / "digits.c").read_text() == "mine"
+    status, out, _ = mote(capsys, *arguments, "--force")
+    assert status == 0 and "overwritten by --force: digits.c" in out
+    assert json.loads(mote(capsys, *arguments, "--force", "--json")[1])["overwritten"] == []
+    status, _, err = mote(capsys, "compile", DIGITS, "-o", "")
+    assert status == 1 and "the name of the folder is empty" in err
+
+
 def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
     snapshot("targets", mote(capsys, "targets")[1])
     assert {t["name"] for t in json.loads(mote(capsys, "targets", "--json")[1])} >= {

@@ -81,7 +81,7 @@ def test_selftest_can_fail(tmp_path: Path) -> None:
 def test_single_file_is_a_pair(tmp_path: Path) -> None:
     compile(DIGITS, single_file=True).write(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "CMakeLists.txt", "Makefile", "digits.c", "digits.h", "main.c", "selftest.c",
+        "CMakeLists.txt", "Makefile", "digits.c", "digits.h", "main.c", "mote.sha256", "selftest.c",
     ]  # fmt: skip
     assert '#include "mote_' not in (tmp_path / "digits.c").read_text()
 
@@ -166,9 +166,9 @@ def test_build_files_carry_the_flags_of_the_measurement(
 def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
     compiler_or_skip("g++")
     for model, form in ((DIGITS, {}), (KEYWORDS, {"caller_arena": True})):
-        compile(model, **form).write(tmp_path)
+        compile(model, **form).write(tmp_path / model.stem)
     (tmp_path / "firmware.cpp").write_text(
-        '#include "digits.h"\n#include "keywords.h"\n'
+        '#include "digits/digits.h"\n#include "keywords/keywords.h"\n'
         "static uint64_t arena[(KEYWORDS_ARENA_BYTES + 7) / 8];\n"
         "int main() {\n"
         "  if (keywords_run() != MOTE_NOT_READY) return 1;\n"
@@ -179,7 +179,7 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
         "  return keywords_run() || digits_run();\n}\n"
     )
     for name in ("digits", "keywords"):
-        run(["gcc", *FLAGS, "-c", f"{name}.c"], tmp_path)
+        run(["gcc", *FLAGS, "-c", f"{name}/{name}.c"], tmp_path)
     run(
         ["g++", "-Wall", "-Wextra", "-Werror", "firmware.cpp", "digits.o", "keywords.o", "-o", "firmware"],
         tmp_path,

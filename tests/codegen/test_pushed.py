@@ -165,11 +165,11 @@ def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     model = MODELS[request.param]
     data = model() if callable(model) else model.read_bytes()
     folder = tmp_path_factory.mktemp("pushed")
-    compile(data, name="whole").write(folder)
-    compile(data, name="rows", input="rows").write(folder)
+    compile(data, name="whole").write(folder / "a")
+    compile(data, name="rows", input="rows").write(folder / "b")
     listed = ", ".join(f'{{"{name}", {name}}}' for name in CHECKS)
     (folder / "firmware.c").write_text(FIRMWARE.replace("CHECKS", listed))
-    run([cc, *FLAGS, "firmware.c", "rows.c", "whole.c", "-o", "firmware", "-lm"], folder)
+    run([cc, *FLAGS, "-Ia", "-Ib", "firmware.c", "a/whole.c", "b/rows.c", "-o", "firmware", "-lm"], folder)
     return folder
 
 

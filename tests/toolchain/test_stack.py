@@ -236,7 +236,7 @@ def test_frames_are_those_that_gcc_reports(tmp_path: Path, monkeypatch: pytest.M
     compiler = compiler_for(target, "gcc")
     compiled = compile(MODELS / "digits.tflite", target=core)
     project = tmp_path / "project"
-    compiled.project.write(project)
+    compiled.write(project)
     text = "".join((project / source).read_text() for source in compiled.project.sources)
     text += "int fake_run(void) { return (int)digits_run(); }"
     elf = link(tmp_path, target, compiler, text, "balanced", f"-I{project}", "-fstack-usage")

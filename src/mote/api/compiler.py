@@ -17,6 +17,7 @@ from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden, pattern, selftest_runs
 from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError, naming
+from mote.files import write_folder
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
@@ -152,9 +153,10 @@ class Compiled:
         files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options)}
         return replace(self, project=replace(self.project, options=options, files=files))
 
-    def write(self, folder: str | Path) -> Path:
-        """Write the C project. Nothing is left behind when it fails half way."""
-        return write_project(self.project, folder)
+    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
+        """Write the C project, in place of one that Mote wrote there, and beside whatever else is in the folder; as a
+        whole, or not at all. A file of the user's in the way is refused; by `force` it is overwritten, and returned."""
+        return write_folder(str(folder), self.project.files, force=force)
 
 
 @dataclass(frozen=True)
@@ -184,15 +186,6 @@ def alternatives(compiled: Compiled) -> list[Alternative]:
                 planned = plan_for(graph, compiled.path, other, silent)
                 found.append(Alternative(option, planned.ram, round(estimate(settings.costs, planned))))
     return found
-
-
-def write_project(project: Project, folder: str | Path) -> Path:
-    folder = Path(folder)
-    try:
-        project.write(folder)
-    except OSError as error:
-        raise MoteError(f"cannot write the project ({error.strerror})", where=str(folder)) from None
-    return folder
 
 
 def compile(

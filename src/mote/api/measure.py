@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from mote.api.stimuli import stimuli
 from mote.codegen import glue
 from mote.codegen.selftest import pattern
 from mote.errors import MoteError
+from mote.files import fill, temporary_folder
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.toolchain import Compiler, Emulator, Execution, Mode
@@ -119,7 +119,7 @@ class Bench:
 
     def elf(self, mode: Mode) -> Path:
         project = self.folder / "project"
-        self.compiled.project.write(project)
+        fill(project, self.compiled.project.files)
         joint = self.folder / "glue.c"
         joint.write_text(glue.text(self.compiled.plan, self.compiled.project.options), encoding="utf-8")
         workdir = self.folder / mode
@@ -175,8 +175,8 @@ def run(
     another: layers are those of the last."""
     graph, plan = compiled.plan.graph, compiled.plan
     raw = stimulus(compiled, inputs)
-    with TemporaryDirectory(prefix="mote-") as folder:
-        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         plain = on.execute(Mode.MEASURE, raw)
         elf = on.folder / Mode.MEASURE / "model.elf"
         sizes = toolchain.sizes(elf, compiled.settings.target)
@@ -238,8 +238,8 @@ def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator
     rounded up by STEP_MARGIN, since a few kernels take a little longer for some values than for others."""
     cases = stimuli(compiled.plan.graph, STEP_INPUTS, seed=0)
     raw = [[case[t].tobytes() for t in compiled.plan.graph.inputs] for case in cases]
-    with TemporaryDirectory(prefix="mote-") as folder:
-        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         longest = on.execute(Mode.PROFILE, raw).longest
     if not longest:
         raise MoteError(
@@ -264,10 +264,9 @@ def stacks(elf: Path, measured: int) -> tuple[int, int]:
 
 def code_size(compiled: Compiled) -> int | None:
     """Bytes of code in the linked firmware, without the harness; None on the host."""
-    with TemporaryDirectory(prefix="mote-") as folder:
+    with temporary_folder() as folder:
         target = compiled.settings.target
-        joint = Path(folder)
-        on = Bench(compiled, toolchain.find_compiler(target), Emulator("none", (), ""), joint)
+        on = Bench(compiled, toolchain.find_compiler(target), Emulator("none", (), ""), folder)
         sizes = toolchain.sizes(on.elf(Mode.MEASURE), target)
         return None if sizes is None else sizes.code
 

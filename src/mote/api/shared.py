@@ -15,12 +15,12 @@ from mote.api.compiler import (
     compile,
     golden_outputs,
     over_budget,
-    write_project,
 )
 from mote.codegen.arenas import shared
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate_shared
 from mote.errors import MoteError
+from mote.files import write_folder
 
 FOLDER = "mote_models"
 """The name of the folder's library; no model can have it."""
@@ -48,9 +48,9 @@ class Shared:
     def path(self) -> str:
         return ", ".join(m.path for m in self.models)
 
-    def write(self, folder: str | Path) -> Path:
-        """Write the C project. Nothing is left behind when it fails half way."""
-        return write_project(self.project, folder)
+    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
+        """Write the C project, as `Compiled.write` does."""
+        return write_folder(str(folder), self.project.files, force=force)
 
 
 def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | None = None, **options: Any) -> Shared:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mote.api.measure import bench
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
 from mote.errors import MoteError
+from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.passes.removal import Removal
@@ -132,8 +132,8 @@ def _compare(whole: Compiled, small: Compiled, inputs: int, seed: int) -> tuple[
     except MoteError:
         pairs = zip(_evaluate(whole.plan.graph, batches), _evaluate(small.plan.graph, batches), strict=True)
         return sum(a != b for a, b in pairs), "the NumPy reference"
-    with TemporaryDirectory(prefix="mote-") as folder:
-        runs = [_run(compiled, Path(folder) / str(i), batches) for i, compiled in enumerate((whole, small))]
+    with temporary_folder() as folder:
+        runs = [_run(compiled, folder / str(i), batches) for i, compiled in enumerate((whole, small))]
         checked = f"the generated C on the host (C compiler {compiler.version})"
         return sum(a != b for a, b in zip(*runs, strict=True)), checked
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from mote.api.compiler import Compiled
 from mote.api.measure import bench
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
+from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
@@ -74,8 +73,8 @@ def verify(
     cases = stimuli(graph, inputs + max(graph.warm_up - 1, 0), seed)
     oracle, name, wanted = _oracle(compiled)
     magnitudes = reference.magnitudes(graph)
-    with TemporaryDirectory(prefix="mote-") as folder:
-        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator, sanitize=sanitize)
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
         run = on.execute(Mode.DUMP, raw)
     computed = [(i, work) for i, work in enumerate(plan.works) if not isinstance(work[0], Arrival)]

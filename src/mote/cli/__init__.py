@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from mote.errors import MoteError
+from mote.stopping import StoppedError, stopping
 from mote.version import __version__
 
 BUG = 70
@@ -24,15 +25,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else list(argv)
     arguments = parser(_needed(given)).parse_args(given)
     try:
-        status: int = arguments.run(arguments)
+        with stopping():
+            status: int = arguments.run(arguments)
         return status
     except MoteError as error:
         if getattr(arguments, "json", False):
             print(json.dumps({"error": {"where": error.where, "reason": error.reason, "remedy": error.remedy}}))
         print(f"mote: error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
+    except StoppedError as stopped:
+        return 128 + stopped.signum
     except BrokenPipeError:
         sys.stderr.close()
         return 1

@@ -8,12 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
-from mote.errors import MoteError
+from mote.files import write_file
 from mote.plan.plan import Plan
+from mote.report.svg import SVG
 
 Subparsers = Any
 """argparse's own type for subcommands is private."""
@@ -158,11 +158,10 @@ def settings(arguments: argparse.Namespace) -> Settings:
     )
 
 
-def write_svg(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MoteError(f"cannot be written ({error.strerror})", where=path) from None
+def write_svg(path: str | None, draw: Callable[[], str]) -> None:
+    """Draw into the file that was asked for, if one was."""
+    if path is not None:
+        write_file(path, draw().encode(), SVG)
 
 
 def bound_line(plan: Plan, bound: int) -> str:

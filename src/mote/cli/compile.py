@@ -21,6 +21,11 @@ def add(commands: Subparsers) -> None:
     add_compile_options(p, several=True)
     p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the C project")
     p.add_argument(
+        "--force",
+        action="store_true",
+        help="overwrite files in the folder that are not Mote's, or that were changed, and say which",
+    )
+    p.add_argument(
         "--shared-arena",
         action="store_true",
         help="several models that never run at the same time, in one folder and one arena",
@@ -42,11 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
         code = _checked_code(compiled)
         if compiled.settings.step:
             compiled = with_step_bound(compiled)
-    folder = compiled.write(arguments.output)
+    folder = arguments.output
+    lost = compiled.write(folder, force=arguments.force)
     if arguments.json:
-        print_json(describe(compiled, str(folder), code))
-    else:
-        print_text(compiled, str(folder), code)
+        print_json(describe(compiled, folder, code) | {"overwritten": lost})
+        return 0
+    print_model(compiled, code)
+    print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
+    _print_lost(lost)
     return 0
 
 
@@ -55,9 +63,10 @@ def _run_shared(arguments: argparse.Namespace) -> int:
         shared = compile_shared(arguments.model, settings(arguments))
         codes = [_code(compiled) for compiled in shared.models]
         check_shared_budgets(shared, sum(code or 0 for code in codes))
-    folder = shared.write(arguments.output)
+    folder = arguments.output
+    lost = shared.write(folder, force=arguments.force)
     if arguments.json:
-        print_json(describe_shared(shared, str(folder), codes))
+        print_json(describe_shared(shared, folder, codes) | {"overwritten": lost})
         return 0
     for compiled, code in zip(shared.models, codes, strict=True):
         print_model(compiled, code)
@@ -66,7 +75,13 @@ def _run_shared(arguments: argparse.Namespace) -> int:
     print(f"  flash: constants {shared.project.constants:,} bytes{_split(shared.project.flash)}")
     sources = ", ".join(shared.project.sources)
     print(f"  C project in {folder}: add {sources} to your build; mote_arena.h says how the models take turns")
+    _print_lost(lost)
     return 0
+
+
+def _print_lost(lost: Sequence[str]) -> None:
+    if lost:
+        print(f"  overwritten by --force: {', '.join(lost)}")
 
 
 def _checked_code(compiled: Compiled) -> int | None:
@@ -135,11 +150,6 @@ def memories(compiled: Compiled) -> dict[str, int]:
     """Bytes of the arena in each RAM, where the target has several."""
     plan = compiled.plan
     return {m.name: nbytes for m, nbytes in zip(plan.memories, plan.arenas, strict=False)}
-
-
-def print_text(compiled: Compiled, folder: str, code: int | None) -> None:
-    print_model(compiled, code)
-    print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
 
 
 def print_model(compiled: Compiled, code: int | None) -> None:

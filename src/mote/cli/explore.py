@@ -52,8 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             emulator=arguments.emulator,
             say=say,
         )
-    if arguments.svg:
-        write_svg(arguments.svg, front.svg())
+    write_svg(arguments.svg, front.svg)
     print_json(front.json()) if arguments.json else print_text(front)
     return 0
 

@@ -54,8 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         compiled = compiler.compile(arguments.model, settings(arguments), say=say)
         memory = MemoryMap(compiled.plan)
-    if arguments.svg:
-        write_svg(arguments.svg, pictures.arena(memory, _title(compiled)))
+    write_svg(arguments.svg, lambda: pictures.arena(memory, _title(compiled)))
     if arguments.json:
         print_json(describe(compiled, memory))
     elif arguments.layer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from io import BytesIO
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from mote.cli.common import (
     shorten,
     table,
 )
-from mote.errors import MoteError
+from mote.files import write_file
 from mote.graph.tensor import Array
 
+ZIP = b"PK"
+"""What a .npz begins with."""
 ALL, SOME = 32, 10
 """An output of so many values is printed whole; of a longer one so many values are."""
 LARGEST = 3
@@ -50,11 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
     with progress("building and running"):
         result = measure.run(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
-    if arguments.output:
-        try:
-            np.savez(arguments.output, **result.values)  # type: ignore[arg-type]
-        except OSError as error:
-            raise MoteError(f"cannot be written ({error.strerror})", where=arguments.output) from None
+    if arguments.output is not None:
+        packed = BytesIO()
+        np.savez(packed, **result.values)  # type: ignore[arg-type]
+        write_file(arguments.output, packed.getvalue(), ZIP)
     print_json(result.json()) if arguments.json else print_text(result)
     return 0
 

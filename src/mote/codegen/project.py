@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from mote.codegen import build_files, header, selftest, source
 from mote.codegen.arenas import arenas, shared, shared_files
@@ -53,16 +51,6 @@ class Project:
     """Bytes of constants in each flash memory, where there is more than one."""
     tables: int = 0
     """Bytes of the constants that say what runs when and where rows lie."""
-
-    def write(self, folder: Path) -> None:
-        """Write every file aside first and move them in place last, so that a failure leaves nothing half-written."""
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as aside:
-            for name, text in self.files.items():
-                (Path(aside) / name).write_text(text, encoding="utf-8", newline="\n")
-            folder.mkdir(exist_ok=True)
-            for name in self.files:
-                (Path(aside) / name).replace(folder / name)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from mote.api.compiler import Compiled
 from mote.api.data import Inputs
 from mote.api.measure import Bench, bench, kernel_label, stimulus
 from mote.errors import MoteError
+from mote.files import temporary_folder
 from mote.targets import Target
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.code import Code, machine_of, read_code
@@ -114,8 +114,8 @@ def profile(
     which is not counted."""
     target = compiled.settings.target
     core_of(target)
-    with TemporaryDirectory(prefix="mote-") as folder:
-        on = bench(compiled, Path(folder), compiler=compiler, emulator=emulator)
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         raw = stimulus(compiled, inputs)[:1]
         plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
         count = len(compiled.plan.works)

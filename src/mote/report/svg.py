@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from colorsys import hls_to_rgb
 from xml.sax.saxutils import escape, quoteattr
 
+SVG = b"<svg"
+"""What a picture begins with."""
 CHARACTER = 6.2
 """Width of a character of small text, on the safe side."""
 LINE = 16

@@ -12,7 +12,8 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+
+from mote.files import replace_file
 
 FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mote" / "objects"
 LIMIT = 4000
@@ -48,9 +49,7 @@ def _keep(output: Path, kept: Path) -> None:
     """A disk that is full or read-only costs time, not the build."""
     with suppress(OSError):
         FOLDER.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=FOLDER, delete=False) as file:
-            file.write(output.read_bytes())
-        Path(file.name).replace(kept)
+        replace_file(kept, output.read_bytes())
         _forget()
 
 

@@ -1,0 +1,329 @@
+"""Writing files: a failure or a kill leaves what was there or what was to be there, and nothing of the user's is lost.
+
+A folder of generated files carries a manifest, the names of its files and their hashes. By it a later run knows which
+files it may replace or remove; every other file in the folder is the user's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
+from glob import escape
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from tempfile import mkdtemp
+
+from mote.errors import MoteError
+from mote.stopping import undisturbed
+
+MANIFEST = "mote.sha256"
+"""The manifest of a folder, in the form that `sha256sum -c` reads."""
+_HEAD = "# Files that Mote generated; `sha256sum -c` tells which were changed. Mote replaces them, and no others."
+_LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+)")
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+_NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+_EXCHANGE = {"linux": ("renameat2", 2), "darwin": ("renameatx_np", 2)}
+"""The system's function that exchanges two paths, and the flag that asks for it."""
+_HERE = {"linux": -100, "darwin": -2}
+"""AT_FDCWD: relative paths start in the current folder."""
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards, whatever happens. That it is full is no fault of the work done there."""
+    folder = None
+    try:
+        with undisturbed():
+            folder = Path(mkdtemp(prefix="mote-"))
+        yield folder
+    except OSError as error:
+        if folder is not None and error.errno not in _FULL:
+            raise
+        raise MoteError(
+            f"cannot be written to ({_reason(error)})",
+            where=f"temporary folder {folder.parent if folder else ''}".strip(),
+            remedy="free some space, or name another folder with the environment variable TMPDIR",
+        ) from None
+    finally:
+        if folder is not None:
+            with undisturbed():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def fill(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files into a folder that nobody else knows of."""
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_file(path: str, data: bytes, begins: bytes) -> None:
+    """Write a file that the user named, as a whole. One that is there is replaced if it is of the same kind, which
+    shows in how it `begins`."""
+    if not path:
+        raise MoteError("the name of a file is empty", remedy="name the file that is to be written")
+    there = Path(path)
+    try:
+        if there.exists() and not there.is_file() and not there.is_dir():
+            there.write_bytes(data)
+            return
+        with there.open("rb") as file:
+            found = file.read(len(begins))
+        if found not in (begins, b""):
+            raise MoteError(
+                "is a file of another kind, and would be overwritten",
+                where=path,
+                remedy="name another file, or delete this one",
+            )
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise _unwritable(error, path) from None
+    try:
+        replace_file(there.resolve(), data)
+    except OSError as error:
+        raise _unwritable(error, path) from None
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file aside and move it in place."""
+    aside = _beside(path)
+    try:
+        with undisturbed(), aside.open("xb") as file:
+            file.write(data)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_folder(folder: str, texts: Mapping[str, str], *, force: bool = False) -> list[str]:
+    """Write generated files into a folder, in place of those that an earlier run generated. Files of the user's stay.
+
+    Where one of them has a name that is wanted, or the user has changed a generated file, nothing is written, unless
+    by `force`: then the names of what was lost are returned. The new folder is made beside the old one, with links to
+    the user's files, and then takes its place in one step.
+    """
+    if not folder:
+        raise MoteError(
+            "the name of the folder is empty", where="option output", remedy="name a folder for the project"
+        )
+    made: list[Path] = []
+    try:
+        place = Path(folder).resolve()
+        _check_place(place, folder)
+        made = [parent for parent in place.parents if not parent.exists()]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _recover(place)
+        own, lost = _compare(place, texts, folder, force)
+        _swap(place, {**texts, MANIFEST: _manifest(texts)}, own)
+        return lost
+    except OSError as error:
+        raise _unwritable(error, folder) from None
+    finally:
+        with suppress(OSError):
+            for parent in made:
+                parent.rmdir()  # where nothing was written into it
+
+
+def _check_place(place: Path, folder: str) -> None:
+    """A folder is replaced as a whole: it must not be one that somebody stands on."""
+    here = Path.cwd()
+    if place == here or place in here.parents or place.is_mount():
+        what = "a mount point" if place.is_mount() else "the current folder, or has it inside"
+        raise MoteError(
+            f"is {what}, and cannot be replaced by a new one as a whole",
+            where=folder,
+            remedy=f"name a folder in it: {Path(folder) / 'model'}",
+        )
+    if place.exists() and not place.is_dir():
+        raise MoteError("is a file", where=folder, remedy="name a folder for the project")
+
+
+def _compare(place: Path, texts: Mapping[str, str], folder: str, force: bool) -> tuple[set[str], list[str]]:
+    """What there is of an earlier run, and what of the user's stands in the way; unless by `force`, nothing may."""
+    known = _read_manifest(place, force)
+    own, lost = {MANIFEST}, []
+    for name in sorted({*known, *texts}):
+        path = place / name
+        if not os.path.lexists(path):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            raise MoteError(
+                "is a folder, and Mote would write a file there", where=f"{folder}: {name}", remedy="move it"
+            )
+        found = "" if path.is_symlink() else _hash(path.read_bytes())
+        wanted = _hash(texts[name].encode()) if name in texts else None
+        if found not in (known.get(name), wanted):
+            lost.append((name, "was changed since Mote generated it" if name in known else "is not Mote's"))
+        own.add(name)
+    if lost and not force:
+        raise MoteError(
+            "; ".join(f"{name} {why}" for name, why in lost),
+            where=folder,
+            remedy="move what you want to keep, write to another folder, or overwrite it with --force",
+        )
+    return own, [name for name, _ in lost]
+
+
+def _manifest(texts: Mapping[str, str]) -> str:
+    return "\n".join([_HEAD, *(f"{_hash(text.encode())}  {name}" for name, text in sorted(texts.items())), ""])
+
+
+def _read_manifest(place: Path, force: bool) -> dict[str, str]:
+    """The hashes of generated files by name; none where there is no manifest."""
+    try:
+        lines = (place / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return {}
+    found = [_LINE.fullmatch(line) for line in lines if not line.startswith("#")]
+    if not all(found) and not force:
+        raise MoteError(
+            "is damaged: it does not tell which files Mote generated",
+            where=str(place / MANIFEST),
+            remedy="write to another folder, or overwrite with --force the files that have the names of generated ones",
+        )
+    return {match[2]: match[1] for match in found if match}
+
+
+def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
+    """Make the new folder, and let it take the place of the old one, of which all is carried over that is not `own`."""
+    aside = _beside(place)
+    new, old = aside / "new", aside / "old"
+    try:
+        with undisturbed():
+            aside.mkdir()
+        fill(new, texts)
+        for name in texts:
+            _sync(new / name)
+        if place.exists():
+            shutil.copymode(place, new)
+            _carry(place, new, own)
+        _sync(new)
+        with undisturbed():
+            _take_place(new, place, old)
+            _sync(place.parent)
+            if old.exists():
+                _rescue(old, place, own)
+                _remove(old, place)
+    finally:
+        with undisturbed(), suppress(OSError):
+            shutil.rmtree(new, ignore_errors=True)
+            aside.rmdir()
+
+
+def _carry(old: Path, new: Path, own: Set[str]) -> None:
+    """Link what is the user's into the new folder: until the old one is gone it is in both."""
+    for entry in os.scandir(old):
+        if entry.name in own:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.copytree(entry, new / entry.name, symlinks=True, copy_function=_link)
+        else:
+            _link(entry.path, str(new / entry.name))
+
+
+def _link(source: str, target: str) -> None:
+    """The same file in a second folder; a copy where the file system has no such thing."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _take_place(new: Path, place: Path, old: Path) -> None:
+    """Move the new folder in, and the old one out. A kill between two renames leaves the place empty, which the next
+    run mends; where the system can exchange folders there is nothing between."""
+    if not place.exists():
+        new.rename(place)
+    elif _exchange(new, place):
+        new.rename(old)
+    else:
+        place.rename(old)
+        try:
+            new.rename(place)
+        except BaseException:
+            old.rename(place)
+            raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step; False where that cannot be done."""
+    name, flag = _EXCHANGE.get(sys.platform, ("", 0))
+    function = getattr(ctypes.CDLL(None, use_errno=True), name, None) if name else None
+    if function is None:
+        return False
+    here = _HERE[sys.platform]
+    if function(here, os.fsencode(one), here, os.fsencode(other), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NO_EXCHANGE:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _rescue(old: Path, new: Path, own: Set[str] = frozenset()) -> None:
+    """Move over what somebody has put into the old folder while the new one was made."""
+    for entry in os.scandir(old):
+        other = new / entry.name
+        if entry.name not in own and not os.path.lexists(other):
+            Path(entry).rename(other)
+        elif entry.is_dir(follow_symlinks=False) and other.is_dir():
+            _rescue(Path(entry), other)
+
+
+def _remove(old: Path, place: Path) -> None:
+    try:
+        shutil.rmtree(old)
+    except OSError as error:
+        raise MoteError(
+            f"is written, but what was there before cannot be deleted ({_reason(error)})",
+            where=str(place),
+            remedy=f"delete {old.parent}: all of yours that was there is in the new folder, too",
+        ) from None
+
+
+def _recover(place: Path) -> None:
+    """Put back what a run that was killed between two renames has moved away."""
+    if not place.exists():
+        for old in sorted(place.parent.glob(f"{escape(_prefix(place))}*/old")):
+            old.rename(place)
+            shutil.rmtree(old.parent, ignore_errors=True)
+            return
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name[:100]}.mote-"
+
+
+def _beside(path: Path) -> Path:
+    """A new name in the same folder, which is on the same file system."""
+    return path.with_name(_prefix(path) + token_hex(4))
+
+
+def _hash(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Have the system write a file or the names in a folder to the disk, so that they survive a failure of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _unwritable(error: OSError, where: str) -> MoteError:
+    return MoteError(f"cannot be written ({_reason(error)})", where=where)
+
+
+def _reason(error: OSError) -> str:
+    """What the system says; shutil says it of several files at once."""
+    return error.strerror or str(error)
