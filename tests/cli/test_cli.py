@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from mote.cli import COMMANDS, main
+from mote.graph import tolerance
 from network import Net
 from support import emulated
 from tflite_writer import Writer
@@ -293,3 +294,21 @@ def test_no_colour_and_no_progress_in_a_pipe() -> None:
         [sys.executable, "-m", "mote", "verify", DIGITS, "--inputs", "1"], capture_output=True, text=True
     )
     assert done.returncode == 0 and "\033" not in done.stdout and done.stderr == ""
+
+
+def test_what_verify_says_of_floats_is_what_was_compared(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of large numbers may differ by more than 1e-5; the share of what is allowed is below 100%, or it fails."""
+    net = Net(dtype="float32")
+    path = tmp_path / "net.tflite"
+    path.write_bytes(net.finish(net.fully_connected(net.input(1, 512), 1000 * net.weights(8, 512).astype(np.float32))))
+    status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4")
+    ((share, largest),) = re.findall(
+        r"by more than ([\d.e+-]+)% of what that allows, and none by more than (\S+)\)", out
+    )
+    assert status == 0 and float(largest) > 1e-5 and 0 < float(share) <= 100
+    monkeypatch.setattr(tolerance, "FLOAT_TOLERANCE", tolerance.FLOAT_TOLERANCE * float(share) / 120)
+    status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4")
+    allowed = [float(x) for x in re.findall(r"\(([\d.e+-]+) is allowed\)", out)]
+    assert status == 1 and allowed and min(allowed) < float(largest)

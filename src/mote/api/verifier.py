@@ -7,7 +7,7 @@ int8 (and every other integer) must be equal bit for bit. float32 may differ by 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
-from mote.graph.tolerance import compare
+from mote.graph.tolerance import allowed_difference, compare
 from mote.passes import tflm_numerics
 from mote.plan.plan import Step
 from mote.plan.rows import Arrival
@@ -36,6 +36,8 @@ class Mismatch:
     input: int
     differing: int
     max_abs_diff: float
+    allowed: float
+    """By how much an element may differ: 0 for integers."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class VerifyResult:
     tensors: int
     mismatches: list[Mismatch]
     max_abs_diff: float
+    max_share: float
+    """The largest difference of a tensor as a part of what is allowed for that tensor (`mote.graph.tolerance`)."""
     reference: str
     inputs: int
 
@@ -78,8 +82,7 @@ def verify(
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
         run = on.execute(Mode.DUMP, raw)
     computed = [(i, work) for i, work in enumerate(plan.works) if not isinstance(work[0], Arrival)]
-    mismatches: list[Mismatch] = []
-    worst = 0.0
+    judge = _Judge()
     for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
         expected, sizes = oracle(source_inputs(compiled.source, graph, case)), magnitudes(case)
         if expected is None:
@@ -87,10 +90,8 @@ def verify(
         for t, raw_output in zip(graph.outputs, outputs, strict=True):
             tensor = graph.tensors[t]
             want = wanted(expected, tensor).reshape(-1)
-            diff, bad = compare(np.frombuffer(raw_output, tensor.dtype.numpy), want, sizes.get(t, 0.0))
-            worst = max(worst, diff)
-            if bad:
-                mismatches.append(Mismatch(t, tensor.name, "output", i, bad, diff))
+            got = np.frombuffer(raw_output, tensor.dtype.numpy)
+            judge.compare(tensor, "output", i, got, want, sizes.get(t, 0.0))
         for number, (op, steps) in computed:
             tensor = op.output(graph)
             flat = np.frombuffer(dump[number], tensor.dtype.numpy)
@@ -98,20 +99,35 @@ def verify(
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
             got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
-            diff, bad = compare(got.reshape(want.shape), want, sizes.get(tensor.id, 0.0))
-            worst = max(worst, diff)
-            if bad:
-                mismatches.append(Mismatch(tensor.id, tensor.name, op.kind, i, bad, diff))
+            judge.compare(tensor, op.kind, i, got.reshape(want.shape), want, sizes.get(tensor.id, 0.0))
     return VerifyResult(
         model=compiled.path,
         target=compiled.settings.target.name,
-        exact=not mismatches,
+        exact=not judge.mismatches,
         tensors=len(computed),
-        mismatches=mismatches,
-        max_abs_diff=worst,
+        mismatches=judge.mismatches,
+        max_abs_diff=judge.worst,
+        max_share=judge.share,
         reference=name,
         inputs=inputs,
     )
+
+
+@dataclass
+class _Judge:
+    """Compares tensors, and remembers what was wrong and how far off the worst was."""
+
+    mismatches: list[Mismatch] = field(default_factory=list)
+    worst: float = 0.0
+    share: float = 0.0
+
+    def compare(self, tensor: Tensor, op: str, case: int, got: Array, want: Array, magnitude: float) -> None:
+        diff, bad = compare(got, want, magnitude)
+        allowed = allowed_difference(want, magnitude)
+        self.worst = max(self.worst, diff)
+        self.share = max(self.share, diff / allowed if allowed else 0.0)
+        if bad:
+            self.mismatches.append(Mismatch(tensor.id, tensor.name, op, case, bad, diff, allowed))
 
 
 def _rows(step: Step) -> range:

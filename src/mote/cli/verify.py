@@ -65,12 +65,15 @@ def print_text(result: VerifyResult) -> None:
         print(f"{head}: {green('equal bit for bit')}")
     elif result.exact:
         print(
-            f"{head}: {green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of what was added "
-            f"up; the largest difference is {result.max_abs_diff:.3g})"
+            f"{head}: {green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of the magnitude of "
+            f"what was added up: no tensor differs by more than {100 * result.max_share:.2g}% of what that allows, "
+            f"and none by more than {result.max_abs_diff:.3g})"
         )
     else:
         print(f"{head}: {red(f'{len(result.mismatches)} mismatches')}, largest difference {result.max_abs_diff:.6g}")
         for m in result.mismatches[:SHOWN]:
-            print(f"  input {m.input}: {m.op} '{m.name}': {m.differing} elements differ, by up to {m.max_abs_diff:.6g}")
+            allowed = f" ({m.allowed:.3g} is allowed)" if m.allowed else ""
+            what = f"{m.differing} elements differ, by up to {m.max_abs_diff:.6g}{allowed}"
+            print(f"  input {m.input}: {m.op} '{m.name}': {what}")
         if len(result.mismatches) > SHOWN:
             print(f"  and {len(result.mismatches) - SHOWN} more")
