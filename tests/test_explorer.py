@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import mote
-from mote.api.explorer import Front, Point, _undominated
+from mote.api.explorer import Front, Point, _Found, _point, _undominated
 from mote.api.options import UNLIMITED, point_settings
 from mote.errors import BudgetError, MoteError
 from support import emulated
@@ -24,6 +24,9 @@ def check(front: Front) -> None:
         assert a.ram < b.ram and a.cost > b.cost
     names = [n for p in (*points, *front.dominated) for n in p.names]
     assert len(names) == len(set(names)) and {"least", "fastest"} <= set(names)
+    for p in (*points, *front.dominated):
+        for how, size in (name.split("-") for name in p.names if "-" in name):
+            assert int(size) == p.ram if how == "ram" else int(size) > p.ram
     for worse in front.dominated:
         assert any(p.ram <= worse.ram and p.cost <= worse.cost for p in points)
     ElementTree.fromstring(front.svg())
@@ -61,8 +64,15 @@ def test_a_part_bounds_the_front(tmp_path: Path) -> None:
         mote.explore(DIGITS, target=str(part), measured=False)
 
 
+def test_a_point_is_not_called_after_bytes_that_it_does_not_take() -> None:
+    compiled = mote.compile(DIGITS)
+    taken = compiled.plan.ram
+    for budgets, name in (([taken], f"ram-{taken}"), ([9001, 9000], "within-9000"), ([9000, taken], f"ram-{taken}")):
+        assert _point(_Found(compiled, [f"ram-{b}" for b in budgets]), None).names == (name,)
+
+
 def test_names() -> None:
-    assert point_settings("ram-4388") == {"ram": 4388}
+    assert point_settings("ram-4388") == point_settings("within-4388") == {"ram": 4388}
     assert point_settings("least") == {"least_ram": True}
     assert point_settings("fastest") == {"optimize": "speed", "ram": UNLIMITED}
     for name in ("", "ram-", "ram-4K", "ram-٣", "Least", "ram-1 ", "ram--1"):

@@ -234,7 +234,7 @@ def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
     p = compiled.plan
     budgets = sorted(int(n.removeprefix("ram-")) for n in plan.names if n.startswith("ram-"))
     fixed = [n for n in plan.names if n in (LEAST, FASTEST)]
-    names = [*(f"ram-{b}" for b in budgets[:1]), *fixed]
+    names = [*(f"ram-{b}" if b == p.ram else f"within-{b}" for b in budgets[:1]), *fixed]
     return Point(
         name=names[0],
         aliases=tuple(names[1:]),

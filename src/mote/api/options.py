@@ -36,8 +36,9 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def point_settings(name: str) -> dict[str, Any]:
-    """The settings that a point's name stands for: `least`, `fastest`, or `ram-BYTES`, the plan within that budget."""
-    budget = re.fullmatch(r"ram-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
+    """The settings that a point's name stands for: `least`, `fastest`, or the plan within a budget, which is called
+    `ram-BYTES` where it takes just that and `within-BYTES` where it takes less."""
+    budget = re.fullmatch(r"(?:ram|within)-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
     if budget:
         return {"ram": int(budget[1])}
     if name == LEAST:
@@ -47,7 +48,7 @@ def point_settings(name: str) -> dict[str, Any]:
     raise MoteError(
         f"'{name}' is not the name of a point",
         where="option point",
-        remedy=f"use {LEAST}, {FASTEST} or ram-BYTES (ram-24576, say); `mote explore` lists those of a model",
+        remedy=f"use {LEAST}, {FASTEST}, ram-BYTES or within-BYTES (ram-24576, say); `mote explore` lists those of a model",
     )
 
 

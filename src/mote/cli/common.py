@@ -74,7 +74,7 @@ def add_compile_options(
             " may be given several times",
         )
         budget.add_argument(
-            "--point", metavar="NAME", help="a plan that `mote explore` names: ram-BYTES, least, fastest"
+            "--point", metavar="NAME", help="a plan that `mote explore` names: ram-BYTES, within-BYTES, least, fastest"
         )
     parser.add_argument(
         "--input",
