@@ -144,7 +144,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "model", "target", "emulator", "compiler", "instructions", "longest_step", "layers", "ram", "flash", "outputs",
         "inferences",
     }  # fmt: skip
-    assert set(found["layers"][0]) == {"name", "op", "kernel", "macs", "instructions"}
+    assert set(found["layers"][0]) == {"number", "name", "op", "kernel", "macs", "instructions"}
     assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total"}
     assert 0 < found["ram"]["stack_measured"] <= found["ram"]["stack"]
     assert found["ram"]["total"] == sum(found["ram"][k] for k in ("arena", "static", "stack"))

@@ -118,7 +118,7 @@ def test_a_block(chains: list[Numbers], scratch: int | None, goal: str) -> None:
     assert not inner & set(found.place), "what is in between has no buffer"
     assert sum(op.macs(graph) for op, _ in found.works) == sum(op.macs(graph) for op in graph.ops)
     kinds = {"+".join(graph.ops[n].kind for n in ops) for ops in chains}
-    assert kinds <= {label.split()[0] for label in found.labels()}
+    assert kinds <= {label.split()[1] for label in found.labels()}
     assert MemoryMap(found).peak <= found.arena
     golden = [Golden(np.zeros(graph.tensors[t].shape, np.int8)) for t in graph.outputs]
     files = generate(Job(found, ProjectOptions("net"), golden)).files

@@ -221,7 +221,7 @@ class _Search:
     def _same(self, a: Compiled, b: Compiled) -> bool:
         """The same C, and where it makes a difference the same options of the C compiler."""
         flags = not self.measured or a.settings.optimize == b.settings.optimize
-        return flags and a.project.files == b.project.files
+        return flags and a.project.code == b.project.code
 
 
 def _unbound(compiled: Compiled) -> Compiled:

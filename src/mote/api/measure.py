@@ -29,8 +29,9 @@ STEP_MARGIN = 0.05
 
 @dataclass(frozen=True)
 class LayerCost:
-    """One step of the plan; `instructions` is None on the host."""
+    """What a layer costs, with the number that `mote plan` gives it; `instructions` is None on the host."""
 
+    number: str
     name: str
     op: str
     kernel: str
@@ -203,8 +204,8 @@ def run(
         instructions=plain.instructions[-1] if plain.instructions else None,
         longest_step=profile.longest[-1] if profile and profile.longest else None,
         layers=[
-            LayerCost(op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
-            for i, ((op, _), cost) in enumerate(zip(plan.works, steps, strict=True))
+            LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
+            for i, ((op, of), cost) in enumerate(zip(plan.works, steps, strict=True))
         ],
         ram=Ram(plan.arena, static, stack, stack_measured, plan.arena + (static or 0) + (stack or 0)),
         flash=Flash(code, constants, constants + (code or 0)),

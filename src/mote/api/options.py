@@ -48,7 +48,7 @@ def point_settings(name: str) -> dict[str, Any]:
     raise MoteError(
         f"'{name}' is not the name of a point",
         where="option point",
-        remedy=f"use {LEAST}, {FASTEST}, ram-BYTES or within-BYTES (ram-24576, say); `mote explore` lists those of a model",
+        remedy=f"use {LEAST}, {FASTEST}, ram-BYTES or within-BYTES; `mote explore` lists those of a model",
     )
 
 

@@ -32,6 +32,8 @@ from mote.toolchain import Mode
 class Mismatch:
     tensor: int
     name: str
+    number: str
+    """Of the layer, as `mote plan` gives it; nothing for an output of the model."""
     op: str
     input: int
     differing: int
@@ -91,7 +93,7 @@ def verify(
             tensor = graph.tensors[t]
             want = wanted(expected, tensor).reshape(-1)
             got = np.frombuffer(raw_output, tensor.dtype.numpy)
-            judge.compare(tensor, "output", i, got, want, sizes.get(t, 0.0))
+            judge.compare(tensor, "", "output", i, got, want, sizes.get(t, 0.0))
         for number, (op, steps) in computed:
             tensor = op.output(graph)
             flat = np.frombuffer(dump[number], tensor.dtype.numpy)
@@ -99,7 +101,7 @@ def verify(
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
             got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
-            judge.compare(tensor, op.kind, i, got.reshape(want.shape), want, sizes.get(tensor.id, 0.0))
+            judge.compare(tensor, steps[0].number, op.kind, i, got.reshape(want.shape), want, sizes.get(tensor.id, 0.0))
     return VerifyResult(
         model=compiled.path,
         target=compiled.settings.target.name,
@@ -121,13 +123,15 @@ class _Judge:
     worst: float = 0.0
     share: float = 0.0
 
-    def compare(self, tensor: Tensor, op: str, case: int, got: Array, want: Array, magnitude: float) -> None:
+    def compare(
+        self, tensor: Tensor, number: str, op: str, case: int, got: Array, want: Array, magnitude: float
+    ) -> None:
         diff, bad = compare(got, want, magnitude)
         allowed = allowed_difference(want, magnitude)
         self.worst = max(self.worst, diff)
         self.share = max(self.share, diff / allowed if allowed else 0.0)
         if bad:
-            self.mismatches.append(Mismatch(tensor.id, tensor.name, op, case, bad, diff, allowed))
+            self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
 
 
 def _rows(step: Step) -> range:

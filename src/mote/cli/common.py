@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
@@ -235,3 +236,25 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 def shorten(text: str, width: int = 36) -> str:
     """The end of a long layer name: that is where it differs from its neighbours."""
     return text if len(text) <= width else "..." + text[-(width - 3) :]
+
+
+def shortened(names: Sequence[str], width: int = 36) -> list[str]:
+    """Names of a table, the long ones made shorter such that different ones stay different: by their ends, if that is
+    not enough around the first difference, and if even that is not enough not at all."""
+    found = {name: shorten(name, width) for name in names}
+    for cut in (_around_difference, lambda clash, _: {name: name for name in clash}):
+        groups: dict[str, list[str]] = {}
+        for name, short in found.items():
+            groups.setdefault(short, []).append(name)
+        for clash in groups.values():
+            found |= cut(clash, width) if len(clash) > 1 else {}
+    return [found[name] for name in names]
+
+
+def _around_difference(clash: Sequence[str], width: int) -> dict[str, str]:
+    """Where the names begin to differ, and the end."""
+    tail = width // 3
+    middle = width - tail - 6
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*clash, strict=False))
+    at = max(len(list(same)) - middle // 2, 0)
+    return {name: f"...{name[at : at + middle]}...{name[-tail:]}" for name in clash}

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mote import frontends
-from mote.cli.common import Subparsers, add_json, bold, print_json, red, shorten, table
+from mote.cli.common import Subparsers, add_json, bold, print_json, red, shortened, table
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Tensor
 
@@ -73,18 +73,19 @@ def print_text(found: dict[str, Any]) -> None:
     for kind in ("inputs", "outputs"):
         for t in found[kind]:
             print(f"  {kind[:-1]} {t['name']}: {t['dtype']} {_shape(t)}{_quant(t)}")
+    names = shortened([x["name"] for x in found["layers"]])
     rows = [
         (
             x["index"],
             x["op"],
-            shorten(x["name"]),
+            name,
             _shape(x["outputs"][0]) if x["outputs"] else "",
             x["outputs"][0]["dtype"] if x["outputs"] else "",
             _quant(x["outputs"][0]).strip() if x["outputs"] else "",
             x["macs"],
             x["weights"],
         )
-        for x in found["layers"]
+        for x, name in zip(found["layers"], names, strict=True)
     ]
     print(table(("#", "op", "name", "output", "type", "quantization", "MACs", "weight bytes"), rows, left=6))
     print(f"{len(rows)} layers, {found['macs']:,} MACs, {found['weights']:,} bytes of weights")

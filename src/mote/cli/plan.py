@@ -22,11 +22,12 @@ from mote.cli.common import (
     progress,
     settings,
     shorten,
+    shortened,
     table,
     write_svg,
 )
-from mote.errors import MoteError
 from mote.plan.estimate import estimate
+from mote.plan.pins import one_layer
 from mote.plan.plan import Option, Runs
 from mote.plan.select import refusals
 from mote.report import pictures
@@ -67,15 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
 def kernels(compiled: Compiled, layer: str) -> str:
     """Every kernel that the core has for a layer: what it costs, or why it does not fit."""
     plan = compiled.plan
-    works = {op.name: steps[0] for op, steps in plan.works}
-    numbered = {str(n): step for step in works.values() for n in step.ops}
-    step = works.get(layer) or numbered.get(layer)
-    if step is None:
-        raise MoteError(
-            f"no layer is called '{layer}'",
-            where="option layer",
-            remedy=f"name one of those that are left after optimization: {', '.join(works)}",
-        )
+    numbered = {str(n): (op, steps[0]) for op, steps in plan.works for n in steps[0].ops}
+    numbered |= {steps[0].number: (op, steps[0]) for op, steps in plan.works}
+    layers = {number: op.name for number, (op, step) in numbered.items() if number == step.number}
+    _, step = numbered[layer if layer in numbered else one_layer(layers, layer, "option layer")]
     offered = [
         (o.family, "chosen: " * o.chosen + o.why, o.cost, o.constants, o.scratch)
         for o in plan.choices.get(step.ops, ())
@@ -234,17 +230,18 @@ def _modes(compiled: Compiled) -> str:
 
 
 def _operators(compiled: Compiled) -> str:
+    names = shortened([op.name for op, _ in compiled.plan.works])
     rows = [
         (
-            "+".join(map(str, steps[0].ops)) if steps[0].ops[0] >= 0 else "",
-            shorten(op.name),
+            steps[0].number,
+            name,
             op.kind,
             kernel_label(compiled, i),
             _how(compiled.plan.runs(steps), direction(steps)),
             _why(compiled.plan.choices.get(steps[0].ops, ())),
             len(steps),
         )
-        for i, (op, steps) in enumerate(compiled.plan.works)
+        for i, ((op, steps), name) in enumerate(zip(compiled.plan.works, names, strict=True))
     ]
     return table(("#", "operator", "op", "kernel", "runs", "why this kernel", "steps"), rows, left=6)
 
@@ -263,7 +260,9 @@ def _how(runs: Runs, way: str | None) -> str:
 
 
 def _kept(compiled: Compiled) -> str:
-    rows = [(shorten(k["name"]), *list(k.values())[1:]) for k in kept(compiled)]
+    states = kept(compiled)
+    names = shortened([k["name"] for k in states])
+    rows = [(name, *list(k.values())[1:]) for name, k in zip(names, states, strict=True)]
     return table(("kept for the next run", "stored", "rows", "row bytes", "bytes"), rows, left=2)
 
 
@@ -284,12 +283,13 @@ def kept(compiled: Compiled) -> list[dict[str, Any]]:
 
 def _buffers(memory: MemoryMap, steps: int) -> str:
     rows = []
-    for letter, h in zip(letters(memory), memory.holdings, strict=True):
+    names = shortened([h.label for h in memory.holdings])
+    for letter, name, h in zip(letters(memory), names, memory.holdings, strict=True):
         b = h.buffer
         rows.append(
             (
                 letter,
-                shorten(h.label),
+                name,
                 "" if b is None else str(b.layout),
                 h.stored + (f" in {memory.name(h.memory)}" if len(memory.plan.arenas) > 1 else ""),
                 1 if b is None else len(b.offsets),

@@ -15,7 +15,7 @@ from mote.cli.common import (
     print_json,
     progress,
     settings,
-    shorten,
+    shortened,
     table,
 )
 from mote.errors import MoteError
@@ -105,11 +105,12 @@ def print_text(result: Profile, functions: bool) -> None:
 
 
 def _layers(result: Profile) -> str:
-    head = ("layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share", "")
+    head = ("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share", "")
     widest = max((x.share for x in result.layers), default=0.0)
     rows = [
         (
-            shorten(x.name, 28),
+            x.number,
+            name,
             x.op,
             x.kernel,
             x.macs,
@@ -121,17 +122,18 @@ def _layers(result: Profile) -> str:
             f"{100 * x.share:.1f}%",
             bar(x.share, widest),
         )
-        for x in result.layers
+        for x, name in zip(result.layers, shortened([x.name for x in result.layers], 28), strict=True)
     ]
-    return table(head, rows, left=3)
+    return table(head, rows, left=4)
 
 
 def _functions(result: Profile) -> str:
     head = ("function", "calls", "instructions", "cycles", "share", "")
+    shown = result.functions[:SHOWN]
     widest = max((f.share for f in result.functions), default=0.0)
     rows = [
-        (shorten(f.name, 48), f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%", bar(f.share, widest))
-        for f in result.functions[:SHOWN]
+        (name, f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%", bar(f.share, widest))
+        for f, name in zip(shown, shortened([f.name for f in shown], 48), strict=True)
     ]
     more = len(result.functions) - SHOWN
     return table(head, rows) + (f"\nand {more} more" if more > 0 else "")

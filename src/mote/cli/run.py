@@ -18,7 +18,7 @@ from mote.cli.common import (
     print_json,
     progress,
     settings,
-    shorten,
+    shortened,
     table,
 )
 from mote.files import write_file
@@ -66,7 +66,8 @@ def print_text(result: RunResult) -> None:
     total = result.instructions or 0
     rows = [
         (
-            shorten(x.name),
+            x.number,
+            name,
             x.op,
             x.kernel,
             x.macs,
@@ -74,9 +75,9 @@ def print_text(result: RunResult) -> None:
             f"{x.instructions / x.macs:.2f}" if x.instructions and x.macs else "",
             f"{100 * x.instructions / total:.1f}%" if x.instructions and total else "",
         )
-        for x in result.layers
+        for x, name in zip(result.layers, shortened([x.name for x in result.layers]), strict=True)
     ]
-    print(table(("layer", "op", "kernel", "MACs", "instructions", "per MAC", "share"), rows, left=3))
+    print(table(("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "share"), rows, left=4))
     macs = sum(x.macs for x in result.layers)
     if result.instructions is not None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""

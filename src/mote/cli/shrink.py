@@ -6,7 +6,7 @@ import argparse
 
 from mote.api.compiler import IO, NUMERICS
 from mote.api.shrinker import INPUTS, ShrinkResult, ShrunkLayer, shrink
-from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress, red, shorten, table
+from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress, red, shortened, table
 from mote.cli.verify import count
 
 
@@ -46,10 +46,11 @@ def print_text(result: ShrinkResult) -> None:
     print(bold(result.model))
     changed = [layer for layer in result.layers if layer.removed or layer.before != layer.after]
     if changed:
+        names = shortened([layer.name for layer in changed], 24)
         print(
             table(
                 ("#", "op", "name", "removed", "channels", "MACs", "weight bytes"),
-                [_row(layer) for layer in changed],
+                [_row(layer, name) for layer, name in zip(changed, names, strict=True)],
                 left=4,
             )
         )
@@ -67,7 +68,7 @@ def print_text(result: ShrinkResult) -> None:
         print(said + red(f"different on {result.differing:,}"))
 
 
-def _row(layer: ShrunkLayer) -> tuple[object, ...]:
+def _row(layer: ShrunkLayer, name: str) -> tuple[object, ...]:
     removed = ", ".join(f"{count} {name}" for name, count in layer.removed.items())
     before, after = layer.before, layer.after
     numbers = (
@@ -75,7 +76,7 @@ def _row(layer: ShrunkLayer) -> tuple[object, ...]:
         _arrow(before.macs, after.macs),
         _arrow(before.weights, after.weights),
     )
-    return (layer.index, layer.op, shorten(layer.name, 24), removed, *numbers)
+    return (layer.index, layer.op, name, removed, *numbers)
 
 
 def _arrow(before: int, after: int) -> str:

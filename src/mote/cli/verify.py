@@ -74,6 +74,7 @@ def print_text(result: VerifyResult) -> None:
         for m in result.mismatches[:SHOWN]:
             allowed = f" ({m.allowed:.3g} is allowed)" if m.allowed else ""
             what = f"{m.differing} elements differ, by up to {m.max_abs_diff:.6g}{allowed}"
-            print(f"  input {m.input}: {m.op} '{m.name}': {what}")
+            layer = f"layer {m.number} {m.op}" if m.number else m.op
+            print(f"  input {m.input}: {layer} '{m.name}': {what}")
         if len(result.mismatches) > SHOWN:
             print(f"  and {len(result.mismatches) - SHOWN} more")

@@ -52,6 +52,11 @@ class Project:
     tables: int = 0
     """Bytes of the constants that say what runs when and where rows lie."""
 
+    @property
+    def code(self) -> dict[str, str]:
+        """The C files, without what builds them."""
+        return {name: text for name, text in self.files.items() if name.endswith((".c", ".h"))}
+
 
 @dataclass(frozen=True)
 class Job:

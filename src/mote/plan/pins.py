@@ -21,17 +21,45 @@ def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
     """The offers of which layers (by name or number) have one kernel (by name or family) only."""
     if not pins:
         return known
-    found = Pinned(known, {_layer(known.graph, layer).name: kernel for layer, kernel in pins.items()})
-    for n, op in enumerate(known.graph.ops):
-        if op.name in found.pins:
+    ops = known.graph.ops
+    layers = {str(n): op.name for n, op in enumerate(ops) if not is_alias(known.graph, op)}
+    chosen = {layer: ops[int(one_layer(layers, layer, WHERE))] for layer in pins}
+    found = Pinned(known, {_key(chosen[layer]): kernel for layer, kernel in pins.items()})
+    for n, op in enumerate(ops):
+        if _key(op) in found.pins:
             found.check((n,), how)
     return found
 
 
-class Pinned(Offers):
-    """Other offers without the kernels that pins exclude. `pins`: the kernel's name or family, by the layer's name."""
+def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
+    """The number of the layer that has that name or number, of layers by number."""
+    if layer in layers:
+        return layer
+    found = [number for number, name in layers.items() if name == layer]
+    if len(found) > 1:
+        raise MoteError(
+            f"the layers {', '.join(found)} are all called '{layer}'", where=where, remedy="give the number"
+        )
+    if not found:
+        near = get_close_matches(layer, layers.values(), 3)
+        guess = f"did you mean: {', '.join(near)}? " if near else ""
+        remedy = f"{guess}`mote plan` lists layers with their numbers"
+        raise MoteError(f"there is no layer '{layer}'", where=where, remedy=remedy)
+    return found[0]
 
-    def __init__(self, known: Offers, pins: Mapping[str, str]) -> None:
+
+Key = tuple[int, str]
+"""What an operator is known by in every graph that is made of the model: the place and the name of its layer there."""
+
+
+def _key(op: Op) -> Key:
+    return op.index, op.name
+
+
+class Pinned(Offers):
+    """Other offers without the kernels that pins exclude. `pins`: the kernel's name or family, by layer."""
+
+    def __init__(self, known: Offers, pins: Mapping[Key, str]) -> None:
         super().__init__(known.graph)
         self.known, self.pins = known, pins
 
@@ -57,7 +85,7 @@ class Pinned(Offers):
         return self._unless_excluded(ops, self.known.ring(ops, how))
 
     def pinned(self, ops: Numbers) -> set[str]:
-        return {self.pins[name] for n in ops if (name := self.graph.ops[n].name) in self.pins}
+        return {self.pins[key] for n in ops if (key := _key(self.graph.ops[n])) in self.pins}
 
     def _unless_excluded(self, ops: Numbers, kernel: Packed | None) -> Packed | None:
         return kernel if kernel is not None and all(_is(kernel, name) for name in self.pinned(ops)) else None
@@ -85,15 +113,3 @@ class Pinned(Offers):
 
 def _is(kernel: Packed, name: str) -> bool:
     return name in (kernel.name, kernel.family)
-
-
-def _layer(graph: Graph, layer: str) -> Op:
-    """The operator that has a name or a number."""
-    ops = {n: op for n, op in enumerate(graph.ops) if not is_alias(graph, op)}
-    found = next((op for n, op in ops.items() if layer in (op.name, str(n))), None)
-    if found is None:
-        near = get_close_matches(layer, [op.name for op in ops.values()], 3)
-        guess = f"did you mean: {', '.join(near)}? " if near else ""
-        remedy = f"{guess}`mote plan` lists layers with their numbers"
-        raise MoteError(f"there is no layer '{layer}'", where=WHERE, remedy=remedy)
-    return found

@@ -75,6 +75,11 @@ class Step:
     sums_memory: int = 0
     scratch_memory: int = 0
 
+    @property
+    def number(self) -> str:
+        """Of what it computes, as reports show it: 3, or 3+4; nothing for an input that is handed over."""
+        return "+".join(map(str, self.ops)) if self.ops[0] >= 0 else ""
+
 
 class Role(StrEnum):
     """What bytes of the arena are for."""
@@ -287,4 +292,4 @@ class Plan:
         for step in self.steps:
             span = "" if step.whole else f" row {step.rows.lo if step.tap is None else step.tap}"
             op = self.op(step)
-            yield f"{op.kind} {op.name}{span}"
+            yield f"#{step.number} {op.kind} {op.name}{span}"

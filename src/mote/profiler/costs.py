@@ -37,6 +37,8 @@ _STEP = re.compile(r"mote_step_(\d+)_\d+")
 
 @dataclass(frozen=True)
 class LayerProfile:
+    number: str
+    """As `mote plan` gives it."""
     name: str
     op: str
     kernel: str
@@ -123,11 +125,12 @@ def profile(
     total = plain.cost()
     graph = compiled.plan.graph
     found = []
-    for i, ((op, _), cost) in enumerate(zip(compiled.plan.works, steps, strict=layers)):
+    for i, ((op, of), cost) in enumerate(zip(compiled.plan.works, steps, strict=layers)):
         macs = op.macs(graph)
         share, peak = _share(cost.cycles, total.cycles), _peak(macs, cost.cycles, target)
         kernel = kernel_label(compiled, i)
-        found.append(LayerProfile(op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak))
+        number = of[0].number
+        found.append(LayerProfile(number, op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak))
     return _result(
         compiled.path,
         f"{on.compiler.kind} {on.compiler.version}".strip(),

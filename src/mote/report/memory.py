@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from mote.graph import Op
 from mote.plan.arena import most_live
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.proof import bound
@@ -30,6 +29,8 @@ class Holding:
     cells: tuple[Cell, ...]
     buffer: Buffer | None = None
     """Of a tensor."""
+    number: str = ""
+    """Of the layer whose sums or working memory it is."""
 
     @property
     def memory(self) -> int:
@@ -38,7 +39,7 @@ class Holding:
 
     @property
     def label(self) -> str:
-        return self.name if self.role is Held.TENSOR else f"{self.role} of {self.name}"
+        return self.name if self.role is Held.TENSOR else f"{self.role} of #{self.number} {self.name}"
 
     @property
     def first(self) -> int:
@@ -105,17 +106,14 @@ class MemoryMap:
         found = [self._holding(tuple(group)) for group in cells.values()]
         return tuple(sorted(found, key=lambda h: (h.first, h.role is Held.SCRATCH, min(c.offset for c in h.cells))))
 
-    def _op(self, cell: Cell) -> Op:
-        """The operator whose sums or working memory this is."""
-        return self.plan.op(self.plan.steps[cell.first])
-
     def _holding(self, cells: tuple[Cell, ...]) -> Holding:
         c = cells[0]
         if c.role is Role.ROW:
             return Holding(
                 self.plan.graph.tensors[c.tensors[0]].name, Held.TENSOR, cells, self.plan.place[c.tensors[0]]
             )
-        return Holding(self._op(c).name, Held(c.role), cells)
+        step = self.plan.steps[c.first]
+        return Holding(self.plan.op(step).name, Held(c.role), cells, number=step.number)
 
     @cached_property
     def live(self) -> dict[int, int]:
