@@ -45,6 +45,18 @@ class Unsupported:
     name: str
     op: str
     reason: str
+    doubt: str = ""
+    """What is odd about its quantization, if anything is."""
+
+
+REPLACE = (
+    "replace or remove these layers before conversion (docs/operators.md lists what is supported), "
+    "or convert the model to int8 or float32"
+)
+CALIBRATE = (
+    "quantize the trained network again, with a representative dataset: inputs as they will be in use, enough of them "
+    "to reach every layer (a scale of 0 comes from a layer whose values were all the same)"
+)
 
 
 class UnsupportedError(MoteError):
@@ -53,13 +65,13 @@ class UnsupportedError(MoteError):
     def __init__(self, layers: list[Unsupported], *, where: str) -> None:
         self.layers = layers
         lines = [f"{len(layers)} layer(s) cannot be compiled:"]
-        lines += [f"  layer {x.index} {x.op} '{x.name}': {x.reason}" for x in layers]
-        super().__init__(
-            "\n".join(lines),
-            where=where,
-            remedy="replace or remove these layers before conversion (docs/operators.md lists what is supported), "
-            "or convert the model to int8 or float32",
-        )
+        lines += [f"  layer {x.index} {x.op} '{x.name}': {_because(x)}" for x in layers]
+        remedies = [REPLACE] * any(not x.doubt for x in layers) + [CALIBRATE] * any(x.doubt for x in layers)
+        super().__init__("\n".join(lines), where=where, remedy="; where scales are odd, ".join(remedies))
+
+
+def _because(layer: Unsupported) -> str:
+    return layer.reason if layer.doubt in ("", layer.reason) else f"{layer.reason}; {layer.doubt}"
 
 
 class BudgetError(MoteError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.frontends.calibration import doubtful
 from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
 
 
@@ -38,7 +39,15 @@ class Model:
 
     @property
     def problems(self) -> list[Unsupported]:
-        return [Unsupported(x.index, x.name, x.code, x.problem) for x in self.layers if x.problem]
+        return [
+            Unsupported(x.index, x.name, x.code, x.problem, doubtful(self.tensors_of(x)) or "")
+            for x in self.layers
+            if x.problem
+        ]
+
+    def tensors_of(self, layer: Layer) -> list[Tensor]:
+        """What a layer reads and writes."""
+        return [self.tensors[t] for t in (*layer.inputs, *layer.outputs) if t in self.tensors]
 
     def partial(self) -> Graph:
         """The graph of the layers that Mote knows, unchecked."""

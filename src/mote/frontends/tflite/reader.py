@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import MoteError, naming
+from mote.errors import CALIBRATE, MoteError, naming
+from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
 from mote.frontends.tflite import schema, variables
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError, Vector
@@ -65,8 +66,9 @@ def _checked(model: Model) -> Model:
     graph = model.partial()
     layers = []
     for layer in model.layers:
-        found = (problem for op in layer.ops if (problem := op.unsupported(graph)))
-        layers.append(replace(layer, problem=layer.problem or next(found, None)))
+        problem = layer.problem or meaningless(model.tensors_of(layer))
+        found = (reason for op in layer.ops if (reason := op.unsupported(graph)))
+        layers.append(replace(layer, problem=problem or next(found, None)))
     return replace(model, layers=tuple(layers))
 
 
@@ -126,7 +128,11 @@ def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: DType) 
     scale = scales.array("float32").astype(np.float32)
     zero_point = zeros.array("int64").astype(np.int64) if zeros and zeros.length else np.zeros(scale.size, np.int64)
     axis = record.integer("quantized_dimension")
-    valid = zero_point.size in (1, scale.size) and bool(np.all(np.isfinite(scale)) and np.all(scale >= 0))
+    bad = scale[~(np.isfinite(scale) & (scale >= 0))]
+    if bad.size:
+        name = tensor.string("name")
+        raise MoteError(f"tensor {i} '{name}' has the scale {bad[0]}, which is no scale", remedy=CALIBRATE)
+    valid = zero_point.size in (1, scale.size)
     if dtype.computable and dtype.integer:
         least, most = dtype.limits
         valid = valid and bool(np.all((least <= zero_point) & (zero_point <= most)))

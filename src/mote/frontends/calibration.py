@@ -1,0 +1,40 @@
+"""Scales that no trained network has: of tensors that were quantized without data, or that the data never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mote.graph import Tensor
+from mote.graph.types import DType
+
+LEAST, MOST = 2.0**-40, 2.0**40
+"""The scales of activations that Mote takes; those of networks that compute something are far from both."""
+APART = 2.0**16
+"""How many times the largest scale of a layer's activations may be the smallest before calibration is in doubt."""
+
+
+def meaningless(tensors: Iterable[Tensor]) -> str | None:
+    """Why no layer can compute with activations that have these scales."""
+    for t in _quantized(tensors):
+        if not LEAST <= t.scale <= MOST:
+            return f"the scale of '{t.name}' is {t.scale:.6g}, so that its {t.dtype} values stand for no real numbers"
+    return None
+
+
+def doubtful(tensors: Iterable[Tensor]) -> str | None:
+    """What is odd about the scales of a layer that cannot be compiled: likely the reason for it."""
+    known = list(tensors)
+    scales = sorted(_quantized(known), key=lambda t: t.scale)
+    if bad := meaningless(known):
+        return bad
+    if scales and scales[-1].scale > APART * scales[0].scale:
+        low, high = scales[0], scales[-1]
+        return f"the scales of '{low.name}' ({low.scale:.6g}) and '{high.name}' ({high.scale:.6g}) are far apart"
+    return None
+
+
+def _quantized(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """The activations with one scale."""
+    kinds = (DType.INT8, DType.INT16)
+    found = [t for t in tensors if t.data is None and t.dtype in kinds and t.quant is not None]
+    return [t for t in found if t.quant is not None and not t.quant.per_channel]
