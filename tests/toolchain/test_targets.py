@@ -8,6 +8,7 @@ import pytest
 
 from mote import targets
 from mote.errors import MoteError
+from mote.targets import allowed
 
 CORES = [
     "cortex-m0plus",
@@ -102,7 +103,24 @@ def test_a_users_own_part(tmp_path: Path) -> None:
         ('extends = "cortex-m4"\nram = 3', "unknown key 'ram'"),
         ('extends = "cortex-m4"\ncpu = 3', "'cpu' must be a string"),
         ('extends = "cortex-m4"\ngcc_flags = "-O2"', "'gcc_flags' must be a list of strings"),
-        ('extends = "cortex-m4"\nclock_hz = "1 MHz"', "'clock_hz' must be a positive whole number"),
+        ('extends = "cortex-m4"\nclock_hz = "1 MHz"', "'clock_hz' must be a whole number from 1 to"),
+        ('extends = "cortex-m4"\nclock_hz = 1_000_000_000_000', "'clock_hz' must be a whole number from 1 to"),
+        (f'extends = "cortex-m4"\nclock_hz = {"9" * 5000}', "not valid TOML"),
+        (f'extends = "cortex-m4"\nfeatures = {"[" * 9999}', "not valid TOML"),
+        (f"# {'x' * 70_000}", "is longer than"),
+        ('extends = "cortex-m4"\nvolts = nan', "'volts' must be a positive number of at most 1,000, not nan"),
+        ('extends = "cortex-m4"\nua_per_mhz = inf', "'ua_per_mhz' must be a positive number"),
+        ('extends = "cortex-m4"\nflash_line = 1', "'flash_line' must be a whole number from 2 to 4,096"),
+        ('extends = "cortex-m4"\npeak_macs = 0', "'peak_macs' must be a whole number from 1"),
+        ('extends = "cortex-m4"\nname = "a\\u001b[31m"', "'name' must be a string that can be printed"),
+        ('extends = "cortex-m4"\ndescripton = "x"', "did you mean: description?"),
+        ('extends = "cortex-m4"\nfeatures = ["fpuu"]', "did you mean: fpu?"),
+        (f"{MEMORY}origin = -1", "'origin' must be an address"),
+        (f"{MEMORY}origin = 0x1_0000_0000_0000_0000", "'origin' must be an address"),
+        (MEMORY.replace("size = 1", "size = 0"), "'size' must be from 1 to"),
+        (MEMORY.replace("size = 1", 'size = "9999999999G"'), "'size' must be from 1 to"),
+        (MEMORY.replace('"r"', '"kept"'), "a memory cannot be called 'kept'"),
+        (MEMORY.replace('"r"', '"a\\nb"'), "'name' must be a string that can be printed"),
         ('extends = "cortex-m4"\nfeatures = ["sse"]', "unknown feature 'sse'"),
         ('arch = "avr"\ncpu = "x"', "unknown arch 'avr'"),
         ('arch = "arm"', "'cpu' is missing"),
@@ -137,9 +155,81 @@ def test_a_bad_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, says:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(MoteError) as error:
         targets.load("cortex-m5")
-    assert "cortex-m55" in error.value.remedy
+    assert error.value.remedy.startswith("did you mean: cortex-m") and "cortex-m55" in error.value.remedy
     with pytest.raises(MoteError, match="no such target file"):
         targets.load("missing.toml")
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        *(
+            "-wrapper",
+            "-B/tmp",
+            "-specs=x",
+            "--specs=x",
+            "-fplugin=x.so",
+            "@file",
+            "-Xassembler",
+            "-Wl,--plugin,x",
+            "x.c",
+        ),
+        *(
+            "-Wa,-al=x",
+            "-Wp,-MD,x",
+            "-include",
+            "-imacros",
+            "-I/tmp",
+            "-L/tmp",
+            "-lx",
+            "-DX=1",
+            "-Ux",
+            "-o",
+            "-MD",
+            "-E",
+        ),
+        *(
+            "-save-temps",
+            "-dumpdir",
+            "-fdump-tree-all",
+            "-fprofile-use=x",
+            "-mllvm",
+            "-Xclang",
+            "-load",
+            "-T",
+            "-x",
+            "",
+        ),
+        *(
+            "-mcpu",
+            "-mcpu=",
+            "-mcpu=a b",
+            "-mcpu=/etc/x",
+            "-mcpu=-x",
+            "-mthumb=x",
+            "-target",
+            "-ffast-math",
+            "-mcpu=a,b",
+        ),
+    ],
+)
+def test_options_that_run_programs_are_for_trusted_files(tmp_path: Path, flag: str) -> None:
+    path = tmp_path / "board.toml"
+    for key in ("gcc_flags", "zig_flags"):
+        path.write_text(f'extends = "cortex-m4"\n{key} = ["-mcpu=cortex-m4", "{flag}"]\n')
+        with pytest.raises(MoteError, match=f"'{key}' has ") as error:
+            targets.load(str(path))
+        assert "--trust-target" in error.value.remedy
+        assert flag in getattr(targets.load(str(path), trusted=True), key)
+    (tmp_path / "child.toml").write_text('extends = "board.toml"\n')
+    with pytest.raises(MoteError, match="'zig_flags' has "):
+        targets.load(str(tmp_path / "child.toml"))
+
+
+def test_allowed_options_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "targets.md").read_text()
+    for flag in (*allowed.VALUED, *allowed.PLAIN, *allowed.FOLLOWED):
+        assert f"`{flag}" in page, flag
 
 
 @pytest.mark.parametrize(("text", "size"), [("24K", 24576), ("1M", 1 << 20), ("512", 512), (7, 7), ("640 KB", 655360)])
@@ -147,7 +237,7 @@ def test_sizes(text: str | int, size: int) -> None:
     assert targets.parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", -1, True, "12Q"])
+@pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", -1, True, "12Q", "9" * 5000, "\u0663K"])
 def test_not_sizes(text: str | int) -> None:
     with pytest.raises(MoteError, match="not a size"):
         targets.parse_size(text)

@@ -12,10 +12,10 @@ from typing import Any
 from mote import frontends, targets
 from mote.api.options import check_names, check_types, parsed
 from mote.codegen import header
+from mote.codegen.names import c_prefix
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden, pattern, selftest_runs
-from mote.codegen.values import identifier
 from mote.errors import BudgetError, MoteError, naming
 from mote.files import write_folder
 from mote.graph import Graph
@@ -32,6 +32,7 @@ from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
 from mote.targets import Target
+from mote.text import printable
 
 OPTIMIZE = tuple(Policy)
 NUMERICS = ("litert", "tflm")
@@ -133,6 +134,8 @@ class Compiled:
     path: str
     data: bytes
     """The model file: what LiteRT is asked about."""
+    renamed: str = ""
+    """Why the C has another name than the model file, where it has."""
 
     @property
     def name(self) -> str:
@@ -208,7 +211,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         optimized, saving = _streamed(optimized, settings)
         savings = (*savings, saving)
     planned = plan_for(optimized, where, settings, say)
-    name = _c_name(settings.name or graph.name, explicit=bool(settings.name))
+    name, renamed = _c_name(settings, graph)
     options_ = ProjectOptions(
         name=name,
         source=Path(where).name,
@@ -220,7 +223,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         flashes=settings.target.choice("flash"),
     )
     project = generate(Job(planned, options_, golden_outputs(optimized)))
-    compiled = Compiled(graph, planned, savings, project, replace(settings, name=name), where, data)
+    compiled = Compiled(graph, planned, savings, project, replace(settings, name=name), where, data, renamed)
     check_budgets(compiled, code=0)
     return compiled
 
@@ -314,12 +317,13 @@ def _check_pushable(graph: Graph, where: str) -> None:
         )
 
 
-def make_settings(target: str | Path | Target = "host", **options: Any) -> Settings:
-    """Settings of options as a user writes them (`mote.api.options.parsed`)."""
+def make_settings(target: str | Path | Target = "host", *, trust_target: bool = False, **options: Any) -> Settings:
+    """Settings of options as a user writes them (`mote.api.options.parsed`). `trust_target`: the target's file may name
+    any option of a compiler, even those that run programs."""
     check_names(options, Settings)
     if not isinstance(target, str | Path | Target):
         raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
-    chosen = target if isinstance(target, Target) else targets.load(str(target))
+    chosen = target if isinstance(target, Target) else targets.load(str(target), trusted=trust_target)
     return Settings(chosen, **parsed(options))
 
 
@@ -384,14 +388,14 @@ def check_flashes(project: Project, settings: Settings, code: int, path: str) ->
             )
 
 
-def _c_name(name: str, *, explicit: bool) -> str:
-    """The prefix of C symbols and files; it must not be that of another file of the project."""
-    usable = identifier(name)
-    if usable in ("main", "selftest") or usable.startswith("mote_"):
-        usable = f"model_{usable}"
-    if explicit and usable != name:
-        raise MoteError(f"'{name}' cannot be a C prefix here", where="option name", remedy=f"use '{usable}'")
-    return usable
+def _c_name(settings: Settings, graph: Graph) -> tuple[str, str]:
+    """The prefix of C symbols and files, and why it is not the name that was given; one that was asked for must do."""
+    given = settings.name or graph.name
+    usable, why = c_prefix(given)
+    said = f"'{printable(given)}' {why}" if why else ""
+    if settings.name and said:
+        raise MoteError(said, where="option name", remedy=f"use '{usable}'")
+    return usable, said
 
 
 def _least(*limits: int | None) -> int | None:

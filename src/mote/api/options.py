@@ -10,6 +10,7 @@ from typing import Any
 
 from mote.errors import MoteError
 from mote.targets import Target, parse_size
+from mote.text import did_you_mean
 
 MINIMUM = "min"
 """`ram="min"`: the least RAM, whatever it costs in speed."""
@@ -82,7 +83,8 @@ def check_names(options: Iterable[str], settings: type) -> None:
     known = [*(f.name for f in fields(settings)), "point"]
     for name in options:
         if name not in known:
-            raise MoteError(f"there is no option '{name}'", remedy=f"the options are: {', '.join(sorted(known))}")
+            remedy = f"{did_you_mean(name, known)}the options are: {', '.join(sorted(known))}"
+            raise MoteError(f"there is no option '{name}'", remedy=remedy)
 
 
 def check_types(settings: Any) -> None:

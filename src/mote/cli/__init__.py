@@ -11,6 +11,7 @@ from importlib import import_module
 
 from mote.errors import MoteError
 from mote.stopping import StoppedError, stopping
+from mote.text import printable
 from mote.version import __version__
 
 BUG = 70
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MoteError as error:
         if getattr(arguments, "json", False):
             print(json.dumps({"error": {"where": error.where, "reason": error.reason, "remedy": error.remedy}}))
-        print(f"mote: error: {error}", file=sys.stderr)
+        print(printable(f"mote: error: {error}", keep="\n\t"), file=sys.stderr)
         return 1
     except StoppedError as stopped:
         return 128 + stopped.signum

@@ -15,6 +15,7 @@ from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, mak
 from mote.files import write_file
 from mote.plan.plan import Plan
 from mote.report.svg import SVG
+from mote.text import printable
 
 Subparsers = Any
 """argparse's own type for subcommands is private."""
@@ -33,6 +34,11 @@ def add_compile_options(
     parser.add_argument("model", metavar="MODEL", nargs=count, help="a .tflite file")
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
+    )
+    parser.add_argument(
+        "--trust-target",
+        action="store_true",
+        help="let the target's file name any option of a compiler, even those that run programs",
     )
     parser.add_argument("--name", default="", help="prefix of the C symbols and files (default: from the file name)")
     parser.add_argument(
@@ -138,6 +144,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
 def settings(arguments: argparse.Namespace) -> Settings:
     return make_settings(
         target=arguments.target,
+        trust_target=arguments.trust_target,
         name=arguments.name,
         io=arguments.io,
         numerics=arguments.numerics,
@@ -177,7 +184,8 @@ def print_json(value: object) -> None:
 
 
 def colour(text: str, code: str) -> str:
-    """`text` in colour on a terminal, plain elsewhere."""
+    """A line in colour on a terminal, plain elsewhere."""
+    text = printable(text)
     if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
         return text
     return f"\033[{code}m{text}\033[0m"
@@ -212,7 +220,7 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, int):
         return f"{value:,}"
-    return str(value)
+    return printable(str(value))
 
 
 @contextmanager

@@ -117,6 +117,7 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         "model": compiled.path,
         "target": compiled.settings.target.name,
         "name": compiled.name,
+        "renamed": compiled.renamed or None,
         "folder": folder,
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
@@ -158,6 +159,8 @@ def print_model(compiled: Compiled, code: int | None) -> None:
     for s in compiled.savings:
         note = "" if s.exact else f" ({s.caveat})"
         print(f"  {s.name}: {s.detail}{note}")
+    if compiled.renamed:
+        print(f"  name: {compiled.name}, since {compiled.renamed}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")
     if plan.graph.states:

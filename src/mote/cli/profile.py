@@ -59,7 +59,7 @@ def _program(arguments: argparse.Namespace) -> Profile:
     if arguments.data:
         raise MoteError("--data is for models", where="mote profile", remedy="build the inputs into the program")
     with progress("running"):
-        target = targets.load(arguments.target)
+        target = targets.load(arguments.target, trusted=arguments.trust_target)
         return profile_elf(arguments.elf, arguments.entry, target, emulator=arguments.emulator)
 
 

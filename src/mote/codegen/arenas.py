@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from mote.codegen.c import BLANK, Comment, Compound, Define, Definition, Include, Noted, Text, guarded, printed
 from mote.codegen.options import ProjectOptions, banner
-from mote.codegen.values import re_comment, section
+from mote.codegen.values import brief, section
 from mote.plan.plan import Plan
-from mote.targets import Memory
+from mote.targets import KEPT, Memory
 
-KEPT_SUFFIX = "_kept"
-"""The suffix of what is kept from one inference to the next: no memory has such a name."""
+KEPT_SUFFIX = f"_{KEPT}"
+"""The suffix of what is kept from one inference to the next."""
 
 SECTION = Text("""\
 /* Which linker section a definition goes to; define it before this file is compiled to have it otherwise. */
@@ -124,7 +124,7 @@ def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options:
 def size_macro(name: str, nbytes: int, memory: Memory | None) -> Definition:
     """The macro that says how large an arena is, and where it is."""
     macro = Define(name, nbytes)
-    return macro if memory is None else Noted(macro, f"in {re_comment(memory.name)}")
+    return macro if memory is None else Noted(macro, f"in {brief(memory.name)}")
 
 
 RULES = Comment("""\

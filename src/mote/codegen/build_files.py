@@ -24,6 +24,7 @@ from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
 from mote.targets.flags import OPTIMIZATION
+from mote.text import printable
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 MATH = """\
@@ -58,7 +59,7 @@ def _measured(options: ProjectOptions) -> str:
     """A comment that says how the model is built where it is measured."""
     how = OPTIMIZATION[options.optimize]
     flags = " ".join([*options.core_flags, how.level, *how.gcc])
-    return f"# What Mote measures on {options.target} is built by gcc with {flags}."
+    return printable(f"# What Mote measures on {options.target} is built by gcc with {flags}.")
 
 
 def _makefile(names: Sequence[str], options: ProjectOptions, math: bool) -> str:

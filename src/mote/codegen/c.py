@@ -5,10 +5,13 @@ An expression is a number, text, a `Name`, or a `Formula` over other expressions
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 
 INDENT = "    "
+_TORN = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
+"""Between characters that mean something together, even in a comment."""
 
 
 @dataclass(frozen=True)
@@ -185,10 +188,11 @@ def _lines(d: Definition) -> list[str]:
             shown = [line for case in cases for line in _case(case)]
             return [f"switch ({written(value)}) {{", *shown, "default:", f"{INDENT}break;", "}"]
         case Comment(text):
-            first, *rest = f"{text} */".split("\n")
-            return [f"/* {first}", *(f" * {line}".rstrip() for line in rest)]
+            first, *rest = map(_remark, text.split("\n"))
+            *lines, last = [f"/* {first}", *(f" * {line}".rstrip() for line in rest)]
+            return [*lines, f"{last} */"]
         case Noted(what, comment):
-            return [f"{line} /* {comment} */" for line in _lines(what)]
+            return [f"{line} /* {_remark(comment)} */" for line in _lines(what)]
         case Function(signature, body):
             return [*_lines(Compound(signature, body)), ""]
         case Accessor(signature, statement):
@@ -202,8 +206,15 @@ def _lines(d: Definition) -> list[str]:
     return [f"{written(d)};"]
 
 
+def _remark(text: str) -> str:
+    """A line of a comment: in ASCII, with nothing that ends the comment, opens another one, is a trigraph, or joins the
+    line with the next. What it says may come from anywhere."""
+    ascii = "".join(c if " " <= c <= "~" else "?" for c in text)
+    return _TORN.sub(" ", ascii).rstrip("\\")
+
+
 def _case(case: Case) -> list[str]:
-    return [f"case {case.value}: /* {case.comment} */", *_indented(case.body), f"{INDENT}break;"]
+    return [f"case {case.value}: /* {_remark(case.comment)} */", *_indented(case.body), f"{INDENT}break;"]
 
 
 def _indented(body: Sequence[Statement]) -> list[str]:

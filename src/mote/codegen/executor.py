@@ -26,7 +26,7 @@ from mote.codegen.c import (
     times,
     uses,
 )
-from mote.codegen.values import CTYPES, Constants, CType, re_comment, table
+from mote.codegen.values import CTYPES, Constants, CType, brief, table
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.types import DType
@@ -205,7 +205,7 @@ class Executor:
 
     def _case(self, i: int, op: Op, steps: tuple[Step, ...]) -> Case:
         shape = "x".join(map(str, op.output(self.plan.graph).shape)) or "scalar"
-        return Case(i, re_comment(f"{op.kind} {shape} {op.name}"), self._body(i, op, steps))
+        return Case(i, brief(f"{op.kind} {shape} {op.name}"), self._body(i, op, steps))
 
     def _body(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         if isinstance(op, Arrival):

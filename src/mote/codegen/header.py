@@ -6,7 +6,7 @@ from mote.codegen.arenas import arenas, size_macro
 from mote.codegen.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
-from mote.codegen.values import re_comment
+from mote.codegen.values import brief
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.plan.plan import Plan
@@ -162,7 +162,7 @@ def _macros(port: Port) -> list[Definition]:
             Define(f"{macro}_ZERO_POINT", f"({t.zero_point})"),
         ]
     return [
-        Comment(f"{re_comment(t.name)}: {t.dtype} [{dims}]"),
+        Comment(f"{brief(t.name)}: {t.dtype} [{dims}]"),
         Noted(Define(f"{macro}_SIZE", t.size), "elements"),
         Define(f"{macro}_BYTES", t.nbytes),
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -33,12 +32,6 @@ CTYPES = {
     DType.BOOL: CType("uint8_t", "u8"),
 }
 LINE_LENGTH = 116
-
-
-def identifier(text: str) -> str:
-    """`text` as a C identifier."""
-    name = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_") or "model"
-    return f"_{name}" if name[0].isdigit() else name
 
 
 def number(x: float | int | np.generic) -> str:
@@ -165,7 +158,6 @@ def wrap(items: list[str]) -> str:
     return "\n".join(f"    {line}," for line in lines)
 
 
-def re_comment(text: str) -> str:
-    """Text that cannot end or open a comment, in printable ASCII."""
-    safe = "".join(c if " " <= c <= "~" else "?" for c in text)
-    return safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").rstrip("\\")[:100]
+def brief(text: str) -> str:
+    """A name as a comment has it: names of layers can be long."""
+    return text[:100]

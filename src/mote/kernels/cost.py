@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -21,8 +22,11 @@ from mote.graph import Graph, Op
 from mote.graph.chain import Chain
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
+from mote.text import printable
 
 TABLES = files("mote.kernels").joinpath("costs")
+MOST = 1e9
+"""A cost of a feature is less than that."""
 USUAL = "cortex-m4"
 """The table that plans are made by where no core is named: it has all families."""
 BY_CHANNEL = ("DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D")
@@ -93,9 +97,17 @@ def load(table: str, where: str = "") -> Costs:
         )
     try:
         keys = json.loads(path.read_text(encoding="utf-8"))
-        return Costs(Path(table).stem, keys["unit"], keys["measured"], keys["families"])
-    except (ValueError, KeyError, TypeError) as error:
+        families = {name: {f: _finite(n) for f, n in family.items()} for name, family in keys["families"].items()}
+        return Costs(Path(table).stem, printable(keys["unit"]), printable(keys["measured"]), families)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
+
+
+def _finite(number: float) -> float:
+    """A cost, which is a number that can be added up."""
+    if isinstance(number, bool) or not isfinite(number) or not abs(number) < MOST:
+        raise ValueError(f"{number!r} is no cost")
+    return number
 
 
 def tables() -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
@@ -13,6 +12,7 @@ from mote.kernels.contract import Packed
 from mote.plan.lowering import Lowering
 from mote.plan.rows import is_alias
 from mote.plan.select import Offers
+from mote.text import did_you_mean
 
 WHERE = "option kernel"
 
@@ -41,9 +41,7 @@ def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
             f"the layers {', '.join(found)} are all called '{layer}'", where=where, remedy="give the number"
         )
     if not found:
-        near = get_close_matches(layer, layers.values(), 3)
-        guess = f"did you mean: {', '.join(near)}? " if near else ""
-        remedy = f"{guess}`mote plan` lists layers with their numbers"
+        remedy = f"{did_you_mean(layer, layers.values())}`mote plan` lists layers with their numbers"
         raise MoteError(f"there is no layer '{layer}'", where=where, remedy=remedy)
     return found[0]
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from mote.api.measure import Bench, bench, kernel_label, stimulus
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.targets import Target
+from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.code import Code, machine_of, read_code
 from mote.toolchain.emulators import check
@@ -155,11 +155,10 @@ def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | 
         )
     code = read_code(path)
     if entry not in code.functions:
-        near = get_close_matches(entry, code.functions, 3)
         raise MoteError(
             f"has no function '{entry}'",
             where=str(path),
-            remedy=f"did you mean: {', '.join(near)}?" if near else "C++ names must be given as the linker sees them",
+            remedy=did_you_mean(entry, code.functions) + "C++ names must be given as the linker sees them",
         )
     tool = toolchain.find_emulator(target, emulator or "qemu")
     if tool.kind != "qemu":

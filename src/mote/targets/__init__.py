@@ -14,17 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from mote.errors import MoteError
+from mote.targets.allowed import not_allowed
+from mote.text import did_you_mean, printable
 
 ARCHES = ("host", "arm", "riscv")
 FEATURES = ("dsp", "fpu", "mve")
 KINDS = ("flash", "ram")
+KEPT = "kept"
+"""In names in C: what a model keeps from one inference to the next. No memory is called so."""
 
 _HERE = Path(__file__).parent
 _TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
 _LISTS = ("features", "gcc_flags", "zig_flags")
-_WHOLE = {"clock_hz": 1, "peak_macs": 1, "flash_wait_states": 0, "flash_line": 2}
-"""Whole numbers, and the least that they can be."""
-_REAL = ("ua_per_mhz", "volts")
+_WHOLE = {
+    "clock_hz": (1, 10**11),
+    "peak_macs": (1, 10**5),
+    "flash_wait_states": (0, 1000),
+    "flash_line": (2, 4096),
+}
+"""Whole numbers, and the least and the most that they can be."""
+_REAL = {"ua_per_mhz": 10**6, "volts": 1000}
+"""Positive numbers, and the most that they can be."""
+_MOST_BYTES = 1 << 40
+_MOST_ADDRESS = (1 << 64) - 1
+_MOST_WAIT = 10**6
+_MOST_TEXT = 1 << 16
+"""Bytes of a target's file: the bundled ones have a fiftieth of that."""
 _KEYS = (*_TEXT, *_LISTS, *_WHOLE, *_REAL, "memory")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -102,17 +117,19 @@ def names() -> list[str]:
     return sorted((p.stem for p in paths), key=lambda n: ("extends" in _read(_HERE / f"{n}.toml"), n))
 
 
-def load(name_or_path: str) -> Target:
-    """The target of that bundled name, or of the user's own `.toml` file."""
+def load(name_or_path: str, *, trusted: bool = False) -> Target:
+    """The target of that bundled name, or of the user's own `.toml` file. Only one that is `trusted` may name options
+    of compilers that are not in `mote.targets.allowed`: they can run programs."""
     path = _locate(name_or_path)
-    return _target(path, _merged(path, ()))
+    return _target(path, _merged(path, (), trusted))
 
 
 def parse_size(text: str | int) -> int:
     """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as data sheets mean them."""
     if isinstance(text, Integral) and not isinstance(text, bool) and text >= 0:
         return int(text)
-    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE) if isinstance(text, str) else None
+    form = r"\s*([0-9]{1,18})\s*([KMG]?)(?:i?B)?\s*"
+    match = re.fullmatch(form, text, re.IGNORECASE | re.ASCII) if isinstance(text, str) else None
     if match is None:
         raise MoteError(f"not a size: {text!r}", remedy="write a number of bytes, or one with K or M: 24K, 1M")
     return int(match[1]) * _UNITS[match[2].upper()]
@@ -129,27 +146,33 @@ def _locate(name: str) -> Path:
     if not path.is_file():
         raise MoteError(
             f"unknown target '{name}'",
-            remedy=f"use one of: {', '.join(names())}; or the path of your own .toml file",
+            remedy=f"{did_you_mean(name, names())}use one of: {', '.join(names())}; or the path of your own .toml file",
         )
     return path
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            text = file.read(_MOST_TEXT + 1)
+        if len(text) > _MOST_TEXT:
+            raise _bad(path, f"is longer than {_MOST_TEXT:,} bytes, which no target's file is")
+        return tomllib.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise MoteError(f"not valid TOML: {error}", where=str(path), remedy="correct the file") from None
     except OSError as error:
         raise MoteError(f"cannot be read: {error.strerror}", where=str(path)) from None
 
 
-def _merged(path: Path, children: tuple[Path, ...]) -> dict[str, Any]:
+def _merged(path: Path, children: tuple[Path, ...], trusted: bool) -> dict[str, Any]:
     """The keys of a file over those of the file it extends."""
     if path.resolve() in children:
         chain = " -> ".join(p.name for p in (*children, path))
         raise MoteError(f"targets extend each other in a circle: {chain}", where=str(path))
     own = _read(path)
     _check(path, own)
+    if not trusted:
+        _check_flags(path, own)
     parent = own.pop("extends", None)
     own.setdefault("name", path.stem)
     if own.get("costs", "").endswith(".json"):
@@ -158,35 +181,57 @@ def _merged(path: Path, children: tuple[Path, ...]) -> dict[str, Any]:
         return own
     if parent.endswith(".toml"):
         parent = str(path.parent / parent)
-    return _merged(_locate(parent), (*children, path.resolve())) | own
+    return _merged(_locate(parent), (*children, path.resolve()), trusted) | own
 
 
 def _check(path: Path, keys: dict[str, Any]) -> None:
     """Reject a key that nobody reads and a value of the wrong type, naming both."""
     for key, value in keys.items():
         if key not in _KEYS:
-            raise _bad(path, f"unknown key '{key}'", f"the keys are: {', '.join(_KEYS)}")
-        if key in _TEXT and not isinstance(value, str):
-            raise _bad(path, f"'{key}' must be a string, not {value!r}")
+            guess = did_you_mean(key, _KEYS)
+            raise _bad(path, f"unknown key '{printable(key)}'", f"{guess}the keys are: {', '.join(_KEYS)}")
+        if key in _TEXT and not (isinstance(value, str) and value.isprintable()):
+            raise _bad(path, f"'{key}' must be a string that can be printed, not {value!r}")
         if key in _LISTS and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
             raise _bad(path, f"'{key}' must be a list of strings, not {value!r}")
-    for key, least in _WHOLE.items():
-        value = keys.get(key, least)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            what = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
-            raise _bad(path, f"'{key}' must be {what}, not {value!r}")
-    for key in _REAL:
+    for key, (least, most) in _WHOLE.items():
+        if not _is_whole(keys.get(key, least), least, most):
+            raise _bad(path, f"'{key}' must be a whole number from {least:,} to {most:,}, not {_cut(keys[key])}")
+    for key, most in _REAL.items():
         value = keys.get(key, 1)
-        if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-            raise _bad(path, f"'{key}' must be a positive number, not {value!r}")
-    unknown = sorted(set(keys.get("features", ())) - set(FEATURES))
-    if unknown:
-        raise _bad(path, f"unknown feature '{unknown[0]}'", f"the features are: {', '.join(FEATURES)}")
-    if keys.get("arch", "arm") not in ARCHES:
-        raise _bad(path, f"unknown arch '{keys['arch']}'", f"the architectures are: {', '.join(ARCHES)}")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= most:
+            raise _bad(path, f"'{key}' must be a positive number of at most {most:,}, not {_cut(value)}")
+    for word, known, what in (
+        *((feature, FEATURES, "feature") for feature in keys.get("features", ())),
+        (keys.get("arch", "arm"), ARCHES, "arch"),
+    ):
+        if word not in known:
+            guess = did_you_mean(word, known)
+            raise _bad(path, f"unknown {what} '{printable(word)}'", f"{guess}there are: {', '.join(known)}")
     memories = keys.get("memory", [])
     if not isinstance(memories, list) or not all(isinstance(m, dict) for m in memories):
         raise _bad(path, "'memory' must be a list of tables: [[memory]]")
+
+
+def _check_flags(path: Path, keys: dict[str, Any]) -> None:
+    """Refuse options of compilers that can run programs, or read and write files."""
+    for key in ("gcc_flags", "zig_flags"):
+        flag = not_allowed(keys.get(key, ()))
+        if flag is not None:
+            raise _bad(
+                path,
+                f"'{key}' has {flag!r}, which is none of the options that only choose a core (docs/targets.md)",
+                "remove it, or read the file and then trust it with --trust-target",
+            )
+
+
+def _is_whole(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _cut(value: object) -> str:
+    """A value that is wrong, of a readable length."""
+    return repr(value)[:80]
 
 
 def _target(path: Path, keys: dict[str, Any]) -> Target:
@@ -231,18 +276,22 @@ def _memory(path: Path, keys: dict[str, Any]) -> Memory:
         remedy = "a memory has a name, a kind, a size and perhaps an origin, a wait and a section"
         raise _bad(path, f"in [[memory]]: {what}", remedy)
     name, kind, origin, wait = keys["name"], keys["kind"], keys.get("origin"), keys.get("wait", 0)
-    if not isinstance(name, str) or not name:
-        raise _bad(path, f"in [[memory]]: 'name' must be a string, not {name!r}")
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise _bad(path, f"in [[memory]]: 'name' must be a string that can be printed, not {name!r}")
+    if name.lower() == KEPT:
+        raise _bad(path, f"a memory cannot be called '{name}': so is what a model keeps", "rename it")
     if kind not in KINDS:
         raise _bad(path, f"memory '{name}': 'kind' must be flash or ram, not {kind!r}")
-    if origin is not None and (not isinstance(origin, int) or isinstance(origin, bool)):
-        raise _bad(path, f"memory '{name}': 'origin' must be an address, not {origin!r}")
-    if not isinstance(wait, int) or isinstance(wait, bool) or wait < 0:
-        raise _bad(path, f"memory '{name}': 'wait' must be a number of cycles, not {wait!r}")
+    if origin is not None and not _is_whole(origin, 0, _MOST_ADDRESS):
+        raise _bad(path, f"memory '{name}': 'origin' must be an address, not {_cut(origin)}")
+    if not _is_whole(wait, 0, _MOST_WAIT):
+        raise _bad(path, f"memory '{name}': 'wait' must be a number of cycles up to {_MOST_WAIT:,}, not {_cut(wait)}")
     try:
         size = parse_size(keys["size"])
     except MoteError as error:
         raise _bad(path, f"memory '{name}': {error.reason}", error.remedy) from None
+    if not _is_whole(size, 1, _MOST_BYTES):
+        raise _bad(path, f"memory '{name}': 'size' must be from 1 to {_MOST_BYTES:,} bytes, not {_cut(size)}")
     found = Memory(name, kind, size, origin, wait)
     section = keys.get("section", f".{'bss' if kind == 'ram' else 'rodata'}.mote_{found.symbol}")
     if not isinstance(section, str) or not re.fullmatch(r"[\w.$]+", section, re.ASCII):

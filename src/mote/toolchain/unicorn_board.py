@@ -67,7 +67,13 @@ class _Machine:
         self.entered = entered
         if self.code.arm:
             # Without UC_MODE_MCLASS, which would make every core a Cortex-M33.
-            cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}")
+            cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}", None)
+            if cpu is None:
+                raise MoteError(
+                    f"Unicorn knows no '{target.unicorn_cpu}'",
+                    where=f"target {target.name}",
+                    remedy="extend a bundled core, or set unicorn_cpu to one of Unicorn's names without UC_CPU_ARM_",
+                )
             self.uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB, cpu)
             self.registers = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1)
             self.sp_register = arm_const.UC_ARM_REG_SP

@@ -19,6 +19,7 @@ from mote.frontends.tflite.variables import Call, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.text import printable
 
 
 def parse(data: bytes, where: str) -> Graph:
@@ -75,7 +76,7 @@ def _checked(model: Model) -> Model:
 def _operator_code(record: Record) -> str:
     number = max(record.integer("deprecated_builtin_code"), record.integer("builtin_code"))
     name = schema.NAMES[number] if 0 <= number < len(schema.NAMES) else f"operator #{number}"
-    return f"CUSTOM({record.string('custom_code')})" if name == "CUSTOM" else name
+    return f"CUSTOM({printable(record.string('custom_code'))})" if name == "CUSTOM" else name
 
 
 def _tensors(subgraph: Record, buffers: list[Vector | None]) -> dict[int, Tensor]:
@@ -117,7 +118,8 @@ def _tensor(i: int, record: Record, buffers: list[Vector | None], hollow: bool) 
         if len(raw) != need:
             raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {need}")
         data = np.frombuffer(raw, dtype.numpy).reshape(shape)
-    return Tensor(i, record.string("name") or f"tensor_{i}", shape, dtype, _quantization(i, record, shape, dtype), data)
+    called = printable(record.string("name")) or f"tensor_{i}"
+    return Tensor(i, called, shape, dtype, _quantization(i, record, shape, dtype), data)
 
 
 def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: DType) -> Quantization | None:

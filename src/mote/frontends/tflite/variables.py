@@ -13,6 +13,7 @@ from mote.frontends.tflite.record import Record
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.ops.state import Assign
+from mote.text import printable
 
 OPERANDS = {"VAR_HANDLE": (0, 1), "CALL_ONCE": (0, 0), "READ_VARIABLE": (1, 1), "ASSIGN_VARIABLE": (2, 0)}
 """The operators on variables, and how many inputs and outputs each of them has."""
@@ -71,10 +72,11 @@ class Variables:
         if key not in self.held:
             given, t = self.initial.get(key), self.tensors[tensor]
             if given is None:
-                raise VariableError(f"variable '{key[1]}' is read before it was given a value")
+                raise VariableError(f"variable '{printable(key[1])}' is read before it was given a value")
             if given.shape != t.shape or given.dtype.name != t.dtype:
                 raise VariableError(
-                    f"variable '{key[1]}' begins as {given.dtype.name} {given.shape}, it is read as {t.dtype} {t.shape}"
+                    f"variable '{printable(key[1])}' begins as {given.dtype.name} {given.shape}, it is read as"
+                    f" {t.dtype} {t.shape}"
                 )
             self.before[key] = self.held[key] = tensor
         elif self.held[key] != tensor:
@@ -91,7 +93,7 @@ class Variables:
             after = max(self.tensors) + 1
             self.tensors[after] = replace(tensor, id=after, name=f"{tensor.name} (kept)", copy_of=value)
             states.append(State(before, after, self.initial[key]))
-            ops.append(Assign(inputs=(before, value), outputs=(after,), name=key[1]))
+            ops.append(Assign(inputs=(before, value), outputs=(after,), name=printable(key[1])))
         return tuple(states), tuple(ops)
 
 
