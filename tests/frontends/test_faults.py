@@ -6,10 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mote import frontends
-from mote.api import compiler
+from mote.api import compiler, reference
 from mote.api.compiler import compile
 from mote.cli import BUG, main
 from mote.errors import MoteError
@@ -18,6 +19,8 @@ from mote.frontends.tflite import schema
 from mote.graph import Graph, InvalidGraphError
 from mote.passes import pipeline
 from network import Net
+from support import needs_litert
+from tflite_writer import Writer
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
 
@@ -79,6 +82,35 @@ def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOTE_DEBUG", "1")
     with pytest.raises(IndexError):
         main(["plan", str(DIGITS), "--target", "cortex-m4"])
+
+
+def edges(kind: str, constant: bool) -> bytes:
+    """A file with a constant or a variable tensor among its inputs or outputs."""
+    w = Writer("edges")
+    x, y = w.input("x", (1, 4), "int8", scale=0.1), w.tensor("y", (1, 4), "int8", scale=0.1)
+    other = w.const("odd", np.ones((1, 4), np.int8), 0.1) if constant else w.variable("odd", (1, 4), "int8", 0.1)
+    w.op("ADD", [x, other], [y])
+    w.output(y)
+    (w._inputs if kind == "input" else w._outputs).append(other)
+    return w.finish()
+
+
+@pytest.mark.parametrize("kind", ["input", "output"])
+@pytest.mark.parametrize("constant", [True, False])
+def test_what_can_be_no_edge_of_a_model(kind: str, constant: bool) -> None:
+    says = "a constant" if constant else "a variable tensor"
+    with pytest.raises(MoteError, match=rf"edges\.tflite: {kind} 'odd' is {says}"):
+        tflite.parse(edges(kind, constant), "edges.tflite")
+
+
+@needs_litert
+def test_a_model_that_litert_refuses(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Mote compiles it, and has nothing to compare it with."""
+    litert = reference.litert
+    monkeypatch.setattr(reference, "litert", lambda model: litert(b"damaged"))
+    assert main(["verify", str(DIGITS)]) == 1
+    said = capsys.readouterr().err
+    assert "LiteRT does not run the model" in said and "Traceback" not in said and said.count("\n") == 2
 
 
 def test_a_suffix_that_no_front_end_reads() -> None:

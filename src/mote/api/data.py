@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
+from mote.api.arrays import ONE, load_arrays
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
@@ -17,18 +17,11 @@ from mote.ops.quantize import quantized
 Arrays = Mapping[int, Array] | Mapping[str, Array]
 Inputs = Array | Arrays | Sequence[Arrays]
 """Of one inference or of several: an array, arrays by the name or the id of the input, or a list of such."""
-ONE = "arr_0"
-"""What NumPy calls the first of several arrays without names."""
 
 
 def read_inputs(graph: Graph, path: str | Path) -> list[dict[int, Array]]:
     """The inputs in a .npy or .npz file."""
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        arrays = {ONE: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise MoteError(f"cannot be read as .npy or .npz ({error})", where=str(path)) from None
-    return _inferences(graph, arrays, str(path))
+    return _inferences(graph, load_arrays(path), str(path))
 
 
 def given_inputs(graph: Graph, inputs: Inputs) -> list[dict[int, Array]]:

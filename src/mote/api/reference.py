@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 import numpy as np
 
+from mote.errors import MoteError
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, computes_floats
@@ -23,20 +25,34 @@ def litert(model: bytes) -> Reference:
     """LiteRT with `BUILTIN_REF`. Its default kernels are no oracle: they differ from the reference."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    interpreter = Interpreter(
-        model_content=model,
-        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-        experimental_preserve_all_tensors=True,
-    )
-    interpreter.allocate_tensors()
+    with _refusals():
+        interpreter = Interpreter(
+            model_content=model,
+            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+            experimental_preserve_all_tensors=True,
+        )
+        interpreter.allocate_tensors()
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
-        for t, value in inputs.items():
-            interpreter.set_tensor(t, value)
-        interpreter.invoke()
+        with _refusals():
+            for t, value in inputs.items():
+                interpreter.set_tensor(t, value)
+            interpreter.invoke()
         return _Tensors(interpreter.get_tensor)
 
     return run
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What LiteRT refuses is said as it says it, in one line."""
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:
+        raise MoteError(
+            f"LiteRT does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
+            remedy="export the model again, so that LiteRT runs it; `mote run` runs it without a comparison",
+        ) from None
 
 
 def numpy(graph: Graph) -> Reference:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from mote.cli import output
+from mote.cli.usage import Parser, UsageError, wants_json
 from mote.errors import MoteError
 from mote.stopping import StoppedError, stopping
-from mote.text import printable
 from mote.version import __version__
 
 BUG = 70
@@ -22,35 +22,53 @@ COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile",
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse, dispatch, print. 0 only when all is well; 1 for a failure that is explained; 2 for bad usage; 70 for a bug
-    in Mote."""
+    in Mote; 128 and its number for a signal."""
     given = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser(_needed(given)).parse_args(given)
     try:
+        return _guarded(given)
+    except OSError as error:
+        if not output.is_of_output(error):
+            raise
+        return output.give_up(error)
+
+
+def _guarded(given: Sequence[str]) -> int:
+    """The status of a command, whose errors are said."""
+    json_too = wants_json(given)
+    try:
+        output.prepare()
         with stopping():
-            status: int = arguments.run(arguments)
+            status = _run(given)
+        sys.stdout.flush()
         return status
+    except UsageError as error:
+        output.complain(str(error), error, json_too=json_too)
+        return 2
     except MoteError as error:
-        if getattr(arguments, "json", False):
-            print(json.dumps({"error": {"where": error.where, "reason": error.reason, "remedy": error.remedy}}))
-        print(printable(f"mote: error: {error}", keep="\n\t"), file=sys.stderr)
+        output.complain(f"mote: error: {error}", error, json_too=json_too)
         return 1
     except StoppedError as stopped:
         return 128 + stopped.signum
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
     except Exception as error:
-        if os.environ.get("MOTE_DEBUG"):
+        if os.environ.get("MOTE_DEBUG") or (isinstance(error, OSError) and output.is_of_output(error)):
             raise
-        return report_bug(error, json_too=getattr(arguments, "json", False))
+        return report_bug(error, json_too=json_too)
+
+
+def _run(given: Sequence[str]) -> int:
+    try:
+        arguments = parser(_needed(given)).parse_args(given)
+    except SystemExit as done:  # the help or the version was printed
+        return int(done.code or 0)
+    status: int = arguments.run(arguments)
+    return status
 
 
 def report_bug(error: Exception, *, json_too: bool) -> int:
     """What went wrong is no fault of the user's file or machine: say so, and how to report it."""
-    reason, remedy = f"this is a bug in Mote ({type(error).__name__}: {error})", f"please report it: {REPORT}"
-    if json_too:
-        print(json.dumps({"error": {"where": "", "reason": reason, "remedy": remedy}}))
-    print(f"mote: {reason}\n  help: {remedy}", file=sys.stderr)
+    reason = f"this is a bug in Mote ({type(error).__name__}: {error})"
+    bug = MoteError(reason, remedy=f"please report it: {REPORT}")
+    output.complain(f"mote: {bug}", bug, json_too=json_too)
     return BUG
 
 
@@ -63,7 +81,7 @@ def _needed(given: Sequence[str]) -> Sequence[str]:
 
 def parser(names: Sequence[str]) -> argparse.ArgumentParser:
     """Of these commands."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="mote",
         description="Compile trained neural networks to small, fast, bit-exact C for microcontrollers.",
         epilog="`mote COMMAND --help` explains a command.",

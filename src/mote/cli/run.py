@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from io import BytesIO
 
 import numpy as np
 
 from mote.api import compiler, measure
+from mote.api.arrays import ZIP, packed_arrays
 from mote.api.data import read_inputs
 from mote.api.measure import Inference, RunResult
 from mote.cli.common import (
@@ -24,8 +24,6 @@ from mote.cli.common import (
 from mote.files import write_file
 from mote.graph.tensor import Array
 
-ZIP = b"PK"
-"""What a .npz begins with."""
 ALL, SOME = 32, 10
 """An output of so many values is printed whole; of a longer one so many values are."""
 LARGEST = 3
@@ -54,9 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("building and running"):
         result = measure.run(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
     if arguments.output is not None:
-        packed = BytesIO()
-        np.savez(packed, **result.values)  # type: ignore[arg-type]
-        write_file(arguments.output, packed.getvalue(), ZIP)
+        write_file(arguments.output, packed_arrays(result.values), ZIP)
     print_json(result.json()) if arguments.json else print_text(result)
     return 0
 

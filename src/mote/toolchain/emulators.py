@@ -23,6 +23,8 @@ from .unicorn_board import run_unicorn
 
 QEMU = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
 PACKAGES = {"arm": "qemu-system-arm", "riscv": "qemu-system-misc"}
+ROOM = 1 << 20
+"""Bytes of a disk that is not full."""
 UNICORN_REMEDY = "pip install unicorn"
 
 _ARM_EXCEPTIONS = {
@@ -154,6 +156,12 @@ def timed_out(kind: str, elf: Path, timeout_s: float) -> MoteError:
 
 def _crash(elf: Path, target: Target, emulator: Emulator, found: list[tuple[int, int, bytes]], said: str) -> MoteError:
     """Why there are no results: the harness's complaint, a trap of the core, or what the emulator said."""
+    if shutil.disk_usage(elf.parent).free < ROOM:
+        return MoteError(
+            "there is no room for the results",
+            where=f"temporary folder {elf.parent}",
+            remedy="free some space, or name another folder with the environment variable TMPDIR",
+        )
     failure, fault = failure_in(found), fault_in(found)
     if failure:
         return MoteError(f"{emulator.kind}: {failure}", where=str(elf))

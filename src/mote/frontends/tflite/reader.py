@@ -47,19 +47,33 @@ def _read(data: bytes, where: str) -> Model:
     inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
     if not outputs:
         raise MoteError("the model has no outputs")
-    if constant := [i for i in outputs if tensors[i].data is not None]:
-        raise MoteError(f"output tensor {constant[0]} is a constant")
-    if len(set(inputs)) < len(inputs):
-        raise MoteError("an input is listed twice")
     calls = _calls(main, codes, tensors)
     known = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
     own = _states(main, tensors)
+    _check_edges(inputs, outputs, tensors, own)
     layers = _layers(calls, tensors, known, own)
     states, assigns = known.finish()
     outputs = tuple(known.value(i) for i in outputs)
     if held := [i for i in outputs if i in known.before.values()]:
         raise MoteError(f"output '{tensors[held[0]].name}' is what a variable held, which the model changes")
     return _checked(Model(where, tensors, layers, inputs, outputs, (*own, *states), assigns))
+
+
+def _check_edges(
+    inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: tuple[State, ...]
+) -> None:
+    """Inputs and outputs are what an inference is given and what it computes, and nothing else."""
+    if len(set(inputs)) < len(inputs):
+        raise MoteError("an input is listed twice")
+    kept = {state.before for state in states}
+    for what, ids in (("input", inputs), ("output", outputs)):
+        for i in ids:
+            is_what = "a constant" if tensors[i].data is not None else "a variable tensor" if i in kept else ""
+            if is_what:
+                raise MoteError(
+                    f"{what} '{tensors[i].name}' is {is_what}",
+                    remedy=f"export the model without it among the {what}s, or with a copy of it instead",
+                )
 
 
 def _checked(model: Model) -> Model:
