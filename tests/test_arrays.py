@@ -79,7 +79,7 @@ def test_damaged_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     refused = 0
     for whole in (saved(GOOD), npz({"a.npy": saved(GOOD)})):
-        for _ in range(400):
+        for _ in range(200):
             damaged = bytearray(whole)
             for at in rng.integers(0, len(whole), rng.integers(1, 4)):
                 damaged[at] = rng.integers(0, 256)
@@ -88,12 +88,12 @@ def test_damaged_bytes(tmp_path: Path) -> None:
                 load_arrays(tmp_path / "x.npz")
             except MoteError:
                 refused += 1
-    assert refused > 400
+    assert refused > 200
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     """Under any name: `file` is a parameter of numpy.savez."""
-    arrays = {"file": GOOD, "a/b:0": np.array(3.5), "c": np.asfortranarray(GOOD)}
+    arrays = {"file": GOOD, "a/b:0": np.array(3.5), "c": np.asfortranarray(GOOD), "names": np.array(["yes", "no"])}
     (tmp_path / "x.npz").write_bytes(packed_arrays(arrays))
     for found in (load_arrays(tmp_path / "x.npz"), dict(np.load(tmp_path / "x.npz"))):
         assert found.keys() == arrays.keys()
