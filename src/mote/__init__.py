@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
     from mote.api.verifier import VerifyResult, verify
-    from mote.errors import MoteError
+    from mote.errors import InternalError, MoteError
     from mote.frontends import load
     from mote.profiler import Profile, profile, profile_elf
 
 __all__ = [
     "Compiled",
     "Front",
+    "InternalError",
     "MoteError",
     "Point",
     "Profile",
@@ -52,6 +53,7 @@ __all__ = [
 _HOMES = {
     "Compiled": "api.compiler",
     "Front": "api.explorer",
+    "InternalError": "errors",
     "MoteError": "errors",
     "Point": "api.explorer",
     "Profile": "profiler",

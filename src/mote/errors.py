@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
+
+from mote.version import __version__
+
+REPORT = "the command, the model if you may share it, and what MOTE_DEBUG=1 in front of the command prints"
 
 
 class MoteError(Exception):
@@ -76,3 +81,64 @@ def _because(layer: Unsupported) -> str:
 
 class BudgetError(MoteError):
     """The model does not fit the target or a budget that the user named."""
+
+
+class TooLargeError(MoteError):
+    """The model, or what it takes to compile it, is more than one of Mote's limits or the machine allows."""
+
+
+class InternalError(Exception):
+    """A bug in Mote, no fault of the model, the user or the machine. `where` is the layer that was being worked on, if
+    that is known; `remedy` says how to report it."""
+
+    def __init__(self, error: Exception) -> None:
+        notes = getattr(error, "__notes__", ())
+        self.where: str = notes[0] if notes else ""
+        at = f" at {self.where}" if self.where else ""
+        self.reason = f"this is a bug in Mote {__version__}{at} ({type(error).__name__}: {error})"
+        self.remedy = f"please report it: {REPORT}"
+        super().__init__(self.reason)
+
+    def __str__(self) -> str:
+        return f"{self.reason}\n  help: {self.remedy}"
+
+
+class Layer(Protocol):
+    """Something of a model that messages can name."""
+
+    @property
+    def where(self) -> str: ...
+
+
+@contextmanager
+def working_on(layer: Layer) -> Iterator[None]:
+    """Whatever fails inside without an explanation is reported with the layer that was being worked on."""
+    try:
+        yield
+    except Exception as error:
+        if not hasattr(error, "__notes__"):
+            error.add_note(layer.where)
+        raise
+
+
+def explained(error: Exception) -> MoteError | InternalError:
+    """What to tell the user about any failure: an error that explains itself, a limit of the machine, or our bug."""
+    if isinstance(error, MoteError | InternalError):
+        return error
+    if isinstance(error, MemoryError):
+        return TooLargeError("there is not enough memory to compile it", remedy="use a smaller model, or more memory")
+    if isinstance(error, RecursionError):
+        return TooLargeError("its layers depend on each other too deeply", remedy="use a model with fewer layers")
+    return InternalError(error)
+
+
+@contextmanager
+def explaining() -> Iterator[None]:
+    """Only errors that explain themselves leave this."""
+    try:
+        yield
+    except Exception as error:
+        told = explained(error)
+        if told is error:
+            raise
+        raise told from error

@@ -13,11 +13,13 @@ from mote import frontends
 from mote.api import compiler, reference
 from mote.api.compiler import compile
 from mote.cli import BUG, main
-from mote.errors import MoteError
+from mote.errors import InternalError, MoteError, TooLargeError
 from mote.frontends import tflite
 from mote.frontends.tflite import schema
-from mote.graph import Graph, InvalidGraphError
+from mote.graph import Graph
+from mote.ops.softmax import Softmax
 from mote.passes import pipeline
+from mote.version import __version__
 from network import Net
 from support import needs_litert
 from tflite_writer import Writer
@@ -57,14 +59,36 @@ def test_options_of_another_operator_are_the_files_fault(monkeypatch: pytest.Mon
 
 def test_a_pass_that_breaks_the_graph_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "PIPELINE", (("broken", without_its_last_operator),))
-    with pytest.raises(InvalidGraphError, match="never computed"):
+    with pytest.raises(InternalError, match=r"bug in Mote .*InvalidGraphError.*never computed"):
         compile(DIGITS, target="cortex-m4")
 
 
 def test_a_step_that_stumbles_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "generate", stumble)
-    with pytest.raises(IndexError):
+    with pytest.raises(InternalError) as told:
         compile(DIGITS, target="cortex-m4")
+    assert isinstance(told.value.__cause__, IndexError) and not isinstance(told.value, MoteError)
+
+
+def test_a_bug_names_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Softmax, "evaluate", stumble)
+    with pytest.raises(InternalError, match=r"at layer \d+ SOFTMAX '.*' \(IndexError: list index") as told:
+        compile(DIGITS, target="cortex-m4")
+    assert told.value.where.startswith("layer ") and __version__ in str(told.value)
+
+
+@pytest.mark.parametrize(("error", "reason"), [(MemoryError, "not enough memory"), (RecursionError, "too deeply")])
+def test_what_the_machine_cannot_do_is_no_bug(
+    error: type[Exception], reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(compiler, "generate", fail)
+    with pytest.raises(TooLargeError, match=rf"digits\.tflite: .*{reason}"):
+        compile(DIGITS, target="cortex-m4")
+    assert main(["plan", str(DIGITS), "--target", "cortex-m4"]) == 1
+    assert reason in capsys.readouterr().err
 
 
 def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +96,7 @@ def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.delenv("MOTE_DEBUG", raising=False)
     assert main(["plan", str(DIGITS), "--target", "cortex-m4", "--json"]) == BUG
     printed = capsys.readouterr()
-    assert "this is a bug in Mote (IndexError: list index out of range)" in printed.err
+    assert f"this is a bug in Mote {__version__} (IndexError: list index out of range)" in printed.err
     assert "report it" in printed.err and "Traceback" not in printed.err and DIGITS.name not in printed.err
     assert "bug in Mote" in json.loads(printed.out)["error"]["reason"]
 
@@ -80,8 +104,9 @@ def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "generate", stumble)
     monkeypatch.setenv("MOTE_DEBUG", "1")
-    with pytest.raises(IndexError):
+    with pytest.raises(InternalError) as told:
         main(["plan", str(DIGITS), "--target", "cortex-m4"])
+    assert isinstance(told.value.__cause__, IndexError)
 
 
 def edges(kind: str, constant: bool) -> bytes:

@@ -16,7 +16,7 @@ from mote.codegen.names import c_prefix
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.codegen.selftest import Golden, pattern, selftest_runs
-from mote.errors import BudgetError, MoteError, naming
+from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.files import write_folder
 from mote.graph import Graph
 from mote.graph.rows import row_count
@@ -201,7 +201,7 @@ def compile(
     if not isinstance(model, str | Path | bytes):
         raise MoteError(f"a {type(model).__name__} is not a model", remedy="give the path of a file, or its bytes")
     where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
-    with naming(where):
+    with naming(where), explaining():
         return _compile(data, where, settings, say)
 
 

@@ -10,13 +10,12 @@ from importlib import import_module
 
 from mote.cli import output
 from mote.cli.usage import Parser, UsageError, wants_json
-from mote.errors import MoteError
+from mote.errors import InternalError, MoteError, explained
 from mote.stopping import StoppedError, stopping
 from mote.version import __version__
 
 BUG = 70
 """The exit status for a bug in Mote (EX_SOFTWARE of sysexits.h)."""
-REPORT = "the command, the model if you may share it, and what MOTE_DEBUG=1 in front of the command prints"
 COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile", "verify", "targets", "doctor")
 
 
@@ -52,7 +51,9 @@ def _guarded(given: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("MOTE_DEBUG") or (isinstance(error, OSError) and output.is_of_output(error)):
             raise
-        return report_bug(error, json_too=json_too)
+        told = explained(error)
+        output.complain(f"mote: {told}", told, json_too=json_too)
+        return BUG if isinstance(told, InternalError) else 1
 
 
 def _run(given: Sequence[str]) -> int:
@@ -62,14 +63,6 @@ def _run(given: Sequence[str]) -> int:
         return int(done.code or 0)
     status: int = arguments.run(arguments)
     return status
-
-
-def report_bug(error: Exception, *, json_too: bool) -> int:
-    """What went wrong is no fault of the user's file or machine: say so, and how to report it."""
-    reason = f"this is a bug in Mote ({type(error).__name__}: {error})"
-    bug = MoteError(reason, remedy=f"please report it: {REPORT}")
-    output.complain(f"mote: {bug}", bug, json_too=json_too)
-    return BUG
 
 
 def _needed(given: Sequence[str]) -> Sequence[str]:

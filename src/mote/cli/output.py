@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 
-from mote.errors import MoteError
+from mote.errors import InternalError, MoteError
 from mote.text import printable
 
 CLOSED = 141
@@ -28,7 +28,7 @@ def prepare() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def complain(text: str, error: MoteError, *, json_too: bool) -> None:
+def complain(text: str, error: MoteError | InternalError, *, json_too: bool) -> None:
     """Say an error on standard error, and as JSON on standard output where that was asked for."""
     said = {"where": error.where, "reason": error.reason, "remedy": error.remedy}
     if json_too and sys.stdout is not None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.errors import MoteError, Unsupported, UnsupportedError, naming
+from mote.frontends import limits
 from mote.frontends.calibration import doubtful
 from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
 
@@ -22,6 +23,11 @@ class Layer:
     outputs: tuple[int, ...]
     ops: tuple[Op, ...]
     problem: str | None = None
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"layer {self.index} {self.code} '{self.name}'"
 
 
 @dataclass(frozen=True)
@@ -55,14 +61,17 @@ class Model:
         return empty.with_ops([*(op for layer in self.layers for op in layer.ops), *self.assigns])
 
     def graph(self) -> Graph:
-        """The checked graph: what is wrong with it is wrong with the file."""
+        """The checked graph: what is wrong with it is wrong with the file. It is not too large."""
         if self.problems:
             raise UnsupportedError(self.problems, where=self.where)
         try:
-            return self.partial().verify()
+            graph = self.partial().verify()
         except InvalidGraphError as error:
             raise MoteError(
                 f"the model is inconsistent: {error}",
                 where=self.where,
                 remedy="export the model again; if LiteRT runs it, please report this as a bug",
             ) from None
+        with naming(self.where):
+            limits.check(graph)
+        return graph

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.errors import working_on
 from mote.graph.flow import Flow
 from mote.graph.ranges import RANGED, Range, anything, between
 from mote.graph.tensor import Array, Shape, Tensor
@@ -98,6 +99,10 @@ class Op:
     def macs(self, g: Graph) -> int:
         return 0
 
+    def work(self, g: Graph) -> int:
+        """About what the NumPy reference takes, in multiplications."""
+        return self.macs(g)
+
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         """The rows of input `position` that row `y` of the output is made from, in the order in which the kernel's
         row function takes them; OUTSIDE for padding. None: the output can only be computed as a whole."""
@@ -129,6 +134,11 @@ class Op:
 
     def output(self, g: Graph, position: int = 0) -> Tensor:
         return g.tensors[self.outputs[position]]
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"layer {self.index} {self.kind} '{self.name}'"
 
     def attributes(self) -> dict[str, Any]:
         base = {f.name for f in fields(Op)}
@@ -178,8 +188,10 @@ class Graph:
             if t.dtype == RANGED:
                 found[i] = anything(t) if t.data is None else between([t.data])
         for op in self.ops:
-            if op.output(self).dtype == RANGED and (narrower := op.range(self, [found.get(i) for i in op.inputs])):
-                found[op.outputs[0]] = narrower
+            if op.output(self).dtype == RANGED:
+                with working_on(op):
+                    narrower = op.range(self, [found.get(i) for i in op.inputs])
+                found |= {op.outputs[0]: narrower} if narrower else {}
         return found
 
     @cached_property
@@ -219,7 +231,9 @@ class Graph:
         known: dict[int, Array] = {s.before: s.initial for s in self.states} | dict(values)
         for op in self.ops:
             args = [None if i == ABSENT else self._value(known, i) for i in op.inputs]
-            for out, value in zip(op.outputs, op.evaluate(self, args), strict=True):
+            with working_on(op):
+                results = op.evaluate(self, args)
+            for out, value in zip(op.outputs, results, strict=True):
                 t = self.tensors[out]
                 known[out] = np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape)
         return known
@@ -237,19 +251,19 @@ class Graph:
         seen = {*self.inputs, *(s.before for s in self.states)}
         seen |= {i for i, t in self.tensors.items() if t.data is not None}
         for op in self.ops:
-            where = f"layer {op.index} {op.kind} '{op.name}'"
             for i in op.inputs:
                 if i != ABSENT and i not in seen:
-                    raise InvalidGraphError(f"reads tensor {i} before it is computed", where)
-            expected = op.shapes(self)
+                    raise InvalidGraphError(f"reads tensor {i} before it is computed", op.where)
+            with working_on(op):
+                expected = op.shapes(self)
             if len(expected) != len(op.outputs):
-                raise InvalidGraphError(f"has {len(op.outputs)} outputs, the operator {len(expected)}", where)
+                raise InvalidGraphError(f"has {len(op.outputs)} outputs, the operator {len(expected)}", op.where)
             for out, shape in zip(op.outputs, expected, strict=True):
                 if out in seen:
-                    raise InvalidGraphError(f"computes tensor {out} a second time", where)
+                    raise InvalidGraphError(f"computes tensor {out} a second time", op.where)
                 if self.tensors[out].shape != shape:
                     actual = self.tensors[out].shape
-                    raise InvalidGraphError(f"output {out} has shape {actual}, the operator gives {shape}", where)
+                    raise InvalidGraphError(f"output {out} has shape {actual}, the operator gives {shape}", op.where)
                 seen.add(out)
         for out in (*self.outputs, *(s.after for s in self.states)):
             if out not in seen:

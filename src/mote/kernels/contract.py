@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.errors import working_on
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -329,7 +330,8 @@ class Kernel:
 
     def bind(self, view: View) -> Packed | Refusal:
         """`pack`, with what is known of this kernel."""
-        found = self.pack(view)
+        with working_on(view.op):
+            found = self.pack(view)
         if isinstance(found, Refusal):
             return found
         family, header = found.family or self.name, self.header or found.name

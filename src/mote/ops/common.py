@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +19,8 @@ from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
+WINDOWS = 1 << 22
+"""Elements of windows that the reference copies at once."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
@@ -71,10 +73,15 @@ class Axis:
         first = out * self.stride - self.before
         return tuple(inside(first + k * self.dilation, size) for k in range(self.kernel))
 
+    def positions(self, size: int) -> NDArray[np.int64]:
+        """The same of all output positions, a line for each."""
+        first = np.arange(self.size(size))[:, None] * self.stride - self.before
+        found = first + np.arange(self.kernel) * self.dilation
+        return np.where((found >= 0) & (found < size), found, OUTSIDE)
+
     def present(self, size: int) -> NDArray[np.int64]:
         """Which taps lie inside an image of `size`, 1 or 0: a row for each way that occurs."""
-        ways = {tuple(int(r != OUTSIDE) for r in self.rows(out, size)) for out in range(self.size(size))}
-        return np.array(sorted(ways), np.int64)
+        return np.unique((self.positions(size) != OUTSIDE).astype(np.int64), axis=0)
 
     def __str__(self) -> str:
         parts = [str(self.kernel)]
@@ -137,12 +144,24 @@ class WindowOp(Op):
         _, height, width, _ = self.input(g).shape
         return self.vertical.size(height), self.horizontal.size(width)
 
-    def windows(self, x: Array, fill: float) -> Array:
-        """Every window of x, padded with `fill`: [n, out_h, out_w, channels, kernel_h, kernel_w]."""
-        v, h = self.vertical, self.horizontal
-        padded = np.pad(x, ((0, 0), (v.before, v.after), (h.before, h.after), (0, 0)), constant_values=fill)
-        view = np.lib.stride_tricks.sliding_window_view(padded, (v.extent, h.extent), axis=(1, 2))
-        return view[:, :: v.stride, :: h.stride, :, :: v.dilation, :: h.dilation]
+    def windows(self, x: Array, fill: float) -> Iterator[Array]:
+        """Every window of x, padded with `fill`: [n, rows, out_w, channels, kernel_h, kernel_w], a few output rows at a
+        time, from the top. However wide the padding and the gaps are, nothing but the windows takes memory."""
+        n, height, width, channels = x.shape
+        columns = self.horizontal.positions(width)
+        rows = self.vertical.positions(height)
+        at_once = max(1, WINDOWS // (n * channels * rows.shape[1] * columns.size))
+        for first in range(0, len(rows), at_once):
+            taken = rows[first : first + at_once]
+            found = _taken(_taken(x, 1, taken, fill), 3, columns, fill)
+            yield found.transpose(0, 1, 3, 5, 2, 4)
+
+
+def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
+    """What is at these positions of an axis, which becomes two; `fill` at those that are OUTSIDE."""
+    found = np.take(x, positions, axis, mode="clip")
+    outside = (positions == OUTSIDE).reshape(*positions.shape, *[1] * (x.ndim - axis - 1))
+    return np.where(outside, np.array(fill, x.dtype), found) if outside.any() else found
 
 
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -70,11 +70,12 @@ class Conv2D(WindowOp):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         zero = self.input(g).zero_point
-        patches = self.windows(x, zero).astype(np.float64) - zero
-        n, height, width = patches.shape[:3]
-        columns = patches.transpose(0, 1, 2, 4, 5, 3).reshape(n * height * width, -1)
-        sums = columns @ w.reshape(w.shape[0], -1).astype(np.float64).T
-        return [finish(g, self, sums, self.activation).reshape(self.output(g).shape)]
+        weights = w.reshape(w.shape[0], -1).astype(np.float64).T
+        sums = []
+        for patches in self.windows(x, zero):
+            columns = (patches.astype(np.float64) - zero).transpose(0, 1, 2, 4, 5, 3)
+            sums.append(columns.reshape(*patches.shape[:3], -1) @ weights)
+        return [finish(g, self, np.concatenate(sums, axis=1), self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -37,6 +37,9 @@ GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
 """What float normalization adds to a variance."""
 
+STEP = 200_000
+"""What the reference takes for a step of a sequence, in multiplications."""
+
 Scale = tuple[int, int]
 Floats = NDArray[np.float64]
 
@@ -84,6 +87,10 @@ class Lstm(Op):
     def macs(self, g: Graph) -> int:
         matrices = [t for p in (*range(1, 9), PROJECTION) if (t := self.tensor(g, p)) is not None]
         return math.prod(self.batch_and_time(g)) * sum(t.size for t in matrices)
+
+    def work(self, g: Graph) -> int:
+        """The steps are taken one after another."""
+        return self.macs(g) + STEP * math.prod(self.batch_and_time(g))
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self):

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Range
+from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
-from mote.ops.common import WindowOp, activation_type, clamp_float, int8_range
+from mote.ops.common import Axis, WindowOp, activation_type, clamp_float, int8_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,10 @@ class Pool(WindowOp):
     def shapes(self, g: Graph) -> list[Shape]:
         x = self.input(g).shape
         return [(x[0], *self.spatial(g), x[3])]
+
+    def work(self, g: Graph) -> int:
+        """Every element of every window is looked at, one by one."""
+        return 8 * self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
         return activation_type(g, self)
@@ -60,11 +65,16 @@ class AveragePool(Pool):
         return self.with_(activation=Activation.NONE).evaluate(g, values)
 
     def pool(self, x: Array) -> NDArray[Any]:
-        count = self.windows(np.ones_like(x), 0).astype(np.int64).sum(axis=(4, 5))
+        rows, columns = ((a.positions(n) != OUTSIDE).sum(axis=1) for a, n in self._axes(x))
+        count = rows[:, None, None] * columns[:, None]
+        wide = np.float64 if x.dtype == np.float32 else np.int64
+        total = np.concatenate([w.sum(axis=(4, 5), dtype=wide) for w in self.windows(x, 0)], axis=1)
         if x.dtype == np.float32:
-            return np.asarray(self.windows(x, 0).astype(np.float64).sum(axis=(4, 5)) / count)
-        total = self.windows(x, 0).astype(np.int64).sum(axis=(4, 5))
+            return np.asarray(total / count)
         return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
+
+    def _axes(self, x: Array) -> tuple[tuple[Axis, int], tuple[Axis, int]]:
+        return (self.vertical, x.shape[1]), (self.horizontal, x.shape[2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,4 +83,4 @@ class MaxPool(Pool):
 
     def pool(self, x: Array) -> NDArray[Any]:
         lowest = -np.inf if x.dtype == np.float32 else -128
-        return np.asarray(self.windows(x, lowest).max(axis=(4, 5)))
+        return np.concatenate([w.max(axis=(4, 5)) for w in self.windows(x, lowest)], axis=1)

@@ -23,6 +23,9 @@ from mote.ops.common import Axis, weight_problem
 from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_range, layer_sums, products
 
+TAP = 10_000
+"""What the reference takes for a tap of the kernel, in multiplications."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TransposeConv(Op):
@@ -41,6 +44,10 @@ class TransposeConv(Op):
     def macs(self, g: Graph) -> int:
         n, height, width, _ = self.input(g).shape
         return n * height * width * self.input(g, 1).size
+
+    def work(self, g: Graph) -> int:
+        """The taps are taken one after another."""
+        return self.macs(g) + TAP * self.vertical.kernel * self.horizontal.kernel
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         """The last row that reaches y and those before it, top to bottom, then OUTSIDE up to as many as the longest

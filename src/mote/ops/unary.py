@@ -53,8 +53,10 @@ class Unary(Pointwise):
         if x is None:
             return None
         table = self.table(g)
-        reached = [table[low + 128 : high + 129] for low, high in zip(x.low, x.high, strict=True)]
-        return Range(*(np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max)))
+        ends, channels = np.unique(np.stack([x.low, x.high], axis=1), axis=0, return_inverse=True)
+        reached = [table[low + 128 : high + 129] for low, high in ends]
+        found = (np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max))
+        return Range(*(values[channels.reshape(-1)] for values in found))
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels)}

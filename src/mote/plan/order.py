@@ -13,6 +13,8 @@ from mote.graph.graph import ABSENT
 
 STATES = 2_000
 """How many sets of finished operators the search may look at before it keeps the file's order."""
+WORK = 8_000_000
+"""How many operators it may look at meanwhile, those of the orders that it remembers included."""
 
 
 def order(graph: Graph) -> tuple[Op, ...]:
@@ -22,7 +24,8 @@ def order(graph: Graph) -> tuple[Op, ...]:
     file_peak = operators.peak(range(len(ops)))
     queue: list[tuple[int, int, tuple[int, ...], int, int]] = [(operators.start, 0, (), 0, operators.start)]
     seen: set[int] = set()
-    while queue and len(seen) < STATES:
+    work = 0
+    while queue and len(seen) < STATES and work < WORK:
         peak, _, path, done, nbytes = heappop(queue)
         if done in seen:
             continue
@@ -31,7 +34,9 @@ def order(graph: Graph) -> tuple[Op, ...]:
             break
         if len(path) == len(ops):
             return tuple(ops[i] for i in path)
-        for i in operators.ready(done):
+        ready = operators.ready(done)
+        work += len(ops) + len(ready) * len(path)
+        for i in ready:
             after = done | 1 << i
             during = max(peak, nbytes + operators.made[i])
             if after not in seen and during < file_peak:

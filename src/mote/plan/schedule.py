@@ -157,6 +157,7 @@ class Scheduler:
             assert segments is not None
             if not self._search(segments, least, self.bound, effort):
                 break
+            effort.spend(len(self.rows.works) * self.longest // 2)
             least = self._settle("searching")
         return least
 

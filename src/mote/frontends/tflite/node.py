@@ -98,6 +98,11 @@ class Node:
         return {"inputs": self.inputs, "outputs": self.outputs, "name": self.name, "index": self.index}
 
     @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"layer {self.index} {self.code} '{self.name}'"
+
+    @property
     def name(self) -> str:
         """A layer has the name of what it computes."""
         return self.output().name if self.outputs else ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 
-from mote.errors import CALIBRATE, MoteError, naming
+from mote.errors import CALIBRATE, MoteError, naming, working_on
+from mote.frontends import limits
 from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
 from mote.frontends.tflite import schema, variables
@@ -81,9 +81,10 @@ def _checked(model: Model) -> Model:
     graph = model.partial()
     layers = []
     for layer in model.layers:
-        problem = layer.problem or meaningless(model.tensors_of(layer))
         found = (reason for op in layer.ops if (reason := op.unsupported(graph)))
-        layers.append(replace(layer, problem=problem or next(found, None)))
+        with working_on(layer):
+            problem = layer.problem or meaningless(model.tensors_of(layer)) or next(found, None)
+        layers.append(replace(layer, problem=problem))
     return replace(model, layers=tuple(layers))
 
 
@@ -119,24 +120,25 @@ def _tensor(i: int, record: Record, buffers: list[Vector | None], hollow: bool) 
     name = record.choice("type")
     dtype = DType(name) if name in list(DType) else DType.UNKNOWN
     shape = tuple(record.integers("shape"))
-    if any(d < (0 if hollow else 1) for d in shape) or prod(shape) > 1 << 31:
-        raise MalformedError(f"tensor {i} has the shape {shape}")
+    label = printable(record.string("name")) or f"tensor_{i}"
+    if any(d < (0 if hollow else 1) for d in shape):
+        raise MalformedError(f"tensor {i} '{label}' has the shape {shape}")
     number = record.integer("buffer")
     if number >= len(buffers):
-        raise MalformedError(f"tensor {i} names buffer {number} of {len(buffers)}")
+        raise MalformedError(f"tensor {i} '{label}' names buffer {number} of {len(buffers)}")
     vector = buffers[number]
-    data = None
-    if number and vector is not None and vector.length and dtype.computable:
-        raw = vector.array("uint8").tobytes()
-        need = prod(shape) * dtype.itemsize
-        if len(raw) != need:
-            raise MalformedError(f"tensor {i} holds {len(raw)} bytes, its shape needs {need}")
-        data = np.frombuffer(raw, dtype.numpy).reshape(shape)
-    called = printable(record.string("name")) or f"tensor_{i}"
-    return Tensor(i, called, shape, dtype, _quantization(i, record, shape, dtype), data)
+    raw = b"" if number == 0 or vector is None or not dtype.computable else vector.array("uint8").tobytes()
+    found = Tensor(i, label, shape, dtype)
+    limits.check_tensor(found, constant=bool(raw))
+    found = replace(found, quant=_quantization(found, record))
+    if not raw:
+        return found
+    if len(raw) != found.nbytes:
+        raise MalformedError(f"tensor {i} '{label}' holds {len(raw)} bytes, its shape needs {found.nbytes}")
+    return replace(found, data=np.frombuffer(raw, dtype.numpy).reshape(shape))
 
 
-def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: DType) -> Quantization | None:
+def _quantization(t: Tensor, tensor: Record) -> Quantization | None:
     record = Record(schema.QUANTIZATION, tensor.child("quantization"))
     scales, zeros = record.vector("scale"), record.vector("zero_point")
     if scales is None or scales.length == 0:
@@ -146,16 +148,15 @@ def _quantization(i: int, tensor: Record, shape: tuple[int, ...], dtype: DType) 
     axis = record.integer("quantized_dimension")
     bad = scale[~(np.isfinite(scale) & (scale >= 0))]
     if bad.size:
-        name = tensor.string("name")
-        raise MoteError(f"tensor {i} '{name}' has the scale {bad[0]}, which is no scale", remedy=CALIBRATE)
+        raise MoteError(f"tensor {t.id} '{t.name}' has the scale {bad[0]}, which is no scale", remedy=CALIBRATE)
     valid = zero_point.size in (1, scale.size)
-    if dtype.computable and dtype.integer:
-        least, most = dtype.limits
+    if t.dtype.computable and t.dtype.integer:
+        least, most = t.dtype.limits
         valid = valid and bool(np.all((least <= zero_point) & (zero_point <= most)))
     if not valid:
-        raise MalformedError(f"tensor {i} has invalid quantization parameters")
-    if scale.size > 1 and not (0 <= axis < len(shape) and shape[axis] == scale.size):
-        raise MalformedError(f"tensor {i} has {scale.size} scales on axis {axis} of shape {shape}")
+        raise MalformedError(f"tensor {t.id} '{t.name}' has invalid quantization parameters")
+    if scale.size > 1 and not (0 <= axis < len(t.shape) and t.shape[axis] == scale.size):
+        raise MalformedError(f"tensor {t.id} '{t.name}' has {scale.size} scales on axis {axis} of shape {t.shape}")
     return Quantization(scale, np.broadcast_to(zero_point, scale.shape), axis)
 
 
@@ -168,7 +169,9 @@ def _index(tensors: dict[int, Tensor], i: int) -> int:
 def _calls(subgraph: Record, codes: list[str], tensors: dict[int, Tensor]) -> list[Call]:
     """The operators of a subgraph as the file has them."""
     calls = []
-    for index, record in enumerate(subgraph.children("operators", schema.OPERATOR)):
+    records = subgraph.children("operators", schema.OPERATOR)
+    limits.check_layers(len(records))
+    for index, record in enumerate(records):
         number = record.integer("opcode_index")
         if number >= len(codes):
             raise MalformedError(f"layer {index} names operator code {number} of {len(codes)}")
@@ -239,5 +242,6 @@ def _parse_node(node: Node) -> tuple[Op, ...]:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}")
         if t.data is not None and not np.all(np.isfinite(t.data)):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
-    parsed = parser(node)
+    with working_on(node):
+        parsed = parser(node)
     return tuple(parsed) if isinstance(parsed, list) else (parsed,)

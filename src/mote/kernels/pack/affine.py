@@ -9,6 +9,11 @@ import numpy as np
 from mote.graph.fixedpoint import Ints
 from mote.ops.arithmetic import INT8
 
+ROUNDS = 64
+"""How often the search looks around for better factors; where there are any it takes less than ten rounds."""
+LARGEST = 1 << 25
+"""Twice what factors may be that fit: from ratios above that no search leads to such factors."""
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -41,10 +46,14 @@ def affine(want: Ints, ratio_a: float, ratio_b: float, precision: Precision) -> 
 
     one = 1 << (shift + dropped)
     best = round(ratio_a * one), round(ratio_b * one)
+    if max(map(abs, best)) >> dropped > LARGEST:
+        return None
     found = slack(best)
     steepest = max(abs(ratio_a), abs(ratio_b))
     step = one >> 16
-    while found < 0 and step:
+    for _ in range(ROUNDS):
+        if found >= 0 or not step:
+            break
         stretch = round(step * ratio_a / steepest), round(step * ratio_b / steepest)
         around = [(step * i, step * j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j] + [stretch]
         nearby = max(((best[0] + i, best[1] + j) for i, j in around), key=slack)

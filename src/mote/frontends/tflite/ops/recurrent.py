@@ -30,6 +30,8 @@ def svdf(node: Node) -> Op:
         raise UnsupportedNodeError(f"weights {w} and {time} do not fit an input of shape {x}")
     if rank < 1 or w[0] % rank or state != (x[0], w[0] * time[1]):
         raise UnsupportedNodeError(f"rank {rank} and a state of shape {state} do not fit {w[0]} filters")
+    if node.has(BIAS) and node.input(BIAS).shape != (w[0] // rank,):
+        raise UnsupportedNodeError(f"a bias of shape {node.input(BIAS).shape} does not fit {w[0] // rank} units")
     fields = {**node.same(), "outputs": (*node.outputs, *node.after(STATE))}
     return Svdf(**fields, rank=rank, activation=node.activation())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mote.frontends.tflite.node import Node, Padding, UnsupportedNodeError
 from mote.graph import Op
 from mote.ops.common import Axis
@@ -10,6 +12,11 @@ from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.pool import AveragePool, MaxPool
 from mote.ops.resize import ResizeBilinear, ResizeNearest
 from mote.ops.transpose_conv import TransposeConv
+
+MOST_EXTENT = 1 << 23
+"""No tensor has so many elements on an axis."""
+MOST_PHASES = 1 << 10
+"""A transposed convolution is as many convolutions as its strides' product."""
 
 
 def conv(node: Node) -> Op:
@@ -46,12 +53,17 @@ def transpose_conv(node: Node) -> Op:
     *_, channels = _image(node, 2, "the input")
     if channels != depth or len(size) != 4:
         raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
+    vertical = _axis(node, size[1], kernel_h, "stride_h")
+    horizontal = _axis(node, size[2], kernel_w, "stride_w")
+    if vertical.stride * horizontal.stride > MOST_PHASES:
+        strides = f"{vertical.stride}x{horizontal.stride}"
+        raise UnsupportedNodeError(f"strides of {strides} are too large (their product is {MOST_PHASES} at most)")
     _, weights, images, *bias = node.inputs
     return TransposeConv(
         **{**node.same(), "inputs": (images, weights, *bias)},
         size=(size[1], size[2]),
-        vertical=_axis(node, size[1], kernel_h, "stride_h"),
-        horizontal=_axis(node, size[2], kernel_w, "stride_w"),
+        vertical=vertical,
+        horizontal=horizontal,
         activation=node.activation(),
     )
 
@@ -67,10 +79,12 @@ def max_pool(node: Node) -> Op:
 def _pool(node: Node, kind: type[AveragePool | MaxPool]) -> Op:
     node.arity(1)
     _, height, width, _ = _image(node, 0, "the input")
+    vertical = _axis(node, height, node.options.integer("filter_height"), "stride_h")
+    horizontal = _axis(node, width, node.options.integer("filter_width"), "stride_w")
     return kind(
         **node.same(),
-        vertical=_axis(node, height, node.options.integer("filter_height"), "stride_h"),
-        horizontal=_axis(node, width, node.options.integer("filter_width"), "stride_w"),
+        vertical=_inner(vertical, height),
+        horizontal=_inner(horizontal, width),
         activation=node.activation(),
     )
 
@@ -122,8 +136,19 @@ def _axis(node: Node, size: int, kernel: int, stride: str, dilation: int = 1) ->
     step = node.options.integer(stride)
     if min(kernel, step, dilation) < 1:
         raise UnsupportedNodeError(f"kernel {kernel}, stride {step}, dilation {dilation}: all must be positive")
-    if node.padding() == Padding.VALID:
-        return Axis(kernel, step, dilation)
     extent = (kernel - 1) * dilation + 1
+    if max(extent, step) >= MOST_EXTENT:
+        raise UnsupportedNodeError(f"a window of {extent} elements with a stride of {step} is too wide")
+    if node.padding() == Padding.VALID:
+        if extent > size:
+            raise UnsupportedNodeError(f"a window of {extent} elements does not fit into {size} without padding")
+        return Axis(kernel, step, dilation)
     total = max((-(-size // step) - 1) * step + extent - size, 0)
     return Axis(kernel, step, dilation, total // 2, total - total // 2)
+
+
+def _inner(axis: Axis, size: int) -> Axis:
+    """The same pooling of an image of `size` without the taps of the window that are in the padding everywhere."""
+    above = max(axis.before - (axis.size(size) - 1) * axis.stride, 0)
+    below = max(axis.after - (axis.size(size) - 1) * axis.stride, 0)
+    return replace(axis, kernel=axis.kernel - above - below, before=axis.before - above, after=axis.after - below)

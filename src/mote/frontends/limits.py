@@ -1,0 +1,86 @@
+"""How large a model may be. All of this is checked before any work is done, so that no file, however it came about,
+takes more than some seconds and a gigabyte; models for microcontrollers are far below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mote.errors import TooLargeError
+from mote.graph import Graph, Op, Tensor
+from mote.graph.rows import row_count
+from mote.ops.common import WindowOp
+
+MOST_LAYERS = 2_000
+MOST_AXES = 32
+MOST_ELEMENTS = 1 << 23
+"""Of a tensor."""
+MOST_CHANNELS = 1 << 20
+"""Of a tensor, on its last axis: what values each can have is worked out one by one."""
+MOST_ELEMENTS_TOGETHER = 1 << 25
+"""Of all tensors that are computed."""
+MOST_ROWS = 1 << 16
+"""Of all tensors that are computed together: a row, everything of the last two axes, is what plans are made of."""
+MOST_TAPS = 1 << 20
+"""Rows that all windows of a layer read."""
+MOST_WORK = 1 << 32
+"""Of an inference, in multiplications (or what takes the reference as long)."""
+MOST_WINDOWS = 1 << 24
+"""Elements of the windows of an output row: the reference copies so many at once."""
+
+
+def check_layers(count: int) -> None:
+    if count > MOST_LAYERS:
+        raise TooLargeError(f"{count:,} layers are more than {MOST_LAYERS:,}", remedy="split the model, or unroll less")
+
+
+def check_tensor(t: Tensor, *, constant: bool) -> None:
+    """Refuse a tensor that nothing could be done with. Of a constant the file holds every element."""
+    name, shape = f"tensor {t.id} '{t.name}'", "x".join(map(str, t.shape))
+    if len(t.shape) > MOST_AXES:
+        raise TooLargeError(f"{name} has {len(t.shape)} axes, more than {MOST_AXES}")
+    for what, count, most in (("elements", t.size, MOST_ELEMENTS), ("channels", t.channels, MOST_CHANNELS)):
+        if count > most and not constant:
+            raise TooLargeError(
+                f"{name} ({shape}) has {count:,} {what}, more than {most:,}",
+                remedy="no microcontroller has memory for it: use a smaller input or fewer channels",
+            )
+
+
+def check(graph: Graph) -> None:
+    """Refuse a graph with too much in it, or with a layer that takes too long."""
+    computed = [t for t in graph.tensors.values() if t.data is None]
+    _check_sum("elements", (t.size for t in computed), MOST_ELEMENTS_TOGETHER, "use a smaller input or fewer channels")
+    _check_sum(
+        "rows",
+        (row_count(t.shape) for t in computed),
+        MOST_ROWS,
+        "a row is all of the last two axes: let the longest axis be one of them, as in 1x1x16000x1",
+    )
+    work = 0
+    for op in graph.ops:
+        work += op.work(graph)
+        _check_layer(graph, op)
+    if work > MOST_WORK:
+        raise TooLargeError(
+            f"an inference takes about {work:,} multiplications, more than {MOST_WORK:,}",
+            remedy="use a smaller input or fewer channels",
+        )
+
+
+def _check_sum(what: str, amounts: Iterable[int], most: int, remedy: str) -> None:
+    total = sum(amounts)
+    if total > most:
+        raise TooLargeError(f"its tensors have {total:,} {what} together, more than {most:,}", remedy=remedy)
+
+
+def _check_layer(graph: Graph, op: Op) -> None:
+    """Whether windows are of a size that can be looked at one by one."""
+    rows = row_count(op.output(graph).shape)
+    taps = max((len(op.reads(graph, p, 0) or ()) for p, _ in op.computed(graph)), default=0)
+    if rows * taps > MOST_TAPS:
+        raise TooLargeError(f"{rows:,} windows of {taps:,} rows are more than can be planned", where=op.where)
+    if isinstance(op, WindowOp):
+        images, _, width, _ = op.output(graph).shape
+        elements = images * width * op.vertical.kernel * op.horizontal.kernel * op.input(graph).channels
+        if elements > MOST_WINDOWS:
+            raise TooLargeError(f"the windows of a row have {elements:,} elements", where=op.where)

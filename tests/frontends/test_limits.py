@@ -1,0 +1,89 @@
+"""Every size and every search has a limit: files that ask for more are refused at once, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from time import process_time
+
+import pytest
+
+pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
+
+from mote.api.compiler import compile
+from mote.errors import MoteError
+from network import Net
+
+SECONDS = 5.0
+"""Of CPU; each takes well below one on its own."""
+
+
+def quickly(model: bytes, **options: object) -> str:
+    """What becomes of a model: nothing, or why it is refused; and it does not take long."""
+    began = process_time()
+    try:
+        compile(model, target="cortex-m4", **options)
+        said = ""
+    except MoteError as error:
+        said = str(error)
+    assert process_time() - began < SECONDS
+    return said
+
+
+def pooled(net: Net, size: int, padding: str, out: int, kind: str = "MAX_POOL_2D", stride: int = 1) -> int:
+    x = net.input(1, 8, 8, 4)
+    window = {"filter_height": size, "filter_width": size, "stride_h": stride, "stride_w": stride}
+    return net.moved(kind, [x], (1, out, out, 4), padding=padding, **window)
+
+
+def chain(net: Net, length: int) -> int:
+    return reduce(lambda x, _: net.op("RELU", [x]), range(length), net.input(1, 4))
+
+
+REFUSED: list[tuple[str, Callable[[Net], int]]] = [
+    (r"tensor 0 't0' \(1x4000x4000x1\) has 16,000,000 elements", lambda n: n.op("RELU", [n.input(1, 4000, 4000, 1)])),
+    (r"tensor 0 't0' \(1x2000000\) has 2,000,000 channels", lambda n: n.op("RELU", [n.input(1, 2_000_000)])),
+    ("tensor 0 't0' has 40 axes", lambda n: n.op("RELU", [n.input(*[1] * 40)])),
+    ("200,000 rows together", lambda n: n.op("RELU", [n.input(1, 100_000, 1, 1)])),
+    ("2,001 layers", lambda n: chain(n, 2001)),
+    ("a window of 2147483646 elements with a stride of 1 is too wide", lambda n: pooled(n, (1 << 31) - 2, "SAME", 8)),
+    ("a window of 9 elements does not fit into 8", lambda n: pooled(n, 9, "VALID", 1)),
+    ("stride of 2147483647 is too wide", lambda n: pooled(n, 2, "SAME", 1, stride=(1 << 31) - 1)),
+    ("the windows of a row have 27,000,000 elements", lambda n: n.conv(n.input(1, 300, 300, 1), 1, kernel=300)),
+    ("inference takes about .* multiplications", lambda n: n.conv(n.input(1, 200, 200, 64), 128, kernel=5)),
+    ("strides of 300x300 are too large", lambda n: n.transpose_conv(n.input(1, 4, 4, 1), 1, 3, 300)),
+]
+
+
+@pytest.mark.parametrize(("reason", "build"), REFUSED)
+def test_refused_by_name(reason: str, build: Callable[[Net], int]) -> None:
+    net = Net()
+    with pytest.raises(MoteError, match=rf"model\.tflite: (?s:.*){reason}"):
+        raise MoteError(quickly(net.finish(build(net))))
+
+
+COMPILED: list[Callable[[Net], int]] = [
+    lambda n: n.op("ADD", [n.input(1, 4, quant=(0.05, 0)), n.input(1, 4, quant=(500.0, 0))], quant=(0.05, 0)),
+    lambda n: n.conv(n.input(1, 8, 8, 4), 4, stride=65536),
+    lambda n: n.conv(n.input(1, 8, 8, 4), 4, dilation=65536),
+    lambda n: pooled(n, 3000, "SAME", 8),
+    lambda n: pooled(n, 3000, "SAME", 8, "AVERAGE_POOL_2D"),
+]
+
+
+@pytest.mark.parametrize("shrink", [True, False])
+@pytest.mark.parametrize("build", COMPILED)
+def test_odd_but_quick(build: Callable[[Net], int], shrink: bool) -> None:
+    net = Net()
+    assert quickly(net.finish(build(net)), shrink=shrink) == ""
+
+
+def test_the_least_ram_of_many_branches() -> None:
+    """The search for it has an end in a graph where almost any order is different."""
+    net = Net(1)
+    found = [net.input(1, 4)]
+    for _ in range(60):
+        a, b = (found[-int(net.rng.integers(1, min(most, len(found)) + 1))] for most in (8, 20))
+        found.append(net.add(a, b))
+    model = net.finish(reduce(net.add, found[-20:]))
+    assert quickly(model, least_ram=True) == ""
