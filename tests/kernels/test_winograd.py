@@ -230,7 +230,7 @@ def test_every_sum_is_requantized_exactly(c: Layer) -> None:
         matrix = w.data[i].astype(np.int64)
         fold = int(b.data[i]) - x.zero_point * int(matrix.sum())
         low, high = (int(pick(-128 * matrix, 127 * matrix).sum()) + fold for pick in (np.minimum, np.maximum))
-        first = int(weights.reshape(1, -1)[:, 2 * i : 2 * i + 2].copy().view(np.int32)[0, 0])
+        first = int(weights[i])
         offset = (first - 576 * (fold - 128 * int(matrix.sum())) + (1 << 31)) % (1 << 32) - (1 << 31) if mult else 0
         sums = np.arange(low, high + 1)
         z = 576 * sums + offset if mult else 0 * sums

@@ -38,7 +38,7 @@ typedef struct {
     int32_t in_pixel;              /* bytes of an input pixel: where that is less, weights of the rest are zero */
     int32_t in_zero;
     int32_t tile_rows; /* rows of tiles that are computed at once; more where a row has fewer than four tiles */
-    const int16_t *weights;
+    const int32_t *weights; /* biases, and pairs of 16-bit weights */
     const mote_winograd_channel_t *channel;
 } mote_winograd_t;
 
@@ -564,7 +564,7 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
     typedef mote_winograd_t mote_##name##_t; \
     MOTE_NOINLINE void mote_##name##_blocks(mote_winograd_work_t *w) { \
         while (mote_winograd_block(w)) { \
-            const uint32_t *weights = (const uint32_t *)(const void *)w->p->weights; \
+            const uint32_t *weights = (const uint32_t *)w->p->weights; \
             const int32_t channels = w->p->channels; \
             mote_##form##_forward(w); \
             for (int32_t c = 0; c < channels; c += 2) { \

@@ -178,14 +178,13 @@ def _refused(view: View, f: Form) -> Refusal | None:
     return None
 
 
-def _stream(weights: Ints, bias: Ints) -> NDArray[np.int16]:
+def _stream(weights: Ints, bias: Ints) -> NDArray[np.int32]:
     """[outputs, positions, inputs] in the order of use: two outputs side by side, first their biases, then for each
-    position inputs 0 and 2, then 1 and 3 of each four."""
+    position inputs 0 and 2, then 1 and 3 of each four, two 16-bit numbers in a word."""
     outputs, positions, inputs = weights.shape
     fours = weights.reshape(outputs // 2, 2, positions, inputs // 4, 2, 2)
-    pairs = fours.transpose(0, 2, 3, 5, 1, 4).reshape(outputs // 2, -1).astype(np.int16)
-    biases = wrap32(bias).astype("<i4").view("<i2").reshape(outputs // 2, -1)
-    return np.concatenate([biases, pairs], axis=1).reshape(-1)
+    pairs = fours.transpose(0, 2, 3, 5, 1, 4).reshape(outputs // 2, -1).astype("<i2").view("<i4")
+    return np.concatenate([wrap32(bias).reshape(outputs // 2, -1), pairs], axis=1).reshape(-1).astype(np.int32)
 
 
 def _packed(view: View, f: Form, kind: str, packed: Transformed) -> Packed:

@@ -1,0 +1,178 @@
+"""A matrix of compilers, levels and options: whatever a firmware is built with, its models compute the same.
+
+One program holds models that together use every kernel, those for DSP instructions in their portable form; it runs the
+models' self-tests. It is built for this computer, and for a big-endian one of 32 bits.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import test_lstm
+import test_svdf
+from streams import Variable
+
+from mote import compile
+from mote.kernels.library import FOLDERS
+from network import FLOAT, SCALE, Net
+from support import HOST_DSP
+from test_mixed import mixed
+
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
+BIG_ENDIAN = "mips-linux-gnu-gcc"
+BUILDS = (
+    ("gcc -std=c99 -O0 -funsigned-char", slice(0, None, 2)),
+    ("gcc -std=c11 -O3 -fshort-enums", slice(0, None, 3)),
+    # The link-time optimizer warns of a loop that never runs.
+    ("gcc -std=c17 -O2 -flto -Wno-aggressive-loop-optimizations", slice(1, None, 3)),
+    ("gcc -std=c99 -Os -funsigned-char", slice(2, None, 3)),
+    ("clang -std=c11 -O0 -fshort-enums", slice(1, None, 2)),
+    ("clang -std=c17 -O3", slice(2, None, 3)),
+    ("clang -std=c99 -Os -funsigned-char", slice(1, None, 3)),
+    ("gcc -std=c99 -O1 -m32", slice(None)),
+    (f"{BIG_ENDIAN} -std=c99 -O1 -static", slice(None)),
+)
+"""Compilers with options, and which of the models each builds. (-O2 on the host is what all other tests use.)"""
+
+
+def images(net: Net) -> bytes:
+    """Everything that images go through, and vectors of them."""
+    x = net.input(1, 8, 8, 8)
+    y = net.conv(x, 8)
+    y = net.add(net.depthwise(y), net.conv(x, 8, 1))
+    y = net.op("MUL", [y, net.op("SUB", [y, x])])
+    y = net.concatenate(3, net.pool(y), net.pool(y, kind="MAX_POOL_2D"))
+    y = net.conv(net.transpose_conv(y, 4), 12, 3, stride=2)
+    y = net.resize(net.resize(y, 6, 6), 8, 4, "RESIZE_NEAREST_NEIGHBOR")
+    y = net.slice(net.pad(y, (0, 0), (1, 0), (0, 1), (0, 0)), (0, 1, 1, 0), (1, 8, 4, 12))
+    quantized = net.dtype == "int8"
+    part = (1 / 256, -128) if quantized else FLOAT
+    slopes = net.weights(1, 1, 12)
+    slopes = net.writer.const("slopes", slopes, 0.01) if quantized else net.writer.const("slopes", np.float32(slopes))
+    y = net.op("PRELU", [net.op("LOGISTIC", [y], quant=part), slopes])
+    y = net.moved("TRANSPOSE", [y, net.ints(0, 2, 1, 3)], (1, 4, 8, 12))
+    scores = net.fully_connected(net.mean(y), 10)
+    return net.finish(net.op("SOFTMAX", [scores], quant=part, beta=1.0), y)
+
+
+def separable(net: Net) -> bytes:
+    """Depthwise layers between pointwise ones, and convolutions that have several fast kernels."""
+    x = net.input(1, 8, 8, 8)
+    relu = {"fused_activation_function": "RELU", "quant": (SCALE, -128)}
+    y = net.depthwise(net.conv(x, 8, 1, **relu), **relu)
+    y = net.depthwise(net.conv(y, 8, 1, **relu), kernel=5, **relu)
+    y = net.conv(net.conv(net.conv(y, 8, 1), 8), 8, stride=2)
+    return net.finish(y, net.op("ADD", [y, net.writer.const("c", net.weights(1, 1, 8), 40.0)]))
+
+
+def sums(net: Net) -> bytes:
+    """Layers whose output is one row of many."""
+    x = net.input(1, 12, 2, 8)
+    conv = net.conv(x, 4, (12, 1), padding="VALID")
+    depthwise = net.depthwise(x, kernel=(12, 2), padding="VALID")
+    return net.finish(conv, depthwise, net.pool(x, (12, 1)), net.mean(x))
+
+
+def few_values(net: Net) -> bytes:
+    """Weights that are worth a code."""
+    x = net.input(1, 4, 4, 16)
+    y = net.conv(x, net.rng.choice([-3, 0, 0, 5], (64, 3, 3, 16)).astype(np.int8))
+    return net.finish(net.fully_connected(net.flat(y), net.rng.choice([-1, 0, 0, 1], (24, 1024)).astype(np.int8)))
+
+
+def frames(net: Net) -> bytes:
+    """Layers over time."""
+    y = net.depthwise(net.input(1, 12, 1, 8), kernel=(3, 1), padding="VALID")
+    y = net.depthwise(net.conv(y, 8, 1), kernel=(5, 1), padding="VALID")
+    return net.finish(net.fully_connected(net.flat(y), 3))
+
+
+def variable(net: Net) -> bytes:
+    """What is kept is written anew every time."""
+    x = net.input(1, 6)
+    kept = Variable(net, net.weights(1, 6), net.quants[x])
+    y = net.add(kept.read(), x)
+    kept.assign(x)
+    return net.finish(y)
+
+
+def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
+    """Models that use every kernel, with the options that bring that about."""
+    lstm, svdf = test_lstm.Config, test_svdf.Config
+    dsp = {"target": HOST_DSP, "optimize": "speed"}
+    return {
+        "tuned": (images(Net()), dsp),
+        "rows": (images(Net(2)), {"least_ram": True}),
+        "real": (images(Net(3, "float32")), {}),
+        "planar": (separable(Net(4)), dsp | {"kernels": ["6=winograd_stride2", "5=winograd4"]}),
+        "sums": (sums(Net(5)), {"input": "rows"}),
+        "coded": (few_values(Net(6)), {"kernels": ["0=coded_conv2d_s8", "2=fully_connected_coded_s8"]}),
+        "rings": (frames(Net(7)), {"stream": 1, "target": HOST_DSP}),
+        "columns": (frames(Net(8)), dsp),
+        "mixed": (mixed(), {}),
+        "lstm": (test_lstm.model(lstm("int8"), lstm("float32")), {}),
+        "svdf": (test_svdf.model(svdf(), svdf("float32")), {}),
+        "variable": (variable(Net(9)), {}),
+    }
+
+
+def write(folder: Path, name: str, model: bytes, options: dict[str, Any]) -> set[str]:
+    files = compile(model, name=name, **options).project.files
+    test = files["selftest.c"].replace("int main(void)", f"int {name}_main(void)")
+    for file, text in files.items() | {(f"{name}_selftest.c", test)}:
+        if file.startswith((name, "mote_")):
+            (folder / file).write_text(text)
+    return {file for file in files if file.startswith("mote_")}
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all models, each with its self-test as a function."""
+    folder = tmp_path_factory.mktemp("firmware")
+    used = [write(folder, name, *model) for name, model in cocktail().items()]
+    every = {path.name for place in FOLDERS for path in place.iterdir() if path.name.endswith(".h")}
+    assert set().union(*used) == every, "a kernel is used by no model here"
+    return folder
+
+
+def needed(compiler: str, *flags: str) -> list[str]:
+    """What runs programs of a compiler; the test is skipped where it cannot be built or run."""
+    run = ["qemu-mips"] if compiler == BIG_ENDIAN else []
+    for tool in (compiler, *run):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    tried = subprocess.run([compiler, *flags, "-xc", "-", "-o", "/dev/null"], input=b"int main(void){return 0;}")
+    if tried.returncode:
+        pytest.skip(f"{compiler} does not know {' '.join(flags)}, or has no C library for it")
+    return run
+
+
+@pytest.mark.parametrize(("build", "which"), BUILDS, ids=[build for build, _ in BUILDS])
+def test_every_build_computes_the_same(build: str, which: slice, firmware: Path, tmp_path: Path) -> None:
+    compiler, *flags = build.split()
+    run = needed(compiler, *flags)
+    names = list(cocktail())[which]
+    declared = "".join(f"int {name}_main(void);\n" for name in names)
+    (tmp_path / "main.c").write_text(
+        f"{declared}int main(void) {{ return {' + '.join(f'{n}_main()' for n in names)}; }}\n"
+    )
+    sources = [str(firmware / f"{name}{part}.c") for name in names for part in ("", "_selftest")]
+    command = [compiler, *flags, *WARNINGS, "-DMOTE_SELFTEST", *sources, "main.c", "-o", "program", "-lm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([*run, "./program"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "".join(f"{name}: ok\n" for name in names))
+
+
+@pytest.mark.parametrize("standard", ["c++98", "c++20"])
+def test_headers_are_cpp(standard: str, firmware: Path) -> None:
+    needed("g++")
+    text = "".join(f'#include "{name}.h"\n' for name in cocktail())
+    command = ["g++", f"-std={standard}", *WARNINGS, f"-I{firmware}", "-fsyntax-only", "-xc++", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
