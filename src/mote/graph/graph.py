@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mote.errors import working_on
 from mote.graph.flow import Flow
-from mote.graph.ranges import RANGED, Range, anything, between
+from mote.graph.ranges import RANGED, Peak, Range, anything, between
 from mote.graph.tensor import Array, Shape, Tensor
 
 ABSENT = -1
@@ -83,6 +83,10 @@ class Op:
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         """The values that the first output can have, an int8 one, from those of the inputs that are computed and int8;
         None: any."""
+        return None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """How far its sums go, from what is known of the inputs' values; None: it adds up nothing in integers."""
         return None
 
     def threads(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
@@ -193,6 +197,10 @@ class Graph:
                     narrower = op.range(self, [found.get(i) for i in op.inputs])
                 found |= {op.outputs[0]: narrower} if narrower else {}
         return found
+
+    def peak(self, op: Op) -> Peak | None:
+        """How far the sums of one of the operators go."""
+        return op.peak(self, [self.ranges.get(i) for i in op.inputs])
 
     @cached_property
     def producers(self) -> dict[int, Op]:

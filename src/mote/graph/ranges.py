@@ -1,14 +1,17 @@
 """Which values can occur: for each channel (index on the last axis) of every int8 tensor the least and the largest one,
-whatever a model is given. Passes and kernels count on it; nothing is assumed of inputs, nor of states but windows."""
+whatever a model is given, and how far sums of them go. Passes and kernels count on it; nothing is assumed of inputs,
+nor of states but windows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.graph.fixedpoint import INT32_MAX
 from mote.graph.tensor import Array, Tensor
 from mote.graph.types import DType
 
@@ -30,10 +33,34 @@ class Range:
         one: NDArray[np.bool_] = self.low == self.high
         return one
 
+    def farthest(self, zero: int = 0) -> int:
+        """How far from `zero` the values go."""
+        return int(max((self.high - zero).max(), (zero - self.low).max()))
+
     @property
     def hull(self) -> Range:
         """One range that holds those of all channels."""
         return Range(self.low.min(keepdims=True), self.high.max(keepdims=True))
+
+
+@dataclass(frozen=True)
+class Peak:
+    """How far the sums go that an operator keeps in 32 bits, whatever a model is given."""
+
+    total: int
+    """The largest absolute value of a sum."""
+    part: int
+    """What is not exceeded by any part of a sum, in whatever order it is added up, nor by what it then becomes."""
+
+    @property
+    def headroom(self) -> float:
+        """How many bits are left of those that a sum has beside its sign; below zero it can wrap."""
+        return 31 - math.log2(max(self.total, 1))
+
+    @property
+    def wraps(self) -> bool:
+        """Whether something might not fit 32 bits."""
+        return self.part > INT32_MAX
 
 
 def anything(t: Tensor) -> Range:

@@ -15,12 +15,13 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.flow import Flow
 from mote.graph.graph import ABSENT, Increment
-from mote.graph.ranges import Range, between
+from mote.graph.ranges import Peak, Range, between
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import end, pointwise, rising
 from mote.ops.common import activation_type, clamp_float, int8_range
+from mote.ops.sums import rescaled
 
 MAX_AXES = 6
 """LiteRT broadcasts up to this many axes; so does `mote_broadcast.h`."""
@@ -72,6 +73,13 @@ class Binary(Op):
             if rank - len(shape) <= axis and shape[axis - rank] != 1:
                 return None
         return pointwise(self, flows)
+
+    def sizes(self, g: Graph, inputs: Sequence[Range | None]) -> tuple[int, int] | None:
+        """How far the values of both go from their zero points; None where they are not int8."""
+        first, second = inputs
+        if first is None or second is None:
+            return None
+        return first.farthest(self.input(g).zero_point), second.farthest(self.input(g, 1).zero_point)
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         """An operand with one channel has it repeated."""
@@ -138,6 +146,13 @@ class Add(Arithmetic):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs, falling=ABSENT if self.sign > 0 else 1)
 
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        sizes = self.sizes(g, inputs)
+        if sizes is None:
+            return None
+        scaled = (int(rescale(np.array(n << HEADROOM), *s)) for n, s in zip(sizes, self.multipliers(g), strict=False))
+        return Peak(largest := sum(scaled), rescaled(largest, 0))
+
     def real(self, a: Array, b: Array) -> Array:
         return np.add(a, b)
 
@@ -178,6 +193,12 @@ class Mul(Arithmetic):
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
         product = (a - self.input(g).zero_point) * (b - self.input(g, 1).zero_point)
         return finish(rescale(product, *self.multiplier(g)), self.activation, self.output(g))
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        sizes = self.sizes(g, inputs)
+        if sizes is None:
+            return None
+        return Peak(largest := prod(sizes), rescaled(largest, max(self.multiplier(g)[1], 0)))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         """A product is largest and least where both factors are at an end."""

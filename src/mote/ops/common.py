@@ -21,6 +21,8 @@ from mote.graph.types import Activation, DType
 FLOAT_MAX = float(np.finfo(np.float32).max)
 WINDOWS = 1 << 22
 """Elements of windows that the reference copies at once."""
+MOST_SUMMED = 1 << 23
+"""So many int8 values and more might not add up in 32 bits, each less its zero point."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, wrap32
-from mote.graph.ranges import Range
+from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.common import (
@@ -24,7 +24,7 @@ from mote.ops.common import (
     int8_range,
     weight_problem,
 )
-from mote.ops.sums import Sums, layer_range, layer_sums, products, window_ends
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products, window_ends
 
 Rescale = Callable[[Ints, Ints, Ints], Ints]
 
@@ -66,6 +66,9 @@ class Conv2D(WindowOp):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else None
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]
         assert x is not None and w is not None
@@ -94,5 +97,5 @@ def finish(
     if y.dtype == DType.FLOAT32:
         return clamp_float(sums + float_bias(op.tensor(g, 2), channels), activation)
     total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
-    scaled = scale(total, *channel_scales(x, w, y, channels)) + y.zero_point
+    scaled = wrap32(scale(total, *channel_scales(x, w, y, channels)) + y.zero_point)
     return np.clip(scaled, *int8_range(activation, y)).astype(np.int8)

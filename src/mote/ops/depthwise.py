@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
-from mote.graph.ranges import Range
+from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation
 from mote.ops.common import (
@@ -17,7 +17,7 @@ from mote.ops.common import (
     weight_problem,
 )
 from mote.ops.conv import finish
-from mote.ops.sums import Sums, layer_range, layer_sums, window_ends
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, window_ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,9 @@ class DepthwiseConv2D(WindowOp):
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        return layer_peak(g, self, self.sums(g, inputs[0]), axis=3) if inputs[0] else None
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels) // self.multiplier}

@@ -12,7 +12,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, rescale_once
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
-from mote.graph.ranges import Range
+from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, Rounding
 from mote.ops.analysis import pointwise
@@ -20,7 +20,7 @@ from mote.ops.common import (
     weight_problem,
 )
 from mote.ops.conv import finish
-from mote.ops.sums import Sums, layer_range, layer_sums, products
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,9 @@ class FullyConnected(Op):
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

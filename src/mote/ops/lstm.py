@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
+from mote.graph.ranges import Peak, Range, anything
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.common import activation_type
+from mote.ops.common import activation_type, bias_values
 from mote.ops.lstm_operands import (
     CELL,
     FORGET,
@@ -32,6 +33,7 @@ from mote.ops.lstm_operands import (
     PROJECTION_BIAS,
     operand_problem,
 )
+from mote.ops.sums import vector_peak
 
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
@@ -154,6 +156,33 @@ class Lstm(Op):
         projection = np.float32(self.projection_clip) / np.float32(self.output(g).scale)
         return int(min(cell, np.float32(32767))), int(min(projection, np.float32(127)))
 
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """Of its matrices: what gates, cells and outputs go on with saturates at 16 bits."""
+        if inputs[0] is None:
+            return None
+        found = []
+        for position in self.matrices(g):
+            w = self.input(g, position).data
+            assert w is not None
+            zero, bias = self.matrix_start(g, position)
+            source = inputs[0] if position < 5 else anything(self.output(g))
+            found.append(vector_peak(w, zero, bias, source, self.matrix_scale(g, position)[1]))
+        return Peak(max(p.total for p in found), max(p.part for p in found))
+
+    def matrices(self, g: Graph) -> list[int]:
+        """The positions of the weights that are multiplied with vectors."""
+        gates = [position for gate in self.gates for position in (1 + gate, 5 + gate)]
+        return gates if self.tensor(g, PROJECTION) is None else [*gates, PROJECTION]
+
+    def matrix_start(self, g: Graph, position: int) -> tuple[int, Ints]:
+        """The zero point of the vectors that a matrix is multiplied with, and the bias of each row."""
+        if position == PROJECTION:
+            zero, bias = -self.intermediates[4][1], self.tensor(g, PROJECTION_BIAS)
+        else:
+            zero = self.input(g, 0 if position < 5 else HIDDEN).zero_point
+            bias = None if self.normalized or position >= 5 else self.tensor(g, 11 + position)
+        return zero, bias_values(bias, self.input(g, position).shape[0])
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, hidden, cell = values[0], values[HIDDEN], values[MEMORY]
         assert x is not None and hidden is not None and cell is not None
@@ -213,10 +242,10 @@ class Lstm(Op):
         shown = rescale(gate(OUTPUT, cell) * tanh16(cell, bits), *self.hidden_scale())
         zero = self.intermediates[4][1]
         if values[PROJECTION] is None:
-            return np.clip(shown + zero, -128, 127), cell
-        shown = np.clip(shown - zero, -128, 127)
+            return np.clip(wrap32(shown + zero), -128, 127), cell
+        shown = np.clip(wrap32(shown - zero), -128, 127)
         projected = product(PROJECTION, shown, -zero, values[PROJECTION_BIAS])
-        y = np.clip(projected + self.input(g, HIDDEN).zero_point, -128, 127)
+        y = np.clip(wrap32(projected + self.input(g, HIDDEN).zero_point), -128, 127)
         return np.clip(y, -projection_clip, projection_clip) if projection_clip else y, cell
 
     def _real_step(

@@ -9,13 +9,14 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
-from mote.graph.ranges import Range
+from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.ops.analysis import rising
-from mote.ops.common import activation_type
+from mote.ops.common import MOST_SUMMED, activation_type
+from mote.ops.sums import rescaled
 
 LOOPS = 3
 """How many separate groups of kept and of averaged axes the C kernel can walk."""
@@ -52,11 +53,18 @@ class Mean(Op):
         kept, averaged, _ = self.loops(g)
         if max(len(kept), len(averaged)) > LOOPS:
             return f"more than {LOOPS} separate groups of axes are not supported"
-        return None if self.count(g) < 1 << 23 else f"a mean of {self.count(g)} elements is not supported"
+        return None if self.count(g) < MOST_SUMMED else f"a mean of {self.count(g)} elements is not supported"
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         """Any where sums might not fit their 32 bits."""
         return rising(g, self, inputs) if self.count(g) << 8 + max(self.scale(g)[1], 0) < 1 << 31 else None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        if inputs[0] is None:
+            return None
+        zero, count = self.input(g).zero_point, self.count(g)
+        largest = count * inputs[0].farthest(zero)
+        return Peak(largest, max(count * (abs(zero) - LEAST), rescaled(largest, max(self.scale(g)[1], 0))))
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         mixed = len(self.input(g).shape) - 1 in self.axes
@@ -70,7 +78,7 @@ class Mean(Op):
             return [x.mean(axis=self.axes, dtype=np.float64).astype(np.float32).reshape(shape)]
         y = self.output(g)
         total = x.astype(np.int64).sum(axis=self.axes) - self.input(g).zero_point * self.count(g)
-        scaled = rescale(total, *self.scale(g)) + y.zero_point
+        scaled = wrap32(rescale(total, *self.scale(g)) + y.zero_point)
         return [np.clip(scaled, -128, 127).astype(np.int8).reshape(shape)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
-from mote.graph.ranges import Range
+from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
-from mote.ops.common import Axis, WindowOp, activation_type, clamp_float, int8_range
+from mote.ops.common import MOST_SUMMED, Axis, WindowOp, activation_type, clamp_float, int8_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,22 @@ class AveragePool(Pool):
     """int8 averages are rounded, halves away from zero."""
 
     kind = "AVERAGE_POOL_2D"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        count, real = self.count(g), self.input(g).dtype == DType.FLOAT32
+        return None if real or count < MOST_SUMMED else f"a mean of {count} elements is not supported"
+
+    def count(self, g: Graph) -> int:
+        """The most elements that an average is of."""
+        return int(np.prod([ways.sum(axis=1).max() for ways in self.present(g)]))
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """Kernels add 128 to each value, and half of their number."""
+        if inputs[0] is None:
+            return None
+        return Peak(self.count(g) * inputs[0].farthest(), -2 * LEAST * self.count(g))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.ranges import Range
+from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import rising
@@ -97,6 +97,13 @@ class ResizeBilinear(Resize):
 
     def unsupported(self, g: Graph) -> str | None:
         return activation_type(g, self)
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """Halves are added to round."""
+        if inputs[0] is None:
+            return None
+        total = inputs[0].farthest() * ONE * ONE
+        return Peak(total, total + ONE * ONE)
 
     def blend(self, g: Graph, size: int, out: int) -> Blend:
         """At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where a scale that

@@ -23,6 +23,7 @@ from mote.graph.fixedpoint import (
 )
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
+from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import pointwise
@@ -66,6 +67,11 @@ class Softmax(Op):
         if x.shape[-1] > MAX_DEPTH:
             return f"more than {MAX_DEPTH} classes are not supported"
         return None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """Of exponentials, each at most one."""
+        total = self.input(g).shape[-1] << 31 - SUM_BITS
+        return Peak(total, total) if inputs[0] else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x = values[0]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, rescale_once
-from mote.graph.ranges import Range
+from mote.graph.ranges import LEAST, Peak, Range
+from mote.graph.tensor import Array
 from mote.graph.types import Activation
 from mote.ops.common import bias_values, channel_scales, int8_range
 
@@ -47,10 +48,20 @@ class Sums:
         return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, self.once)
 
     @property
+    def left(self) -> Ints:
+        """How far sums are shifted left before they are scaled, in 32 bits."""
+        return np.zeros_like(self.shift) if self.once else np.maximum(self.shift, 0)
+
+    @property
+    def fits(self) -> NDArray[np.bool_]:
+        """Channels whose sums do not wrap, also where they are shifted left."""
+        return np.maximum(-self.low, self.high + 1) <= 1 << 31 >> self.left
+
+    @property
     def constant(self) -> NDArray[np.bool_]:
         """Channels with one result for all sums."""
         same: NDArray[np.bool_] = self.outputs(self.low) == self.outputs(self.high)
-        return same
+        return same & self.fits
 
 
 def products(weights: NDArray[np.int8], low: Ints, high: Ints) -> Ends:
@@ -77,10 +88,37 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
     """Of the outputs: any that the activation lets pass where sums might not fit their 32 bits."""
     y = op.output(g)
     lo, hi = int8_range(activation, y)
-    left = np.zeros_like(sums.shift) if sums.once else np.maximum(sums.shift, 0)
-    fits = np.maximum(-sums.low, sums.high + 1) << left <= 1 << 31
     low, high = (np.clip(sums.outputs(ends), lo, hi) for ends in (sums.low, sums.high))
-    return Range(np.where(fits, low, lo), np.where(fits, high, hi))
+    return Range(np.where(sums.fits, low, lo), np.where(sums.fits, high, hi))
+
+
+def layer_peak(g: Graph, op: Op, sums: Sums, axis: int = 0) -> Peak:
+    """Of a layer whose weights have the output's channels on an axis. Kernels may fold the zero point into the bias."""
+    x, w = op.input(g), op.input(g, 1)
+    assert w.data is not None
+    largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
+    bias = bias_values(op.tensor(g, 2), len(largest))
+    after = max(map(rescaled, largest.tolist(), sums.left.tolist()))
+    return Peak(int(largest.max()), max(parts(w.data, axis, x.zero_point, bias), after))
+
+
+def vector_peak(weights: Array, zero: int, bias: Ints, inputs: Range, shift: int) -> Peak:
+    """Of [rows, depth] weights times vectors, where bounds need not be tight."""
+    size = np.abs(weights.astype(np.int16)).sum(axis=1, dtype=np.int64)
+    largest = int((np.abs(bias) + size * inputs.farthest(zero)).max())
+    return Peak(largest, max(parts(weights, 0, zero, bias), rescaled(largest, max(shift, 0))))
+
+
+def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
+    """What no part of a sum of products with any int8 inputs exceeds, in any order, wherever the zero point goes."""
+    others = tuple(i for i in range(weights.ndim) if i != axis)
+    size = np.abs(weights.astype(np.int16)).sum(axis=others, dtype=np.int64)
+    return int((np.abs(bias) + size * (abs(zero) - LEAST)).max())
+
+
+def rescaled(largest: int, left: int) -> int:
+    """What sums no larger than that do not exceed, shifted left, scaled, and with a zero point added."""
+    return (largest << left) - LEAST
 
 
 def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:

@@ -13,9 +13,11 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
+from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.common import activation_type, bias_values, clamp_float, float_bias
+from mote.ops.sums import vector_peak
 
 BIAS, STATE = 3, 4
 """The positions of the bias, which may be absent, and of the state among the inputs."""
@@ -67,6 +69,17 @@ class Svdf(Op):
         y = np.float32(self.output(g).scale)
         return quantize_multiplier(float(x * w / state)), quantize_multiplier(float(state * time / y))
 
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """Of the filters, and of what they remember, which may be anything: kernels let that wrap, as LiteRT does."""
+        w, time = self.input(g, 1).data, self.input(g, 2).data
+        if inputs[0] is None or w is None or time is None:
+            return None
+        zero, none = self.input(g).zero_point, np.zeros(len(w), np.int64)
+        filters = vector_peak(w, zero, none, inputs[0], self.scales(g)[0][1])
+        bias = np.abs(bias_values(self.tensor(g, BIAS), len(time) // self.rank))
+        kept = np.abs(time.astype(np.int64)).sum(axis=1).reshape(-1, self.rank).sum(axis=1) << 15
+        return Peak(max(filters.total, int((kept + bias).max())), filters.part)
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w, time, _, state = values
         assert x is not None and w is not None and time is not None and state is not None
@@ -81,7 +94,7 @@ class Svdf(Op):
         sums = (wide * time).sum(axis=2).reshape(len(x), -1, self.rank).sum(axis=2)
         if quantized:
             total = wrap32(sums + bias_values(self.tensor(g, BIAS), sums.shape[1]))
-            y = rescale(total, *self.scales(g)[1]) + self.output(g).zero_point
+            y = wrap32(rescale(total, *self.scales(g)[1]) + self.output(g).zero_point)
             return [np.clip(y, -128, 127).astype(np.int8), after.reshape(state.shape)]
         y = sums + float_bias(self.tensor(g, BIAS), sums.shape[1])
         return [clamp_float(y, self.activation), after.reshape(state.shape)]

@@ -15,13 +15,13 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
-from mote.graph.ranges import Range
+from mote.graph.ranges import Peak, Range
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation
 from mote.ops.common import Axis, weight_problem
 from mote.ops.conv import finish
-from mote.ops.sums import Sums, layer_range, layer_sums, products
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products
 
 TAP = 10_000
 """What the reference takes for a tap of the kernel, in multiplications."""
@@ -87,6 +87,9 @@ class TransposeConv(Op):
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

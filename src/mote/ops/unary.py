@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
-from mote.graph.ranges import LEAST, MOST, Range, between
+from mote.graph.ranges import LEAST, MOST, Peak, Range, between
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import Pointwise
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary
 from mote.ops.common import activation_type, int8_range, round_half_away
+from mote.ops.sums import rescaled
 
 Floats = NDArray[np.float32]
 
@@ -262,6 +264,12 @@ class PRelu(Binary):
         """Multiplier and shift above and below zero."""
         x, alpha, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return quantize_multiplier(float(x / y)), quantize_multiplier(float(x * alpha / y))
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        sizes = self.sizes(g, inputs)
+        if sizes is None:
+            return None
+        return Peak(largest := prod(sizes), rescaled(largest, max(0, *(shift for _, shift in self.multipliers(g)))))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         """It turns at zero only."""

@@ -83,7 +83,7 @@ static inline void mote_time_c(const uint32_t *lines, const int32_t *record, int
             int32_t sum = record[0];
             for (int32_t j = 0; j < taps; j++) {
                 const int32_t x = (int16_t)(uint16_t)(lines[(y + j) / 2] >> 16 * ((y + j) % 2));
-                sum += x * mote_planar_weight(record + 1, j, 0);
+                sum = mote_wrapping_add(sum, x * mote_planar_weight(record + 1, j, 0));
             }
             out[y * channels + c] = mote_narrow(sum, record + 1 + words, linear, s);
         }

@@ -115,7 +115,8 @@ static inline void mote_wide_row(const mote_depthwise_wide_t *p, const int8_t *c
                     const int32_t *const w = q + 3 + linear + (k - p->top) * p->words;
                     const int32_t at = x * step + j - p->left;
                     if (at >= 0 && at < p->line) {
-                        sum += mote_planar_at(rows[k] + c * p->line, at) * mote_wide_weight(w, j, w8, step);
+                        const int32_t value = mote_planar_at(rows[k] + c * p->line, at);
+                        sum = mote_wrapping_add(sum, value * mote_wide_weight(w, j, w8, step));
                     }
                 }
             }

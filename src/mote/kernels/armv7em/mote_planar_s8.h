@@ -87,7 +87,8 @@ static inline void mote_planar_row(const mote_planar_t *p, const int8_t *const *
             for (int32_t k = 0; k < 3; k++, w += words) {
                 for (int32_t j = 0; rows[k] != NULL && j < 3; j++) {
                     if (x * step + j < line) {
-                        sum += mote_planar_at(rows[k] + c * line, x * step + j) * mote_planar_weight(w, j, w8);
+                        const int32_t value = mote_planar_at(rows[k] + c * line, x * step + j);
+                        sum = mote_wrapping_add(sum, value * mote_planar_weight(w, j, w8));
                     }
                 }
             }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.graph import Tensor
 from mote.kernels.contract import Packed, Params, View
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
-from mote.ops.common import bias_values
 from mote.ops.lstm import Lstm
-from mote.ops.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION, PROJECTION_BIAS
+from mote.ops.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION
 
 OPERANDS = (0, HIDDEN, MEMORY)
 """The positions of the sequence and of the states, which kernels take as pointers."""
@@ -43,17 +41,10 @@ def lstm_sizes(view: View) -> Params:
 def lstm_matrices(view: View) -> dict[int, Matrix]:
     """Those of integer weights, by position."""
     op, g = view.the(Lstm), view.graph
-    zero_in, zero_out = op.input(g).zero_point, op.input(g, HIDDEN).zero_point
-    found: dict[int, tuple[int, Tensor | None]] = {}
-    for gate in op.gates:
-        bias = None if op.normalized else op.input(g, 12 + gate)
-        found |= {1 + gate: (-zero_in, bias), 5 + gate: (-zero_out, None)}
-    if op.tensor(g, PROJECTION) is not None:
-        found[PROJECTION] = (op.intermediates[4][1], op.tensor(g, PROJECTION_BIAS))
     matrices = {}
-    for position, (zero, bias) in found.items():
-        weights = view.constant(position)
-        matrices[position] = Matrix(weights, zero, bias_values(bias, len(weights)), op.matrix_scale(g, position))
+    for position in op.matrices(g):
+        zero, bias = op.matrix_start(g, position)
+        matrices[position] = Matrix(view.constant(position), -zero, bias, op.matrix_scale(g, position))
     return matrices
 
 

@@ -42,6 +42,10 @@
 #define MOTE_MAX_TAPS 16 /* the tallest window of the model; generated code sets it */
 #endif
 
+#ifndef MOTE_SUMS_WRAP
+#define MOTE_SUMS_WRAP 0 /* whether a sum of the model can leave 32 bits; generated code sets it */
+#endif
+
 #if MOTE_DSP
 /* Four and two bytes as a word, from any address. (The builtin, because a freestanding compiler calls memcpy.) */
 static inline uint32_t mote_load4(const int8_t *p) {
@@ -55,6 +59,17 @@ static inline uint32_t mote_load2(const int8_t *p) {
     __builtin_memcpy(&half, p, 2);
     return half;
 }
+#endif
+
+/* a + b as registers add: what does not fit 32 bits wraps, as LiteRT's sums do. */
+MOTE_ALWAYS_INLINE int32_t mote_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+
+/* The same where generated code says that a sum of the model might not fit. Else the compiler has proven that all of
+ * them do, in any order of their terms. */
+#if MOTE_SUMS_WRAP
+#define MOTE_PLUS(a, b) mote_wrapping_add(a, b)
+#else
+#define MOTE_PLUS(a, b) ((a) + (b))
 #endif
 
 /* The vertical side of a sliding window. Output row y reads the input rows y*step - pad + k*spread for
@@ -189,7 +204,7 @@ static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, m
     if (o.plain) {
         return mote_requantize_plain(sum, mult, shift, o.zero);
     }
-    return mote_clamp(mote_rescale(sum, mult, shift) + o.zero, o.lo, o.hi);
+    return mote_clamp(MOTE_PLUS(mote_rescale(sum, mult, shift), o.zero), o.lo, o.hi);
 }
 
 static inline float mote_clamp_f32(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }

@@ -48,7 +48,7 @@ static inline void mote_conv2d_add_s8(const mote_conv2d_add_s8_t *p, const int8_
         for (int32_t t = mote_span_lo(s, first); t < hi; t++) {
             mote_gemm_add(row + (first + t * s->spread) * p->in_channels, w + t * block, depth, channels, sum);
             for (int32_t c = 0; p->fold != NULL && (part & MOTE_FIRST) && c < channels; c++) {
-                sum[c] += p->fold[t * channels + c];
+                sum[c] = MOTE_PLUS(sum[c], p->fold[t * channels + c]);
             }
         }
     }

@@ -53,10 +53,10 @@ static inline void mote_depthwise_4(const mote_depthwise_view_t *v, int32_t chan
             __asm__("smlatt %0, %1, %2, %0" : "+r"(c) : "r"(xe), "r"(we));
             __asm__("smlatt %0, %1, %2, %0" : "+r"(d) : "r"(xo), "r"(wo));
 #else
-            a += (x[0] - zero) * w[0];
-            b += (x[1] - zero) * w[1];
-            c += (x[2] - zero) * w[2];
-            d += (x[3] - zero) * w[3];
+            a = MOTE_PLUS(a, (x[0] - zero) * w[0]);
+            b = MOTE_PLUS(b, (x[1] - zero) * w[1]);
+            c = MOTE_PLUS(c, (x[2] - zero) * w[2]);
+            d = MOTE_PLUS(d, (x[3] - zero) * w[3]);
 #endif
         }
     }
@@ -70,7 +70,7 @@ static inline int32_t mote_depthwise_1(const mote_depthwise_view_t *v, int32_t c
         if (v->rows[k] != NULL) {
             const int8_t *x = v->rows[k] + v->first + channel;
             for (int32_t t = 0; t < v->cols; t++) {
-                sum += (x[t * v->step] - v->zero) * weights[t * 4];
+                sum = MOTE_PLUS(sum, (x[t * v->step] - v->zero) * weights[t * 4]);
             }
         }
     }

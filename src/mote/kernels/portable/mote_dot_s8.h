@@ -34,10 +34,10 @@ static inline int32_t mote_smlad(uint32_t a, uint32_t b, int32_t sum) {
 #define MOTE_MAC_2X2(i) \
     do { \
         const int32_t x_ = x0[i], y_ = x1[i], v_ = w[i], u_ = w[(i) + 4]; \
-        a0 += x_ * v_; \
-        b0 += y_ * v_; \
-        a1 += x_ * u_; \
-        b1 += y_ * u_; \
+        a0 = MOTE_PLUS(a0, x_ * v_); \
+        b0 = MOTE_PLUS(b0, y_ * v_); \
+        a1 = MOTE_PLUS(a1, x_ * u_); \
+        b1 = MOTE_PLUS(b1, y_ * u_); \
     } while (0)
 
 /* Two pixels, two channels: sum[0..1] for pixel x0, sum[2..3] for pixel x1. */
@@ -86,14 +86,14 @@ static inline void mote_dot_1x2(const int8_t *x0, const int8_t *w, int32_t depth
 #else
     for (; k >= 4; k -= 4, x0 += 4, w += 8) {
         for (int32_t i = 0; i < 4; i++) {
-            a0 += x0[i] * w[i];
-            a1 += x0[i] * w[i + 4];
+            a0 = MOTE_PLUS(a0, x0[i] * w[i]);
+            a1 = MOTE_PLUS(a1, x0[i] * w[i + 4]);
         }
     }
 #endif
     for (int32_t i = 0; i < k; i++) {
-        a0 += x0[i] * w[i];
-        a1 += x0[i] * w[i + 4];
+        a0 = MOTE_PLUS(a0, x0[i] * w[i]);
+        a1 = MOTE_PLUS(a1, x0[i] * w[i + 4]);
     }
     sum[0] = a0, sum[1] = a1;
 }
@@ -134,10 +134,10 @@ static inline void mote_dot_1x2x2(const int8_t *x, const int8_t *w, const int8_t
     }
     for (int32_t i = words; i < depth; i++) {
         const int32_t at = words + i; /* weights lie in twice four */
-        sum[0] += x[i] * w[at];
-        sum[1] += x[i] * w[at + 4];
-        sum[2] += x[i] * v[at];
-        sum[3] += x[i] * v[at + 4];
+        sum[0] = MOTE_PLUS(sum[0], x[i] * w[at]);
+        sum[1] = MOTE_PLUS(sum[1], x[i] * w[at + 4]);
+        sum[2] = MOTE_PLUS(sum[2], x[i] * v[at]);
+        sum[3] = MOTE_PLUS(sum[3], x[i] * v[at + 4]);
     }
 }
 #endif

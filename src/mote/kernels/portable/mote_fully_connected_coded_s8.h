@@ -27,7 +27,7 @@ MOTE_NOINLINE MOTE_HOT int32_t mote_dot_coded(const mote_code_t *code, uint32_t 
         if (mote_decode(&c, &bit, &place) == c.run) {
             x += place;
         } else {
-            sum += *x++ * c.values[place];
+            sum = MOTE_PLUS(sum, *x++ * c.values[place]);
         }
     }
     *at = bit;

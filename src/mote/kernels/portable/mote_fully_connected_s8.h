@@ -18,7 +18,9 @@ typedef struct {
 } mote_fully_connected_s8_t;
 
 /* Four products: input i of four outputs. */
-#define MOTE_MAC_1X4(i) (a += x[i] * w[i], b += x[i] * w[(i) + 4], c += x[i] * w[(i) + 8], d += x[i] * w[(i) + 12])
+#define MOTE_MAC_1X4(i) \
+    (a = MOTE_PLUS(a, x[i] * w[i]), b = MOTE_PLUS(b, x[i] * w[(i) + 4]), \
+     c = MOTE_PLUS(c, x[i] * w[(i) + 8]), d = MOTE_PLUS(d, x[i] * w[(i) + 12]))
 
 static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth, int32_t *sum) {
     int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
@@ -62,7 +64,7 @@ static inline int32_t mote_dot_1x1(const int8_t *x, const int8_t *w, int32_t dep
     }
 #endif
     for (int32_t i = 0; i < k; i++) {
-        sum += x[i] * w[i];
+        sum = MOTE_PLUS(sum, x[i] * w[i]);
     }
     return sum;
 }
@@ -79,7 +81,7 @@ static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) 
 
 static inline int8_t mote_finish_fc(int32_t sum, const mote_channel_t *q, int32_t once, mote_output_t o) {
     const int32_t y = once ? mote_rescale_once(sum, q->mult, q->shift) : mote_rescale(sum, q->mult, q->shift);
-    return mote_clamp(y + o.zero, o.lo, o.hi);
+    return mote_clamp(MOTE_PLUS(y, o.zero), o.lo, o.hi);
 }
 
 static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, const int8_t *in, int8_t *out,

@@ -106,14 +106,13 @@ MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_
         how.rows(&g->input, c, x, now);
         how.rows(&g->recurrent, c, h, before);
         for (int32_t i = 0; i < mote_min(4, p->cells - c); i++) {
-            const uint32_t sum = (uint32_t)mote_saturate_s16(now[i]) + (uint32_t)before[i];
-            gate[c + i] = (int16_t)mote_saturate_s16((int32_t)sum);
+            gate[c + i] = (int16_t)mote_saturate_s16(mote_wrapping_add(mote_saturate_s16(now[i]), before[i]));
         }
     }
     if (g->peephole.weights != NULL) {
         for (int32_t c = 0; c < p->outputs; c++) {
             const int32_t seen = mote_rescale(g->peephole.weights[c] * cell[c], g->peephole.mult, g->peephole.shift);
-            gate[c] = (int16_t)mote_saturate_s16((int32_t)((uint32_t)seen + (uint32_t)gate[c]));
+            gate[c] = (int16_t)mote_saturate_s16(mote_wrapping_add(seen, gate[c]));
         }
     }
     if (how.norm) {
@@ -169,7 +168,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
     int8_t *hidden = p->projected ? (int8_t *)(input + cells) : h;
     for (int32_t c = 0; c < cells; c++) {
         const int32_t y = mote_rescale(kept[c] * mote_tanh_s16(cell[c], p->cell_bits), p->hidden.mult, p->hidden.shift);
-        hidden[c] = mote_clamp(y + p->hidden_zero, -128, 127);
+        hidden[c] = mote_clamp(mote_wrapping_add(y, p->hidden_zero), -128, 127);
     }
     if (p->projected) {
         if (how.widen) {
@@ -179,7 +178,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
             int32_t y[4];
             how.rows(&p->projection, c, how.widen ? (const void *)widened : hidden, y);
             for (int32_t i = 0; i < mote_min(4, p->outputs - c); i++) {
-                h[c + i] = mote_clamp((int32_t)((uint32_t)y[i] + (uint32_t)p->projection_zero), p->low, p->high);
+                h[c + i] = mote_clamp(mote_wrapping_add(y[i], p->projection_zero), p->low, p->high);
             }
         }
     }

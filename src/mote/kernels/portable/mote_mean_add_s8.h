@@ -22,7 +22,7 @@ static inline void mote_mean_add_s8(const mote_mean_add_s8_t *p, const int8_t *r
     mote_sum_row(row, p->pixels, size, sums);
     if (part & MOTE_LAST) {
         for (int32_t i = 0; i < size; i++) {
-            out[i] = mote_clamp(mote_rescale(sums[i], mult, shift) + o.zero, o.lo, o.hi);
+            out[i] = mote_clamp(MOTE_PLUS(mote_rescale(sums[i], mult, shift), o.zero), o.lo, o.hi);
         }
     }
 }

@@ -17,7 +17,7 @@ typedef struct {
 } mote_mean_s8_t;
 
 static inline int8_t mote_mean_s8_finish(int32_t sum, int32_t mult, int32_t shift, int32_t zero) {
-    const int32_t y = mote_rescale(sum, mult, shift) + zero;
+    const int32_t y = MOTE_PLUS(mote_rescale(sum, mult, shift), zero);
 #if MOTE_DSP
     int32_t r;
     __asm__("ssat %0, #8, %1" : "=r"(r) : "r"(y));

@@ -29,10 +29,10 @@ MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t 
 #endif
     for (; i < last; i++) {
         kept[i] = kept[i + 1];
-        sum = (int32_t)((uint32_t)sum + (uint32_t)(kept[i] * w[i]));
+        sum = mote_wrapping_add(sum, kept[i] * w[i]);
     }
     kept[last] = (int16_t)newest;
-    return (int32_t)((uint32_t)sum + (uint32_t)(newest * w[last]));
+    return mote_wrapping_add(sum, newest * w[last]);
 }
 
 MOTE_ALWAYS_INLINE void mote_svdf_s8_vector(const mote_svdf_s8_t *p, mote_matrix_rows_t *rows, const void *x,
@@ -47,7 +47,7 @@ MOTE_ALWAYS_INLINE void mote_svdf_s8_vector(const mote_svdf_s8_t *p, mote_matrix
             }
             sum = mote_svdf_s8_filter(state, time, p->memory, mote_saturate_s16(newest[f % 4]), sum);
         }
-        out[unit] = mote_clamp(mote_rescale(sum, p->mult, p->shift) + p->zero, -128, 127);
+        out[unit] = mote_clamp(mote_wrapping_add(mote_rescale(sum, p->mult, p->shift), p->zero), -128, 127);
     }
 }
 
