@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.narrow import Narrow, narrow, shifts
-from mote.ops.sums import Sums, thresholds
+from mote.ops.steps import thresholds
+from mote.ops.sums import Sums
 
 
 @st.composite
@@ -21,7 +22,8 @@ def layers(draw: st.DrawFn) -> Sums:
     top = 1 << rng.integers(6, 20, n)
     low, high = -rng.integers(0, top), rng.integers(0, top)
     zero = draw(st.sampled_from([-128, -128, -5, 0, 127]))
-    return Sums(low, high, mult, -(least + rng.integers(0, draw(st.integers(1, 8)), n)), zero, draw(st.booleans()))
+    shift = -(least + rng.integers(0, draw(st.integers(1, 8)), n))
+    return Sums(low, high, mult, shift, zero, np.ldexp(mult, shift - 31) if draw(st.booleans()) else None)
 
 
 def around_thresholds(sums: Sums, channel: int) -> Ints:

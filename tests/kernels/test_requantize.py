@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.requantize import Constants, Staircase, _least_factor, search, searched
-from mote.ops.sums import Sums, thresholds
+from mote.ops.steps import thresholds
+from mote.ops.sums import Sums
 
 
 def outputs(found: Constants, factor: int, shift: int, sums: Ints) -> Ints:
@@ -31,7 +32,8 @@ def test_every_sum_of_a_channel(
 ) -> None:
     """All sums that there are, not only those around the steps."""
     low, high = sorted(ends)
-    sums = Sums(np.array([low]), np.array([high]), np.array([mult]), np.array([-right]), zero, once)
+    real = np.ldexp([mult], -right - 31) if once else None
+    sums = Sums(np.array([low]), np.array([high]), np.array([mult]), np.array([-right]), zero, real)
     assume(not sums.constant[0])
     rows = searched(sums, np.array([factor]), shift)
     assume(rows is not None)
@@ -69,7 +71,8 @@ def test_ordinary_channels_have_constants() -> None:
     n = 200
     for zero, once in ((-128, False), (3, False), (3, True)):
         mult, shift = rng.integers(1 << 30, 1 << 31, n), -rng.integers(6, 10, n)
-        sums = Sums(np.full(n, -30_000), np.full(n, 30_000), mult, shift, zero, once)
+        real = np.ldexp(mult, shift - 31) if once else None
+        sums = Sums(np.full(n, -30_000), np.full(n, 30_000), mult, shift, zero, real)
         for factor in (576, 1 << 11):
             assert searched(sums, np.full(n, factor), 14) is not None
 

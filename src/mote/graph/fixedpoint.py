@@ -2,7 +2,8 @@
 
 Every int8 kernel scales an int32 sum by a real number in (0, 1) or a little above, held as a 31-bit
 mantissa and a power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all
-of LiteRT does; `rescale_once` rounds once, as LiteRT's FULLY_CONNECTED does.
+of LiteRT does. LiteRT's FULLY_CONNECTED is `scale_once`, in double precision; `rescale_once` rounds once in integers,
+as kernels do.
 """
 
 from __future__ import annotations
@@ -27,11 +28,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     if abs(mantissa) == 1 << 31:
         mantissa //= 2
         shift += 1
-    if shift < -31:
-        return 0, 0
-    if shift > 30:
-        return (1 << 31) - 1, 30
-    return mantissa, shift
+    return (mantissa, shift) if shift >= -31 else (0, 0)
 
 
 def high_mul(a: Ints, b: Ints | int) -> Ints:
@@ -66,6 +63,13 @@ def rescale_once(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
     total = 31 - np.asarray(shift, np.int64)
     product = np.asarray(x, np.int64) * np.asarray(mantissa, np.int64)
     return (product + (np.int64(1) << (total - 1))) >> total
+
+
+def scale_once(x: Ints, real: NDArray[np.float64] | float) -> Ints:
+    """x * real, rounded once, halves away from zero. Results that fit 32 bits are LiteRT's; it has none for others."""
+    product = np.clip(np.asarray(x, np.float64) * real, -(2.0**32), 2.0**32)
+    whole = np.trunc(product)
+    return (whole + np.copysign(np.abs(product - whole) >= 0.5, product)).astype(np.int64)
 
 
 INT32_MAX = (1 << 31) - 1

@@ -23,6 +23,8 @@ WINDOWS = 1 << 22
 """Elements of windows that the reference copies at once."""
 MOST_SUMMED = 1 << 23
 """So many int8 values and more might not add up in 32 bits, each less its zero point."""
+MOST_SHIFT = 30
+"""LiteRT shifts left by no more: what it makes of multipliers of 2^30 and above is not defined."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
@@ -166,11 +168,15 @@ def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Ar
     return np.where(outside, np.array(fill, x.dtype), found) if outside.any() else found
 
 
-def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Multiplier and shift of each output channel of a layer with weights."""
+def real_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:
+    """What the sums of each output channel of a layer with weights are multiplied by."""
     assert w.quant is not None
-    scales = x.scale * np.broadcast_to(w.quant.scale, (channels,)).astype(np.float64) / y.scale
-    pairs = map(quantize_multiplier, scales.tolist())
+    return np.asarray(x.scale * np.broadcast_to(w.quant.scale, (channels,)).astype(np.float64) / y.scale)
+
+
+def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same as multipliers and shifts."""
+    pairs = map(quantize_multiplier, real_scales(x, w, y, channels).tolist())
     mult, shift = zip(*pairs, strict=True)
     return np.array(mult, np.int64), np.array(shift, np.int64)
 
@@ -209,6 +215,15 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
-    if x.dtype == DType.INT8 and (w.quant is None or np.any(w.quant.zero_point != 0)):
+    if x.dtype != DType.INT8:
+        return None
+    if w.quant is None or np.any(w.quant.zero_point != 0):
         return "int8 weights must have zero point 0"
-    return None
+    return scale_problem(quantize_multiplier(float(real_scales(x, w, op.output(g), len(w.quant.scale)).max())))
+
+
+def scale_problem(*scales: tuple[int, int]) -> str | None:
+    """Why results cannot be scaled by one of these multipliers and shifts, or None."""
+    if all(shift <= MOST_SHIFT for _, shift in scales):
+        return None
+    return "results would be multiplied by 2^30 and more: the output's scale is too small for the input's"

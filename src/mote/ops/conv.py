@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, wrap32
+from mote.graph.fixedpoint import Ints, rescale, scale_once, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
+from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import (
     Axis,
     WindowOp,
@@ -22,11 +22,10 @@ from mote.ops.common import (
     clamp_float,
     float_bias,
     int8_range,
+    real_scales,
     weight_problem,
 )
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products, window_ends
-
-Rescale = Callable[[Ints, Ints, Ints], Ints]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class Conv2D(WindowOp):
 
 
 def finish(
-    g: Graph, op: Op, sums: NDArray[np.float64], activation: Activation, scale: Rescale = rescale
+    g: Graph, op: Op, sums: NDArray[np.float64], activation: Activation, rounding: Rounding = Rounding.TWICE
 ) -> NDArray[Any]:
     """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
@@ -97,5 +96,7 @@ def finish(
     if y.dtype == DType.FLOAT32:
         return clamp_float(sums + float_bias(op.tensor(g, 2), channels), activation)
     total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
-    scaled = wrap32(scale(total, *channel_scales(x, w, y, channels)) + y.zero_point)
-    return np.clip(scaled, *int8_range(activation, y)).astype(np.int8)
+    once = rounding is Rounding.ONCE
+    of = x, w, y, channels
+    scaled = scale_once(total, real_scales(*of)) if once else rescale(total, *channel_scales(*of))
+    return np.clip(wrap32(scaled + y.zero_point), *int8_range(activation, y)).astype(np.int8)

@@ -9,18 +9,16 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, rescale_once
+from mote.graph.fixedpoint import INT32_MAX, Ints
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
-from mote.graph.ranges import Peak, Range
+from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, Rounding
+from mote.graph.types import Activation, DType, Rounding
 from mote.ops.analysis import pointwise
-from mote.ops.common import (
-    weight_problem,
-)
+from mote.ops.common import bias_values, real_scales, weight_problem
 from mote.ops.conv import finish
-from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, parts, products
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,19 @@ class FullyConnected(Op):
         return Increment(self, flow.on(0), {0: flow.fresh}) if prod(x[:-1]) == flow.size else None
 
     def unsupported(self, g: Graph) -> str | None:
-        return weight_problem(g, self)
+        if problem := weight_problem(g, self):
+            return problem
+        return self._once_problem(g) if self.input(g).dtype == DType.INT8 and self.rounding is Rounding.ONCE else None
+
+    def _once_problem(self, g: Graph) -> str | None:
+        """Why LiteRT has no result to follow: beyond 32 bits it is whatever a processor makes of a real number."""
+        x, w, y, bias = self.input(g), self.input(g, 1), self.output(g), self.tensor(g, 2)
+        assert w.data is not None
+        most = float(real_scales(x, w, y, w.shape[0]).max())
+        largest = min(parts(w.data, 0, x.zero_point, bias_values(bias, w.shape[0])), INT32_MAX + 1)
+        if largest * most < INT32_MAX + LEAST:
+            return None
+        return f"sums of up to {largest:,} times {most:g} leave 32 bits: the output's scale {y.scale:g} is too small"
 
     def columns(self, g: Graph) -> Ints | None:
         """The input's channel that each column of the weights belongs to; None where columns are no whole pixels."""
@@ -80,8 +90,7 @@ class FullyConnected(Op):
         assert x is not None and w is not None
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ w.astype(np.float64).T
-        scale = rescale_once if self.rounding == Rounding.ONCE else rescale
-        return [finish(g, self, sums, self.activation, scale)]
+        return [finish(g, self, sums, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -19,7 +19,7 @@ from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, t
 from mote.graph.ranges import Peak, Range, anything
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.common import activation_type, bias_values
+from mote.ops.common import activation_type, bias_values, scale_problem
 from mote.ops.lstm_operands import (
     CELL,
     FORGET,
@@ -118,7 +118,13 @@ class Lstm(Op):
         seen = self.tensor(g, PEEPHOLES[OUTPUT]) is not None
         if seen and (outputs > cells or (outputs < cells and several)):
             return "peepholes with a projection are not supported (LiteRT mixes the cells up)"
-        return None
+        return scale_problem(*self._scales(g))
+
+    def _scales(self, g: Graph) -> list[Scale]:
+        """All that it multiplies by."""
+        found = [self.hidden_scale(), *(self.matrix_scale(g, position) for position in self.matrices(g))]
+        found += [self.peephole_scale(g, gate) for gate, p in PEEPHOLES.items() if self.tensor(g, p) is not None]
+        return [*found, *(self.norm(g, gate).scale for gate in self.gates if self.normalized)]
 
     def cell_bits(self, g: Graph) -> int:
         """Bits before the point in a cell."""

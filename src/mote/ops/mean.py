@@ -14,8 +14,9 @@ from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.analysis import rising
-from mote.ops.common import MOST_SUMMED, activation_type
+from mote.ops.common import MOST_SUMMED, activation_type, scale_problem
 from mote.ops.sums import rescaled
 
 LOOPS = 3
@@ -53,7 +54,9 @@ class Mean(Op):
         kept, averaged, _ = self.loops(g)
         if max(len(kept), len(averaged)) > LOOPS:
             return f"more than {LOOPS} separate groups of axes are not supported"
-        return None if self.count(g) < MOST_SUMMED else f"a mean of {self.count(g)} elements is not supported"
+        if self.count(g) >= MOST_SUMMED:
+            return f"a mean of {self.count(g)} elements is not supported"
+        return scale_problem(self.scale(g)) if self.input(g).dtype == DType.INT8 else None
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         """Any where sums might not fit their 32 bits."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, rescale_once
+from mote.graph.fixedpoint import Ints, rescale, scale_once
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array
 from mote.graph.types import Activation
-from mote.ops.common import bias_values, channel_scales, int8_range
+from mote.ops.common import bias_values, channel_scales, int8_range, real_scales
+from mote.ops.once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
 """The least and the largest."""
@@ -30,8 +31,21 @@ class Sums:
     """As in the model: a right shift is negative."""
     zero: int
     """The output's zero point; its range is all of int8."""
-    once: bool = False
-    """Rounded once, as FULLY_CONNECTED does."""
+    real: NDArray[np.float64] | None = None
+    """What sums are multiplied by where results are rounded once, as FULLY_CONNECTED does."""
+
+    @property
+    def once(self) -> bool:
+        return self.real is not None
+
+    @cached_property
+    def exact(self) -> NDArray[np.bool_]:
+        """Channels for which the multiplier and the shift say all."""
+        if self.real is None:
+            return np.ones(len(self.mult), np.bool_)
+        limit = int(np.maximum(np.abs(self.low), np.abs(self.high)).max())
+        scales = zip(self.real.tolist(), self.mult.tolist(), self.shift.tolist(), strict=True)
+        return np.array([same_once(real, self.zero, limit, (mult, shift)) for real, mult, shift in scales])
 
     @property
     def linear(self) -> bool:
@@ -39,13 +53,16 @@ class Sums:
         return self.zero > -128 and not self.once and bool(np.any(self.low < 0))
 
     def outputs(self, x: Ints, channel: int | slice = slice(None)) -> Ints:
-        scale = rescale_once if self.once else rescale
-        scaled = scale(x, self.mult[channel], self.shift[channel]) + self.zero
-        return np.clip(scaled, -128, 127)
+        if self.real is None:
+            scaled = rescale(x, self.mult[channel], self.shift[channel])
+        else:
+            scaled = scale_once(x, self.real[channel])
+        return np.clip(scaled + self.zero, -128, 127)
 
     def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
         """Those of some channels."""
-        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, self.once)
+        real = None if self.real is None else self.real[which]
+        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, real)
 
     @property
     def left(self) -> Ints:
@@ -80,8 +97,12 @@ def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
 def layer_sums(g: Graph, op: Op, ends: Ends, *, once: bool = False) -> Sums:
     """With the bias, and how they are scaled."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
-    bias = bias_values(op.tensor(g, 2), y.channels)
-    return Sums(bias + ends[0], bias + ends[1], *channel_scales(x, w, y, y.channels), y.zero_point, once)
+    low, high = (bias_values(op.tensor(g, 2), y.channels) + end for end in ends)
+    if not once:
+        return Sums(low, high, *channel_scales(x, w, y, y.channels), y.zero_point)
+    real, limit = real_scales(x, w, y, y.channels), int(np.maximum(np.abs(low), np.abs(high)).max())
+    mult, shift = np.array([once_multiplier(r, y.zero_point, limit) for r in real.tolist()], np.int64).T
+    return Sums(low, high, mult, shift, y.zero_point, real)
 
 
 def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
@@ -119,21 +140,3 @@ def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
 def rescaled(largest: int, left: int) -> int:
     """What sums no larger than that do not exceed, shifted left, scaled, and with a zero point added."""
     return (largest << left) - LEAST
-
-
-def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
-    """The sums in low+1..high at which a rising function's result becomes more."""
-    first, last = outputs(np.array([low, high], np.int64))
-    return reached(outputs, np.array(low), np.array(high), np.arange(first + 1, last + 1))
-
-
-def reached(outputs: Callable[[Ints], Ints], low: Ints, high: Ints, values: Ints, near: Sequence[Ints] = ()) -> Ints:
-    """The first sums in low+1..high at which a rising function's result is one of `values` or more, `high` where it
-    never is. Looking at sums `near` those first makes the search short."""
-    below, above = np.broadcast_arrays(low, high, values)[:2]
-    looked = iter(near)
-    while np.any(above - below > 1):
-        middle = np.clip(next(looked, (below + above) // 2), below, above)
-        enough = outputs(middle) >= values
-        above, below = np.where(enough, middle, above), np.where(enough, below, middle)
-    return above

@@ -16,7 +16,7 @@ from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops.common import activation_type, bias_values, clamp_float, float_bias
+from mote.ops.common import activation_type, bias_values, clamp_float, float_bias, scale_problem
 from mote.ops.sums import vector_peak
 
 BIAS, STATE = 3, 4
@@ -61,7 +61,7 @@ class Svdf(Op):
                 return f"{what} must have one scale and zero point 0"
         if quantized and self.activation != Activation.RELU:
             return f"int8 with fused activation {self.activation} is not supported (nor by LiteRT, only RELU)"
-        return None
+        return scale_problem(*self.scales(g)) if quantized else None
 
     def scales(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
         """Multiplier and shift from products to what a filter remembers, and from its products to the output."""

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.ranges import LEAST, MOST, Peak, Range, between
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import Pointwise
 from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary
-from mote.ops.common import activation_type, int8_range, round_half_away
+from mote.ops.common import activation_type, int8_range, round_half_away, scale_problem
 from mote.ops.sums import rescaled
 
 Floats = NDArray[np.float32]
@@ -31,7 +31,12 @@ class Unary(Pointwise):
     """y[i] = f(x[i]). A subclass says what f is for float32 (`real`) and for int8 (`quantized`)."""
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self)
+        problem, x = activation_type(g, self), self.input(g)
+        return problem or (scale_problem(*self.scales(x, self.output(g))) if x.dtype == DType.INT8 else None)
+
+    def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
+        """The multipliers and shifts that int8 values are scaled by."""
+        return []
 
     def is_identity(self, g: Graph) -> bool:
         x, y = self.input(g), self.output(g)
@@ -126,9 +131,11 @@ class Clamp(Unary):
 
     clamp: ClassVar[Activation]
 
+    def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
+        return [quantize_multiplier(float(np.float32(x.scale) / np.float32(y.scale)))]
+
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        multiplier = quantize_multiplier(float(np.float32(x.scale) / np.float32(y.scale)))
-        scaled = rescale(INT8 - x.zero_point, *multiplier) + y.zero_point
+        scaled = wrap32(rescale(INT8 - x.zero_point, *self.scales(x, y)[0]) + y.zero_point)
         return np.clip(scaled, *int8_range(self.clamp, y))
 
     def real(self, x: Floats) -> Floats:
@@ -160,14 +167,16 @@ class LeakyRelu(Unary):
     alpha: float
     kind = "LEAKY_RELU"
 
-    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+    def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
+        """Above and, without its sign, below zero."""
         ratio = np.float32(x.scale) / np.float32(y.scale)
         slope = np.float32(x.scale) * np.float32(self.alpha) / np.float32(y.scale)
+        return [quantize_multiplier(abs(float(real))) for real in (ratio, slope)]
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
         q = INT8 - x.zero_point
-        mult, shift = quantize_multiplier(abs(float(slope)))
-        below = rescale(q, mult, shift) * (1 if slope >= 0 else -1)
-        above = rescale(q, *quantize_multiplier(float(ratio)))
-        return np.where(q >= 0, above, below) + y.zero_point
+        above, below = (rescale(q, *scale) for scale in self.scales(x, y))
+        return wrap32(np.where(q >= 0, above, below if self.alpha >= 0 else -below) + y.zero_point)
 
     def real(self, x: Floats) -> Floats:
         return np.where(x > 0, x, x * np.float32(self.alpha)).astype(np.float32)
@@ -222,11 +231,14 @@ class Requantize(Unary):
     kind = "QUANTIZE"
 
     def unsupported(self, g: Graph) -> str | None:
-        return _byte_problem(g, self)
+        return _byte_problem(g, self) or scale_problem(*self.scales(self.input(g), self.output(g)))
+
+    def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
+        return [quantize_multiplier(x.scale / y.scale)]
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         values = INT8 & 0xFF if x.dtype == DType.UINT8 else INT8
-        return rescale(values - x.zero_point, *quantize_multiplier(x.scale / y.scale)) + y.zero_point
+        return wrap32(rescale(values - x.zero_point, *self.scales(x, y)[0]) + y.zero_point)
 
     def table(self, g: Graph) -> NDArray[np.int8]:
         """The bytes of the results, for the bytes of the inputs."""

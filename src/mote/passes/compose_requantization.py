@@ -12,7 +12,8 @@ from mote.ops.common import int8_range
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
-from mote.ops.sums import Sums, thresholds
+from mote.ops.steps import thresholds
+from mote.ops.sums import Sums
 from mote.passes.removal import Kind, Removal
 
 Summing = Conv2D | DepthwiseConv2D | FullyConnected
@@ -45,7 +46,8 @@ def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | N
         candidate = graph.with_ops(joined if op is layer else op for op in graph.ops if op is not after)
         once = joined.sums(candidate, graph.ranges[layer.inputs[0]])
         own = int8_range(activation, joined.output(candidate))
-        if all(_same(twice, bounds, table, once, own, c) for c in range(len(found.low))):
+        same = all(_same(twice, bounds, table, once, own, c) for c in range(len(found.low)))
+        if same and not joined.unsupported(candidate):
             return candidate
     return None
 
@@ -54,7 +56,7 @@ def _same(twice: Sums, bounds: tuple[int, int], table: Ints, once: Sums, own: tu
     """Whether both ways give the same result for each of a channel's sums."""
     at = slice(channel, channel + 1)
     low, high = int(twice.low[channel]), int(twice.high[channel])
-    if max(-low, high) << max(int(twice.shift[channel]), int(once.shift[channel]), 0) >= 1 << 31:
+    if not (twice.fits[channel] and once.fits[channel]):
         return False
 
     def before(x: Ints) -> Ints:

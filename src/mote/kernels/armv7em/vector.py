@@ -19,6 +19,7 @@ from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.sparse import without_zeros
 from mote.kernels.portable.conv import gemm_params, sums_of
 from mote.kernels.portable.fully_connected import channels_of
+from mote.kernels.portable.fully_connected import sums_of as vector_sums
 from mote.ops.common import int8_range
 from mote.ops.conv import Conv2D
 from mote.ops.fully_connected import FullyConnected
@@ -116,7 +117,8 @@ class Matrix:
         """With one byte a weight, two outputs to a half word."""
         start, mult, shift = self.channel.T
         once, largest = self.sums.once, int(np.maximum(-self.sums.low, self.sums.high).max())
-        if shift.min() < (1 if once else 0) or not pairs_fit(self.weights, largest):
+        fits = self.sums.exact.all() and pairs_fit(self.weights, largest)
+        if shift.min() < (1 if once else 0) or not fits:
             return None
         name = "fully_connected4" if once else "fully_connected4_twice"
         scale = four_scales(mult, shift - 1, 8) if once else four_scales(mult << 1, shift, 0)
@@ -191,9 +193,7 @@ def four_outputs(matrix: Ints, start: Ints, *, wide: bool) -> Ints:
 
 def _layer(view: View) -> Matrix:
     """The matrix of a fully connected layer."""
-    op = view.the(FullyConnected)
-    sums = op.sums(view.graph, view.graph.ranges[view.input.id])
-    return Matrix(view.constant(1), view.once(channels_of).rows, sums)
+    return Matrix(view.constant(1), view.once(channels_of).rows, view.once(vector_sums))
 
 
 def _window(view: View) -> Matrix:

@@ -85,7 +85,7 @@ def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow
     fix = (1 << scale >> 1) * sums.linear
     add = (1 << scale >> 2) * (not sums.once) + (1 << (shift - 1)) + (sums.zero << shift) - fix
     rows = np.stack([0 * scale, sums.mult, add, fix], axis=1)
-    others = np.flatnonzero(constant | (lost > 0))
+    others = np.flatnonzero(constant | (lost > 0) | ~sums.exact)
     found = searched(sums.some(others), 1 << scale[others], shift)
     if found is None:
         return None

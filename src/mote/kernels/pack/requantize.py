@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mote.graph.fixedpoint import Ints
-from mote.ops.sums import Sums, reached
+from mote.ops.steps import NEAR, reached
+from mote.ops.sums import Sums
 
 ONE = 1 << 32
 """What one more in `add` is in c."""
@@ -29,8 +30,6 @@ LOWEST, HIGHEST = -128, 127
 """Outputs saturate here."""
 NEIGHBOURS = (0, 1, -1, 2, -2)
 """The multipliers that are tried, beside the nearest one."""
-NEAR = 2
-"""How far a step is, at most and most often, from where real numbers would have it."""
 TURNS = (0, -1, 1)
 """The sums that may be the first to arrive not below zero, which the offset decides."""
 

@@ -1,23 +1,40 @@
-"""FULLY_CONNECTED in plain C: `mote_fully_connected_s8.h`, with coded weights, and float."""
+"""FULLY_CONNECTED in plain C: `mote_fully_connected_s8.h`, with coded weights, with tables of steps, and float."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mote.graph.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
-from mote.kernels.contract import FLOAT32, INT8, Call, Coding, Kernel, Packed, Params, Structs, View, units_of
+from mote.kernels.contract import FLOAT32, INT8, Call, Coding, Kernel, Packed, Params, Refusal, Structs, View, units_of
 from mote.kernels.pack.coding import encode
 from mote.kernels.pack.params import channel_structs, interleave, output_params
-from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.common import bias_values, float_bias, float_range
 from mote.ops.fully_connected import FullyConnected
+from mote.ops.once import VALUES, once_results, once_steps
+from mote.ops.sums import Sums
+
+FINE = Refusal("no multipliers of 31 bits give LiteRT's results")
+STEPS = 256
+"""Numbers of a table of steps."""
+
+
+def sums_of(view: View) -> Sums:
+    """The sums of the layer for all inputs that can occur."""
+    return view.the(FullyConnected).sums(view.graph, view.graph.ranges[view.input.id])
 
 
 def channels_of(view: View) -> Structs:
     """`mote_channel_t`: the input's zero point is folded into the bias."""
-    op, x, w = view.op, view.input, view.op.input(view.graph, 1)
-    sums = view.constant(1).astype(np.int64).sum(axis=1)
-    start = bias_values(op.tensor(view.graph, 2), w.shape[0]) - x.zero_point * sums
-    return channel_structs(start, *channel_scales(x, w, view.output, w.shape[0]))
+    sums = view.once(sums_of)
+    return channel_structs(view.once(_starts), sums.mult, sums.shift)
+
+
+def _starts(view: View) -> Ints:
+    """Where sums begin."""
+    weights: Ints = view.constant(1).astype(np.int64).sum(axis=1)
+    return bias_values(view.op.tensor(view.graph, 2), len(weights)) - view.input.zero_point * weights
 
 
 def _common(view: View) -> Params:
@@ -34,7 +51,9 @@ def _vectors(view: View) -> int:
     return units_of(view.input.shape, view.constant(1).shape[1])
 
 
-def _plain(view: View) -> Packed:
+def _plain(view: View) -> Packed | Refusal:
+    if not view.once(sums_of).exact.all():
+        return FINE
     w = view.constant(1)
     fours = w.shape[0] // 4 * 4
     weights = np.concatenate([interleave(w[:fours], 4), w[fours:].reshape(-1)])
@@ -42,7 +61,9 @@ def _plain(view: View) -> Packed:
     return Packed("fully_connected_s8", params, Call.FLAT, _vectors(view))
 
 
-def _coded(view: View) -> Packed:
+def _coded(view: View) -> Packed | Refusal:
+    if not view.once(sums_of).exact.all():
+        return FINE
     code, channel = encode(view.constant(1)), view.once(channels_of)
     scale = channel.rows[:, 1:].astype(np.int32)
     same = bool(np.all(scale == scale[0]))
@@ -55,6 +76,26 @@ def _coded(view: View) -> Packed:
     vectors = _vectors(view)
     coding = Coding(vectors * code.symbols)
     return Packed("fully_connected_coded_s8", params, Call.FLAT, vectors, coding=coding)
+
+
+def _steps(view: View) -> Packed | Refusal:
+    """With the sums at which results become more: a table for each multiplier of the layer."""
+    sums = view.once(sums_of)
+    if sums.real is None or sums.exact.all():
+        return Refusal("multipliers of 31 bits give LiteRT's results")
+    reals = sums.real[:1] if np.all(sums.real == sums.real[0]) else sums.real
+    tables = np.concatenate([_table(real, sums.zero) for real in reals.tolist()])
+    w, step = view.constant(1), 0 if len(reals) == 1 else STEPS
+    start = wrap32(view.once(_starts)).astype(np.int32)
+    params: Params = _common(view) | {"weights": w, "start": start, "steps": tables, "step": step}
+    return Packed("fully_connected_steps_s8", params, Call.FLAT, _vectors(view))
+
+
+def _table(real: float, zero: int) -> NDArray[np.int32]:
+    """Where results begin, the least sum for those that all sums have, and the largest result that there is."""
+    first, last = once_results(np.array([-INT32_MAX - 1, INT32_MAX]), real, zero)
+    steps = np.where(first >= VALUES, -INT32_MAX - 1, once_steps(real, zero))
+    return np.append(steps, last).astype(np.int32)
 
 
 def _real(view: View) -> Packed:
@@ -75,5 +116,6 @@ def _real(view: View) -> Packed:
 KERNELS = (
     Kernel("fully_connected", (FullyConnected,), INT8, _plain, tuned=True),
     Kernel("fully_connected_coded", (FullyConnected,), INT8, _coded, coded=True),
+    Kernel("fully_connected_steps", (FullyConnected,), INT8, _steps, costs="fully_connected"),
     Kernel("fully_connected_f32", (FullyConnected,), FLOAT32, _real),
 )

@@ -1,0 +1,58 @@
+"""Integers that stand for LiteRT's FULLY_CONNECTED, which multiplies sums in double precision and rounds once.
+
+A multiplier of 31 bits is not the double, and rounds halves up. Whether it gives the same results all the same is
+decided at the 255 sums at which a result becomes more: one that is a little larger sends halves away from zero, as
+LiteRT does. Where none of those near the double will do, the steps themselves are the constants.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mote.graph.fixedpoint import INT32_MAX, Ints, quantize_multiplier, rescale_once, scale_once
+from mote.ops.steps import NEAR, reached
+
+NEIGHBOURS = (0, 1, -1, 2, -2)
+"""The multipliers that are tried, beside the nearest one."""
+VALUES = np.arange(-127, 128)
+"""The results that have a step."""
+
+Scale = tuple[int, int]
+"""A multiplier and a shift."""
+
+
+@lru_cache(maxsize=1 << 14)
+def once_multiplier(real: float, zero: int, limit: int) -> Scale:
+    """Multiplier and shift of sums that are no farther from zero than `limit`; the nearest where none is exact."""
+    mult, shift = nearest = quantize_multiplier(real)
+    tried = ((mult + d, shift) for d in NEIGHBOURS if 0 <= mult + d <= INT32_MAX)
+    return next((scale for scale in tried if same_once(real, zero, limit, scale)), nearest)
+
+
+@lru_cache(maxsize=1 << 14)
+def same_once(real: float, zero: int, limit: int, scale: Scale) -> bool:
+    """Whether these are exact for all such sums: at every step, before it, and at the ends."""
+    steps = once_steps(real, zero, limit)
+    at = np.concatenate([steps, steps - 1, _ends(limit)])
+    return np.array_equal(np.clip(rescale_once(at, *scale) + zero, -128, 127), once_results(at, real, zero))
+
+
+def once_steps(real: float, zero: int, limit: int = INT32_MAX + 1) -> Ints:
+    """The first of such sums, but for the least one, that has each of VALUES or more; the last one where none has."""
+    low, high = _ends(limit)
+    with np.errstate(divide="ignore"):
+        nearly = np.clip((VALUES - 0.5 - zero) / real, low, high).astype(np.int64)
+    near = nearly - NEAR, nearly + NEAR
+    return reached(lambda x: once_results(x, real, zero), np.full_like(VALUES, low), high, VALUES, near=near)
+
+
+def once_results(x: Ints, real: float, zero: int) -> Ints:
+    """LiteRT's."""
+    return np.clip(scale_once(x, real) + zero, -128, 127)
+
+
+def _ends(limit: int) -> Ints:
+    """The least and the largest sum in 32 bits that is not farther from zero."""
+    return np.array([max(-limit, -INT32_MAX - 1), min(limit, INT32_MAX)])
