@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
-    from mote.api.compiler import Compiled, Settings, compile
+    from mote.api.compiler import Compiled, Settings
     from mote.api.explorer import Front, Point, explore
-    from mote.api.measure import RunResult, run
+    from mote.api.measure import RunResult, compile, run
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
     from mote.api.verifier import VerifyResult, verify
@@ -62,7 +62,7 @@ _HOMES = {
     "Shared": "api.shared",
     "ShrinkResult": "api.shrinker",
     "VerifyResult": "api.verifier",
-    "compile": "api.compiler",
+    "compile": "api.measure",
     "compile_shared": "api.shared",
     "explore": "api.explorer",
     "load": "frontends",

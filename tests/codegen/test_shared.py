@@ -11,6 +11,7 @@ from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mote
 from mote.api.compiler import compile
+from mote.api.measure import code_size
 from mote.api.verifier import verify
 from mote.cli import main
 from mote.errors import BudgetError, MoteError
@@ -126,9 +127,11 @@ def test_options_that_are_for_one_model() -> None:
 
 def test_flash_is_the_sum() -> None:
     alone = [compile(m).project.constants for m in (KEYWORDS, DIGITS)]
-    assert mote.compile_shared([KEYWORDS, DIGITS], flash=sum(alone)).project.constants == sum(alone)
+    shared = mote.compile_shared([KEYWORDS, DIGITS])
+    need = sum(alone) + sum(code_size(model).nbytes for model in shared.models)
+    assert mote.compile_shared([KEYWORDS, DIGITS], flash=need).project.constants == sum(alone)
     with pytest.raises(BudgetError, match="of flash"):
-        mote.compile_shared([KEYWORDS, DIGITS], flash=sum(alone) - 1)
+        mote.compile_shared([KEYWORDS, DIGITS], flash=need - 1)
 
 
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -353,14 +353,14 @@ def golden_outputs(graph: Graph) -> list[Golden]:
     return [Golden(values[t], allowed_difference(values[t], sizes.found.get(t, 0.0))) for t in graph.outputs]
 
 
-def check_budgets(compiled: Compiled, code: int, stack: int = 0) -> None:
-    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are measured. The part's
-    RAM must hold the stack as well; a budget is for what is planned."""
+def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:
+    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are known; `what` is what
+    the code is called. The part's RAM must hold the stack as well; a budget is for what is planned."""
     s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
     check_flashes(compiled.project, s, code, compiled.path)
     over_budget("RAM", planned, s.ram, s, compiled.path)
     over_budget("RAM", {**planned, "stack": stack}, s.target.ram, s, compiled.path)
-    over_budget("flash", {"constants": compiled.project.constants, "code": code}, s.flash_limit, s, compiled.path)
+    over_budget("flash", {"constants": compiled.project.constants, what: code}, s.flash_limit, s, compiled.path)
 
 
 def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: Settings, path: str) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mote import toolchain
-from mote.api import compiler as line
 from mote.api import measure
 from mote.api.compiler import Compiled, Settings, chosen_settings
 from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
@@ -210,7 +209,7 @@ class _Search:
         known = next((p.compiled for p in self.plans if name in p.names), None)
         if known is not None:
             return known
-        compiled = line.compile(self.model, replace(self.settings, **point_settings(name)))
+        compiled = measure.compile(self.model, replace(self.settings, **point_settings(name)))
         for plan in self.plans:
             if self._same(plan.compiled, compiled):
                 plan.names.append(name)

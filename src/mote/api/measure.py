@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from mote import toolchain
-from mote.api.compiler import Compiled, check_budgets
+from mote.api import compiler as line
+from mote.api.compiler import Compiled, Settings, check_budgets
 from mote.api.data import Inputs, given_inputs
 from mote.api.stimuli import stimuli
 from mote.codegen import glue
@@ -21,8 +22,12 @@ from mote.errors import MoteError
 from mote.files import fill, temporary_folder
 from mote.graph import Tensor
 from mote.graph.tensor import Array
+from mote.plan.goal import Say, silent
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
+CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
+"""Bytes of code that a model is thought to take where it cannot be compiled: for itself, for each header of kernels and
+for each operator."""
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
 
@@ -263,13 +268,57 @@ def stacks(elf: Path, measured: int) -> tuple[int, int]:
     return worst.size - glue, max(measured - glue, 0)
 
 
-def code_size(compiled: Compiled) -> int | None:
-    """Bytes of code in the linked firmware, without the harness; None on the host."""
+@dataclass(frozen=True)
+class CodeSize:
+    """Bytes of a model's code: those of the linked firmware, or an estimate on the safe side and the reason for it."""
+
+    nbytes: int
+    estimated: str = ""
+
+    @property
+    def what(self) -> str:
+        """What it is called in messages."""
+        return "code, by an estimate on the safe side" if self.estimated else "code"
+
+
+def code_size(compiled: Compiled) -> CodeSize:
+    """Of the linked firmware without the harness, where there is a compiler for the core."""
+    target = compiled.settings.target
+    if target.arch == "host":
+        return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
+    try:
+        found = toolchain.find_compiler(target)
+    except MoteError as error:
+        return CodeSize(_estimate(compiled), error.reason)
     with temporary_folder() as folder:
-        target = compiled.settings.target
-        on = Bench(compiled, toolchain.find_compiler(target), Emulator("none", (), ""), folder)
-        sizes = toolchain.sizes(on.elf(Mode.MEASURE), target)
-        return None if sizes is None else sizes.code
+        elf = Bench(compiled, found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
+        sizes = toolchain.sizes(elf, target)
+    assert sizes is not None
+    return CodeSize(sizes.code)
+
+
+def _estimate(compiled: Compiled) -> int:
+    """More than any model so far has taken on any core, with any optimization."""
+    files = {step.kernel.file for step in compiled.plan.steps}
+    return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * len(compiled.plan.works)
+
+
+def checked_code(compiled: Compiled) -> CodeSize:
+    """The size of the code, which is held against the flash together with the constants."""
+    code = code_size(compiled)
+    check_budgets(compiled, code.nbytes, what=code.what)
+    return code
+
+
+def compile(
+    model: str | Path | bytes, settings: Settings | None = None, *, say: Say = silent, **options: Any
+) -> Compiled:
+    """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file. `say`
+    is told how the search for a plan gets on. A flash budget holds for the code as well, which is compiled for that."""
+    compiled = line.compile(model, settings, say=say, **options)
+    if compiled.settings.flash is not None:
+        checked_code(compiled)
+    return compiled
 
 
 def kernel_label(compiled: Compiled, step: int) -> str:

@@ -16,6 +16,7 @@ from mote.api.compiler import (
     golden_outputs,
     over_budget,
 )
+from mote.api.measure import CodeSize, code_size
 from mote.codegen.arenas import shared
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate_shared
@@ -75,15 +76,24 @@ def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | No
     members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))
     found = Shared(members, project, settings)
     check_shared_budgets(found, code=0)
+    if settings.flash is not None:
+        check_shared_code(found)
     return found
 
 
-def check_shared_budgets(shared: Shared, code: int) -> None:
-    """Refuse models that do not fit together, with the numbers."""
+def check_shared_code(shared: Shared) -> list[CodeSize]:
+    """The sizes of the models' code, which are held against the flash together with the constants."""
+    codes = [code_size(compiled) for compiled in shared.models]
+    check_shared_budgets(shared, sum(code.nbytes for code in codes), codes[0].what)
+    return codes
+
+
+def check_shared_budgets(shared: Shared, code: int, what: str = "code") -> None:
+    """Refuse models that do not fit together, with the numbers; `what` the code is called."""
     s, project = shared.settings, shared.project
     check_flashes(project, s, code, shared.path)
     over_budget("RAM", {"shared arena": project.arena}, s.ram_limit, s, shared.path)
-    over_budget("flash", {"constants": project.constants, "code": code}, s.flash_limit, s, shared.path)
+    over_budget("flash", {"constants": project.constants, what: code}, s.flash_limit, s, shared.path)
 
 
 def _check_settings(settings: Settings) -> None:

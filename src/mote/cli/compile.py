@@ -6,11 +6,10 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from mote import toolchain
 from mote.api import compiler
 from mote.api.compiler import Compiled
-from mote.api.measure import code_size, with_step_bound
-from mote.api.shared import Shared, check_shared_budgets, compile_shared
+from mote.api.measure import CodeSize, checked_code, with_step_bound
+from mote.api.shared import Shared, check_shared_code, compile_shared
 from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
 from mote.errors import MoteError
 from mote.plan.plan import Plan
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     with progress("compiling") as say:
         compiled = compiler.compile(arguments.model[0], settings(arguments), say=say)
-        code = _checked_code(compiled)
+        code = checked_code(compiled)
         if compiled.settings.step:
             compiled = with_step_bound(compiled)
     folder = arguments.output
@@ -61,8 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_shared(arguments: argparse.Namespace) -> int:
     with progress("compiling"):
         shared = compile_shared(arguments.model, settings(arguments))
-        codes = [_code(compiled) for compiled in shared.models]
-        check_shared_budgets(shared, sum(code or 0 for code in codes))
+        codes = check_shared_code(shared)
     folder = arguments.output
     lost = shared.write(folder, force=arguments.force)
     if arguments.json:
@@ -84,24 +82,7 @@ def _print_lost(lost: Sequence[str]) -> None:
         print(f"  overwritten by --force: {', '.join(lost)}")
 
 
-def _checked_code(compiled: Compiled) -> int | None:
-    code = _code(compiled)
-    compiler.check_budgets(compiled, code or 0)
-    return code
-
-
-def _code(compiled: Compiled) -> int | None:
-    """The code's exact size where there is a compiler for the core to ask; None on the host, too."""
-    if compiled.settings.target.arch == "host":
-        return None
-    try:
-        toolchain.find_compiler(compiled.settings.target)
-    except MoteError:
-        return None
-    return code_size(compiled)
-
-
-def describe_shared(shared: Shared, folder: str, codes: Sequence[int | None]) -> dict[str, object]:
+def describe_shared(shared: Shared, folder: str, codes: Sequence[CodeSize]) -> dict[str, object]:
     return {
         "models": [describe(m, folder, code) for m, code in zip(shared.models, codes, strict=True)],
         "target": shared.settings.target.name,
@@ -112,7 +93,7 @@ def describe_shared(shared: Shared, folder: str, codes: Sequence[int | None]) ->
     }
 
 
-def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, object]:
+def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, object]:
     return {
         "model": compiled.path,
         "target": compiled.settings.target.name,
@@ -136,7 +117,8 @@ def describe(compiled: Compiled, folder: str, code: int | None) -> dict[str, obj
         },
         "flash": {
             "constants": compiled.project.constants,
-            "code": code,
+            "code": None if code.estimated else code.nbytes,
+            "code_estimate": {"bytes": code.nbytes, "reason": code.estimated} if code.estimated else None,
             "tables": compiled.project.tables,
             "memories": compiled.project.flash,
         },
@@ -153,7 +135,7 @@ def memories(compiled: Compiled) -> dict[str, int]:
     return {m.name: nbytes for m, nbytes in zip(plan.memories, plan.arenas, strict=False)}
 
 
-def print_model(compiled: Compiled, code: int | None) -> None:
+def print_model(compiled: Compiled, code: CodeSize) -> None:
     plan = compiled.plan
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     for s in compiled.savings:
@@ -168,8 +150,15 @@ def print_model(compiled: Compiled, code: int | None) -> None:
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
     print(f"  estimate: {compiled.cost:,} {compiled.settings.costs.unit}{_instead(compiled)}")
-    shown = "" if code is None else f", code {code:,} bytes"
-    print(f"  flash: constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}{shown}")
+    constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"
+    print(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
+
+
+def _shown(code: CodeSize, limit: int | None) -> str:
+    """The code's size; an estimate only where it was held against something."""
+    if not code.estimated:
+        return f", code {code.nbytes:,} bytes"
+    return "" if limit is None else f", code at most {code.nbytes:,} bytes by an estimate, since {code.estimated}"
 
 
 def _instead(compiled: Compiled) -> str:

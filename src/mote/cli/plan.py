@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mote.api import compiler
+from mote.api import measure
 from mote.api.compiler import Compiled
 from mote.api.measure import kernel_label
 from mote.cli.common import (
@@ -53,7 +53,7 @@ def add(commands: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
-        compiled = compiler.compile(arguments.model, settings(arguments), say=say)
+        compiled = measure.compile(arguments.model, settings(arguments), say=say)
         memory = MemoryMap(compiled.plan)
     write_svg(arguments.svg, lambda: pictures.arena(memory, _title(compiled)))
     if arguments.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote import targets
-from mote.api import compiler
+from mote.api import measure
 from mote.api.data import read_inputs
 from mote.cli.common import (
     Subparsers,
@@ -70,7 +70,7 @@ def _model(arguments: argparse.Namespace) -> Profile:
             where="mote profile",
             remedy="give a model, or a program with --elf FILE --entry SYMBOL",
         )
-    compiled = compiler.compile(arguments.model, settings(arguments))
+    compiled = measure.compile(arguments.model, settings(arguments))
     inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
     with progress("building and running"):
         return profile(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)

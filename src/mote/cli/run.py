@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 
-from mote.api import compiler, measure
+from mote.api import measure
 from mote.api.arrays import ZIP, packed_arrays
 from mote.api.data import read_inputs
 from mote.api.measure import Inference, RunResult
@@ -47,7 +47,7 @@ def add(commands: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    compiled = compiler.compile(arguments.model, settings(arguments))
+    compiled = measure.compile(arguments.model, settings(arguments))
     inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
     with progress("building and running"):
         result = measure.run(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api import compiler, verifier
+from mote.api import measure, verifier
 from mote.api.verifier import VerifyResult
 from mote.cli.common import (
     Subparsers,
@@ -45,7 +45,7 @@ def count(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    compiled = compiler.compile(arguments.model, settings(arguments))
+    compiled = measure.compile(arguments.model, settings(arguments))
     with progress(f"running {arguments.inputs} inputs"):
         result = verifier.verify(
             compiled,
