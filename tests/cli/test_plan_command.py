@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -42,6 +43,18 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = mote(capsys, "plan", DIGITS, "--target", "cortex-m4")
     assert status == 0
     snapshot("plan", out)
+
+
+def test_how_far_sums_go(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same numbers in text and JSON: all layers of the model that add up, and how many of 31 bits they leave."""
+    found = {op["name"]: op["sums"] for op in planned(capsys, "--target", "cortex-m4")["operators"]}
+    lines = mote(capsys, "plan", DIGITS, "--target", "cortex-m4")[1].splitlines()
+    rows = {name: next(line.split() for line in lines if f" {name} " in line) for name in found}
+    assert len(found) == 8
+    for name, sums in found.items():
+        assert sums is not None and not sums["wrap"] and 0 < sums["spare_bits"] < 31
+        assert sums["spare_bits"] == pytest.approx(31 - math.log2(sums["largest"]), abs=1e-3)
+        assert rows[name][-2:] == [f"{sums['largest']:,}", f"{sums['spare_bits']:.1f}"]
 
 
 def test_text_of_rows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,9 +26,10 @@ from mote.cli.common import (
     table,
     write_svg,
 )
+from mote.graph.ranges import Peak
 from mote.plan.estimate import estimate
 from mote.plan.pins import one_layer
-from mote.plan.plan import Option, Runs
+from mote.plan.plan import Option, Plan, Runs, Step
 from mote.plan.select import refusals
 from mote.report import pictures
 from mote.report.memory import Holding, MemoryMap, direction
@@ -118,6 +119,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "direction": direction(steps),
                 "steps": len(steps),
                 "macs": op.macs(plan.graph),
+                "sums": _sums(plan, steps[0]),
                 "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
                 "refused": [asdict(refused) for refused in refusals(plan, steps[0])],
             }
@@ -240,10 +242,23 @@ def _operators(compiled: Compiled) -> str:
             _how(compiled.plan.runs(steps), direction(steps)),
             _why(compiled.plan.choices.get(steps[0].ops, ())),
             len(steps),
+            *(("", "") if (peak := _peak(compiled.plan, steps[0])) is None else (peak.total, f"{peak.headroom:.1f}")),
         )
         for i, ((op, steps), name) in enumerate(zip(compiled.plan.works, names, strict=True))
     ]
-    return table(("#", "operator", "op", "kernel", "runs", "why this kernel", "steps"), rows, left=6)
+    head = ("#", "operator", "op", "kernel", "runs", "why this kernel", "steps", "largest sum", "spare bits")
+    return table(head, rows, left=6)
+
+
+def _peak(plan: Plan, step: Step) -> Peak | None:
+    """How far the sums of the operators go that a step names."""
+    found = [plan.graph.peak(plan.graph.ops[i]) for i in step.ops if i >= 0]
+    return max((peak for peak in found if peak), key=lambda peak: peak.total, default=None)
+
+
+def _sums(plan: Plan, step: Step) -> dict[str, Any] | None:
+    peak = _peak(plan, step)
+    return None if peak is None else {"largest": peak.total, "spare_bits": round(peak.headroom, 3), "wrap": peak.wraps}
 
 
 def _why(choice: tuple[Option, ...]) -> str:
