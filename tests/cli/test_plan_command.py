@@ -94,7 +94,7 @@ def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> N
     assert totals["bound"] + totals["gap"] == totals["arena"] >= totals["live"]
     assert sum(m["arena"] for m in found["memories"]) == totals["arena"]
     assert set(found["operators"][0]) == {
-        "op", "name", "kernel", "mode", "direction", "steps", "macs", "choice", "refused", "numbers",
+        "op", "name", "kernel", "mode", "direction", "steps", "macs", "sums", "choice", "refused", "numbers",
     }  # fmt: skip
     for op in found["operators"]:
         assert [c["chosen"] for c in op["choice"]] == [True] * bool(op["choice"]) + [False] * len(op["choice"][1:])
