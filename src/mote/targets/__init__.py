@@ -40,7 +40,11 @@ _MOST_ADDRESS = (1 << 64) - 1
 _MOST_WAIT = 10**6
 _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
-_KEYS = (*_TEXT, *_LISTS, *_WHOLE, *_REAL, "memory")
+_UNALIGNED = "unaligned"
+"""Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
+_KEYS = (*_TEXT, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "memory")
+_WITHOUT_DSP = {"cortex-m4": "cortex-m3", "cortex-m55": "cortex-m3"}
+"""The tables of cores that have DSP instructions, and which one counts where these are not used."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -201,6 +205,8 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
         value = keys.get(key, 1)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= most:
             raise _bad(path, f"'{key}' must be a positive number of at most {most:,}, not {_cut(value)}")
+    if not isinstance(keys.get(_UNALIGNED, True), bool):
+        raise _bad(path, f"'{_UNALIGNED}' must be true or false, not {_cut(keys[_UNALIGNED])}")
     for word, known, what in (
         *((feature, FEATURES, "feature") for feature in keys.get("features", ())),
         (keys.get("arch", "arm"), ARCHES, "arch"),
@@ -249,7 +255,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
     for m in memories:
         if symbols.count(m.symbol.upper()) > 1:
             raise _bad(path, f"two memories are called '{m.name}' (in C: {m.symbol.upper()})", "rename one")
-    return Target(
+    found = Target(
         name=keys["name"],
         description=keys.get("description", ""),
         arch=keys["arch"],
@@ -264,6 +270,19 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         unicorn_cpu=keys.get("unicorn_cpu"),
         **{key: keys[key] for key in ("peak_macs", "flash_wait_states", "flash_line", *_REAL) if key in keys},
         energy_source=keys.get("energy_source", ""),
+    )
+    return found if keys.get(_UNALIGNED, True) or found.arch != "arm" else _aligned(found)
+
+
+def _aligned(target: Target) -> Target:
+    """An Arm core whose words must lie at multiples of four: without the kernels in assembly, which load them from
+    anywhere, and with a C compiler that never does."""
+    return replace(
+        target,
+        features=target.features - {"dsp"},
+        costs=_WITHOUT_DSP.get(target.costs, target.costs),
+        gcc_flags=(*target.gcc_flags, "-mno-unaligned-access"),
+        zig_flags=tuple(f"{flag}+strict_align" if flag.startswith("-mcpu=") else flag for flag in target.zig_flags),
     )
 
 

@@ -32,10 +32,27 @@
 #define MOTE_HOT
 #endif
 
-#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
+/* The code for DSP instructions loads words from any address; a compiler that must not (-mno-unaligned-access, for a core
+ * that traps such loads) gets the portable code. */
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_UNALIGNED) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
 #define MOTE_DSP 1
 #else
 #define MOTE_DSP 0
+#endif
+
+/* The C library's memcpy may do what the compiler must not. This one copies bytes; the barrier keeps a compiler from
+ * making a call of memcpy of it. */
+#if defined(__ARM_ARCH) && __ARM_ARCH >= 7 && !defined(__ARM_FEATURE_UNALIGNED) && defined(__GNUC__)
+static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
+    uint8_t *t = (uint8_t *)to;
+    const uint8_t *f = (const uint8_t *)from;
+    for (; bytes > 0; bytes--) {
+        *t++ = *f++;
+        __asm__ volatile("" : : : "memory");
+    }
+    return to;
+}
+#define memcpy mote_copy_bytes
 #endif
 
 #ifndef MOTE_MAX_TAPS

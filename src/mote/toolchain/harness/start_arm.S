@@ -36,7 +36,7 @@
 #if defined(__ARM_FEATURE_MVE)
     set_bits 0xE000ED14, 1, 19      /* CCR.LOB: low-overhead loops */
 #endif
-#if defined(__ARM_ARCH_6M__)
+#if !defined(__ARM_FEATURE_UNALIGNED) || defined(MOTE_UNALIGN_TRP)
     set_bits 0xE000ED14, 1, 3       /* CCR.UNALIGN_TRP: Armv6-M always traps, the M3 that plays it only on demand */
 #endif
     bl mote_boot

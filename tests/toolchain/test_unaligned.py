@@ -1,0 +1,93 @@
+"""Cores that trap words at odd addresses: code that is compiled for them has none, and an emulated one would notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mote import compile, targets, verify
+from mote.api.measure import bench
+from mote.errors import MoteError
+from mote.kernels import portable
+from mote.targets import Target
+from mote.toolchain import Mode
+from mote.toolchain.code import read_code
+from network import Net
+from support import emulated
+
+PORTABLE = Path(portable.__file__).parent
+
+
+@pytest.fixture
+def trapping(tmp_path: Path) -> Target:
+    emulated("cortex-m4")
+    path = tmp_path / "trapping.toml"
+    path.write_text('extends = "cortex-m4"\nunaligned = false\n')
+    return targets.load(str(path))
+
+
+def odd() -> bytes:
+    """Rows and pixels whose sizes are odd, and kernels that copy, load and store several bytes at once."""
+    net = Net()
+    x = net.input(1, 9, 7, 3)
+    y = net.conv(x, 5)
+    y = net.depthwise(net.concatenate(3, y, y))
+    y = net.add(net.conv(y, 7, 1), net.conv(x, 7, 1))
+    y = net.slice(net.pad(y, (0, 0), (1, 0), (0, 1), (0, 0)), (0, 1, 1, 0), (1, 9, 7, 7))
+    y = net.resize(net.pool(y, kind="MAX_POOL_2D", stride=1), 5, 5, "RESIZE_NEAREST_NEIGHBOR")
+    y = net.moved("TRANSPOSE", [net.transpose_conv(net.pool(y), 3), net.ints(0, 2, 1, 3)], (1, 4, 4, 3))
+    scores = net.fully_connected(net.flat(y), 5)
+    return net.finish(net.op("SOFTMAX", [scores], quant=(1 / 256, -128), beta=1.0), net.mean(y))
+
+
+def frames() -> bytes:
+    """A window over frames of five bytes."""
+    net = Net()
+    y = net.depthwise(net.input(1, 9, 1, 5), kernel=(3, 1), padding="VALID")
+    return net.finish(net.fully_connected(net.flat(y), 3))
+
+
+@pytest.mark.parametrize(("model", "options"), [(odd, {"least_ram": True}), (frames, {"stream": 1})])
+def test_nothing_is_unaligned(
+    model: Callable[[], bytes], options: dict[str, Any], trapping: Target, tmp_path: Path
+) -> None:
+    """Not in C, in which no kernel is assembly, and not in the C library, whose memcpy is not called."""
+    compiled = compile(model(), target=trapping, **options)
+    assert all((PORTABLE / step.kernel.file).exists() for step in compiled.plan.steps)
+    assert verify(compiled, 2).exact
+    assert "memcpy" not in read_code(bench(compiled, tmp_path).elf(Mode.MEASURE)).functions
+
+
+def test_code_for_dsp_can_be_compiled_so_too(trapping: Target) -> None:
+    """By a user who has not told Mote: it computes the same."""
+    tuned = replace(trapping, features=trapping.features | {"dsp"}, costs="cortex-m4")
+    compiled = compile(odd(), target=tuned)
+    assert {"gemm3", "winograd"} & {step.kernel.file.split("_")[1][:8] for step in compiled.plan.steps}
+    assert verify(compiled, 1).exact
+
+
+def test_the_trap_is_noticed(trapping: Target) -> None:
+    """Without the option, the same model fails on a core that traps."""
+    usual = targets.load("cortex-m4")
+    core = replace(usual, gcc_flags=(*usual.gcc_flags, "-DMOTE_UNALIGN_TRP"))
+    for target in (core, replace(core, features=core.features - {"dsp"}, costs="cortex-m3")):
+        with pytest.raises(MoteError, match="HardFault"):
+            verify(compile(odd(), target=target), 1)
+
+
+def test_the_key_of_a_target(tmp_path: Path, trapping: Target) -> None:
+    usual = targets.load("cortex-m4")
+    assert (usual.features - trapping.features, trapping.costs) == ({"dsp"}, "cortex-m3")
+    assert trapping.gcc_flags == (*usual.gcc_flags, "-mno-unaligned-access")
+    assert [flag for flag in trapping.zig_flags if "strict_align" in flag] == ["-mcpu=cortex_m4+vfp4d16sp+strict_align"]
+    assert "-mno-unaligned-access" in compile(odd(), target=trapping).project.files["Makefile"]
+    path = tmp_path / "t.toml"
+    path.write_text('extends = "cortex-m4"\nunaligned = "no"\n')
+    with pytest.raises(MoteError, match="'unaligned' must be true or false, not 'no'"):
+        targets.load(str(path))
+    path.write_text('extends = "rv32imc"\nunaligned = false\n')
+    assert targets.load(str(path)).gcc_flags == targets.load("rv32imc").gcc_flags
