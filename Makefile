@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
+LOCK := requirements/test.lock
 
-.PHONY: demo test fuzz lint types tools clean
+.PHONY: demo test fuzz lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -32,20 +33,28 @@ lint: $(VENV)/test
 types: $(VENV)/test
 	$(BIN)/mypy
 
-# Compilers and emulators from the system's packages, where there is a package manager and the right to use it.
-# Without them the tests that need them skip and say so.
+# Compilers and emulators from the system's packages, where there is a package manager and the right to use it, unless
+# MOTE_NO_INSTALL is set. Without them the tests that need them skip and say so.
 tools:
 	@sh scripts/install-tools
 
-$(VENV)/demo: pyproject.toml
+$(VENV)/demo: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable '.[demo]'
+	$(BIN)/pip install --quiet --constraint $(LOCK) --editable '.[demo]'
 	@touch $@
 
-$(VENV)/test: pyproject.toml
+$(VENV)/test: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable '.[test]'
+	$(BIN)/pip install --quiet --constraint $(LOCK) --editable '.[test]'
 	@touch $@
+
+# The newest versions of what the tests use, within the bounds of pyproject.toml; run the tests with them before a commit.
+# TFLite Micro is left away: its nightly builds do not stay on the index.
+lock:
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/pip install --quiet --editable '.[test]'
+	{ echo '# What the tests run with, as constraints of pip. `make lock` writes it anew.'; \
+	  build/lock/bin/pip freeze --exclude-editable | grep -v '^tflite-micro'; } > $(LOCK)
 
 clean:
 	rm -rf $(VENV) build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
 
 HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
 """The host as a target, compiled for as if it had DSP instructions."""
+
+
+def needs(*programs: str) -> None:
+    """The test is skipped where one of these is not installed, which is named."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
 
 
 def examples(count: int) -> int:

@@ -17,6 +17,7 @@ from mote import files
 from mote.errors import MoteError
 from mote.files import MANIFEST, temporary_folder, write_file, write_folder
 from mote.stopping import StoppedError, stopping, undisturbed
+from support import needs
 
 OLD = {"model.c": "old", "model.h": "old", "old_constants.h": "old"}
 NEW = {"model.c": "new", "model.h": "new", "new_constants.h": "new"}
@@ -147,6 +148,7 @@ def test_files_of_an_earlier_run_are_replaced_or_removed(place: Path, tmp_path: 
 
 
 def test_the_manifest_is_that_of_sha256sum(place: Path) -> None:
+    needs("sha256sum")
     write_folder(str(place), NEW)
     done = subprocess.run(["sha256sum", "-c", MANIFEST], cwd=place, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.count("OK") == len(NEW)

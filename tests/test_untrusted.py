@@ -16,6 +16,7 @@ from mote.codegen.names import LONGEST, TAKEN, c_prefix
 from mote.errors import MoteError
 from mote.kernels import cost
 from mote.text import did_you_mean, printable
+from support import needs
 from tflite_writer import Writer
 
 DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"
@@ -60,8 +61,7 @@ def hostile(tmp_path: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize("options", [{}, {"single_file": True, "caller_arena": True}])
 def test_nothing_in_a_project_is_obeyed(hostile: tuple[str, str], options: dict[str, bool], tmp_path: Path) -> None:
-    if shutil.which("gcc") is None or shutil.which("make") is None:
-        pytest.skip("gcc or make is not installed")
+    needs("gcc", "make")
     model, target = hostile
     compiled = compile(model, target=target, name="odd", shrink=False, **options)
     compiled.write(tmp_path / "out")
@@ -106,8 +106,7 @@ def test_names_of_models() -> None:
 
 def test_a_model_that_is_called_as_a_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its folder may be searched for headers before the system's."""
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    needs("gcc")
     shutil.copy(DIGITS, tmp_path / "string.tflite")
     assert main(["compile", str(tmp_path / "string.tflite"), "-o", str(tmp_path / "out")]) == 0
     assert "name: model_string, since 'string' is the name of a header" in capsys.readouterr().out

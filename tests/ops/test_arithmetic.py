@@ -23,7 +23,7 @@ from mote.graph import Graph
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
-from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs, needs_litert
 from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -249,6 +249,7 @@ def test_any_rows_can_be_computed(shapes: Shapes, kind: str, tmp_path: Path) -> 
         f"    mote_{kernel.name}(&p, a, b, out, lo, hi);\n}}\n"
     )
     shared = tmp_path / "rows.so"
+    needs("cc")
     subprocess.run(["cc", "-shared", "-fPIC", *KERNELS, str(source), "-o", str(shared)], check=True)
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-128, 128, shape).astype(np.int8) for shape in shapes]

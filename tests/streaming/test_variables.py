@@ -25,7 +25,7 @@ from mote.plan.plan import Plan
 from mote.toolchain import Mode
 from network import Net
 from streaming.streams import Variable, handle, sliding
-from support import check, emulated, needs_litert
+from support import check, emulated, needs, needs_litert
 from tflite_writer import NO_TENSOR
 
 
@@ -166,6 +166,7 @@ def test_save_restore_and_reset(tmp_path: Path) -> None:
     import ctypes
     import subprocess
 
+    needs("cc")
     compiled = compile(sliding(3, 1, 7, 8), name="model")
     compiled.write(tmp_path)
     (tmp_path / "exercise.c").write_text(EXERCISE.format(name="model", upper="MODEL"))
