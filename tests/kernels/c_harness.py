@@ -59,6 +59,8 @@ class Program:
     body: list[str] = field(default_factory=list)
     given: list[bytes] = field(default_factory=list)
     taps: int = 1
+    sums_wrap: bool = False
+    """Whether kernels are told that sums might not fit."""
     timed: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     """Bytes of code of each function, once it has run on an emulated core."""
@@ -133,6 +135,7 @@ class Program:
             [
                 HEAD,
                 f"#define MOTE_MAX_TAPS {self.taps}",
+                f"#define MOTE_SUMS_WRAP {int(self.sums_wrap)}",
                 *(f'#include "{file}"' for file in self.includes),
                 *self.instances,
                 printed(self.constants.definitions),

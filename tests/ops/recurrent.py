@@ -54,6 +54,7 @@ def numpy_over_time(g: Graph, steps: list[Step], reset: int) -> list[Step]:
 
 def c_over_time(g: Graph, steps: list[Step], program: Program, features: frozenset[str]) -> list[Step]:
     """The kernels of a graph whose operators do not feed each other."""
+    program.sums_wrap = g.sums_wrap
     for op in g.ops:
         call_over_time(program, g, op, offered(g, op, features)[0], steps)
     raw, at = program.run(), 0

@@ -60,7 +60,7 @@ def plain(draw: st.DrawFn, dtypes: tuple[str, ...] = KINDS) -> Config:
         cells=draw(st.integers(1, 20)),
         time_major=draw(st.booleans()),
         clips=draw(st.tuples(*[st.sampled_from([0.0, 0.0, 0.3, 5.0])] * 2)),
-        gain=draw(st.sampled_from([0.1, 1.0, 1.0, 10.0] if dtype == "int8" else [0.1, 1.0])),
+        gain=draw(st.sampled_from([0.1, 1.0, 1.0, 10.0, 1e-6, 1e5] if dtype == "int8" else [0.1, 1.0])),
         zeros=draw(st.tuples(zero, zero, zero)),
         cell_bits=draw(st.integers(0, 6)),
         seed=draw(st.integers(0, 1 << 30)),
@@ -101,7 +101,8 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
         values = rng.uniform(-size, size, n)
         if not quantized:
             return w.const(f"{name}{i}", values.astype(np.float32))
-        return w.const(f"{name}{i}", np.round(values / scale).astype(np.int32), scale=scale)
+        whole = np.clip(np.round(values / scale), -(2.0**31), 2.0**31 - 1)
+        return w.const(f"{name}{i}", whole.astype(np.int32), scale=scale)
 
     def quant(scale: float, zero: int = 0) -> dict[str, object]:
         return {"scale": scale, "zero_point": zero} if quantized else {}

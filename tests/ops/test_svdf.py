@@ -52,7 +52,7 @@ def configs(dtypes: tuple[str, ...] = ("int8", "int8", "float32")) -> st.SearchS
         bias=st.booleans(),
         activation=st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"]),
         zeros=st.tuples(zero, st.just(-128) | zero),
-        gains=st.tuples(*[st.sampled_from([0.001, 0.1, 0.5, 2.0, 50.0])] * 2),
+        gains=st.tuples(*[st.sampled_from([0.001, 0.1, 0.5, 2.0, 50.0, 1e-7, 1e4])] * 2),
         extreme=st.sampled_from([False, False, True]),
         seed=st.integers(0, 1 << 30),
     ).map(allowed)

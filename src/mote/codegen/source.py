@@ -46,7 +46,7 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
     work = _work(plan, options, executor)
     found.tables = executor.table_bytes
     settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
-    if any((peak := plan.graph.peak(op)) and peak.wraps for op in plan.graph.ops):
+    if plan.graph.sums_wrap:
         settings.append(Define("MOTE_SUMS_WRAP", 1))
     if executor.row_table and max(executor.row_table) >= 1 << 16:
         settings.append(Define("MOTE_PLACE", "uint32_t"))

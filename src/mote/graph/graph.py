@@ -203,6 +203,11 @@ class Graph:
         return op.peak(self, [self.ranges.get(i) for i in op.inputs])
 
     @cached_property
+    def sums_wrap(self) -> bool:
+        """Whether a sum might not fit 32 bits, so that kernels have to be told."""
+        return any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
+
+    @cached_property
     def producers(self) -> dict[int, Op]:
         return {out: op for op in self.ops for out in op.outputs}
 
