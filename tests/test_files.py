@@ -234,6 +234,19 @@ def test_places_that_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.Monk
     assert texts(tmp_path) == {"file": "mine"}
 
 
+def test_a_folder_that_cannot_be_moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, where it comes from the image."""
+
+    def immovable(one: Path, other: Path) -> bool:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(files, "_exchange", immovable)
+    before = texts(place)
+    with pytest.raises(MoteError, match=r"cannot be replaced as a whole .*\n.*write to a new folder"):
+        write_folder(str(place), NEW)
+    assert texts(place) == before and list(place.parent.iterdir()) == [place]
+
+
 def test_a_failure_leaves_no_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "fill", lambda folder, texts: fail())
     with pytest.raises(MoteError, match="No space left"):

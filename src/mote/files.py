@@ -28,6 +28,7 @@ MANIFEST = "mote.sha256"
 _HEAD = "# Files that Mote generated; `sha256sum -c` tells which were changed. Mote replaces them, and no others."
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+)")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+_IMMOVABLE = {errno.EXDEV, errno.EBUSY}
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 _EXCHANGE = {"linux": ("renameat2", 2), "darwin": ("renameatx_np", 2)}
 """The system's function that exchanges two paths, and the flag that asks for it."""
@@ -72,24 +73,26 @@ def write_file(path: str, data: bytes, begins: bytes) -> None:
     there = Path(path)
     try:
         if there.exists() and not there.is_file() and not there.is_dir():
-            there.write_bytes(data)
+            there.write_bytes(data)  # a device or a pipe
             return
-        with there.open("rb") as file:
-            found = file.read(len(begins))
-        if found not in (begins, b""):
+        if _beginning(there, len(begins)) not in (begins, b""):
             raise MoteError(
                 "is a file of another kind, and would be overwritten",
                 where=path,
                 remedy="name another file, or delete this one",
             )
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise _unwritable(error, path) from None
-    try:
         replace_file(there.resolve(), data)
     except OSError as error:
         raise _unwritable(error, path) from None
+
+
+def _beginning(path: Path, count: int) -> bytes:
+    """The first bytes of a file; none where there is no file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except FileNotFoundError:
+        return b""
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -321,6 +324,12 @@ def _sync(path: Path) -> None:
 
 
 def _unwritable(error: OSError, where: str) -> MoteError:
+    if error.errno in _IMMOVABLE:
+        return MoteError(
+            f"cannot be replaced as a whole ({_reason(error)})",
+            where=where,
+            remedy="write to a new folder: mount points, and folders of a container's image, cannot be moved",
+        )
     return MoteError(f"cannot be written ({_reason(error)})", where=where)
 
 

@@ -90,6 +90,6 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     whole = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
     if not whole or type(by_columns) is not bool:
         raise ValueError(f"the shape {str(shape)[:80]}")
-    if dtype.kind not in "biuf":
-        raise ValueError(f"it holds {dtype}, no plain numbers")
+    if dtype.kind not in "biufSU":
+        raise ValueError(f"it holds {dtype}, no plain numbers or texts")
     return shape, by_columns, dtype

@@ -124,7 +124,7 @@ def _symbols(parsed: Any) -> Iterator[Symbol]:
         return
     names = parsed.get_section(table["sh_link"]).data()
     for name, value, size, info, _, section in struct.iter_unpack("<3I2BH", table.data()):
-        text = names[name : names.index(0, name)].decode()
+        text = names[name : names.index(0, name)].decode(errors="backslashreplace")
         yield Symbol(text, value & ~1, size, info & 15 == _FUNCTION, section)
 
 
