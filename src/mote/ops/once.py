@@ -49,7 +49,7 @@ def once_steps(real: float, zero: int, limit: int = INT32_MAX + 1) -> Ints:
 
 
 def once_results(x: Ints, real: float, zero: int) -> Ints:
-    """LiteRT's."""
+    """What LiteRT makes of sums, before any activation."""
     return np.clip(scale_once(x, real) + zero, -128, 127)
 
 

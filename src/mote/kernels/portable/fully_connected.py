@@ -86,8 +86,15 @@ def _steps(view: View) -> Packed | Refusal:
     reals = sums.real[:1] if np.all(sums.real == sums.real[0]) else sums.real
     tables = np.concatenate([_table(real, sums.zero) for real in reals.tolist()])
     w, step = view.constant(1), 0 if len(reals) == 1 else STEPS
-    start = wrap32(view.once(_starts)).astype(np.int32)
-    params: Params = _common(view) | {"weights": w, "start": start, "steps": tables, "step": step}
+    params: Params = {
+        "depth": w.shape[1],
+        "channels": w.shape[0],
+        "output": output_params(view.the(FullyConnected).activation, view.output),
+        "weights": w,
+        "start": wrap32(view.once(_starts)).astype(np.int32),
+        "steps": tables,
+        "step": step,
+    }
     return Packed("fully_connected_steps_s8", params, Call.FLAT, _vectors(view))
 
 

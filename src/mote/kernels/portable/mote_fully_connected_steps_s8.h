@@ -6,7 +6,7 @@
 #include "mote_fully_connected_s8.h"
 
 typedef struct {
-    int32_t depth, channels, round_once; /* always */
+    int32_t depth, channels;
     mote_output_t output;
     const int8_t *weights; /* as in the model */
     const int32_t *start;  /* of each output's sum */
