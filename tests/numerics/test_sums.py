@@ -19,7 +19,7 @@ from mote.kernels.contract import View
 from mote.kernels.portable.fully_connected import KERNELS
 from mote.ops.once import once_multiplier, once_results, once_steps, same_once
 from network import Net, Quant
-from support import HOST_DSP, check, examples, needs_litert
+from support import HOST_DSP, check, exact_on, examples, needs_litert
 
 INPUT: Quant = (0.125, -5)
 WEIGHTS = 0.25
@@ -113,14 +113,27 @@ def test_the_ends_of_32_bits(target: str) -> None:
     deep = np.full((1, 132_200), 127, np.int8)
     outputs = [add(net, long, Layer("CONV_2D", 2.0**e, 3), deep.reshape(1, 1, 1, -1)) for e in (-25, -8, 3)]
     outputs += [add(net, long, Layer("FULLY_CONNECTED", 2.0**-25, 3), deep)]
+    compiled = check(net.finish(*outputs, *with_large_biases(net)), 6, target=target)
+    assert compiled.plan.graph.sums_wrap
+
+
+def with_large_biases(net: Net) -> list[int]:
+    """Layers of every kind and multipliers of every size with biases at the ends, or so that sums end just there."""
+    outputs = []
     x = net.input(1, 3, 3, 3, quant=INPUT)
     for real in (2.0**-26, 0.01, 0.9999999, 5.0, 2.0**20):
         for kind in [*SUMMING, "FULLY_CONNECTED"][: 4 if real < 0.5 else 3]:
             for ends in ([INT32_MAX, -INT32_MAX - 1, INT32_MAX], [-INT32_MAX, INT32_MAX - 9000, 1 << 30]):
                 bias = np.array(ends)[: 3 if kind == "DEPTHWISE_CONV_2D" else 2]
                 outputs.append(add(net, x, Layer(kind, real, int(net.rng.integers(-128, 128))), bias=bias))
-    compiled = check(net.finish(*outputs), 6, target=target)
-    assert compiled.plan.graph.sums_wrap
+    return outputs
+
+
+@needs_litert
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
+def test_registers_wrap_on_cores(core: str) -> None:
+    net = Net()
+    exact_on(core, net.finish(*with_large_biases(net)), 4)
 
 
 @needs_litert
