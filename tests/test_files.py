@@ -17,6 +17,7 @@ from mote import files
 from mote.errors import MoteError
 from mote.files import MANIFEST, temporary_folder, write_file, write_folder
 from mote.stopping import StoppedError, stopping, undisturbed
+from mote.toolchain.compilers import compile_or_raise
 from support import needs
 
 OLD = {"model.c": "old", "model.h": "old", "old_constants.h": "old"}
@@ -290,6 +291,27 @@ def test_signals_wait_for_what_must_not_be_torn() -> None:
         signal.raise_signal(signal.SIGTERM)
         done = True
     assert done
+
+
+def test_work_that_must_not_be_torn_can_be_ended() -> None:
+    said = []
+    with pytest.raises(StoppedError), stopping(), undisturbed(lambda: said.append("end")):
+        signal.raise_signal(signal.SIGTERM)
+    assert said == ["end"]
+
+
+def test_a_signal_while_a_project_is_written(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_carry", lambda *_: signal.raise_signal(signal.SIGTERM))
+    before = texts(place)
+    with pytest.raises(StoppedError), stopping():
+        write_folder(str(place), NEW)
+    assert texts(place) == before and list(place.parent.iterdir()) == [place]
+
+
+def test_compilers_leave_their_files_in_our_folder(tmp_path: Path) -> None:
+    """One that is killed has no time to delete them."""
+    compile_or_raise(["sh", "-c", "echo x > $TMPDIR/made"], tmp_path, "a compiler")
+    assert (tmp_path / "made").exists()
 
 
 def test_a_command_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
@@ -21,17 +21,19 @@ class StoppedError(BaseException):
 
 
 class _Deferred:
-    """How many blocks want to be left alone, and the signal that came meanwhile."""
+    """How many blocks want to be left alone, the signal that came meanwhile, and how to have the work end soon."""
 
     depth = 0
     signum: int | None = None
+    end: Callable[[], object] | None = None
 
 
 def _stop(signum: int, _: FrameType | None) -> None:
-    if _Deferred.depth:
-        _Deferred.signum = signum
-    else:
+    if not _Deferred.depth:
         raise StoppedError(signum)
+    _Deferred.signum = signum
+    if _Deferred.end is not None:
+        _Deferred.end()
 
 
 @contextmanager
@@ -47,13 +49,13 @@ def stopping() -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Inside, signals wait."""
-    _Deferred.depth += 1
+def undisturbed(end: Callable[[], object] | None = None) -> Iterator[None]:
+    """Inside, signals wait; `end` is called when one comes, to have the work end before it is done."""
+    _Deferred.depth, _Deferred.end = _Deferred.depth + 1, end
     try:
         yield
     finally:
-        _Deferred.depth -= 1
+        _Deferred.depth, _Deferred.end = _Deferred.depth - 1, None
         if not _Deferred.depth and _Deferred.signum is not None:
             signum, _Deferred.signum = _Deferred.signum, None
             raise StoppedError(signum)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -16,9 +17,12 @@ import pytest
 
 from mote import targets, toolchain
 from mote.errors import MoteError
+from mote.stopping import StoppedError, stopping
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, compilers
 from mote.toolchain.boards import BOARDS, WORD, Board
+from mote.toolchain.results import write_inputs
+from mote.toolchain.unicorn_board import run_unicorn
 
 CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc"]
 CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]
@@ -254,6 +258,24 @@ def test_armv6m_traps_unaligned_access(tmp_path: Path) -> None:
     elf = build(tmp_path, target, compiler_for(target), Mode.MEASURE, model=model)
     with pytest.raises(MoteError, match="HardFault"):
         run(tmp_path, target, emulator, elf, Mode.MEASURE)
+
+
+def test_a_signal_ends_an_emulation(tmp_path: Path) -> None:
+    """Unicorn calls back into Python, and would lose what is raised there."""
+    target = targets.load("cortex-m4")
+    emulator_for(target, "unicorn")
+    elf = build(tmp_path, target, compiler_for(target), Mode.MEASURE, model=with_run("for (;;) { runs++; }"))
+    seen = []
+
+    def entered(*_: int) -> None:
+        seen.append(1)
+        if len(seen) == 1000:
+            signal.raise_signal(signal.SIGTERM)
+
+    write_inputs(tmp_path / Mode.MEASURE, fake.INPUTS)
+    with pytest.raises(StoppedError), stopping():
+        run_unicorn(elf, target, tmp_path / Mode.MEASURE, count=False, timeout_s=60, entered=entered)
+    assert 1000 <= len(seen) < 2000
 
 
 def test_failing_models_and_wrong_inputs_are_explained(tmp_path: Path) -> None:

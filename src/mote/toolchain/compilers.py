@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -91,9 +92,11 @@ def version_of(command: tuple[str, ...]) -> str:
 
 
 def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> None:
-    """Run a compiler; on failure the error is its own output, shortened to what can be read."""
+    """Run a compiler, whose temporary files stay in the folder that it works in. On failure the error is its output,
+    shortened to what can be read."""
+    place = {**os.environ, "TMPDIR": str(cwd)}
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(command, cwd=cwd, env=place, capture_output=True, text=True, timeout=600, check=False)
     except OSError as error:
         raise MoteError(f"cannot run {command[0]}: {error.strerror}", where=what, remedy="mote doctor") from None
     except subprocess.TimeoutExpired:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mote.errors import MoteError
+from mote.stopping import undisturbed
 from mote.targets import Target
 
 from .boards import WORD, Board, board_of
@@ -117,7 +118,8 @@ class _Machine:
         if self.code.arm:
             stack, start = struct.unpack("<2I", self.uc.mem_read(self.board.vectors, 8))
             self.uc.reg_write(self.sp_register, stack)
-        self.uc.emu_start(start, _NOWHERE, timeout=int(timeout_s * 1e6))
+        with undisturbed(self.uc.emu_stop):  # what is raised while Unicorn calls back would be lost
+            self.uc.emu_start(start, _NOWHERE, timeout=int(timeout_s * 1e6))
         if not self.exited and not self.said:
             raise MoteError(
                 f"unicorn: the model did not finish within {timeout_s:g} s",
