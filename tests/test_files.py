@@ -99,6 +99,9 @@ def test_a_kill_at_any_call_leaves_the_old_or_the_new(place: Path, tmp_path: Pat
         found = generated(place)
         assert found in (old, new), f"call {number} leaves a mixture: {found}"
         seen.add("new" if found == new else "old")
+        assert not list(place.parent.glob(f".out.mote-*/{files.MOVED}")), (
+            "the next run would put back what was replaced"
+        )
         if status == 0:
             break
         assert status == 9
@@ -115,7 +118,7 @@ def test_a_kill_between_two_renames_is_mended(place: Path, tmp_path: Path, monke
         status = in_a_child(lambda: write_folder(str(place), NEW), CHANGING, kill, number)
         if not place.exists():
             gaps += 1
-            (hidden,) = place.parent.glob(".out.mote-*/old")
+            (hidden,) = place.parent.glob(f".out.mote-*/{files.MOVED}")
             assert generated(hidden) == old
         else:
             assert generated(place) in (old, new)

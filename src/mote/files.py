@@ -25,6 +25,8 @@ from mote.stopping import undisturbed
 
 MANIFEST = "mote.sha256"
 """The manifest of a folder, in the form that `sha256sum -c` reads."""
+MOVED = "moved"
+"""What the old folder is called while there is none in its place."""
 _HEAD = "# Files that Mote generated; `sha256sum -c` tells which were changed. Mote replaces them, and no others."
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+)")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
@@ -198,7 +200,7 @@ def _read_manifest(place: Path, force: bool) -> dict[str, str]:
 def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
     """Make the new folder, and let it take the place of the old one, of which all is carried over that is not `own`."""
     aside = _beside(place)
-    new, old = aside / "new", aside / "old"
+    new = aside / "new"
     try:
         with undisturbed():
             aside.mkdir()
@@ -210,9 +212,9 @@ def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
             _carry(place, new, own)
         _sync(new)
         with undisturbed():
-            _take_place(new, place, old)
+            old = _take_place(new, place)
             _sync(place.parent)
-            if old.exists():
+            if old is not None:
                 _rescue(old, place, own)
                 _remove(old, place)
     finally:
@@ -240,20 +242,21 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _take_place(new: Path, place: Path, old: Path) -> None:
-    """Move the new folder in, and the old one out. A kill between two renames leaves the place empty, which the next
-    run mends; where the system can exchange folders there is nothing between."""
+def _take_place(new: Path, place: Path) -> Path | None:
+    """Move the new folder in, and the old one out, to where is returned. A kill between two renames leaves the place
+    empty, which the next run mends; where the system can exchange folders there is nothing between."""
     if not place.exists():
         new.rename(place)
-    elif _exchange(new, place):
-        new.rename(old)
-    else:
-        place.rename(old)
-        try:
-            new.rename(place)
-        except BaseException:
-            old.rename(place)
-            raise
+        return None
+    if _exchange(new, place):
+        return new.rename(new.with_name("spent"))
+    old = place.rename(new.with_name(MOVED))
+    try:
+        new.rename(place)
+    except BaseException:
+        old.rename(place)
+        raise
+    return old
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -295,7 +298,7 @@ def _remove(old: Path, place: Path) -> None:
 def _recover(place: Path) -> None:
     """Put back what a run that was killed between two renames has moved away."""
     if not place.exists():
-        for old in sorted(place.parent.glob(f"{escape(_prefix(place))}*/old")):
+        for old in sorted(place.parent.glob(f"{escape(_prefix(place))}*/{MOVED}")):
             old.rename(place)
             shutil.rmtree(old.parent, ignore_errors=True)
             return
