@@ -40,6 +40,10 @@ class Pace(StrEnum):
 PACES = (Pace.LAZY, Pace.EAGER)
 LENGTHS = (6, 16, 40)
 """The most operators of a segment, tried in turn while the peak is above the bound."""
+SIMULATED = 4_000_000
+"""About how many nodes longer segments may take to simulate: all segments of n operators, each with all its nodes."""
+WINDOW = 200
+"""The most operators that a search orders anew."""
 EAGER = 16
 """The most operators of a segment that runs eagerly; of a longer one many could run at any time."""
 GLANCE = 12
@@ -148,7 +152,8 @@ class Scheduler:
     def improve(self, effort: Effort) -> int:
         """The least peak that can be found: by longer segments, then by a search for better orders around the peak,
         until the peak is at the bound, the effort is spent, or the search has shown that there are none."""
-        for self.longest in LENGTHS:
+        nodes = sum(len(work.by_rows) for work in self.rows.works)
+        for self.longest in (n for n in LENGTHS if n == LENGTHS[0] or nodes * n * n // 2 <= SIMULATED):
             least = self._settle("planning")
             if least <= self.bound:
                 return least
@@ -182,6 +187,8 @@ class Scheduler:
             lo, hi = max(at - radius, 0), min(at + radius + 1, len(segments))
             if hi - lo == 1 and len(segments) > 1 and segments[at].hi - segments[at].lo == 1:
                 continue
+            if segments[hi - 1].hi - segments[lo].lo > WINDOW:
+                break
             outside = max([bound, *peaks[:lo], *peaks[hi:]])
             window = Segment(segments[lo].lo, segments[hi - 1].hi, Pace.SEARCHED)
             for limit in dict.fromkeys((min(outside, least - 1), least - 1)):

@@ -18,6 +18,8 @@ from mote.plan.rows import Liveness, Node, RowGraph
 
 AHEAD = (1, 2, 4)
 """How many rows of an operator a commitment may ask for."""
+COPIED = 32
+"""To remember a state takes as much effort as to try a node for each so many rows."""
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Search:
                 node = self._next(done, k)
                 if node is None or self._during(state, node) > self.limit:
                     continue
+                self.effort.spend(len(state.left) // COPIED)
                 after, counted = state.copy(), done.copy()
                 after.run(self.rows, node)
                 counted[k] += 1

@@ -19,8 +19,8 @@ from mote.plan.select import FAST, LEAN, ROOMY, Selection, Way
 LITTLE_ROOM, LITTLE_SHARE = 512, 0.03
 """Bytes, or a share of what the tensors need, that may be spent on the working memory of faster kernels if RAM has no
 limit (--optimize speed spends what it takes)."""
-EFFORT = 250
-"""How many nodes the search for a lower peak may try, for each node that there is."""
+EFFORT, MOST_EFFORT = 250, 1_000_000
+"""How many nodes the search for a lower peak may try: so many for each node that there is, and all in all."""
 NEAR = 1.01
 """An arena this close to the least peak is not worth more attempts."""
 WHOLE_SHARES = (1.0, 0.5, 0.0)
@@ -136,7 +136,7 @@ class Side:
     def least(self) -> int:
         """The least peak that was found."""
         nodes = sum(len(work.by_rows) for work in self.rows.works)
-        return self._least(Effort(EFFORT * nodes))
+        return self._least(Effort(min(EFFORT * nodes, MOST_EFFORT)))
 
     @cached_property
     def easy(self) -> int:
