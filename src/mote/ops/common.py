@@ -215,6 +215,11 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
+    channels = op.shapes(g)[0][-1]
+    if b is not None and b.size != channels:
+        return f"a bias of {b.size} elements does not fit {channels} output channels"
+    if w.quant is not None and w.quant.scale.size not in (1, channels):
+        return f"{w.quant.scale.size} scales of the weights do not fit {channels} output channels"
     if x.dtype != DType.INT8:
         return None
     if w.quant is None or np.any(w.quant.zero_point != 0):

@@ -10,6 +10,7 @@ import numpy as np
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
+from mote.graph.tensor import Array
 from mote.passes.channels import Layer, Reader, layers, removable, remove, taps_of
 from mote.passes.removal import Kind, Removal
 
@@ -86,5 +87,10 @@ def _own_parts(t: Tensor, axis: int, channels: Ints) -> list[Ints]:
         return []
     assert data.shape[axis] == len(channels)
     scales = np.zeros(1) if t.quant is None else t.quant.scale.astype(np.float64)
-    bits = np.broadcast_to(scales, len(channels)).copy().view(np.int64)
-    return [np.moveaxis(data, axis, 0).reshape(len(channels), -1).astype(np.int64), bits]
+    own = np.moveaxis(data, axis, 0).reshape(len(channels), -1)
+    return [_bits(own), _bits(np.broadcast_to(scales, len(channels)))]
+
+
+def _bits(values: Array) -> Ints:
+    """Integers that are equal where the values are."""
+    return values.astype(np.float64).view(np.int64) if values.dtype.kind == "f" else values.astype(np.int64)

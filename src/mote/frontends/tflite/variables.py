@@ -61,7 +61,9 @@ class Variables:
         elif call.code == "READ_VARIABLE":
             self._read(self._key(call.inputs[0]), call.outputs[0])
         elif call.code == "ASSIGN_VARIABLE":
-            self.held[self._key(call.inputs[0])] = self.value(call.inputs[1])
+            key, value = self._key(call.inputs[0]), self.value(call.inputs[1])
+            self._check(key, self.tensors[value], "given")
+            self.held[key] = value
 
     def _key(self, handle: int) -> Key:
         if handle not in self.handles:
@@ -81,6 +83,13 @@ class Variables:
             self.before[key] = self.held[key] = tensor
         elif self.held[key] != tensor:
             self.names[tensor] = self.held[key]
+
+    def _check(self, key: Key, t: Tensor, done: str) -> None:
+        """A variable keeps its type and its shape."""
+        first = self.initial.get(key)
+        if first is not None and (first.shape != t.shape or first.dtype.name != t.dtype):
+            begins = f"variable '{key[1]}' begins as {first.dtype.name} {first.shape}"
+            raise VariableError(f"{begins}, it is {done} {t.dtype} {t.shape}")
 
     def finish(self) -> tuple[tuple[State, ...], tuple[Op, ...]]:
         """The states, and the operators that write them; a variable that never changes becomes a constant."""
