@@ -22,8 +22,10 @@ demo: $(VENV)/demo
 test: $(VENV)/test tools
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15
 
-# The property tests on other random examples than those of `make test`.
+# Mutants of models (see tests/fuzz), then the property tests on other random examples than those of `make test`.
+FUZZ ?= --minutes 20 --jobs 2
 fuzz: $(VENV)/test tools
+	PYTHONPATH=models:tests:tests/kernels:tests/ops $(BIN)/python -m fuzz $(FUZZ)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends
 
 lint: $(VENV)/test

@@ -190,22 +190,22 @@ class Writer:
     def finish(self) -> bytes:
         """The file. The writer is left as it was, so more may be added and written again."""
         b = flatbuffers.Builder(1024 + sum(len(data) + 64 for data in self._buffers))
-        buffers = _offsets(b, [_buffer(b, data) for data in self._buffers])
+        buffers = offsets(b, [_buffer(b, data) for data in self._buffers])
         subgraphs = [writer._subgraph(b) for writer in (self, *self._others)]
-        opcodes = _offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
+        opcodes = offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
         values = {
             "version": schema.VERSION,
             "operator_codes": opcodes,
-            "subgraphs": _offsets(b, subgraphs),
+            "subgraphs": offsets(b, subgraphs),
             "description": b.CreateString(self.name),
             "buffers": buffers,
         }
-        b.Finish(_table(b, schema.MODEL, values), file_identifier=schema.IDENTIFIER)
+        b.Finish(table(b, schema.MODEL, values), file_identifier=schema.IDENTIFIER)
         return bytes(b.Output())
 
     def _subgraph(self, b: flatbuffers.Builder) -> int:
-        tensors = _offsets(b, [_tensor(b, tensor) for tensor in self._tensors])
-        operators = _offsets(b, [_operator(b, operator) for operator in self._operators])
+        tensors = offsets(b, [_tensor(b, tensor) for tensor in self._tensors])
+        operators = offsets(b, [_operator(b, operator) for operator in self._operators])
         values = {
             "tensors": tensors,
             "inputs": _ints(b, self._inputs),
@@ -213,7 +213,7 @@ class Writer:
             "operators": operators,
             "name": b.CreateString(self.name),
         }
-        return _table(b, schema.SUBGRAPH, values)
+        return table(b, schema.SUBGRAPH, values)
 
     def _add(
         self,
@@ -247,7 +247,7 @@ class Writer:
         return len(self._tensors) - 1
 
 
-def _table(b: flatbuffers.Builder, fields: Fields, values: dict[str, Any]) -> int:
+def table(b: flatbuffers.Builder, fields: Fields, values: dict[str, Any]) -> int:
     """One FlatBuffer table; the values are numbers, or where that lies which has been written before."""
     b.StartObject(1 + max((f.slot for f in fields.values()), default=-1))
     for name, value in values.items():
@@ -263,14 +263,14 @@ def _ints(b: flatbuffers.Builder, values: Iterable[int]) -> int:
     return int(b.CreateNumpyVector(np.fromiter(values, np.int32)))
 
 
-def _offsets(b: flatbuffers.Builder, offsets: list[int]) -> int:
-    b.StartVector(4, len(offsets), 4)
-    for offset in reversed(offsets):
-        b.PrependUOffsetTRelative(offset)
+def offsets(b: flatbuffers.Builder, places: list[int]) -> int:
+    b.StartVector(4, len(places), 4)
+    for place in reversed(places):
+        b.PrependUOffsetTRelative(place)
     return int(b.EndVector())
 
 
-def _bytes(b: flatbuffers.Builder, data: bytes, alignment: int) -> int:
+def aligned_bytes(b: flatbuffers.Builder, data: bytes, alignment: int) -> int:
     """A vector of bytes whose first byte is aligned in the file, so that a reader may use it in place."""
     b.StartVector(1, len(data), alignment)
     b.head -= len(data)
@@ -279,7 +279,7 @@ def _bytes(b: flatbuffers.Builder, data: bytes, alignment: int) -> int:
 
 
 def _buffer(b: flatbuffers.Builder, data: bytes) -> int:
-    return _table(b, schema.BUFFER, {"data": _bytes(b, data, _BUFFER_ALIGNMENT)} if data else {})
+    return table(b, schema.BUFFER, {"data": aligned_bytes(b, data, _BUFFER_ALIGNMENT)} if data else {})
 
 
 def _tensor(b: flatbuffers.Builder, t: _Tensor) -> int:
@@ -294,7 +294,7 @@ def _tensor(b: flatbuffers.Builder, t: _Tensor) -> int:
         values["is_variable"] = True
     if t.buffer:
         values["buffer"] = t.buffer
-    return _table(b, schema.TENSOR, values)
+    return table(b, schema.TENSOR, values)
 
 
 def _quantization(b: flatbuffers.Builder, t: _Tensor) -> int:
@@ -304,7 +304,7 @@ def _quantization(b: flatbuffers.Builder, t: _Tensor) -> int:
     }
     if t.axis:
         values["quantized_dimension"] = t.axis
-    return _table(b, schema.QUANTIZATION, values)
+    return table(b, schema.QUANTIZATION, values)
 
 
 def _opcode(b: flatbuffers.Builder, code: int, custom_code: str, version: int) -> int:
@@ -315,7 +315,7 @@ def _opcode(b: flatbuffers.Builder, code: int, custom_code: str, version: int) -
         values["version"] = version
     if code:
         values["builtin_code"] = code
-    return _table(b, schema.OPERATOR_CODE, values)
+    return table(b, schema.OPERATOR_CODE, values)
 
 
 def _operator(b: flatbuffers.Builder, op: _Operator) -> int:
@@ -325,12 +325,12 @@ def _operator(b: flatbuffers.Builder, op: _Operator) -> int:
         values["builtin_options"] = _options(b, known.fields, op.options)
         values["builtin_options_type"] = known.number
     if op.custom_options:
-        values["custom_options"] = _bytes(b, op.custom_options, 1)
+        values["custom_options"] = aligned_bytes(b, op.custom_options, 1)
     if op.intermediates:
         values["intermediates"] = _ints(b, op.intermediates)
     if op.opcode:
         values["opcode_index"] = op.opcode
-    return _table(b, schema.OPERATOR, values)
+    return table(b, schema.OPERATOR, values)
 
 
 def _options(b: flatbuffers.Builder, known: Fields, options: dict[str, Any]) -> int:
@@ -346,7 +346,7 @@ def _options(b: flatbuffers.Builder, known: Fields, options: dict[str, Any]) -> 
             value = ENUMS[f.kind][value]
         if f.kind not in _SLOTS or value != f.default:
             values[name] = _option(b, f.kind, value)
-    return _table(b, known, values)
+    return table(b, known, values)
 
 
 def _option(b: flatbuffers.Builder, kind: Kind, value: Any) -> Any:

@@ -1,0 +1,52 @@
+"""Try mutants of models: python -m fuzz --minutes 30. What was found is printed, and goes on from where it was left.
+
+python -m fuzz --only 123 tries one mutant again and writes its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from time import monotonic
+
+from ai_edge_litert import interpreter  # noqa: F401 (so that no process has to load it by itself)
+
+from fuzz.campaign import Campaign
+from fuzz.mutants import mutant
+from fuzz.trial import Verdict, attempt
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    p.add_argument("--seed", type=int, default=0, help="other mutants")
+    p.add_argument("--count", type=int, default=1_000_000, help="how many mutants there are")
+    p.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    p.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    p.add_argument("--folder", type=Path, default=Path("build/fuzz"), help="where it keeps how far it has come")
+    p.add_argument("--only", type=int, metavar="NUMBER", help="try one mutant, and write its file")
+    options = p.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.only is not None:
+        return _again(options.seed, options.only, options.folder)
+    state = options.folder / f"seed-{options.seed}.json"
+    campaign = Campaign.load(state) if state.exists() else Campaign(options.seed)
+    end = monotonic() + 60 * options.minutes
+    while campaign.next < options.count and monotonic() < end:
+        campaign.round(options.jobs)
+        campaign.save(state)
+    print(campaign.summary())
+    return 1 if campaign.findings else 0
+
+
+def _again(seed: int, number: int, folder: Path) -> int:
+    found = mutant(seed, number)
+    path = folder / f"{seed}-{number}.tflite"
+    path.write_bytes(found.data)
+    outcome = attempt(found)
+    print(f"{found}\n  {path}\n  {outcome.verdict}: {outcome.detail}")
+    return int(outcome.verdict is Verdict.FINDING)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

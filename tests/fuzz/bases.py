@@ -1,0 +1,153 @@
+"""The models that are damaged: those in the repository, and small random ones that are made anew for every mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import test_gru
+import test_lstm
+import test_svdf
+
+from network import Net
+from streaming.streams import sliding
+
+MODELS = Path(__file__).parents[2] / "models"
+KINDS = {
+    "network": 60,
+    "lstm": 6,
+    "svdf": 6,
+    "variables": 6,
+    "gru": 3,
+    "digits": 8,
+    "keywords": 1,
+}
+"""The bases, and how often each is taken."""
+ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+LAYER = Callable[[Random, Net, int], int]
+
+
+def base(rng: Random) -> tuple[str, bytes]:
+    """A model that can be compiled, and its name."""
+    name = rng.choices(list(KINDS), list(KINDS.values()))[0]
+    seed = rng.randrange(1 << 30)
+    if name == "network":
+        return name, _network(rng)
+    if name == "lstm":
+        return name, test_lstm.model(_lstm(rng, seed))
+    if name == "svdf":
+        return name, test_svdf.model(test_svdf.Config(rng.choice(("int8", "float32")), rng.randint(1, 2), seed=seed))
+    if name == "variables":
+        return name, sliding(seed, rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 2))
+    if name == "gru":
+        return name, test_gru.Gru(rng.choice(("int8", "float32")), 3, 4).model(rng.randint(1, 3))
+    return name, _bundled(name)
+
+
+@cache
+def _bundled(name: str) -> bytes:
+    return (MODELS / f"{name}.tflite").read_bytes()
+
+
+def _lstm(rng: Random, seed: int) -> test_lstm.Config:
+    """LiteRT on Arm has other code for 8 cells or more, which rounds differently where there is a projection."""
+    plain = test_lstm.Config(rng.choice(("int8", "float32")), time=rng.randint(1, 3), inputs=4, cells=5, seed=seed)
+    return replace(plain, outputs=rng.choice((0, 3)), coupled=rng.random() < 0.3, normalized=rng.random() < 0.3)
+
+
+def _network(rng: Random) -> bytes:
+    """A few random layers, one after another and beside each other."""
+    net = Net(rng.randrange(1 << 30), rng.choice(("int8", "int8", "int8", "float32")))
+    size = (rng.choice((1, 1, 1, 2)), rng.choice((1, 2, 5, 8)), rng.randint(1, 8), rng.randint(1, 6))
+    found = [net.input(*size)]
+    for _ in range(rng.randint(1, 5)):
+        x = rng.choice(found[-2:])
+        rank = len(net.shapes[x])
+        found.append(rng.choice(IMAGES if rank == 4 else VECTORS)(rng, net, x))
+    return net.finish(*rng.sample(found[1:], 1 if rng.random() < 0.8 else min(2, len(found) - 1)))
+
+
+def _window(rng: Random, net: Net, x: int) -> dict[str, object]:
+    return {
+        "stride": (rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2))),
+        "dilation": rng.choice((1, 1, 1, 2)),
+        "fused_activation_function": rng.choice(ACTIVATIONS),
+    }
+
+
+def _kernel(rng: Random, net: Net, x: int) -> tuple[int, int]:
+    return rng.choice((1, 2, 3)), rng.choice((1, 3, 3, 5))
+
+
+def _conv(rng: Random, net: Net, x: int) -> int:
+    return net.conv(x, rng.randint(1, 9), _kernel(rng, net, x), **_window(rng, net, x))
+
+
+def _depthwise(rng: Random, net: Net, x: int) -> int:
+    return net.depthwise(x, rng.choice((1, 1, 2)), _kernel(rng, net, x), **_window(rng, net, x))
+
+
+def _transpose_conv(rng: Random, net: Net, x: int) -> int:
+    return net.transpose_conv(x, rng.randint(1, 4), rng.randint(2, 3), 2)
+
+
+def _pool(rng: Random, net: Net, x: int) -> int:
+    _, height, width, _ = net.shapes[x]
+    size = rng.randint(1, min(height, 3)), rng.randint(1, min(width, 3))
+    return net.pool(x, size, rng.choice(("AVERAGE_POOL_2D", "MAX_POOL_2D")))
+
+
+def _resize(rng: Random, net: Net, x: int) -> int:
+    kind = rng.choice(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"))
+    return net.resize(x, rng.randint(1, 12), rng.randint(1, 12), kind)
+
+
+def _pad(rng: Random, net: Net, x: int) -> int:
+    return net.pad(x, *((rng.choice((0, 0, 1)), rng.choice((0, 0, 2))) for _ in net.shapes[x]))
+
+
+def _mean(rng: Random, net: Net, x: int) -> int:
+    return net.mean(x)
+
+
+def _transpose(rng: Random, net: Net, x: int) -> int:
+    order = rng.sample(range(len(net.shapes[x])), len(net.shapes[x]))
+    return net.moved("TRANSPOSE", [x, net.ints(*order)], tuple(net.shapes[x][i] for i in order))
+
+
+def _concatenate(rng: Random, net: Net, x: int) -> int:
+    return net.concatenate(rng.randrange(len(net.shapes[x])), x, x)
+
+
+def _slice(rng: Random, net: Net, x: int) -> int:
+    begin = tuple(rng.randrange(n) for n in net.shapes[x])
+    return net.slice(x, begin, tuple(rng.randint(1, n - b) for n, b in zip(net.shapes[x], begin, strict=True)))
+
+
+def _flat(rng: Random, net: Net, x: int) -> int:
+    return net.flat(x)
+
+
+def _dense(rng: Random, net: Net, x: int) -> int:
+    return net.fully_connected(x, rng.randint(1, 9))
+
+
+def _arithmetic(rng: Random, net: Net, x: int) -> int:
+    kind = rng.choice(("ADD", "SUB", "MUL"))
+    quant = None if net.dtype == "float32" else (rng.choice((0.02, 0.05, 0.3)), rng.randint(-128, 127))
+    return net.op(kind, [x, x], quant=quant, fused_activation_function=rng.choice(ACTIVATIONS))
+
+
+def _function(rng: Random, net: Net, x: int) -> int:
+    kind = rng.choice(("RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "SOFTMAX"))
+    fixed = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
+    options = {"LEAKY_RELU": {"alpha": rng.uniform(-1, 2)}, "SOFTMAX": {"beta": 1.0}}.get(kind, {})
+    return net.op(kind, [x], quant=None if net.dtype == "float32" else fixed.get(kind), **options)
+
+
+ANY: tuple[LAYER, ...] = (_arithmetic, _function, _transpose, _concatenate, _slice, _pad, _flat)
+IMAGES: tuple[LAYER, ...] = (_conv, _conv, _depthwise, _depthwise, _transpose_conv, _pool, _resize, _mean, *ANY)
+VECTORS: tuple[LAYER, ...] = (_dense, _dense, *ANY)

@@ -1,0 +1,94 @@
+"""A `.tflite` file as dicts and lists with the schema's names: it is read into them, edited, and written again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flatbuffers
+import numpy as np
+
+from mote.frontends.tflite import schema
+from mote.frontends.tflite.flatbuffer import Buffer
+from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.schema import ENUMS, Fields, Kind
+from tflite_writer import aligned_bytes, offsets, table
+
+Table = dict[str, Any]
+
+CHILDREN: dict[str, Fields] = {
+    "operator_codes": schema.OPERATOR_CODE,
+    "subgraphs": schema.SUBGRAPH,
+    "buffers": schema.BUFFER,
+    "tensors": schema.TENSOR,
+    "operators": schema.OPERATOR,
+    "quantization": schema.QUANTIZATION,
+}
+"""The fields that hold tables of one kind; the options of an operator are of the kind that its number says."""
+OPTIONS: dict[int, Fields] = {options.number: options.fields for options in schema.OPTIONS.values() if options.number}
+VECTORS = {Kind.INT32S: "int32", Kind.INT64S: "int64", Kind.FLOAT32S: "float32"}
+ALIGNMENT = 16
+
+
+def decode(data: bytes) -> Table:
+    """A file that can be read."""
+    return _decoded(Record(schema.MODEL, Buffer(data).root()))
+
+
+def _decoded(record: Record) -> Table:
+    found = {name: _value(record, name, field.kind) for name, field in record.fields.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _value(record: Record, name: str, kind: Kind) -> Any:
+    if kind is Kind.TABLE:
+        child = record.child(name)
+        return None if child is None else _decoded(Record(kind_of(name, record), child))
+    if kind is Kind.TABLES:
+        return [_decoded(child) for child in record.children(name, CHILDREN[name])]
+    if kind in VECTORS or kind is Kind.BYTES:
+        vector = record.vector(name)
+        values = None if vector is None else vector.array(VECTORS.get(kind, "uint8"))
+        return values if values is None else values.tobytes() if kind is Kind.BYTES else values.tolist()
+    if kind is Kind.STRING:
+        return record.string(name)
+    return record.real(name) if kind is Kind.FLOAT32 else record.integer(name)
+
+
+def kind_of(name: str, holder: Record | Table) -> Fields:
+    """The fields of the table that a field of a table holds."""
+    if name in CHILDREN:
+        return CHILDREN[name]
+    kind = "builtin_options_type"
+    return OPTIONS.get(holder.integer(kind) if isinstance(holder, Record) else holder.get(kind, 0), {})
+
+
+def encode(model: Table) -> bytes:
+    """The file of a model, however odd."""
+    b = flatbuffers.Builder(1024)
+    b.Finish(_encoded(b, schema.MODEL, model), file_identifier=schema.IDENTIFIER)
+    return bytes(b.Output())
+
+
+def _encoded(b: flatbuffers.Builder, fields: Fields, values: Table) -> int:
+    known = {name: value for name, value in values.items() if name in fields}
+    return table(b, fields, {name: _reference(b, fields, known, name) for name in known})
+
+
+def _reference(b: flatbuffers.Builder, fields: Fields, values: Table, name: str) -> Any:
+    """What a field holds: a number, or where that lies which it refers to."""
+    kind, value = fields[name].kind, values[name]
+    if kind is Kind.TABLE:
+        return _encoded(b, kind_of(name, values), value)
+    if kind is Kind.TABLES:
+        return offsets(b, [_encoded(b, CHILDREN[name], child) for child in value])
+    if kind in VECTORS:
+        return b.CreateNumpyVector(np.array(value, VECTORS[kind]))
+    if kind is Kind.BYTES:
+        return aligned_bytes(b, value, ALIGNMENT)
+    if kind is Kind.STRING:
+        return b.CreateString(value)
+    return value
+
+
+def is_number(kind: Kind) -> bool:
+    return kind in ENUMS or kind.name in ("BOOL", "INT8", "UINT8", "INT32", "UINT32", "FLOAT32")

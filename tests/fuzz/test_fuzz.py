@@ -1,0 +1,74 @@
+"""Everything that ever failed, and a few hundred mutants: what `python -m fuzz` tries without end."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
+
+from fuzz import corpus
+from fuzz.bases import base
+from fuzz.campaign import Campaign
+from fuzz.document import decode, encode
+from fuzz.mutants import MODES, Mutant, mutant
+from fuzz.trial import EVERY_RUN, Outcome, Verdict, attempt
+from mote.api import compiler
+from mote.errors import MoteError
+from support import needs_litert
+
+pytestmark = needs_litert
+SLICE = 240
+"""Mutants of `make test`."""
+
+
+def tried(name: str, mode: str) -> Outcome:
+    """What becomes of a file of the corpus, with all that can be done with it."""
+    data = (corpus.FOLDER / f"{name}.tflite").read_bytes()
+    return attempt(Mutant(0, EVERY_RUN, name, (), mode, "host", data))
+
+
+@pytest.mark.parametrize("name", sorted(corpus.EXPECTED))
+def test_what_once_failed(name: str) -> None:
+    """Of what is refused the reason is known in every mode; what is not gives what LiteRT gives."""
+    reason = corpus.EXPECTED[name]
+    if reason:
+        data = (corpus.FOLDER / f"{name}.tflite").read_bytes()
+        for options in MODES.values():
+            with pytest.raises(MoteError, match=reason):
+                compiler.compile(data, **options)
+    else:
+        assert tried(name, "balanced").verdict in (Verdict.RUN, Verdict.RUN_ALONE)
+
+
+def test_the_corpus_has_a_line_for_every_file() -> None:
+    assert {path.stem for path in corpus.FOLDER.glob("*.tflite")} == corpus.EXPECTED.keys()
+
+
+def test_a_document_is_written_as_it_was_read() -> None:
+    for number in range(20):
+        model = decode(base(Random(number))[1])
+        assert decode(encode(model)) == model
+
+
+def test_a_mutant_is_the_same_every_time() -> None:
+    assert mutant(5, 17) == mutant(5, 17) != mutant(5, 18)
+
+
+def test_a_short_campaign() -> None:
+    campaign = Campaign(seed=0)
+    campaign.round(batch=SLICE)
+    assert not campaign.findings, campaign.summary()
+    assert campaign.counts[Verdict.REFUSED] > SLICE // 4 and campaign.counts[Verdict.COMPILED] > SLICE // 5
+    assert campaign.counts[Verdict.COMPUTED] and campaign.counts[Verdict.RUN]
+
+
+def test_a_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(compiler, "generate", stumble)
+    campaign = Campaign(seed=0)
+    campaign.round(batch=20)
+    assert list(campaign.findings) == ["bug: IndexError in compiler.py _compile"]

@@ -1,0 +1,144 @@
+"""What becomes of a mutant. Each is compiled, or refused with a reason; of those that compile some are computed in
+NumPy and compared with LiteRT, and some built with sanitizers, run, and compared."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from fuzz.child import DiedError, TooSlowError, apart, within
+from fuzz.mutants import Mutant
+from mote.api import reference
+from mote.api.compiler import Compiled, compile
+from mote.api.measure import bench
+from mote.api.stimuli import stimuli
+from mote.api.verifier import verify
+from mote.errors import MoteError
+from mote.graph import Graph
+from mote.graph.tolerance import compare
+from mote.toolchain import Mode
+
+SECONDS = 30
+"""Of CPU that a compilation may take."""
+INPUTS = 2
+EVERY_COMPUTED, EVERY_RUN = 10, 100
+"""One mutant of so many is computed, and one of so many run, if it compiles."""
+RUN_SECONDS = 120
+
+
+class Verdict(StrEnum):
+    REFUSED = "refused"
+    COMPILED = "compiled"
+    COMPUTED = "computed in NumPy as LiteRT does"
+    RUN = "built with sanitizers, run, as LiteRT"
+    RUN_ALONE = "built with sanitizers, run, refused by LiteRT"
+    FINDING = "finding"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    verdict: Verdict
+    detail: str = ""
+    """What a finding is, without what differs from mutant to mutant; why a model is refused."""
+
+
+def attempt(m: Mutant) -> Outcome:
+    """Try one mutant, as far as its number says."""
+    try:
+        with within(SECONDS):
+            compiled = compile(m.data, **m.options)
+    except MoteError as error:
+        if isinstance(error.__cause__, MemoryError):
+            return Outcome(Verdict.FINDING, f"memory: {place(error.__cause__)}")
+        return Outcome(Verdict.REFUSED, str(error))
+    except TooSlowError as error:
+        return Outcome(Verdict.FINDING, f"slow: {place(error)}")
+    except Exception as error:
+        return Outcome(Verdict.FINDING, f"bug: {place(error.__cause__ or error)}")
+    if m.number % EVERY_RUN == 0:
+        return _run(compiled)
+    return _computed(compiled) if m.number % EVERY_COMPUTED == 0 else Outcome(Verdict.COMPILED)
+
+
+def place(error: BaseException) -> str:
+    """The kind of an error and where in Mote it comes from."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/mote/" in f.filename]
+    at = f"{Path(frames[-1].filename).name} {frames[-1].name}" if frames else "?"
+    return f"{type(error).__name__} in {at}"
+
+
+def _litert_takes(data: bytes) -> bool:
+    """Whether LiteRT can run the model: it may crash on what Mote knows better."""
+
+    try:
+        apart(lambda: bool(reference.litert(data)), RUN_SECONDS)
+    except (DiedError, MoteError):
+        return False
+    return True
+
+
+def _computed(compiled: Compiled) -> Outcome:
+    """The NumPy reference of every operator against LiteRT."""
+    if not _litert_takes(compiled.data):
+        return Outcome(Verdict.COMPILED)
+    try:
+        found = apart(lambda: _miscomputed(compiled.source, compiled.data), RUN_SECONDS)
+    except (DiedError, MoteError):
+        return Outcome(Verdict.COMPILED)
+    return Outcome(Verdict.FINDING, f"NumPy: {found} differs") if found else Outcome(Verdict.COMPUTED)
+
+
+def _miscomputed(graph: Graph, data: bytes) -> str:
+    """The operator whose result differs first."""
+    oracle, own, magnitudes = reference.litert(data), reference.numpy(graph), reference.magnitudes(graph)
+    for case in stimuli(graph, INPUTS):
+        want, got, sizes = oracle(case), own(case), magnitudes(case)
+        assert want is not None and got is not None
+        for op in graph.ops:
+            for t in op.outputs:
+                values = want[graph.tensors[t].source].reshape(got[t].shape)
+                if compare(got[t], values, sizes.get(t, 0.0))[1]:
+                    return op.kind
+    return ""
+
+
+def _run(compiled: Compiled) -> Outcome:
+    """The generated C under sanitizers, against LiteRT where that takes the model, else against NumPy."""
+    known = _litert_takes(compiled.data)
+    try:
+        found = apart(lambda: _mismatches(compiled) if known else _alone(compiled), RUN_SECONDS)
+    except MoteError as error:
+        return Outcome(Verdict.FINDING, f"C: {str(error)[:200]}")
+    except DiedError as error:
+        return Outcome(Verdict.FINDING, f"C: {error}")
+    if found:
+        return Outcome(Verdict.FINDING, f"C: {found} differs")
+    return Outcome(Verdict.RUN if known else Verdict.RUN_ALONE)
+
+
+def _mismatches(compiled: Compiled) -> str:
+    return ", ".join(sorted({m.op for m in verify(compiled, INPUTS, sanitize=True).mismatches}))
+
+
+def _alone(compiled: Compiled) -> str:
+    """The outputs that differ from NumPy's."""
+    graph = compiled.plan.graph
+    oracle, magnitudes = reference.numpy(graph), reference.magnitudes(graph)
+    cases = stimuli(graph, INPUTS)
+    with TemporaryDirectory(prefix="mote-") as folder:
+        on = bench(compiled, Path(folder), sanitize=True)
+        run = on.execute(Mode.DUMP, [[case[t].tobytes() for t in graph.inputs] for case in cases])
+    found = set()
+    for case, outputs in zip(cases, run.outputs, strict=True):
+        want, sizes = oracle(case), magnitudes(case)
+        assert want is not None
+        for t, raw in zip(graph.outputs, outputs, strict=True):
+            got = np.frombuffer(raw, graph.tensors[t].dtype.numpy)
+            if compare(got, want[t].reshape(-1), sizes.get(t, 0.0))[1]:
+                found.add(graph.producers[t].kind if t in graph.producers else "input")
+    return ", ".join(sorted(found))
