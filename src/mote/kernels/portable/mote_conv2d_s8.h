@@ -27,9 +27,13 @@ static inline void mote_gather(const mote_patch_t *p, const int8_t *const *rows,
         if (row == NULL || hi <= lo) {
             memset(to, (int)p->in_zero, line);
         } else if (s->spread == 1) {
-            memset(to, (int)p->in_zero, (size_t)lo * pixel);
+            if (lo > 0) {
+                memset(to, (int)p->in_zero, (size_t)lo * pixel);
+            }
             memcpy(to + lo * c, row + (first + lo) * c, (size_t)(hi - lo) * pixel);
-            memset(to + hi * c, (int)p->in_zero, (size_t)(s->taps - hi) * pixel);
+            if (hi < s->taps) {
+                memset(to + hi * c, (int)p->in_zero, (size_t)(s->taps - hi) * pixel);
+            }
         } else {
             memset(to, (int)p->in_zero, line);
             for (int32_t t = lo; t < hi; t++) {

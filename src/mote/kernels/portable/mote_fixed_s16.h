@@ -37,9 +37,12 @@ MOTE_ALWAYS_INLINE int32_t mote_exp_s16(int32_t x, int32_t bits) {
     return quarters < 64 ? result : 0;
 }
 
-/* 2 / (1 + x) in Q2.13 of x from 0 to 1 in Q0.15: three steps of Newton's method. */
+/* 2 / (1 + x) in Q2.13 of x from 0 to 1 in Q0.15: three steps of Newton's method. No step
+ * overflows, which a proof sees that looks at pieces of the range one by one. */
 static inline int32_t mote_half_reciprocal_s16(int32_t x) {
     const int32_t half = (x + 32768) >> 1;
+    /*@ assert pieces: half < 18432 || 18432 <= half < 20480 || 20480 <= half < 22528 || 22528 <= half < 24576 ||
+          24576 <= half < 26624 || 26624 <= half < 28672 || 28672 <= half < 30720 || 30720 <= half; */
     int32_t y = 23130 + mote_high_mul_s16(half, -15420);
     for (int32_t i = 0; i < 3; i++) {
         y += mote_high_mul_s16(y, (1 << 13) - mote_high_mul_s16(half, y)) * 4;

@@ -64,12 +64,12 @@ static inline int32_t mote_inverse_sqrt(int32_t x, int32_t *shift) {
     const int32_t half = mote_shift_right(x >> 1, 0);
     for (int32_t i = 0; i < 5; i++) {
         const int32_t cube = mote_high_mul(mote_high_mul(y, y), y);
-        const int32_t limited = cube >= 1 << 25 ? 0x7fffffff : cube << 6;
-        y = (mote_high_mul(y, 3 << 27) - mote_high_mul(limited, half)) * 8;
+        const int32_t limited = cube >= 1 << 25 ? 0x7fffffff : (int32_t)((uint32_t)cube << 6);
+        y = (int32_t)((uint32_t)(mote_high_mul(y, 3 << 27) - mote_high_mul(limited, half)) << 3);
     }
     y = mote_high_mul(y, 1518500250);
     *shift = right < 0 ? 0 : right;
-    return right < 0 ? y << -right : y;
+    return right < 0 ? (int32_t)((uint32_t)y << -right) : y;
 }
 
 /* A gate with mean 0 and variance 1, weighted. */

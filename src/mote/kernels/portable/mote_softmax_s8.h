@@ -30,17 +30,21 @@ static inline int32_t mote_softmax_exp(const mote_softmax_s8_t *p, int32_t below
     tail = (mote_high_mul(tail, 715827883) + a2 + 1) >> 1; /* a^2 / 2 + a^3 / 6 + a^4 / 24 */
     y = 1895147668 + mote_high_mul(a + tail, 1895147668);  /* exp(-1/8) */
     quarters = (rest - x) >> 24;
-    for (int32_t k = 0; k < 7; k++) {
-        if ((quarters >> k) & 1) {
-            y = mote_high_mul(y, factor[k]);
+    for (const int32_t *f = factor; quarters > 0; quarters >>= 1, f++) { /* at most 127 */
+        if (quarters & 1) {
+            y = mote_high_mul(y, *f);
         }
     }
     return y;
 }
 
-/* 2^62 / x for x in [2^31, 2^32), at most 2^31 - 1: three steps of Newton's method, 29 bits after the point. */
+/* 2^62 / x for x in [2^31, 2^32), at most 2^31 - 1: three steps of Newton's method, 29 bits after the point. No step
+ * overflows, which a proof sees that looks at pieces of the range one by one. */
 static inline int32_t mote_softmax_reciprocal(uint32_t x) {
     const int32_t half = (int32_t)(x >> 1);
+    /*@ assert pieces: half < 0x48000000 || 0x48000000 <= half < 0x50000000 || 0x50000000 <= half < 0x58000000 ||
+          0x58000000 <= half < 0x60000000 || 0x60000000 <= half < 0x68000000 || 0x68000000 <= half < 0x70000000 ||
+          0x70000000 <= half < 0x78000000 || 0x78000000 <= half; */
     int32_t y = 1515870810 + mote_high_mul(-1010580540, half); /* 48/17 - 32/17 * half */
     for (int32_t i = 0; i < 3; i++) {
         y += mote_high_mul((1 << 29) - mote_high_mul(y, half), y) * 4;
@@ -65,6 +69,7 @@ static inline void mote_softmax_s8(const mote_softmax_s8_t *p, const int8_t *in,
                 }
             }
             if (pass == 0) {
+                sum = sum < 1u << 19 ? 1u << 19 : sum; /* it is not: the largest input alone adds 2^19 */
                 for (; sum < 1u << 31; sum <<= 1) {
                     shift--;
                 }
