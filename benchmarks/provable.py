@@ -1,0 +1,106 @@
+"""Small models that together call every function of the portable kernels, for `prove.py`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import test_lstm
+import test_svdf
+from streams import Variable
+
+from network import FLOAT, Net, Quant
+from tflite_writer import Writer
+
+
+def layers(dtype: str) -> bytes:
+    """Layers with weights over an image: windows with and without padding, strides, gaps, odd numbers of channels."""
+    net = Net(1, dtype)
+    x = net.input(1, 5, 4, 2)
+    wide = net.conv(net.conv(x, 3, (3, 2), stride=2), 5, 1)
+    classes = net.fully_connected(net.fully_connected(net.flat(net.pool(x)), 6), 5)
+    return net.finish(
+        net.depthwise(wide, kernel=2),
+        net.conv(x, 3, (5, 4), padding="VALID"),
+        net.conv(net.depthwise(x), 2, (2, 3), dilation=2),
+        net.depthwise(x, 2, stride=2),
+        net.depthwise(x, kernel=(5, 4), padding="VALID"),
+        net.transpose_conv(net.conv(x, 2, stride=3), 3),
+        net.mean(net.conv(x, 2, 1)),
+        net.op("SOFTMAX", [classes], quant=_quant(dtype, 1 / 256, -128), beta=1.0),
+    )
+
+
+def elements(dtype: str) -> bytes:
+    """Operators on elements, on windows without weights, and those that move elements."""
+    net = Net(2, dtype)
+    x = net.input(1, 4, 3, 5)
+    curved = net.op("TANH", [x], quant=_quant(dtype, 1 / 128, 0))
+    squashed = net.op("LOGISTIC", [x], quant=_quant(dtype, 1 / 256, -128))
+    kept = net.op("LEAKY_RELU", [net.op("RELU", [x])], alpha=0.3)
+    mean = net.mean(x)
+    slopes = net.weights(1, 1, 5) if dtype == "int8" else np.float32(net.weights(1, 1, 5))
+    inner = net.pad(net.slice(x, (0, 1, 1, 0), (1, 2, 2, 5)), (0, 0), (1, 1), (0, 1), (0, 0))
+    return net.finish(
+        net.op("MUL", [x, curved]),
+        net.op("MUL", [x, net.reshape(mean, 1, 1, 1, 5)]),
+        net.op("SUB", [kept, net.reshape(mean, 1, 1, 1, 5)]),
+        net.op("ADD", [x, net.op("LOGISTIC", [net.reshape(mean, 1, 1, 1, 5)], quant=_quant(dtype, 1 / 256, -128))]),
+        net.op("MEAN", [x, net.ints(3)], (1, 4, 3)),
+        net.pad(x, (0, 0), (1, 0), (0, 2), (0, 0)),
+        net.op("ADD", [net.op("HARD_SWISH", [x]), squashed]),
+        net.op("PRELU", [x, net.writer.const("slopes", slopes, *_quant(dtype, 0.01, 3))]),
+        net.resize(net.pool(x, (3, 2), "MAX_POOL_2D", (2, 1)), 3, 3),
+        net.resize(net.pool(x, (2, 3), stride=1), 4, 2, "RESIZE_NEAREST_NEIGHBOR"),
+        net.pool(x, (4, 3)),
+        net.pool(x, (4, 3), "MAX_POOL_2D"),
+        net.concatenate(3, x, inner),
+        net.moved("TRANSPOSE", [x, net.ints(0, 2, 3, 1)], (1, 3, 5, 4)),
+    )
+
+
+def edges() -> bytes:
+    """From float32 to int8 and back, and a variable."""
+    net = Net(3, "float32")
+    x = net.input(1, 5)
+    state = Variable(net, net.rng.normal(size=(1, 5)).astype(np.float32))
+    q = net.op("QUANTIZE", [x], quant=(0.05, 3))
+    y = net.op("ADD", [net.op("DEQUANTIZE", [q]), state.read()])
+    state.assign(y)
+    return net.finish(y)
+
+
+def recurrent(dtype: str) -> bytes:
+    """Layers that remember."""
+    w = Writer("recurrent")
+    lstm = test_lstm.Config(dtype=dtype, inputs=3, cells=3, clips=(0.3, 0.3))
+    every = replace(lstm, outputs=2, coupled=True, peepholes=True, normalized=True)
+    test_lstm.add_layer(w, 0, lstm)
+    test_lstm.add_layer(w, 1, every)
+    test_svdf.add_layer(w, 2, test_svdf.Config(dtype=dtype, inputs=5, units=2, memory=3))
+    return w.finish()
+
+
+def window() -> bytes:
+    """A convolution over time, and nothing else that reads the window."""
+    net = Net(5)
+    return net.finish(net.conv(net.input(1, 4, 2, 2), 2, (3, 1), padding="VALID"))
+
+
+def coded() -> bytes:
+    """Layers whose weights are worth a prefix code: most are zero."""
+    net = Net(4)
+    x = net.input(1, 4, 3, 4)
+    few = [
+        net.rng.choice([0, 0, 0, 1, -3, 9], shape).astype(np.int8) for shape in ((10, 1, 1, 4), (2, 1, 2, 10), (3, 24))
+    ]
+    y = net.conv(net.conv(x, few[0]), few[1])
+    return net.finish(net.fully_connected(net.flat(y), few[2]))
+
+
+CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}
+"""The kernels that `coded` has them in."""
+
+
+def _quant(dtype: str, scale: float, zero: int) -> Quant:
+    return (scale, zero) if dtype == "int8" else FLOAT

@@ -1,0 +1,319 @@
+"""Proofs with Frama-C's Eva: the generated C of a model has no run-time error, whatever its inputs are.
+
+    make prove                                            # the whole matrix, an hour or more; docs/assurance.md has it
+    prove.py                                              # the small models of the matrix only
+    prove.py models/digits.tflite --mode rows --mode pushed
+    prove.py layers --machine gcc_x86_64 --keep build/proof
+
+A model is compiled for the host, where every kernel is portable C, and analysed behind a small main function: working
+memory, inputs and what a model remembers hold any bytes, so that one run stands for every run. Eva follows the program
+with intervals for all values at once and lists each operation that it cannot show to be defined: accesses outside of an
+object, signed overflow, shifts too far, uninitialised reads, conversions out of range, divisions by zero. Exit code 1
+where it lists one, or where an annotation is not proven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import provable
+from mote.api import compiler
+from mote.api.compiler import Compiled
+from mote.codegen.arenas import places
+from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
+from mote.errors import MoteError
+from mote.graph.rows import row_count
+from mote.graph.types import DType
+from mote.kernels import portable
+from mote.ops.quantize import Quantize
+
+BUNDLED = Path(__file__).parents[1] / "models"
+MODES: dict[str, dict[str, Any]] = {
+    "layers": {"optimize": "speed"},
+    "rows": {"least_ram": True},
+    "pushed": {"input": "rows"},
+    "stream": {"stream": 1, "causal": True},
+    "coded": {"optimize": "size", "kernels": provable.CODED},
+    "caller arena": {"caller_arena": True},
+    "row steps": {"step": "row"},
+}
+SMALL: dict[str, Callable[[], bytes]] = {
+    "layers": partial(provable.layers, "int8"),
+    "layers float": partial(provable.layers, "float32"),
+    "elements": partial(provable.elements, "int8"),
+    "elements float": partial(provable.elements, "float32"),
+    "recurrent": partial(provable.recurrent, "int8"),
+    "recurrent float": partial(provable.recurrent, "float32"),
+    "edges": provable.edges,
+    "coded": provable.coded,
+    "window": provable.window,
+}
+QUICK = (
+    ("layers", "pushed"),
+    ("layers", "stream"),
+    ("layers float", "layers"),
+    ("layers float", "stream"),
+    ("elements", "layers"),
+    ("elements", "rows"),
+    ("elements float", "layers"),
+    ("recurrent", "caller arena"),
+    ("recurrent float", "layers"),
+    ("edges", "layers"),
+    ("coded", "coded"),
+    ("window", "stream"),
+)
+"""The proofs of `make test`: they reach every function of the portable kernels."""
+FOR_DSP = "only kernels for cores with DSP instructions call it"
+UNREACHED = {
+    "mote_matrix_sums": FOR_DSP,
+    "mote_matrix_pairs": FOR_DSP,
+    "mote_matrix_widen": FOR_DSP,
+    "mote_svdf_pairs_s8": FOR_DSP,
+    "mote_table_row": "digits reaches it, by rows, in `make prove`",
+    "mote_table_rows_s8": "digits reaches it, by rows, in `make prove`",
+    "mote_table_rows_f32": "the same as mote_table_rows_s8 but for the type of its pointers",
+    "mote_pad": "it is for padding across rows' ends, which no model of the matrix has",
+}
+"""Functions of the portable kernels that no proof reaches, and why."""
+MACHINES = ("gcc_x86_32", "gcc_x86_64")
+"""What Frama-C calls a machine: sizes of types and of pointers, little endian, as on the cores that Mote compiles for.
+The first is the usual one."""
+STATES = 200
+"""States that Eva keeps apart before it merges them: more than any loop of a kernel makes."""
+UNROLL = 1 << 20
+"""Loops with fewer rounds are followed round by round: all that a model has."""
+APART = ("mote_softmax_reciprocal", "mote_half_reciprocal_s16")
+"""Functions with an annotation that has values looked at in pieces, which are kept apart all through their loops."""
+PORTABLE = "-DMOTE_PORTABLE -U__ARM_FEATURE_CLZ"
+"""The preprocessor is this machine's, which may have instructions that kernels would use."""
+OPTIONS = (
+    *("-eva", "-eva-no-print", "-eva-no-results", "-eva-no-show-progress", "-eva-slevel", str(STATES)),
+    *("-eva-auto-loop-unroll", str(UNROLL), "-warn-special-float", "none", "-eva-msg-key=-initial-state"),
+    f"-cpp-extra-args={PORTABLE}",
+)
+REPORT = ("-then", "-metrics", "-metrics-eva-cover", "-then", "-report-csv")
+PROVEN = ("Valid", "Considered valid")
+KERNELS = Path(portable.__file__).parent
+DSP_ONLY = re.compile(r"^#if MOTE_DSP$.*?^#(else|endif)$", re.MULTILINE | re.DOTALL)
+DEFINED = re.compile(r"^(?:static|MOTE_\w+) [^;{}=()#]*?(mote_\w+)\(", re.MULTILINE)
+COVERED = re.compile(r"^  (\w+): (\d+) stmts out of (\d+) ", re.MULTILINE)
+
+HARNESS = """\
+/* {name} in every state that it can be in, on every input. */
+#include <float.h>
+
+#include "__fc_builtin.h"
+#include "{name}.c"
+
+#define ANY(address, bytes) Frama_C_make_unknown((char *)(address), bytes)
+
+/* The C library's, of which nothing is known but that it is a function. */
+float expf(float x) {{
+    float y = x;
+    ANY(&y, sizeof y);
+    return y;
+}}
+
+{definitions}
+int main(void) {{
+    mote_status status = {init};
+    if (status != MOTE_OK) {{ /* an arena that is not aligned */
+        return 1;
+    }}
+{body}
+    return 0;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not proven, and where."""
+
+    file: str
+    line: int
+    function: str
+    kind: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.function}: {self.kind}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What Eva made of a model in a mode. `reached`: for each function the statements that can be reached, and all."""
+
+    model: str
+    mode: str
+    machine: str
+    findings: tuple[Finding, ...]
+    reached: dict[str, tuple[int, int]]
+    seconds: float
+
+    @property
+    def row(self) -> str:
+        seen, all_ = (sum(counts) for counts in zip(*self.reached.values(), strict=True))
+        cells = (self.model, self.mode, self.machine, len(self.reached), f"{100 * seen // all_}%", len(self.findings))
+        return f"| {' | '.join(map(str, cells))} | {self.seconds:.0f} |"
+
+
+HEAD = """\
+| model | mode | machine | functions | statements reached | alarms | seconds |
+|---|---|---|--:|--:|--:|--:|"""
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("models", nargs="*", default=list(SMALL), help=f".tflite files, or of {', '.join(SMALL)}")
+    p.add_argument("--mode", action="append", choices=MODES, help="may be given several times (default: all)")
+    p.add_argument("--machine", default=MACHINES[0], help=f"{', '.join(MACHINES)} or another that Frama-C knows")
+    p.add_argument("--keep", type=Path, metavar="DIR", help="leave the generated C and the logs here")
+    options = p.parse_args()
+    print(HEAD)
+    found = []
+    for name in options.models:
+        for mode in options.mode or MODES:
+            compiled = compiled_as(name, mode)
+            if compiled is not None:
+                found.append(prove(compiled, (name, mode, options.machine), options.keep))
+                print(found[-1].row, flush=True)
+    for proof in found:
+        for finding in proof.findings:
+            print(f"{proof.model}, {proof.mode}: {finding}")
+    sys.exit(any(proof.findings for proof in found))
+
+
+def kernel_functions() -> dict[str, str]:
+    """The functions of the portable kernels, without those that only cores with DSP instructions have and those that
+    macros name, and the file of each."""
+    return {
+        name: path.name
+        for path in sorted(KERNELS.glob("*.h"))
+        for name in DEFINED.findall(DSP_ONLY.sub("", path.read_text(encoding="utf-8")))
+    }
+
+
+def compiled_as(name: str, mode: str) -> Compiled | None:
+    """A model of the matrix, or a file, in a mode; None where the model is refused in this mode."""
+    data = SMALL[name]() if name in SMALL else Path(name).read_bytes()
+    try:
+        return compiler.compile(data, target="host", name="net", **MODES[mode])
+    except MoteError:
+        return None
+
+
+def prove(compiled: Compiled, what: tuple[str, str, str], keep: Path | None = None) -> Proof:
+    """Run Eva over a model; `what` are the names of the model, the mode and the machine."""
+    with TemporaryDirectory() as folder:
+        at = Path(folder) if keep is None else keep / "-".join(what).replace("/", "_").replace(" ", "_")
+        compiled.write(at)
+        (at / "prove.c").write_text(harness(compiled), encoding="utf-8")
+        begin = _cpu()
+        log = analyse(at, "".join(compiled.project.files.values()), what[2])
+        seconds = _cpu() - begin
+        reached = {name: (int(seen), int(all_)) for name, seen, all_ in COVERED.findall(log)}
+        return Proof(*what, tuple(findings(at / "report.csv", reached)), reached, seconds)
+
+
+def analyse(folder: Path, sources: str, machine: str) -> str:
+    apart = [f"-{name}" for name in APART if f"{name}(" in sources]
+    split = ["-eva-slevel-merge-after-loop", ",".join(["@all", *apart]), "-eva-split-return-function", "net_init:0"]
+    command = ["frama-c", "-machdep", machine, *OPTIONS, *split, f"{folder}/prove.c", *REPORT, f"{folder}/report.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (folder / "prove.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr)[-2000:]}")
+    return done.stdout
+
+
+def findings(report: Path, reached: dict[str, tuple[int, int]]) -> Iterator[Finding]:
+    """What is not proven of the program's own files. Code behind an operation that never succeeds is never looked at,
+    so main must come to its end."""
+    with report.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if row["status"] not in PROVEN and not row["directory"].startswith("FRAMAC_SHARE"):
+                yield Finding(row["file"], int(row["line"]), row["function"], row["property kind"], row["property"])
+    seen, statements = reached.get("main", (0, 0))
+    if seen < statements or not statements:
+        yield Finding("prove.c", 0, "main", "unreachable", f"{statements - seen} statements are never reached")
+
+
+def harness(compiled: Compiled) -> str:
+    """The main function: once through the model, from any state."""
+    plan, options = compiled.plan, compiled.project.options
+    kept = f"{options.name}_kept"
+    rings = {b.ring: len(b.offsets) for b in plan.buffers if b.ring is not None} if plan.graph.states else {}
+    bounds = {f"{kept}.oldest[{ring}]": rows - 1 for ring, rows in sorted(rings.items())}
+    if plan.graph.warm_up:
+        bounds[f"{kept}.missing"] = plan.graph.warm_up
+    body = [_any(f"{a.storage(options)}", str(a.nbytes)) for a in places(plan)]
+    body += [f"{name} = (uint16_t)Frama_C_interval(0, {most});" for name, most in bounds.items()]
+    body += _runs(compiled)
+    body.append("//@ assert done: status == MOTE_OK || status == MOTE_WAITING;")
+    body += [f"//@ assert kept: {name} <= {most};" for name, most in bounds.items()]
+    for port in outputs(plan, options):
+        there = f"out + (0 .. {port.macro}_SIZE - 1)"
+        body += [
+            f"{{   {port.ctype} *const out = {port.function}();",
+            f"    //@ assert output: \\valid_read({there}) && \\initialized({there});",
+            "    (void)out;",
+            "}",
+        ]
+    return HARNESS.format(
+        name=options.name,
+        definitions="".join(f"{line}\n" for line in caller_arenas(plan, options)),
+        init=init_call(plan, options),
+        body="\n".join(f"    {line}" for line in body),
+    )
+
+
+def _runs(compiled: Compiled) -> list[str]:
+    """One inference."""
+    plan, options = compiled.plan, compiled.project.options
+    given = inputs(plan, options)
+    if not plan.pushed:
+        wrote = [_written(port, quantized=any(isinstance(op, Quantize) for op in plan.graph.ops)) for port in given]
+        return [*wrote, f"status = {options.name}_run();"]
+    (port,) = given
+    rows = row_count(port.tensor.shape)
+    return [
+        f"static {port.ctype} row[{port.tensor.size // rows}];",
+        f"for (int n = 0; n < {rows}; n++) {{",
+        f"    {_any('row', 'sizeof row')}",
+        f"    status = {options.name}_push(row, 1);",
+        "}",
+    ]
+
+
+def _written(port: Port, *, quantized: bool) -> str:
+    """Any input. Of one that is quantized NaN is left out: Eva does not know that no comparison with it holds."""
+    if quantized and port.tensor.dtype is DType.FLOAT32:
+        each = f"for (int n = 0; n < {port.macro}_SIZE; n++) "
+        return f"{each}{{ {port.function}()[n] = Frama_C_float_interval(-FLT_MAX, FLT_MAX); }}"
+    return _any(f"{port.function}()", f"{port.macro}_BYTES")
+
+
+def _cpu() -> float:
+    """Seconds of programs that were run so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _any(address: str, nbytes: str) -> str:
+    return f"ANY({address}, {nbytes});"
+
+
+if __name__ == "__main__":
+    main()
