@@ -172,6 +172,15 @@ def test_a_window_holds_what_came_and_what_was_there() -> None:
         np.testing.assert_array_equal(held.high, np.maximum(came.high, first.max(axis=0)))
 
 
+@needs_litert
+def test_nothing_is_kept_where_layers_take_one_element() -> None:
+    """There is nothing to wait for, and every run is compared although the window is several runs long."""
+    net = Net(2)
+    compiled = compile(net.finish(net.conv(net.input(1, 6, 3, 2), 4, kernel=(1, 3))), stream=1)
+    assert not compiled.plan.graph.states and compiled.plan.graph.warm_up == 0
+    assert verify(compiled, 2, sanitize=True).exact
+
+
 def test_the_axis_may_be_the_width() -> None:
     """Time along axis 2, as one-dimensional convolutions are often written."""
     net = Net(5)

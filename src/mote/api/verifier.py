@@ -76,7 +76,7 @@ def verify(
     check_at_least("seed", seed, 0)
     plan = compiled.plan
     graph = plan.graph
-    cases = stimuli(graph, inputs + max(graph.warm_up - 1, 0), seed)
+    cases = stimuli(graph, inputs + _runs_before_a_window(compiled), seed)
     oracle, name, wanted = _oracle(compiled)
     magnitudes = reference.magnitudes(graph)
     with temporary_folder() as folder:
@@ -132,6 +132,15 @@ class _Judge:
         self.share = max(self.share, diff / allowed if allowed else 0.0)
         if bad:
             self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
+
+
+def _runs_before_a_window(compiled: Compiled) -> int:
+    """How many inferences of a stream there are before the first whole window."""
+    axis = compiled.settings.stream
+    if axis is None:
+        return 0
+    size, fresh = (g.tensors[g.inputs[0]].shape[axis] for g in (compiled.source, compiled.plan.graph))
+    return -(-size // fresh) - 1
 
 
 def _rows(step: Step) -> range:

@@ -96,8 +96,8 @@ class _Streaming:
             found = self.increments.get(id(op))
             ops.append((op if found is None else found.op).with_(inputs=self._inputs(op, found, ops)))
             ops += self._windows(op.outputs[0])
-        streamed = replace(self.graph, states=tuple(self.states), warm_up=-(-flow.size // flow.fresh))
-        return streamed.with_ops(ops, self.tensors.values()).verify()
+        streamed = replace(self.graph, states=tuple(self.states)).with_ops(ops, self.tensors.values()).verify()
+        return replace(streamed, warm_up=-(-flow.size // flow.fresh) if streamed.states else 0)
 
     def _reached(self) -> list[tuple[Op, Increment | None]]:
         return [(op, self.increments[id(op)]) for op in self.graph.ops if id(op) in self.increments]
