@@ -33,6 +33,8 @@ EXPECTED: dict[str, str] = {
     "add-scales-apart": EXACT,
     "input-elements": "has 1,073,741,824 elements, more than",
     "axes": "has 200 axes, more than 32",
+    "output-infinite": "output 't3' is infinite or no number",
+    "transpose-axes": "the model is inconsistent: layer 0 TRANSPOSE 't1': output 2 has shape",
     "schema-version": EXACT,
     "variable-grows": r"variable 's' begins as int8 \(1, 1, 1, 1\), it is given int8 \(1, 3, 1, 1\)",
 }
@@ -55,6 +57,10 @@ def pool(net: Net) -> int:
 
 def conv(net: Net) -> int:
     return net.conv(net.input(1, 5, 5, 2), 3)
+
+
+def transposed(net: Net) -> int:
+    return net.moved("TRANSPOSE", [net.input(1, 2, 3, 4), net.ints(0, 2, 1, 3)], (1, 3, 2, 4))
 
 
 def apart(net: Net) -> int:
@@ -104,6 +110,7 @@ def files() -> dict[str, bytes]:
         "add-scales-apart": encode(small(apart)),
         "input-elements": _with(small(pool), *SHAPE, value=[1, 1 << 15, 1 << 15, 1]),
         "axes": _with(small(pool), *SHAPE, value=[1] * 200),
+        "transpose-axes": _with(small(transposed), "subgraphs", 0, "tensors", 2, "shape", value=[6, 4]),
         "schema-version": _with(small(dense), "version", value=1),
     }
 

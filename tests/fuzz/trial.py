@@ -3,6 +3,7 @@ NumPy and compared with LiteRT, and some built with sanitizers, run, and compare
 
 from __future__ import annotations
 
+import re
 import traceback
 from dataclasses import dataclass
 from enum import StrEnum
@@ -113,7 +114,7 @@ def _run(compiled: Compiled) -> Outcome:
     try:
         found = apart(lambda: _mismatches(compiled) if known else _alone(compiled), RUN_SECONDS)
     except MoteError as error:
-        return Outcome(Verdict.FINDING, f"C: {str(error)[:200]}")
+        return Outcome(Verdict.FINDING, f"C: {re.sub('/[^ ]*/', '', str(error))[:200]}")
     except DiedError as error:
         return Outcome(Verdict.FINDING, f"C: {error}")
     if found:

@@ -9,6 +9,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mote import frontends, targets
 from mote.api.options import check_names, check_types, parsed
 from mote.codegen import header
@@ -350,6 +352,11 @@ def golden_outputs(graph: Graph) -> list[Golden]:
         given = {t: pattern(graph.tensors[t], step) for t in graph.inputs}
         values = graph.evaluate(given | (graph.carried(values) if step else {}))
         sizes.step(values)
+    for t in (graph.tensors[t] for t in graph.outputs if not np.isfinite(values[t]).all()):
+        raise MoteError(
+            f"output '{t.name}' is infinite or no number for ordinary inputs",
+            remedy="its weights are too large: train it",
+        )
     return [Golden(values[t], allowed_difference(values[t], sizes.found.get(t, 0.0))) for t in graph.outputs]
 
 

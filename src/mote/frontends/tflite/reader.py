@@ -81,11 +81,17 @@ def _checked(model: Model) -> Model:
     graph = model.partial()
     layers = []
     for layer in model.layers:
-        found = (reason for op in layer.ops if (reason := op.unsupported(graph)))
+        found = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
         with working_on(layer):
             problem = layer.problem or meaningless(model.tensors_of(layer)) or next(found, None)
         layers.append(replace(layer, problem=problem))
     return replace(model, layers=tuple(layers))
+
+
+def _fits(graph: Graph, op: Op) -> bool:
+    """Whether the outputs have the shapes that the operator gives: without that nothing else can be asked of it, and
+    the graph is refused for it as a whole."""
+    return op.shapes(graph) == [graph.tensors[t].shape for t in op.outputs]
 
 
 def _operator_code(record: Record) -> str:
