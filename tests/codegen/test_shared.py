@@ -32,8 +32,8 @@ def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> N
     shared = mote.compile_shared([KEYWORDS, DIGITS], **{"target": "cortex-m4", **FORMS[form]})
     shared.write(tmp_path)
     assert shared.arena == max(m.plan.arena for m in shared.models)
-    for program in ("main", "selftest"):
-        run([cc, *FLAGS, f"{program}.c", *shared.project.sources, "-o", program, "-lm"], tmp_path)
+    for program, hook in {"main": [], "selftest": ["-DMOTE_SELFTEST"]}.items():
+        run([cc, *FLAGS, *hook, f"{program}.c", *shared.project.sources, "-o", program, "-lm"], tmp_path)
     run(["./main"], tmp_path)
     assert run(["./selftest"], tmp_path) == "keywords: ok\ndigits: ok\n" * 2
     symbols = run(["nm", "-g", "--defined-only", "-S", "selftest"], tmp_path)

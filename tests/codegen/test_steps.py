@@ -77,53 +77,13 @@ int main(void) {
 """
 )
 
-NOT_READY = (
-    REQUIRE
-    + """
-#include "digits.h"
-static uint64_t arena[(DIGITS_ARENA_BYTES + 7) / 8];
-int main(void) {
-    for (int i = 0; i < 2; i++) {
-        REQUIRE(digits_step() == MOTE_NOT_READY);
-        REQUIRE(digits_run() == MOTE_NOT_READY);
-        REQUIRE(digits_init(arena, sizeof arena - 8) == MOTE_BAD_ARENA);
-    }
-    REQUIRE(digits_init(arena, sizeof arena) == MOTE_OK);
-    REQUIRE(digits_run() == MOTE_OK);
-    return 0;
-}
-"""
-)
 
-PUSHED_NOT_READY = (
-    REQUIRE
-    + """
-#include "digits.h"
-static uint64_t arena[(DIGITS_ARENA_BYTES + 7) / 8];
-static const int8_t frame[DIGITS_INPUT_SIZE];
-int main(void) {
-    for (int i = 0; i < 2; i++) {
-        REQUIRE(digits_step() == MOTE_NOT_READY);
-        REQUIRE(digits_push_row(frame) == MOTE_NOT_READY);
-        REQUIRE(digits_push(frame, 1) == MOTE_NOT_READY);
-        REQUIRE(digits_push(frame, DIGITS_INPUT_ROWS) == MOTE_NOT_READY);
-        REQUIRE(digits_init(NULL, sizeof arena) == MOTE_BAD_ARENA);
-    }
-    REQUIRE(digits_init(arena, sizeof arena) == MOTE_OK);
-    REQUIRE(digits_step() == MOTE_WAITING);
-    REQUIRE(digits_push(frame, DIGITS_INPUT_ROWS) == MOTE_OK);
-    return 0;
-}
-"""
-)
-
-
-def program(text: str, compiled: Compiled, folder: Path) -> str:
+def program(text: str, compiled: Compiled, folder: Path, *flags: str) -> str:
     """What a firmware around a model prints; it ends within seconds and says that all was well."""
     cc = compiler_or_skip("gcc")
     compiled.write(folder)
     (folder / "firmware.c").write_text(text)
-    run([cc, *FLAGS, "firmware.c", f"{compiled.name}.c", "-o", "firmware", "-lm"], folder)
+    run([cc, *FLAGS, *flags, "firmware.c", f"{compiled.name}.c", "-o", "firmware", "-lm"], folder)
     done = subprocess.run(["./firmware"], cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -134,15 +94,6 @@ def test_pieces_are_a_run(plan: str, tmp_path: Path) -> None:
     """As many steps as the plan has; init begins anew in the middle, run finishes what steps have begun."""
     compiled = compile(DIGITS, target="cortex-m4", **PLANS[plan])
     assert int(program(PIECES, compiled, tmp_path)) == len(compiled.plan.steps)
-
-
-@pytest.mark.parametrize("plan", PLANS)
-def test_nothing_runs_before_init(plan: str, tmp_path: Path) -> None:
-    program(NOT_READY, compile(DIGITS, caller_arena=True, **PLANS[plan]), tmp_path)
-
-
-def test_nothing_is_pushed_before_init(tmp_path: Path) -> None:
-    program(PUSHED_NOT_READY, compile(DIGITS, caller_arena=True, input="rows"), tmp_path)
 
 
 def test_a_row_at_most() -> None:
@@ -232,8 +183,7 @@ def test_every_mode_is_clean_and_passes_its_selftest(mode: str, tmp_path: Path) 
         if shutil.which(command[0]):
             run([*command, *warnings, "-c", f"{compiled.name}.c", "-o", "other.o"], tmp_path)
     cc = compiler_or_skip("gcc")
-    run([cc, *FLAGS, "-c", f"{compiled.name}.c", "-o", "model.o"], tmp_path)
-    for main in ("main.c", "selftest.c"):
-        run([cc, *FLAGS, main, "model.o", "-o", "program", "-lm"], tmp_path)
+    for main in (["main.c"], ["selftest.c", "-DMOTE_SELFTEST"]):
+        run([cc, *FLAGS, *main, f"{compiled.name}.c", "-o", "program", "-lm"], tmp_path)
         printed = run(["./program"], tmp_path)
     assert printed == f"{compiled.name}: ok\n"

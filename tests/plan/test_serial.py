@@ -11,7 +11,7 @@ import pytest
 from test_plan import MODELS
 
 import mlperf_tiny
-from mote.api.compiler import compile, golden_outputs
+from mote.api.compiler import compile, golden
 from mote.codegen.project import Job, generate
 from mote.plan.check import check
 from mote.plan.plan import Plan
@@ -41,7 +41,7 @@ def test_every_mode(mode: str) -> None:
     again = Plan.from_json(written)
     assert again == compiled.plan and again.to_json() == written
     check(again)
-    project = generate(Job(again, compiled.project.options, golden_outputs(again.graph)))
+    project = generate(Job(again, compiled.project.options, golden(again.graph)))
     assert project.files == compiled.project.files
 
 

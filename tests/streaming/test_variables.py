@@ -147,10 +147,10 @@ int exercise(const int8_t *inputs, int8_t *outputs, int n) {{
     int8_t *out = outputs;
     if ({name}_init() != MOTE_OK) return 1;
     for (int round = 0; round < 3; round++) {{
-        if (round == 1) {name}_restore(saved);
-        if (round == 2) {name}_reset();
+        if (round == 1 && {name}_restore(saved, sizeof saved) != MOTE_OK) return 3;
+        if (round == 2 && {name}_reset() != MOTE_OK) return 4;
         for (int i = round == 1 ? n / 2 : 0; i < n; i++) {{
-            if (round == 0 && i == n / 2) {name}_save(saved);
+            if (round == 0 && i == n / 2 && {name}_save(saved, sizeof saved) != MOTE_OK) return 5;
             memcpy({name}_input(), inputs + i * {upper}_INPUT_SIZE, {upper}_INPUT_BYTES);
             if ({name}_run() != MOTE_OK) return 2;
             memcpy(out, {name}_output(), {upper}_OUTPUT_BYTES);

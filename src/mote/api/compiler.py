@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -9,21 +10,17 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mote import frontends, targets
 from mote.api.options import check_names, check_types, parsed
 from mote.codegen import header
+from mote.codegen.golden import Run, runs
 from mote.codegen.names import c_prefix
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
-from mote.codegen.selftest import Golden, pattern, selftest_runs
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.files import write_folder
 from mote.graph import Graph
 from mote.graph.rows import row_count
-from mote.graph.tensor import Array
-from mote.graph.tolerance import Magnitudes, allowed_difference
 from mote.kernels import cost
 from mote.kernels.cost import Costs
 from mote.passes import Saving, optimize, stream
@@ -61,6 +58,8 @@ class Settings:
     optimize: str = "balanced"
     single_file: bool = False
     caller_arena: bool = False
+    check_flash: bool = False
+    """Init compares the CRC-32 of the constants in flash."""
     ram: int | None = None
     flash: int | None = None
     least_ram: bool = False
@@ -222,9 +221,12 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         core_flags=settings.target.gcc_flags,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
+        model=zlib.crc32(data),
+        check_flash=settings.check_flash,
         flashes=settings.target.choice("flash"),
     )
-    project = generate(Job(planned, options_, golden_outputs(optimized)))
+    same = planned.graph.tensors.keys() == optimized.tensors.keys()
+    project = generate(Job(planned, options_, golden(optimized if same else planned.graph)))
     compiled = Compiled(graph, planned, savings, project, replace(settings, name=name), where, data, renamed)
     check_budgets(compiled, code=0)
     return compiled
@@ -244,7 +246,7 @@ def _optimized(
 def forget() -> None:
     """Forget the models that were compiled: what is measured or changed is then measured or changed from the start."""
     _optimized.cache_clear()
-    golden_outputs.cache_clear()
+    golden.cache_clear()
 
 
 def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
@@ -344,20 +346,9 @@ def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Se
 
 
 @lru_cache(maxsize=4)
-def golden_outputs(graph: Graph) -> list[Golden]:
-    """What the reference computes for the self-test's inputs, one after another."""
-    values: dict[int, Array] = {}
-    sizes = Magnitudes(graph)
-    for step in range(selftest_runs(graph)):
-        given = {t: pattern(graph.tensors[t], step) for t in graph.inputs}
-        values = graph.evaluate(given | (graph.carried(values) if step else {}))
-        sizes.step(values)
-    for t in (graph.tensors[t] for t in graph.outputs if not np.isfinite(values[t]).all()):
-        raise MoteError(
-            f"output '{t.name}' is infinite or no number for ordinary inputs",
-            remedy="its weights are too large: train it",
-        )
-    return [Golden(values[t], allowed_difference(values[t], sizes.found.get(t, 0.0))) for t in graph.outputs]
+def golden(graph: Graph) -> tuple[Run, ...]:
+    """What the reference computes in the self-test: the same for all plans of a graph."""
+    return runs(graph)
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:

@@ -17,7 +17,7 @@ from mote.api.compiler import Compiled, Settings, check_budgets
 from mote.api.data import Inputs, given_inputs
 from mote.api.stimuli import stimuli
 from mote.codegen import glue
-from mote.codegen.selftest import pattern
+from mote.codegen.golden import FULL
 from mote.errors import MoteError
 from mote.files import fill, temporary_folder
 from mote.graph import Tensor
@@ -233,9 +233,9 @@ def _together(values: Sequence[Array]) -> Array:
 
 
 def stimulus(compiled: Compiled, inputs: Inputs | None) -> list[list[bytes]]:
-    """Inferences as the harness takes them: of these inputs, or one of the self-test's."""
+    """Inferences as the harness takes them: of these inputs, or the first one of the self-test."""
     graph = compiled.plan.graph
-    cases = [{t: pattern(graph.tensors[t]) for t in graph.inputs}] if inputs is None else given_inputs(graph, inputs)
+    cases = [FULL.inputs(graph)] if inputs is None else given_inputs(graph, inputs)
     return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
 

@@ -13,7 +13,7 @@ from mote.api.compiler import (
     check_flashes,
     chosen_settings,
     compile,
-    golden_outputs,
+    golden,
     over_budget,
 )
 from mote.api.measure import CodeSize, code_size
@@ -64,7 +64,7 @@ def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | No
         raise MoteError("no model was given")
     compiled = [compile(model, settings) for model in models]
     _check_names(compiled)
-    parts = [Job(c.plan, replace(c.project.options, shared_arena=True), golden_outputs(c.plan.graph)) for c in compiled]
+    parts = [Job(c.plan, replace(c.project.options, shared_arena=True), golden(c.plan.graph)) for c in compiled]
     folder = ProjectOptions(
         FOLDER,
         source=", ".join(m.options.source for m in parts),

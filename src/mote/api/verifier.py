@@ -23,7 +23,6 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.passes import tflm_numerics
-from mote.plan.plan import Step
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
 
@@ -97,7 +96,7 @@ def verify(
         for number, (op, steps) in computed:
             tensor = op.output(graph)
             flat = np.frombuffer(dump[number], tensor.dtype.numpy)
-            rows = [r for step in steps if step.tap is None or step is steps[-1] for r in _rows(step)]
+            rows = plan.traced(steps)
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = plan.place[tensor.id].layout
             got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
@@ -141,10 +140,6 @@ def _runs_before_a_window(compiled: Compiled) -> int:
         return 0
     size, fresh = (g.tensors[g.inputs[0]].shape[axis] for g in (compiled.source, compiled.plan.graph))
     return -(-size // fresh) - 1
-
-
-def _rows(step: Step) -> range:
-    return range(step.rows.lo, step.rows.hi)
 
 
 Wanted = Callable[[Mapping[int, Array], Tensor], Array]

@@ -64,6 +64,9 @@ def add_compile_options(
     parser.add_argument(
         "--caller-arena", action="store_true", help="the firmware supplies the working memory to init()"
     )
+    parser.add_argument(
+        "--check-flash", action="store_true", help="init() fails where a constant in flash has changed (CRC-32)"
+    )
     if plan:
         budget = parser.add_mutually_exclusive_group()
         budget.add_argument(
@@ -151,6 +154,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         optimize=arguments.optimize,
         single_file=arguments.single_file,
         caller_arena=arguments.caller_arena,
+        check_flash=arguments.check_flash,
         input=arguments.input,
         red_zones=arguments.red_zones,
         step=arguments.step,

@@ -80,8 +80,9 @@ all: example selftest
 example: main.c {sources} {headers}
 \t$(CC) $(CFLAGS) -o $@ main.c {sources} $(LDLIBS)
 
+# MOTE_SELFTEST lets the self-test see the output of every step.
 selftest: selftest.c {sources} {headers}
-\t$(CC) $(CFLAGS) -o $@ selftest.c {sources} $(LDLIBS)
+\t$(CC) $(CFLAGS) -DMOTE_SELFTEST -o $@ selftest.c {sources} $(LDLIBS)
 
 test: selftest
 \t./selftest
@@ -115,7 +116,11 @@ if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILI
   enable_testing()
   add_executable(example main.c)
   target_link_libraries(example {name})
-  add_executable(selftest selftest.c)
+  # MOTE_SELFTEST lets the self-test see the output of every step, so that it has the model compiled for it.
+  add_executable(selftest selftest.c {sources})
+  target_compile_definitions(selftest PRIVATE MOTE_SELFTEST)
+  target_compile_options(selftest PRIVATE $<TARGET_PROPERTY:{name},COMPILE_OPTIONS>)
+  set_target_properties(selftest PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
   target_link_libraries(selftest {name})
   add_test(NAME selftest COMMAND selftest)
 endif()

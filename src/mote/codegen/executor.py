@@ -29,6 +29,7 @@ from mote.codegen.c import (
 from mote.codegen.values import CTYPES, Constants, CType, brief, table
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE, row_count
+from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
 from mote.plan.memories import constant_reads
@@ -168,11 +169,32 @@ class Executor:
         return [self.plan.numbers[step.ops] for step in self.plan.steps]
 
     @property
+    def arrays(self) -> dict[str, Array]:
+        """The tables by name, once the cases are known."""
+        found = {name: np.array(values, _integer(values)) for name, values in self.lists.items()}
+        if self.row_table:
+            found[self._rows_name] = np.array(self.row_table, np.uint32 if self.wide else np.uint16)
+        if order := self.order:
+            found[self._order_name] = np.array(order, _integer(order))
+        return found
+
+    @property
+    def wide(self) -> bool:
+        """Whether the places of rows take four bytes each instead of two."""
+        return max(self.row_table, default=0) >= 1 << 16
+
+    @property
+    def _rows_name(self) -> str:
+        return f"{self.prefix}_rows"
+
+    @property
+    def _order_name(self) -> str:
+        return f"{self.prefix}_schedule"
+
+    @property
     def table_bytes(self) -> int:
         """Flash that the tables take."""
-        width = 2 if max(self.row_table, default=0) < 1 << 16 else 4
-        order = self.order
-        return width * len(self.row_table) + _bytes(order) + sum(map(_bytes, self.lists.values()))
+        return sum(values.nbytes for values in self.arrays.values())
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -188,19 +210,14 @@ class Executor:
 
     @property
     def tables(self) -> list[Definition]:
+        about = {
+            self._rows_name: Comment(f"Where rows lie in the arena, in units of {ALIGNMENT} bytes."),
+            self._order_name: Comment("Which operator does its next piece of work."),
+        }
         found: list[Definition] = []
-        for name, values in self.lists.items():
-            found.append(table(f"{_integer(values)}_t", name, map(str, values)))
-        if self.row_table:
-            found += [
-                Comment(f"Where rows lie in the arena, in units of {ALIGNMENT} bytes."),
-                table("mote_place_t", f"{self.prefix}_rows", map(str, self.row_table)),
-            ]
-        if order := self.order:
-            found += [
-                Comment("Which operator does its next piece of work."),
-                table(f"{_integer(order)}_t", f"{self.prefix}_schedule", map(str, order)),
-            ]
+        for name, values in self.arrays.items():
+            ctype = "mote_place_t" if name == self._rows_name else f"{values.dtype}_t"
+            found += [*([about[name]] if name in about else []), table(ctype, name, map(str, values.tolist()))]
         return found
 
     def _case(self, i: int, op: Op, steps: tuple[Step, ...]) -> Case:
@@ -514,8 +531,3 @@ def _integer(values: Sequence[int]) -> np.dtype[np.generic]:
     """The smallest type that holds all of them."""
     kinds = (np.int8, np.int16, np.int32) if min(values) < 0 else (np.uint8, np.uint16, np.uint32)
     return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)
-
-
-def _bytes(values: Sequence[int]) -> int:
-    """What a table of them takes."""
-    return len(values) * _integer(values).itemsize if values else 0

@@ -29,6 +29,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
             _chosen("const void *harness_output(uint32_t i)", [f"{p.function}()" for p in writes]),
             _chosen("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
             Accessor("int harness_init(void)", f"return (int){init_call(plan, options)}"),
+            Accessor("int harness_check(void)", f"return (int){name}_check()"),
             Function("int harness_run(void)", [f"const mote_status status = {run}", f"return {waits}(int)status"]),
         ]
     )

@@ -6,6 +6,7 @@ from mote.codegen.arenas import arenas, size_macro
 from mote.codegen.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
+from mote.codegen.states import saved_bytes
 from mote.codegen.values import brief
 from mote.graph.rows import row_count
 from mote.graph.types import DType
@@ -16,12 +17,14 @@ STATUS = Text("""\
 #define MOTE_STATUS_DEFINED
 typedef enum {
     MOTE_OK = 0,
-    MOTE_NOT_READY = 1, /* run before init */
+    MOTE_NOT_READY = 1, /* init was not called, or has failed */
     MOTE_BAD_ARENA = 2, /* the arena is missing, too small or not aligned to 8 bytes */
     MOTE_WRONG = 3,     /* the self-test found a difference */
     MOTE_BUSY = 4,      /* there is more to do: call step again */
     MOTE_WAITING = 5,   /* the next row of the input, or the next frame of a stream, is needed */
-    MOTE_BROKEN = 6     /* debug builds: a kernel wrote outside of its buffers */
+    MOTE_BROKEN = 6,    /* debug builds: a kernel wrote outside of its buffers */
+    MOTE_BAD_STATE = 7, /* the saved state is damaged, too short, or not one of this model */
+    MOTE_DAMAGED = 8    /* a constant in flash is not what it was when the model was compiled */
 } mote_status;
 #endif
 """)
@@ -40,6 +43,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         *(d for port in writes for d in _accessor(port, "Read the output")),
         *(_pushing(reads[0], options) if plan.pushed else _running(options)),
         *(_keeping(plan, options) if plan.graph.states else []),
+        *_checking(options),
         Text("#ifdef __cplusplus\n}\n#endif\n"),
     ]
     head = banner(options, f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}")
@@ -70,13 +74,18 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
     return (
         f"{shown}\n\n"
         f"No heap, no recursion, no other state than the arena{kept} and a few counters. Not reentrant: one\n"
-        f"inference at a time.\n{note}"
+        f"inference at a time, and no call of a function here while another one has not returned, be it from an\n"
+        f"interrupt or another thread. Before init, and after one that failed, functions return MOTE_NOT_READY and\n"
+        f"pointers are NULL.\n{note}"
     )
 
 
 def _running(options: ProjectOptions) -> list[Definition]:
     return [
-        Comment("One inference: reads the inputs, writes the outputs. What the inputs held is lost."),
+        Comment(
+            "One inference: reads the inputs, writes the outputs. What the inputs held is lost. An inference that was\n"
+            "begun with step is finished."
+        ),
         f"mote_status {options.name}_run(void)",
         BLANK,
         Comment(
@@ -98,7 +107,8 @@ def _pushing(port: Port, options: ProjectOptions) -> list[Definition]:
         Comment(
             "Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are\n"
             "needed; MOTE_OK: they were the last ones, the outputs are there, and the next row begins another\n"
-            "inference."
+            "inference. With more rows than this inference needs, the next one begins at once, and the outputs are\n"
+            "those of the last inference that has ended."
         ),
         f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
         BLANK,
@@ -137,15 +147,32 @@ def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
     return [
         *(first if waiting > 0 else []),
-        Comment("What the model remembers from one run to the next, in bytes."),
-        Define(f"{name.upper()}_STATE_BYTES", plan.kept_bytes),
+        Comment("Bytes of a saved state: what the model remembers from one run to the next, and what tells it apart."),
+        Define(f"{name.upper()}_STATE_BYTES", saved_bytes(plan)),
         BLANK,
         Comment("Forget everything, as after init."),
-        f"void {name}_reset(void)",
+        f"mote_status {name}_reset(void)",
         BLANK,
-        Comment("Copy what is remembered to memory of yours, and back, between runs: the model goes on from there."),
-        f"void {name}_save(void *state)",
-        f"void {name}_restore(const void *state)",
+        Comment(
+            "Copy what is remembered to memory of yours, and back: the model goes on from there. MOTE_BUSY in the\n"
+            "middle of an inference. MOTE_BAD_STATE: there are fewer bytes than a state has, or they are not what\n"
+            "this model has saved (a version, the size, the model and a CRC-32 are compared); nothing has changed."
+        ),
+        f"mote_status {name}_save(void *state, size_t bytes)",
+        f"mote_status {name}_restore(const void *state, size_t bytes)",
+        BLANK,
+    ]
+
+
+def _checking(options: ProjectOptions) -> list[Definition]:
+    """The check of what is in flash."""
+    when = "Init does this too." if options.check_flash else "The linker drops this where nobody calls it."
+    return [
+        Comment(
+            "Compare the CRC-32 of weights, tables and parameters in flash with that of the compiled model:\n"
+            f"MOTE_OK, or MOTE_DAMAGED where a bit has changed. May be called at any time. {when}"
+        ),
+        f"mote_status {options.name}_check(void)",
         BLANK,
     ]
 

@@ -25,6 +25,10 @@ class ProjectOptions:
     caller_arena: bool = False
     step_bound: int | None = None
     """Instructions that a step takes at most, where that was measured."""
+    model: int = 0
+    """The CRC-32 of the model file: what is saved by one model is not restored by another."""
+    check_flash: bool = False
+    """Init fails where a constant in flash has changed."""
     shared_arena: bool = False
     """The arena is that of mote_arena.c, which other models use as well."""
     flashes: tuple[Memory, ...] = ()

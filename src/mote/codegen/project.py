@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from mote.codegen import build_files, header, selftest, source
 from mote.codegen.arenas import arenas, shared, shared_files
 from mote.codegen.c import Definition, Include, Text, printed
+from mote.codegen.golden import Run
 from mote.codegen.options import ProjectOptions
-from mote.codegen.selftest import Golden
 from mote.codegen.values import ConstantArray, Constants
 from mote.kernels import library
 from mote.plan.plan import Plan
@@ -60,11 +60,11 @@ class Project:
 
 @dataclass(frozen=True)
 class Job:
-    """A model to make C of. `golden`: the outputs expected for the self-test's input."""
+    """A model to make C of. `golden`: the inferences of its self-test; without any there is none."""
 
     plan: Plan
     options: ProjectOptions
-    golden: Sequence[Golden] = ()
+    golden: Sequence[Run] = ()
 
 
 def generate(job: Job) -> Project:
@@ -83,7 +83,8 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
     ]
     files = {file: text for p in alone for file, text in p.files.items()}
     files |= build_files.shared_texts([(j.plan, j.options) for j in jobs], folder, _calls_math(files))
-    files["selftest.c"] = selftest.shared_text([(j.plan, j.options, j.golden) for j in jobs], folder)
+    tests = [(j.plan, j.options, j.golden) for j in jobs]
+    files["selftest.c"] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
     sources = (*(f"{name}.c" for name in names), "mote_arena.c")
     flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
     together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
@@ -122,7 +123,8 @@ def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
         project[f"{name}_constants.h"] = printed(source.constants(options, constants))
         project |= {k: kernel_text(k) for k in kernels}
     project |= build_files.texts(plan, options, _calls_math(project))
-    project["selftest.c"] = selftest.text(plan, options, job.golden)
+    if job.golden:
+        project["selftest.c"] = selftest.text(plan, options, job.golden, _crc(options))
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
     return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
@@ -156,9 +158,8 @@ def kernel_headers(used: Iterable[str]) -> list[str]:
 
 def _amalgamated(body: Iterable[Definition], kernels: list[str], constants: Constants) -> Iterator[Definition]:
     """The model's C with every include of ours replaced by its text, but for the headers that callers include too."""
-    library = UNUSED + "\n".join(_inlined(kernel_text(k)) for k in kernels)
     texts = {
-        "mote_common.h": [Text(library)],
+        "mote_common.h": [_inlined(kernels)],
         f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
         **{k: [] for k in kernels if k != "mote_common.h"},
     }
@@ -166,6 +167,12 @@ def _amalgamated(body: Iterable[Definition], kernels: list[str], constants: Cons
         yield from texts.get(d.file, [d]) if isinstance(d, Include) else [d]
 
 
-def _inlined(kernel: str) -> str:
-    text = re.sub(r'#include "mote_\w+\.h"\n', "", kernel)
-    return re.sub(r"^static inline ", "MOTE_INLINE ", text, flags=re.MULTILINE)
+def _crc(options: ProjectOptions) -> Definition:
+    """What brings `mote_crc.h` to the self-test."""
+    return _inlined(["mote_crc.h"]) if options.single_file else Include("mote_crc.h")
+
+
+def _inlined(kernels: Iterable[str]) -> Text:
+    """The files' text instead of including them."""
+    texts = (re.sub(r'#include "mote_\w+\.h"\n', "", kernel_text(k)) for k in kernels)
+    return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", "\n".join(texts), flags=re.MULTILINE))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
+from mote.codegen import checks, states
 from mote.codegen.arenas import SECTION, arenas, definition, places
 from mote.codegen.c import (
     BLANK,
@@ -23,10 +24,13 @@ from mote.codegen.c import (
     guarded,
     when,
 )
+from mote.codegen.checks import Span, array_span, parameter_spans
 from mote.codegen.executor import Executor
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants
+from mote.graph import Op
+from mote.kernels.contract import Packed
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Plan
 from mote.plan.rows import Arrival
@@ -44,11 +48,13 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
     name = options.name
     executor = Executor(plan, found, name)
     work = _work(plan, options, executor)
+    parameters_ = _parameters(plan, options, found)
+    keeping = states.keeping(plan, options, found) if plan.graph.states else []
     found.tables = executor.table_bytes
     settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
     if plan.graph.sums_wrap:
         settings.append(Define("MOTE_SUMS_WRAP", 1))
-    if executor.row_table and max(executor.row_table) >= 1 << 16:
+    if executor.wide:
         settings.append(Define("MOTE_PLACE", "uint32_t"))
     return [
         banner(options, f"{name}.c: the model. Call {name}_run; {name}.h is the manual."),
@@ -62,11 +68,12 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
         *([Include("mote_arena.h")] if options.shared_arena else []),
         Include(f"{name}_constants.h"),
         BLANK,
-        TRACE,
-        *_parameters(plan, options, found),
+        _trace(options),
+        *parameters_,
         *executor.tables,
         *_memory(plan, options),
-        *(_keeping(plan, options, found) if plan.graph.states else []),
+        *keeping,
+        *checks.check(name, _checked(plan, options, found, executor)),
         *_accessors(plan, options),
         *(_zones(plan, options) if plan.zone else []),
         *work,
@@ -77,7 +84,9 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
 def includes(plan: Plan) -> list[str]:
     """The kernels' files."""
     used = [s.kernel.file for s in plan.steps if not isinstance(plan.op(s), Arrival)]
-    return list(dict.fromkeys(["mote_common.h", *([] if plan.layered else ["mote_rows.h"]), *used]))
+    kept = ["mote_state.h"] if plan.graph.states else []
+    rows = [] if plan.layered else ["mote_rows.h"]
+    return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *rows, *used]))
 
 
 def _instances(plan: Plan) -> list[str]:
@@ -85,15 +94,30 @@ def _instances(plan: Plan) -> list[str]:
     return list(dict.fromkeys(str(instance) for s in plan.steps for instance in s.kernel.instances))
 
 
+def _structs(plan: Plan, options: ProjectOptions) -> Iterator[tuple[int, str, Op, Packed]]:
+    """The operators whose kernels have parameters: their numbers, and the names of these."""
+    for i, (op, steps) in enumerate(plan.works):
+        if not isinstance(op, Arrival):
+            yield i, f"{options.name}_step_{i}", op, steps[0].kernel
+
+
 def _parameters(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
     """A struct for each operator's kernel."""
     structs: list[Definition] = []
-    for i, (op, steps) in enumerate(plan.works):
-        if not isinstance(op, Arrival):
-            kernel = steps[0].kernel
-            value = found.struct(str(i), kernel.params, constant_reads(plan.graph, op))
-            structs.append(Text(f"static const mote_{kernel.name}_t {options.name}_step_{i} = {value};\n"))
+    for i, name, op, kernel in _structs(plan, options):
+        value = found.struct(str(i), kernel.params, constant_reads(plan.graph, op))
+        structs.append(Text(f"static const mote_{kernel.name}_t {name} = {value};\n"))
     return structs
+
+
+def _checked(plan: Plan, options: ProjectOptions, found: Constants, executor: Executor) -> list[Span]:
+    """Everything constant that the model reads."""
+    structs = (parameter_spans(name, kernel.params) for _, name, _, kernel in _structs(plan, options))
+    return [
+        *(array_span(c.name, c.value) for c in found.arrays),
+        *(span for spans in structs for span in spans),
+        *(Span(name, values) for name, values in executor.arrays.items()),
+    ]
 
 
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
@@ -117,9 +141,14 @@ def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
 
 
-TRACE = Text("""\
-/* A debug or profiling build may define this hook; it is called after each step with its output. */
-#ifndef MOTE_TRACE
+def _trace(options: ProjectOptions) -> Definition:
+    return Text(f"""\
+/* A debug or profiling build may define this hook; it is called after each step with its output. With MOTE_SELFTEST
+ * defined it is the self-test's. */
+#if defined(MOTE_SELFTEST) && !defined(MOTE_TRACE)
+void {options.name}_traced(uint32_t step, const void *data, size_t bytes);
+#define MOTE_TRACE {options.name}_traced
+#elif !defined(MOTE_TRACE)
 #define MOTE_TRACE(step, data, bytes) ((void)0)
 #endif
 """)
@@ -127,7 +156,8 @@ TRACE = Text("""\
 
 def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The variables of the model."""
-    fields: list[Statement] = [Noted(f"uint{8 * plan.position_bytes}_t position", "in the schedule")]
+    position = f"uint{8 * plan.position_bytes}_t position"
+    fields: list[Statement] = [Noted(position, "in the schedule, from 1 on; 0 before init")]
     if plan.counters:
         counters = f"uint{8 * plan.counter_bytes}_t next[{plan.counters}]"
         fields.append(Noted(counters, "of each operator that runs by rows"))
@@ -138,7 +168,7 @@ def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
         Comment("How far the inference has got."),
         Compound("static struct", fields, f" {options.name}_state;"),
         BLANK,
-        *(_kept(plan, options) if plan.graph.states else []),
+        *(states.kept(plan, options) if plan.graph.states else []),
     ]
 
 
@@ -157,57 +187,27 @@ def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def _kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """What lives from one inference to the next."""
-    states = ["uint32_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
-    fields: list[Statement] = [Compound("union", states, " states;")]
-    if plan.rings:
-        fields.append(Noted(f"uint16_t oldest[{plan.rings}]", "row of each ring buffer"))
-    if plan.graph.warm_up:
-        fields.append(Noted("uint16_t missing", "runs until the outputs mean something"))
-    what = Comment("What is remembered from one inference to the next.")
-    return [what, Compound("static struct", fields, f" {options.name}_kept;"), BLANK]
-
-
-def _keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
-    """The functions that set, save and restore what is remembered."""
-    kept, position = f"{options.name}_kept", f"{options.name}_state.position"
-    body: list[Statement] = []
-    for i, state in enumerate(plan.graph.states):
-        raw = np.frombuffer(np.ascontiguousarray(state.initial).tobytes(), np.uint8)
-        target = f"{kept}.states.bytes + {plan.place[state.before].offset}"
-        if np.all(raw == raw[0]):
-            body.append(call("memset", target, int(raw[0]), raw.size))
-        else:
-            body.append(call("memcpy", target, found.array(f"initial_{i}", state.initial, 0), raw.size))
-    if plan.rings:
-        body.append(f"memset({kept}.oldest, 0, sizeof {kept}.oldest)")
-    if plan.graph.warm_up:
-        body.append(assign(f"{kept}.missing", plan.graph.warm_up))
-    return [
-        Function(f"void {options.name}_reset(void)", [*body, assign(position, 0)]),
-        Accessor(f"void {options.name}_save(void *state)", f"memcpy(state, &{kept}, sizeof {kept})"),
-        Accessor(f"void {options.name}_restore(const void *state)", f"memcpy(&{kept}, state, sizeof {kept})"),
-    ]
-
-
 def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The functions that begin, and that tell where inputs and outputs are."""
-    name = options.name
-    body: list[Statement] = []
+    name, position = options.name, f"{options.name}_state.position"
+    body: list[Statement] = [assign(position, 0)]
     if options.caller_arena:
         for a in arenas(plan):
             bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
             body.append(when(bad, "return MOTE_BAD_ARENA"))
         body += [assign(a.storage(options), a.pointer) for a in arenas(plan)]
-    begin = f"{name}_reset()" if plan.graph.states else f"{name}_state.position = 0"
-    init = Function(f"mote_status {name}_init({parameters(plan, options)})", [*body, begin, "return MOTE_OK"])
+    if options.check_flash:
+        body.append(when(f"{name}_check() != MOTE_OK", "return MOTE_DAMAGED"))
+    if plan.graph.states:
+        body.append(f"{name}_forget()")
+    body += [assign(position, 1), "return MOTE_OK"]
     accessors: list[Definition] = []
     for port in (*([] if plan.pushed else inputs(plan, options)), *outputs(plan, options)):
         buffer = plan.place[port.tensor.id]
         address = f"{places(plan)[buffer.memory].storage(options)} + {buffer.offset}"
-        accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", f"return (void *)({address})"))
-    return [init, *accessors]
+        where = f"return {position} == 0 ? NULL : (void *)({address})"
+        accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", where))
+    return [Function(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
 
 
 def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Definition]:
@@ -227,18 +227,15 @@ def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Defin
     return [*macros, BLANK, Function(f"static void {name}_work(uint32_t step{row})", body)]
 
 
-def _ready(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """Nothing is ready without an arena."""
-    if not options.caller_arena:
-        return []
-    return [when(f"{arenas(plan)[0].storage(options)} == NULL", "return MOTE_NOT_READY")]
+def _ready(options: ProjectOptions) -> Statement:
+    """Nothing is ready before init."""
+    return when(f"{options.name}_state.position == 0", "return MOTE_NOT_READY")
 
 
 def _begin(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """What a step does before its work: counters start at zero."""
     state = f"{options.name}_state"
-    zero = when(f"{state}.position == 0", f"memset({state}.next, 0, sizeof {state}.next)")
-    return [*_ready(plan, options), *([zero] if plan.counters else [])]
+    return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if plan.counters else []
 
 
 def _end(plan: Plan, options: ProjectOptions, busy: str) -> list[Statement]:
@@ -246,8 +243,9 @@ def _end(plan: Plan, options: ProjectOptions, busy: str) -> list[Statement]:
     state, missing = f"{options.name}_state", f"{options.name}_kept.missing"
     body: list[Statement] = []
     if plan.zone:
-        body.append(when(f"{state}.broken", f"{state}.position = {state}.broken = 0", "return MOTE_BROKEN"))
-    body += [when(f"++{state}.position < {len(plan.steps)}", f"return {busy}"), f"{state}.position = 0"]
+        again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
+        body.append(when(f"{state}.broken", *again, "return MOTE_BROKEN"))
+    body += [when(f"++{state}.position <= {len(plan.steps)}", f"return {busy}"), assign(f"{state}.position", 1)]
     if not plan.graph.warm_up:
         return [*body, "return MOTE_OK"]
     return [*body, when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
@@ -258,25 +256,26 @@ def _run(plan: Plan, options: ProjectOptions) -> list[Definition]:
     name = options.name
     step, run = f"mote_status {name}_step(void)", f"mote_status {name}_run(void)"
     if not plan.steps:
-        nothing = [*_begin(plan, options), f"(void){name}_work", "return MOTE_OK"]
+        nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
         return [Function(step, nothing), Accessor(run, f"return {name}_step()")]
-    work = f"{name}_work({name}_state.position)"
+    work = f"{name}_work({name}_state.position - 1u)"
     again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
     return [
-        Function(step, [*_begin(plan, options), work, *_end(plan, options, "MOTE_BUSY")]),
+        Function(step, [_ready(options), *_begin(plan, options), work, *_end(plan, options, "MOTE_BUSY")]),
         Function(run, ["mote_status status", again, "return status"]),
     ]
 
 
 def _push(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The input comes row by row: what can be done with a row is done when it comes."""
-    name, ctype = options.name, inputs(plan, options)[0].ctype
+    name, (port,) = options.name, inputs(plan, options)
+    state = f"{name}_state"
     arrival = next(i for i, (op, _) in enumerate(plan.works) if isinstance(op, Arrival))
     waits, status = f"{name}_waits()", f"{name}_waits() ? MOTE_WAITING : MOTE_BUSY"
-    work = f"{name}_work({name}_state.position, row)"
+    work = f"{name}_work({state}.position - 1u, row)"
     return [
         Comment("Whether the next step is the arrival of a row."),
-        Accessor(f"static int {name}_waits(void)", f"return {name}_schedule[{name}_state.position] == {arrival}"),
+        Accessor(f"static int {name}_waits(void)", f"return {name}_schedule[{state}.position - 1u] == {arrival}"),
         Comment("One step; what comes after it."),
         Function(
             f"static mote_status {name}_advance(const void *row)",
@@ -284,17 +283,19 @@ def _push(plan: Plan, options: ProjectOptions) -> list[Definition]:
         ),
         Function(
             f"mote_status {name}_step(void)",
-            [*_ready(plan, options), f"return {waits} ? MOTE_WAITING : {name}_advance(NULL)"],
-        ),
-        Accessor(
-            f"mote_status {name}_push_row(const {ctype} *row)", f"return {waits} ? {name}_advance(row) : MOTE_BUSY"
+            [_ready(options), f"return {waits} ? MOTE_WAITING : {name}_advance(NULL)"],
         ),
         Function(
-            f"mote_status {name}_push(const {ctype} *rows, size_t count)",
+            f"mote_status {name}_push_row(const {port.ctype} *row)",
+            [_ready(options), f"return {waits} ? {name}_advance(row) : MOTE_BUSY"],
+        ),
+        Function(
+            f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
             [
+                _ready(options),
                 f"mote_status status = {status}",
                 Compound(
-                    f"for (;; count--, rows += {name.upper()}_INPUT_ROW_SIZE)",
+                    f"for (;; count--, rows += {port.macro}_ROW_SIZE)",
                     [
                         Compound("while (status == MOTE_BUSY)", [f"status = {name}_advance(NULL)"]),
                         when("count == 0 || (status != MOTE_WAITING && status != MOTE_OK)", "return status"),

@@ -214,6 +214,11 @@ class Plan:
         """What a step computes, seen as one operator."""
         return self.works[self.numbers[step.ops]][0]
 
+    @staticmethod
+    def traced(steps: tuple[Step, ...]) -> list[int]:
+        """The rows of an operator's output in the order in which its steps finish them; sums end in the last step."""
+        return [y for s in steps if s.tap is None or s is steps[-1] for y in range(s.rows.lo, s.rows.hi)]
+
     def runs(self, steps: tuple[Step, ...]) -> Runs:
         """How an operator runs that has these steps."""
         first = steps[0]
@@ -272,7 +277,7 @@ class Plan:
     @property
     def position_bytes(self) -> int:
         """Bytes of the place in the schedule."""
-        return 2 if len(self.steps) < 1 << 16 else 4
+        return 2 if len(self.steps) + 1 < 1 << 16 else 4
 
     @property
     def counter_bytes(self) -> int:

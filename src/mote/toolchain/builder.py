@@ -72,7 +72,7 @@ def build(
     how = _Compilation(compiler.version, project.resolve(), workdir)
     objects = [how.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
     objects.append(how.object([*base, level, *include], glue, "glue.harness.o"))
-    harness = [*base, f"-I{HARNESS}", *_harness_flags(target)]
+    harness = [*base, f"-I{HARNESS}", *_harness_flags(target), *(["-DHARNESS_CHECK"] if mode == Mode.DUMP else [])]
     objects += [how.object(harness, source, f"{source.stem}.harness.o") for source in _harness_sources(target)]
 
     elf = workdir / "model.elf"

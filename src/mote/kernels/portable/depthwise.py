@@ -16,13 +16,15 @@ def _params(view: View) -> Params:
     channels = y.shape[3]
     scales = channel_scales(x, op.input(view.graph, 1), y, channels)
     constants = channel_structs(bias_values(op.tensor(view.graph, 2), channels), *scales)
-    params = window_params(view)
-    params |= {"channels": channels, "in_zero": x.zero_point, "channel": constants}
-    params |= {"output": output_params(op.activation, y, constants)}
-    return params | {
+    return {
+        **window_params(view),
         "in_channels": x.shape[3],
+        "channels": channels,
         "multiplier": op.multiplier,
+        "in_zero": x.zero_point,
+        "output": output_params(op.activation, y, constants),
         "weights": _by_four(view.constant(1)[0]),
+        "channel": constants,
     }
 
 

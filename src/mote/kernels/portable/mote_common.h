@@ -17,7 +17,7 @@
 #define MOTE_NOINLINE __attribute__((noinline, unused)) static
 #define MOTE_UNUSED __attribute__((unused)) /* what macros define and not every model uses */
 /* Functions that are given another function: inlined, the call is a direct one. */
-#define MOTE_ALWAYS_INLINE static inline __attribute__((always_inline))
+#define MOTE_ALWAYS_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define MOTE_ALIGNED
 #define MOTE_NOINLINE static inline

@@ -14,8 +14,9 @@ void *harness_input(uint32_t i);
 size_t harness_input_bytes(uint32_t i);
 const void *harness_output(uint32_t i);
 size_t harness_output_bytes(uint32_t i);
-int harness_init(void); /* once, before the first inference; 0 = ok */
-int harness_run(void);  /* 0 = ok */
+int harness_init(void);  /* once, before the first inference; 0 = ok */
+int harness_check(void); /* 0 = the constants in flash are what they should be */
+int harness_run(void);   /* 0 = ok */
 
 /* Implemented here; called through MOTE_TRACE (trace.h) after each step, or after each piece of one. */
 void mote_trace(unsigned step, const void *data, size_t bytes); /* writes the step's output to the results */

@@ -1,0 +1,145 @@
+"""What the self-test feeds a model with, and what the reference computes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.tolerance import Magnitudes, allowed_difference
+from mote.graph.types import DType
+
+STEPS = 5
+"""Runs of a model that keeps a state, at least."""
+SEARCH_MACS = 30_000_000
+"""Work that may be spent on each further kind of input."""
+SEED_STEP = 0x9E37
+MIX = (0x9E3779B1, 0x85EBCA77)
+"""Odd numbers without a pattern in their bits."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Noise as a formula, so that it costs no flash: whole numbers from -strength to strength, those beyond -128..127
+    cut off; runs of 2**coarse elements are equal."""
+
+    seed: int
+    strength: int = 128
+    coarse: int = 0
+
+    def codes(self, count: int, number: int) -> Array:
+        """The first `count` elements for input `number`; `selftest.c` computes the same."""
+        x = (np.arange(count, dtype=np.uint32) >> np.uint32(self.coarse)) + np.uint32(self.seed + number)
+        x = x * np.uint32(MIX[0])
+        x = (x ^ x >> np.uint32(15)) * np.uint32(MIX[1])
+        codes: Array = ((x >> np.uint32(24)).astype(np.int32) * self.strength >> 7) - self.strength
+        return codes.clip(-128, 127)
+
+    def inputs(self, graph: Graph) -> dict[int, Array]:
+        """As inputs of the model: a real number is a code over 128, a bool its lowest bit."""
+        found = {}
+        for number, t in enumerate(graph.tensors[i] for i in graph.inputs):
+            codes = self.codes(t.size, number).reshape(t.shape)
+            if t.dtype == DType.FLOAT32:
+                found[t.id] = codes.astype(np.float32) / np.float32(128)
+            else:
+                found[t.id] = (codes & 1 if t.dtype == DType.BOOL else codes).astype(t.dtype.numpy)
+        return found
+
+
+FULL = Pattern(1)
+"""Covers all values."""
+EXTREME = (Pattern(10, 1024), Pattern(11, 1024, 4))
+"""Drives sums and outputs to where they are clamped."""
+CERTAIN = tuple(
+    Pattern(16 * coarse + seed, strength, coarse)
+    for seed, (strength, coarse) in enumerate(product((1024, 200, 90), (2, 31, 3, 5, 1, 4, 6, 8)))
+)
+"""What is tried where no output gets to its greatest value: patches of all sizes, and the same value everywhere."""
+GENTLE = tuple(
+    Pattern(seed, strength, coarse)
+    for seed, strength, coarse in (
+        (2, 40, 3),
+        (3, 128, 5),
+        (4, 16, 0),
+        (5, 90, 2),
+        (6, 64, 8),
+        (7, 8, 4),
+        (8, 128, 10),
+        (9, 28, 1),
+    )
+)
+"""What is tried where the outputs are saturated: weaker and coarser, as real inputs are."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """An inference of the self-test: every tensor, and by how much an element of it may differ."""
+
+    pattern: Pattern
+    values: Mapping[int, Array]
+    tolerances: Mapping[int, float]
+
+
+def runs(graph: Graph) -> tuple[Run, ...]:
+    """The inferences of the self-test: over all values, over extreme ones, and one whose outputs say something; of a
+    model that keeps a state as many as it takes until the outputs mean something, and a few more."""
+    if not graph.states:
+        sure = [_alone(graph, FULL), *_affordable(graph, EXTREME)]
+        return *sure, *_reaching(graph, sure), _telling(graph)
+    found: list[Run] = []
+    sizes = Magnitudes(graph)
+    kinds = (FULL, *GENTLE[:2], *EXTREME)
+    for i in range(max(graph.warm_up, STEPS)):
+        pattern = replace(kinds[i % len(kinds)], seed=SEED_STEP * (i + 1) & 0xFFFF)
+        found.append(_run(graph, pattern, graph.carried(found[-1].values) if found else {}, sizes))
+    return tuple(found)
+
+
+def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Magnitudes) -> Run:
+    with np.errstate(all="ignore"):
+        values = graph.evaluate({**pattern.inputs(graph), **states})
+        magnitudes = sizes.step(values)
+    floats = (t for t, v in values.items() if v.dtype == np.float32)
+    return Run(pattern, values, {t: allowed_difference(values[t], magnitudes.get(t, 0.0)) for t in floats})
+
+
+def _alone(graph: Graph, pattern: Pattern) -> Run:
+    """An inference that no other one came before."""
+    return _run(graph, pattern, {}, Magnitudes(graph))
+
+
+def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
+    """Inferences one after another, as many as may be tried: none of a large model, whose tensors say enough."""
+    macs = max(sum(op.macs(graph) for op in graph.ops), 1)
+    yield from (_alone(graph, p) for p in patterns[: SEARCH_MACS // macs])
+
+
+def _telling(graph: Graph) -> Run:
+    """The gentle inference whose outputs are saturated least; none is looked for that is better than half."""
+    best, least = None, 2.0
+    for run in _affordable(graph, GENTLE):
+        saturated = float(np.mean(np.isin(_bytes(graph, run), (-128, 127)))) if _bytes(graph, run).size else 0.0
+        if saturated < least:
+            best, least = run, saturated
+        if least < 0.5:
+            break
+    return best or _alone(graph, GENTLE[0])
+
+
+def _reaching(graph: Graph, sure: Sequence[Run]) -> list[Run]:
+    """Where no output of the other runs is the greatest number of its type, a run in which one is, if that is found:
+    a class that is certain."""
+    if not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
+        return []
+    return [run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127][:1]
+
+
+def _bytes(graph: Graph, run: Run) -> Array:
+    """All int8 outputs of a run."""
+    found = [run.values[t].reshape(-1) for t in graph.outputs if run.values[t].dtype == np.int8]
+    return np.concatenate([np.zeros(0, np.int8), *found])
