@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 LOCK := requirements/test.lock
 
-.PHONY: demo test fuzz prove lint types tools lock clean
+.PHONY: demo test fuzz prove misra lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -29,11 +29,16 @@ fuzz: $(VENV)/test tools
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/assurance.md.
-PROOF := PYTHONPATH=models:tests:tests/ops:tests/kernels:tests/streaming:benchmarks $(BIN)/python benchmarks/prove.py
+CHECKER := PYTHONPATH=models:tests:tests/ops:tests/kernels:tests/streaming:benchmarks $(BIN)/python
+PROOF := $(CHECKER) benchmarks/prove.py
 prove: $(VENV)/test tools
 	$(PROOF)
 	$(PROOF) models/digits.tflite --mode layers --mode rows --mode pushed --mode "caller arena"
 	$(PROOF) models/keywords.tflite --mode rows
+
+# Deviations from MISRA C:2012, in docs/misra.md.
+misra: $(VENV)/test tools
+	$(CHECKER) benchmarks/misra.py --write
 
 lint: $(VENV)/test
 	$(BIN)/ruff check src tests models benchmarks
