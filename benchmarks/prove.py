@@ -218,7 +218,7 @@ def prove(compiled: Compiled, what: tuple[str, str, str], keep: Path | None = No
     """Run Eva over a model; `what` are the names of the model, the mode and the machine."""
     with TemporaryDirectory() as folder:
         at = Path(folder) if keep is None else keep / "-".join(what).replace("/", "_").replace(" ", "_")
-        compiled.write(at)
+        compiled.write(at, force=True)
         (at / "prove.c").write_text(harness(compiled), encoding="utf-8")
         begin = _cpu()
         log = analyse(at, "".join(compiled.project.files.values()), what[2])
