@@ -10,7 +10,7 @@ import numpy as np
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.flatbuffer import Buffer
 from mote.frontends.tflite.record import Record
-from mote.frontends.tflite.schema import ENUMS, Fields, Kind
+from mote.frontends.tflite.schema import Fields, Kind
 from tflite_writer import aligned_bytes, offsets, table
 
 Table = dict[str, Any]
@@ -88,7 +88,3 @@ def _reference(b: flatbuffers.Builder, fields: Fields, values: Table, name: str)
     if kind is Kind.STRING:
         return b.CreateString(value)
     return value
-
-
-def is_number(kind: Kind) -> bool:
-    return kind in ENUMS or kind.name in ("BOOL", "INT8", "UINT8", "INT32", "UINT32", "FLOAT32")

@@ -1,4 +1,5 @@
-"""Mutants: models that were damaged at random, and a way to compile each. Two numbers make the same one everywhere."""
+"""Mutants: models that were damaged at random, and a way to compile each. Two numbers make the same one everywhere, as
+long as neither the bases nor the operators' rules of shapes change."""
 
 from __future__ import annotations
 

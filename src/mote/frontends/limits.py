@@ -10,7 +10,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.rows import row_count
 from mote.ops.common import WindowOp
 
-MOST_LAYERS = 2_000
+MOST_LAYERS = 1_500
 MOST_AXES = 32
 MOST_ELEMENTS = 1 << 23
 """Of a tensor."""

@@ -40,7 +40,7 @@ class Pace(StrEnum):
 PACES = (Pace.LAZY, Pace.EAGER)
 LENGTHS = (6, 16, 40)
 """The most operators of a segment, tried in turn while the peak is above the bound."""
-SIMULATED = 4_000_000
+SIMULATED = 1_500_000
 """About how many nodes longer segments may take to simulate: all segments of n operators, each with all its nodes."""
 WINDOW = 200
 """The most operators that a search orders anew."""
