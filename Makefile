@@ -40,6 +40,10 @@ prove: $(VENV)/test tools
 misra: $(VENV)/test tools
 	$(CHECKER) benchmarks/misra.py --write
 
+# What is tried to break Mote, and how often: the table of SECURITY.md.
+tried: $(VENV)/test
+	PYTHONPATH=models:tests:$(subst $() ,:,$(wildcard tests/*/ tests/frontends/tflite)) $(BIN)/python benchmarks/tried.py
+
 lint: $(VENV)/test
 	$(BIN)/ruff check src tests models benchmarks
 	$(BIN)/ruff format --check src tests models benchmarks

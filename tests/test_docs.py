@@ -9,6 +9,7 @@ import pytest
 
 import lock
 import quotes
+import tried
 from mote import targets
 from mote.frontends.tflite import variables
 from mote.frontends.tflite.ops import PARSERS
@@ -24,9 +25,13 @@ def test_operators_are_documented() -> None:
 
 
 def test_links_in_docs_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_what_is_tried_is_told() -> None:
+    assert tried.table() in (ROOT / "SECURITY.md").read_text(), "`make tried` prints the table"
 
 
 def test_every_target_loads() -> None:

@@ -25,8 +25,11 @@ from network import Net
 from selftest import flips, matters, mutants, noticed
 from support import needs_litert
 
+FLIPPED: list[tuple[dict[str, Any], int]] = [({}, 5), ({"target": "cortex-m4", "least_ram": True}, 11)]
+"""How a model is compiled, and of how many bits one is flipped."""
 
-@pytest.mark.parametrize(("options", "stride"), [({}, 5), ({"target": "cortex-m4", "least_ram": True}, 11)])
+
+@pytest.mark.parametrize(("options", "stride"), FLIPPED)
 def test_every_flipped_bit_is_seen(options: dict[str, Any], stride: int, tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     compiled = compile(DIGITS, **options)
@@ -109,6 +112,8 @@ def test_a_float_model_has_its_tolerance_and_no_more(options: dict[str, Any], tm
     assert done.returncode == 3 and "WRONG, first in step" in done.stdout
 
 
+MUTANTS = 4
+"""Of each model that are tried."""
 MUTATED: dict[str, Callable[[], Compiled]] = {
     "digits": lambda: compile(DIGITS),
     "keywords by rows": lambda: compile(KEYWORDS, least_ram=True),
@@ -120,5 +125,5 @@ MUTATED: dict[str, Callable[[], Compiled]] = {
 def test_wrong_kernels_are_noticed(model: str, tmp_path: Path) -> None:
     """A mutant that the self-test takes for right is right for all other inputs too."""
     compiler_or_skip("gcc")
-    for mutant in islice(mutants(MUTATED[model](), tmp_path), 4):
+    for mutant in islice(mutants(MUTATED[model](), tmp_path), MUTANTS):
         assert noticed(tmp_path) or not matters(mutant, 12), mutant.place

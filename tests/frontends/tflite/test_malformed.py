@@ -18,6 +18,10 @@ from streaming.streams import sliding
 MODELS = Path(__file__).parents[3] / "models"
 DIGITS = (MODELS / "digits.tflite").read_bytes()
 
+SEEDS = range(4)
+FLIPPED, RESTRUCTURED, COMPILED, NOISE = 400, 400, 150, 200
+"""How many files each test tries, for each of its models or seeds."""
+
 
 def survives(data: bytes) -> None:
     """A model or a MoteError, nothing else; and a message that names the file."""
@@ -36,7 +40,7 @@ def test_truncated(length: int) -> None:
 
 @pytest.mark.parametrize("model", [DIGITS, sliding(1, 2, 3, 4)], ids=["digits", "variables"])
 @given(st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=FLIPPED, deadline=None)
 def test_flipped_bytes(model: bytes, data: st.DataObject) -> None:
     damaged = bytearray(model)
     for _ in range(data.draw(st.integers(1, 8))):
@@ -44,12 +48,12 @@ def test_flipped_bytes(model: bytes, data: st.DataObject) -> None:
     survives(bytes(damaged))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_damaged_structure(seed: int) -> None:
     """Random damage where the structure is: the tables at the file's end and start, in 32-bit words."""
     rng = random.Random(seed)
     words = [0, 1, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFC, len(DIGITS), len(DIGITS) - 4]
-    for _ in range(400):
+    for _ in range(RESTRUCTURED):
         damaged = bytearray(DIGITS)
         for _ in range(rng.randint(1, 3)):
             at = rng.randrange(0, len(damaged) - 4)
@@ -57,11 +61,11 @@ def test_damaged_structure(seed: int) -> None:
         survives(bytes(damaged))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_what_can_be_read_compiles_or_says_why(seed: int) -> None:
     rng = random.Random(seed)
     compiled = 0
-    for _ in range(150):
+    for _ in range(COMPILED):
         damaged = bytearray(DIGITS)
         for _ in range(rng.randint(1, 4)):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
@@ -73,7 +77,7 @@ def test_what_can_be_read_compiles_or_says_why(seed: int) -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=NOISE, deadline=None)
 def test_random_bytes(noise: bytes) -> None:
     survives(noise)
     survives(noise[:4] + b"TFL3" + noise[4:])

@@ -1,0 +1,69 @@
+"""What is tried to break Mote, and how often: `make tried` prints the table of SECURITY.md."""
+
+from __future__ import annotations
+
+import test_compilers
+import test_fuzz
+import test_malformed as bytes_
+import test_misuse
+import test_selftest
+
+import prove
+import test_untrusted
+from fuzz.corpus import EXPECTED
+from fuzz.mutants import MODES
+from fuzz.trial import EVERY_COMPUTED, EVERY_RUN
+from mote.kernels.library import FOLDERS
+
+HEAD = "| what is tried | in `make test` | by another command |\n|---|---|---|"
+
+
+def rows() -> list[tuple[str, str, str]]:
+    kernels = sum(path.name.endswith(".h") for folder in FOLDERS for path in folder.iterdir())
+    damaged = 2 * bytes_.FLIPPED + len(bytes_.SEEDS) * (bytes_.RESTRUCTURED + bytes_.COMPILED) + 2 * bytes_.NOISE
+    return [
+        (
+            f"models edited through the schema: refused by name, or compiled; one in {EVERY_COMPUTED} compared with"
+            f" LiteRT, one in {EVERY_RUN} built with sanitizers, run and compared",
+            f"{test_fuzz.SLICE} mutants",
+            "`make fuzz`: without end",
+        ),
+        (
+            "files with bytes changed at random, in their structure too, and files of noise",
+            f"{damaged:,} files",
+            "`make fuzz`: others",
+        ),
+        (f"files that once failed, in {len(MODES)} modes", f"{len(EXPECTED)} files", ""),
+        (
+            "flipped bits in constants, parameters and tables in flash",
+            " and ".join(f"one bit in {stride}" for _, stride in test_selftest.FLIPPED),
+            "`benchmarks/selftest.py`: about 20,000 of each model",
+        ),
+        (
+            "kernels in which one place says something else",
+            f"{len(test_selftest.MUTATED) * test_selftest.MUTANTS} mutants",
+            "`benchmarks/selftest.py`: 100 of each model",
+        ),
+        ("saved states: flipped, cut off, forged, of another model", "every bit and every length", ""),
+        ("calls before init and after one that failed", f"{2 * len(test_misuse.MODES)} builds", ""),
+        (
+            "compilers, languages, levels and options, big-endian and 32 bits among them",
+            f"{len(test_compilers.BUILDS)} builds of {kernels} kernel files",
+            "",
+        ),
+        (
+            "proofs that no input leads to a run-time error (Frama-C)",
+            f"{len(prove.QUICK)} models and modes",
+            "`make prove`: all small models in all modes, and the bundled ones",
+        ),
+        ("hostile text in models and target files", f"{len(test_untrusted.HOSTILE)} kinds", ""),
+        ("a kill, and a failure, at every call that changes files", "every call", ""),
+    ]
+
+
+def table() -> str:
+    return "\n".join([HEAD, *(f"| {' | '.join(row)} |" for row in rows())])
+
+
+if __name__ == "__main__":
+    print(table())
