@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 LOCK := requirements/test.lock
 
-.PHONY: demo test fuzz prove misra lint types tools lock clean
+.PHONY: demo test fuzz prove misra tried lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -22,14 +22,17 @@ demo: $(VENV)/demo
 test: $(VENV)/test tools
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15
 
+# What tests and benchmarks import from each other.
+FOLDERS := models tests $(wildcard tests/*/) tests/frontends/tflite benchmarks
+CHECKER := PYTHONPATH=$(subst $() ,:,$(FOLDERS)) $(BIN)/python
+
 # Mutants of models (see tests/fuzz), then the property tests on other random examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
 fuzz: $(VENV)/test tools
-	PYTHONPATH=models:tests:tests/kernels:tests/ops $(BIN)/python -m fuzz $(FUZZ)
+	$(CHECKER) -m fuzz $(FUZZ)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/assurance.md.
-CHECKER := PYTHONPATH=models:tests:tests/ops:tests/kernels:tests/streaming:benchmarks $(BIN)/python
 PROOF := $(CHECKER) benchmarks/prove.py
 prove: $(VENV)/test tools
 	$(PROOF)
@@ -42,7 +45,7 @@ misra: $(VENV)/test tools
 
 # What is tried to break Mote, and how often: the table of SECURITY.md.
 tried: $(VENV)/test
-	PYTHONPATH=models:tests:$(subst $() ,:,$(wildcard tests/*/ tests/frontends/tflite)) $(BIN)/python benchmarks/tried.py
+	@$(CHECKER) benchmarks/tried.py
 
 lint: $(VENV)/test
 	$(BIN)/ruff check src tests models benchmarks
