@@ -81,6 +81,15 @@ def recurrent(dtype: str) -> bytes:
     return w.finish()
 
 
+def halves() -> bytes:
+    """A fully connected layer with sums that no multiplier of 31 bits rounds as LiteRT does: a table does."""
+    net = Net(6)
+    x = net.input(1, 4, quant=(0.5, 0))
+    weights = net.writer.const("weights", np.array([[1, 0, 0, 0], [0, 0, 2, -1]], np.int8), 0.25)
+    bias = net.writer.const("bias", np.array([-1_011_538_438, -1_011_538_436], np.int32), 0.125)
+    return net.finish(net.op("FULLY_CONNECTED", [x, weights, bias], (1, 2), (0.125 / 1.3e-7, 4)))
+
+
 def window() -> bytes:
     """A convolution over time, and nothing else that reads the window."""
     net = Net(5)

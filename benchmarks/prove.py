@@ -57,6 +57,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "recurrent float": partial(provable.recurrent, "float32"),
     "edges": provable.edges,
     "coded": provable.coded,
+    "halves": provable.halves,
     "window": provable.window,
 }
 QUICK = (
@@ -71,6 +72,7 @@ QUICK = (
     ("recurrent float", "layers"),
     ("edges", "layers"),
     ("coded", "coded"),
+    ("halves", "layers"),
     ("window", "stream"),
 )
 """The proofs of `make test`: they reach every function of the portable kernels."""
@@ -83,6 +85,7 @@ UNREACHED = {
     "mote_table_row": "digits reaches it, by rows, in `make prove`",
     "mote_table_rows_s8": "digits reaches it, by rows, in `make prove`",
     "mote_table_rows_f32": "the same as mote_table_rows_s8 but for the type of its pointers",
+    "mote_copy_bytes": "it is for cores that trap unaligned words, instead of memcpy",
     "mote_pad": "it is for padding across rows' ends, which no model of the matrix has",
 }
 """Functions of the portable kernels that no proof reaches, and why."""
@@ -135,6 +138,16 @@ int main(void) {{
     return 0;
 }}
 """
+
+
+KEEPING = (
+    "(void){name}_check();",
+    "static uint8_t saved[{upper}_STATE_BYTES];",
+    "ANY(saved, sizeof saved);",
+    "(void){name}_restore(saved, sizeof saved);",
+    "(void){name}_save(saved, sizeof saved);",
+)
+"""What a model that remembers can be asked for, with any bytes as a saved state."""
 
 
 @dataclass(frozen=True)
@@ -260,6 +273,8 @@ def harness(compiled: Compiled) -> str:
         bounds[f"{kept}.missing"] = plan.graph.warm_up
     body = [_any(f"{a.storage(options)}", str(a.nbytes)) for a in places(plan)]
     body += [f"{name} = (uint16_t)Frama_C_interval(0, {most});" for name, most in bounds.items()]
+    if plan.graph.states:
+        body += [line.format(name=options.name, upper=options.name.upper()) for line in KEEPING]
     body += _runs(compiled)
     body.append("//@ assert done: status == MOTE_OK || status == MOTE_WAITING;")
     body += [f"//@ assert kept: {name} <= {most};" for name, most in bounds.items()]

@@ -11,7 +11,6 @@ from mote.codegen.c import (
     Comment,
     Compound,
     Definition,
-    Expression,
     Function,
     Noted,
     Statement,
@@ -56,14 +55,13 @@ def keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Defin
     allowed = [ready, between, short]
     saving = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
     begin = "const uint8_t *const from = (const uint8_t *)state + MOTE_STATE_HEAD"
-    copy = f"memcpy(&{kept}, from, sizeof {kept})"
     return [
         Function(f"static void {name}_forget(void)", _forgetting(plan, options, found)),
         Function(f"mote_status {name}_reset(void)", [ready, f"{name}_forget()", assign(position, 1), "return MOTE_OK"]),
         Function(f"mote_status {name}_save(void *state, size_t bytes)", [*allowed, saving, "return MOTE_OK"]),
         Function(
             f"mote_status {name}_restore(const void *state, size_t bytes)",
-            [*allowed, wrong, begin, *_impossible(plan, kept), copy, "return MOTE_OK"],
+            [*allowed, wrong, begin, *_restoring(plan, kept), "return MOTE_OK"],
         ),
     ]
 
@@ -85,20 +83,22 @@ def _forgetting(plan: Plan, options: ProjectOptions, found: Constants) -> list[S
     return body
 
 
-def _impossible(plan: Plan, kept: str) -> list[Statement]:
-    """Refuse numbers that no model could have saved: kernels index with them, and a CRC is no signature."""
-    rows = _rings(plan)
-    wrong: list[Expression] = [f"saved.oldest[{ring}] >= {count}" for ring, count in rows]
-    if plan.graph.warm_up:
-        wrong.append(f"saved.missing > {plan.graph.warm_up}")
-    if not wrong:
-        return []
-    begin = "oldest" if rows else "missing"
-    fields = [f"uint16_t oldest[{plan.rings}]"] * bool(rows) + ["uint16_t missing"] * bool(plan.graph.warm_up)
+def _restoring(plan: Plan, kept: str) -> list[Statement]:
+    """Take what was saved, but for numbers that no model could have saved: kernels index with them, and a CRC is no
+    signature."""
+    copy = f"memcpy(&{kept}, from, sizeof {kept})"
+    limits = [(f"oldest[{ring}]", rows - 1) for ring, rows in _rings(plan)]
+    limits += [("missing", plan.graph.warm_up)] * bool(plan.graph.warm_up)
+    if not limits:
+        return [copy]
+    fields = [f"uint16_t oldest[{plan.rings}]"] * bool(plan.rings) + ["uint16_t missing"] * bool(plan.graph.warm_up)
+    begin = limits[0][0].split("[")[0]
     return [
         Compound("struct", fields, " saved;"),
         f"memcpy(&saved, from + offsetof(struct {kept}, {begin}), sizeof saved)",
-        *(when(condition, "return MOTE_BAD_STATE") for condition in wrong),
+        *(when(f"saved.{field} > {most}", "return MOTE_BAD_STATE") for field, most in limits),
+        copy,
+        *(assign(f"{kept}.{field}", f"saved.{field}") for field, _ in limits),
     ]
 
 
