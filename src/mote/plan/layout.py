@@ -81,8 +81,10 @@ class Arrangement:
         self.items: list[Item] = []
         self.home: dict[int, tuple[int, int, int]] = {}
         """The item, the piece and the place in the item of each row."""
-        self.touched = {rows.store_of[r] for run in self.runs if run.whole for r in (*run.node.reads, *run.node.writes)}
-        """Stores that whole operators read or write: their rows lie one after another."""
+        whole = [rows.works[run.node.op].op for run in self.runs if run.whole]
+        self.touched = {rows.place[t] for op in whole for t in (*op.inputs, *op.outputs) if t in rows.place}
+        """Stores that whole operators are given, also where they read no row of them: their rows lie one after
+        another."""
         self.scratch: dict[int, int] = {}
         """The item of an operator's working memory."""
         windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.call is Call.RING]
