@@ -55,6 +55,10 @@ static void flip(const mote_constant_t *constants, size_t count) {{
 int main(void) {{
     if ({name}_check() != MOTE_OK) return 1;
     {calls}
+    for (size_t i = 0; i < sizeof {name}_checked_words / sizeof *{name}_checked_words; i++) {{
+        const mote_constant_t word = {{{name}_checked_words[i], 4}};
+        flip(&word, 1);
+    }}
     printf("%zu %zu", flipped, missed);
     return {name}_check() != MOTE_OK;
 }}

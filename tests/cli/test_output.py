@@ -109,7 +109,11 @@ def test_a_disk_that_is_full_of_results(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("", "mote", "the following arguments are required: COMMAND"),
         ("complie x.tflite", "mote", "did you mean: compile?"),
         ("compile x.tflite", "mote compile", "required: --output/-o"),
-        ("plan x.tflite --falsh 3K", "mote plan", "unrecognized arguments: --falsh 3K (did you mean: --flash?)"),
+        (
+            "plan x.tflite --falsh 3K",
+            "mote plan",
+            "unrecognized arguments: --falsh 3K (did you mean: --flash, --check-flash?)",
+        ),
         ("plan x.tflite --trget=host", "mote plan", "did you mean: --target"),
         ("run x.tflite --optimize sped", "mote run", "did you mean: speed?"),
         ("verify x.tflite --inputs 0", "mote verify", "--inputs"),

@@ -25,9 +25,9 @@ PLANS: dict[str, dict[str, Any]] = {
 RUN = """
 #include "keywords.h"
 int main(void) {
+    if (keywords_init() != MOTE_OK) return (int)MOTE_NOT_READY;
     for (int i = 0; i < KEYWORDS_INPUT_SIZE; i++) keywords_input()[i] = (int8_t)(i * 7);
-    const mote_status first = keywords_init() == MOTE_OK ? keywords_run() : MOTE_NOT_READY;
-    return (int)first;
+    return (int)keywords_run();
 }
 """
 PUSH = """

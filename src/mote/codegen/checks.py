@@ -30,43 +30,25 @@ class Span:
     def width(self) -> int:
         return self.values.itemsize
 
-    @property
-    def bytes(self) -> bytes:
-        """With the lowest byte of each element first."""
-        return self.values.astype(self.values.dtype.newbyteorder("<")).tobytes()
+
+@dataclass(frozen=True)
+class Checked:
+    """Everything constant that a model reads."""
+
+    spans: Sequence[Span]
+    words: Mapping[str, int]
+    """The numbers in the kernels' parameters, which take four bytes each, by their names in C."""
 
 
-def parameter_spans(struct: str, params: Mapping[str, Value]) -> Iterator[Span]:
-    """The numbers in a kernel's parameters: those that no address comes between are in one span. A kernel lists its
-    parameters in the order of its struct, and each number takes four bytes."""
-    run: list[int | float] = []
-    begin = ""
-    for path, value in _leaves(struct, params):
-        if isinstance(value, int | float):
-            begin = begin if run else path
-            run.append(value)
-        elif run:
-            yield Span(f"&{begin}", _words(run))
-            run = []
-    if run:
-        yield Span(f"&{begin}", _words(run))
-
-
-def _leaves(path: str, value: Value) -> Iterator[tuple[str, Value | None]]:
-    """The fields inside a value, and None where a struct with addresses in it begins or ends: before and after it a
-    core may leave bytes out."""
-    if not isinstance(value, Mapping):
-        yield path, value if isinstance(value, int | float) else None
-        return
-    inner = [leaf for name, part in value.items() for leaf in _leaves(f"{path}.{name}", part)]
-    aligned = any(part is None for _, part in inner)
-    yield from [(path, None), *inner, (path, None)] if aligned else inner
-
-
-def _words(numbers: Sequence[int | float]) -> Array:
-    """Whole numbers, with a sign or without, and real numbers as the words that hold them."""
-    words = [int(np.float32(x).view(np.uint32)) if isinstance(x, float) else int(x) & 0xFFFFFFFF for x in numbers]
-    return np.array(words, np.uint32)
+def words(path: str, value: Value) -> Iterator[tuple[str, int]]:
+    """The numbers inside a struct, with a sign, without one, or real, as the words that hold them."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from words(f"{path}.{name}", part)
+    elif isinstance(value, float):
+        yield path, int(np.float32(value).view(np.uint32))
+    elif isinstance(value, int):
+        yield path, value & 0xFFFFFFFF
 
 
 def array_span(name: str, value: Array | Structs) -> Span:
@@ -74,24 +56,29 @@ def array_span(name: str, value: Array | Structs) -> Span:
     return Span(name, values.reshape(-1))
 
 
-def check(name: str, spans: Sequence[Span]) -> list[Definition]:
-    """The function, and the list of what it looks at: spans of one width after those of another."""
+def check(name: str, checked: Checked) -> list[Definition]:
+    """The function, and the lists of what it looks at: constants of one width after those of another, then words."""
     crc = 0
     tables: list[Definition] = []
-    steps: list[Statement] = ["uint32_t crc = 0"] if spans else []
-    for width in sorted({s.width for s in spans}):
-        chosen = [s for s in spans if s.width == width]
+    steps: list[Statement] = []
+    for width in sorted({s.width for s in checked.spans}):
+        spans = [s for s in checked.spans if s.width == width]
         table = f"{name}_checked_{8 * width}"
-        items = [f"{{{s.address}, {s.values.nbytes}}}" for s in chosen]
-        tables.append(Text(f"static const mote_constant_t {table}[{len(items)}] = {{\n{wrap(items)}\n}};\n"))
-        steps.append(assign("crc", f"mote_crc_constants(crc, {table}, {len(items)}, {width})"))
-        for span in chosen:
-            crc = zlib.crc32(span.bytes, crc)
-    if spans:
-        steps.append(when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED"))
-        tables = [
-            Comment("Every constant that the model reads, and its CRC-32."),
-            Define(f"{name.upper()}_CRC", f"0x{crc:08x}u"),
-            *tables,
-        ]
+        tables.append(_table("mote_constant_t", table, [f"{{{s.address}, {s.values.nbytes}}}" for s in spans]))
+        steps.append(assign("crc", f"mote_crc_constants(crc, {table}, {len(spans)}, {width})"))
+        for s in spans:
+            crc = zlib.crc32(s.values.astype(s.values.dtype.newbyteorder("<")).tobytes(), crc)
+    if checked.words:
+        table = f"{name}_checked_words"
+        tables.append(_table("void *const", table, [f"&{word}" for word in checked.words]))
+        steps.append(assign("crc", f"mote_crc_words(crc, {table}, {len(checked.words)})"))
+        crc = zlib.crc32(np.array(list(checked.words.values()), "<u4").tobytes(), crc)
+    if steps:
+        expected = Define(f"{name.upper()}_CRC", f"0x{crc:08x}u")
+        tables = [Comment("Every constant that the model reads, and its CRC-32."), expected, *tables]
+        steps = ["uint32_t crc = 0", *steps, when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED")]
     return [*tables, Function(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
+
+
+def _table(ctype: str, name: str, items: list[str]) -> Text:
+    return Text(f"static const {ctype} {name}[{len(items)}] = {{\n{wrap(items)}\n}};\n")

@@ -24,7 +24,7 @@ from mote.codegen.c import (
     guarded,
     when,
 )
-from mote.codegen.checks import Span, array_span, parameter_spans
+from mote.codegen.checks import Checked, Span, array_span, words
 from mote.codegen.executor import Executor
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
@@ -110,14 +110,12 @@ def _parameters(plan: Plan, options: ProjectOptions, found: Constants) -> list[D
     return structs
 
 
-def _checked(plan: Plan, options: ProjectOptions, found: Constants, executor: Executor) -> list[Span]:
+def _checked(plan: Plan, options: ProjectOptions, found: Constants, executor: Executor) -> Checked:
     """Everything constant that the model reads."""
-    structs = (parameter_spans(name, kernel.params) for _, name, _, kernel in _structs(plan, options))
-    return [
-        *(array_span(c.name, c.value) for c in found.arrays),
-        *(span for spans in structs for span in spans),
-        *(Span(name, values) for name, values in executor.arrays.items()),
-    ]
+    arrays = [array_span(c.name, c.value) for c in found.arrays]
+    tables = [Span(name, values) for name, values in executor.arrays.items()]
+    structs = (words(name, kernel.params) for _, name, _, kernel in _structs(plan, options))
+    return Checked([*arrays, *tables], {name: word for struct in structs for name, word in struct})
 
 
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:

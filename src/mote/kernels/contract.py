@@ -48,8 +48,8 @@ class Structs:
 
 Value = int | float | Array | Structs | Mapping[str, "Value"]
 Params = dict[str, Value]
-"""The fields of a kernel's struct, in its order and each a word, so that `NAME_check` can look at them. Arrays become
-constants in flash, nested mappings nested structs."""
+"""The fields of a kernel's struct: numbers, which take four bytes each; arrays, which become constants in flash; nested
+mappings, which become nested structs."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,14 @@ static inline uint32_t mote_crc(uint32_t crc, const void *data, size_t bytes, si
     return ~crc;
 }
 
+/* Continued over words that lie anywhere. */
+static inline uint32_t mote_crc_words(uint32_t crc, const void *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        crc = mote_crc(crc, words[i], 4, 4);
+    }
+    return crc;
+}
+
 static inline uint32_t mote_crc_constants(uint32_t crc, const mote_constant_t *constants, size_t count, size_t width) {
     for (size_t i = 0; i < count; i++) {
         crc = mote_crc(crc, constants[i].data, constants[i].bytes, width);
