@@ -48,6 +48,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "optimize": ("fast", None),
     "single_file": ("yes", 1),
     "caller_arena": (None,),
+    "check_flash": (None,),
     "ram": ("lots", -5, 2.5, True, "24X", []),
     "flash": ("lots", -5, 1e6),
     "least_ram": ("min",),

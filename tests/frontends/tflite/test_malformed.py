@@ -19,7 +19,7 @@ MODELS = Path(__file__).parents[3] / "models"
 DIGITS = (MODELS / "digits.tflite").read_bytes()
 
 SEEDS = range(4)
-FLIPPED, RESTRUCTURED, COMPILED, NOISE = 400, 400, 150, 200
+FLIPPED, RESTRUCTURED, COMPILED, NOISE = 400, 400, 60, 200
 """How many files each test tries, for each of its models or seeds."""
 
 
@@ -73,7 +73,7 @@ def test_what_can_be_read_compiles_or_says_why(seed: int) -> None:
             compiled += bool(compile(bytes(damaged), target="cortex-m4").project.files)
         except MoteError as error:
             assert "model.tflite" in str(error)
-    assert compiled > 10
+    assert compiled > 4
 
 
 @given(st.binary(max_size=300))
