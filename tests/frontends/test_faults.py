@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mote import frontends
+from mote import frontends, toolchain
 from mote.api import compiler, reference
-from mote.api.compiler import compile
+from mote.api.compiler import Compiled, compile
+from mote.api.measure import run
+from mote.api.verifier import verify
 from mote.cli import BUG, main
 from mote.errors import InternalError, MoteError, TooLargeError
 from mote.frontends import tflite
@@ -68,6 +71,14 @@ def test_a_step_that_stumbles_is_no_fault_of_the_file(monkeypatch: pytest.Monkey
     with pytest.raises(InternalError) as told:
         compile(DIGITS, target="cortex-m4")
     assert isinstance(told.value.__cause__, IndexError) and not isinstance(told.value, MoteError)
+
+
+@pytest.mark.parametrize("what", [run, verify])
+def test_a_bug_is_one_wherever_it_is(what: Callable[[Compiled], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = compile(DIGITS)
+    monkeypatch.setattr(toolchain, "find_compiler", stumble)
+    with pytest.raises(InternalError, match="bug in Mote"):
+        what(compiled)
 
 
 def test_a_bug_names_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from mote import toolchain
 from mote.api import measure
 from mote.api.compiler import Compiled, Settings, chosen_settings
 from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
-from mote.errors import BudgetError, MoteError
+from mote.errors import BudgetError, MoteError, explaining
 from mote.plan.estimate import estimate
 from mote.plan.plan import Runs
 from mote.report import pictures
@@ -112,6 +112,7 @@ class Front:
         return pictures.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
 
 
+@explaining()
 def explore(
     model: str | Path | bytes,
     settings: Settings | None = None,

@@ -18,7 +18,7 @@ from mote.api.data import Inputs, given_inputs
 from mote.api.stimuli import stimuli
 from mote.codegen import glue
 from mote.codegen.golden import FULL
-from mote.errors import MoteError
+from mote.errors import MoteError, explaining
 from mote.files import fill, temporary_folder
 from mote.graph import Tensor
 from mote.graph.tensor import Array
@@ -168,6 +168,7 @@ def bench(
     )
 
 
+@explaining()
 def run(
     compiled: Compiled,
     inputs: Inputs | None = None,

@@ -15,7 +15,7 @@ from mote.api.compiler import Compiled, make_settings
 from mote.api.measure import bench
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
-from mote.errors import MoteError
+from mote.errors import MoteError, explaining
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
@@ -78,6 +78,7 @@ class ShrinkResult:
         return asdict(self) | {"equal": self.equal}
 
 
+@explaining()
 def shrink(model: str | Path | bytes, *, inputs: int = INPUTS, seed: int = 0, **options: Any) -> ShrinkResult:
     """Shrink a model, and compare its outputs with those of the whole one on so many inputs: both as compiled for the
     host, or by the reference in NumPy where there is no compiler. Options are the fields of Settings but for `target`

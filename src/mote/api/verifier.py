@@ -17,6 +17,7 @@ from mote.api.compiler import Compiled
 from mote.api.measure import bench
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
+from mote.errors import explaining
 from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
@@ -60,6 +61,7 @@ class VerifyResult:
         return asdict(self)
 
 
+@explaining()
 def verify(
     compiled: Compiled,
     inputs: int = 8,
