@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+import mote
 from fuzz.child import DiedError, TooSlowError, apart, within
 from fuzz.mutants import Mutant
 from mote.api import reference
@@ -24,6 +25,7 @@ from mote.graph import Graph
 from mote.graph.tolerance import compare
 from mote.toolchain import Mode
 
+MOTE = Path(mote.__file__).parent
 SECONDS = 30
 """Of CPU that a compilation may take."""
 INPUTS = 2
@@ -68,7 +70,7 @@ def attempt(m: Mutant) -> Outcome:
 
 def place(error: BaseException) -> str:
     """The kind of an error and where in Mote it comes from."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/mote/" in f.filename]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(MOTE)]
     at = f"{Path(frames[-1].filename).name} {frames[-1].name}" if frames else "?"
     return f"{type(error).__name__} in {at}"
 
