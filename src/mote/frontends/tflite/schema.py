@@ -47,11 +47,12 @@ OPERATORS = {name: number for number, name in enumerate(NAMES)}
 TENSOR_TYPES = {
     "float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "string": 5, "bool": 6, "int16": 7, "complex64": 8,
     "int8": 9, "float64": 10, "complex128": 11, "uint64": 12, "resource": 13, "variant": 14, "uint32": 15, "uint16": 16,
-    "int4": 17,
+    "int4": 17, "bfloat16": 18, "int2": 19, "uint4": 20,
 }  # fmt: skip
 PADDINGS = {"SAME": 0, "VALID": 1}
 ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4, "SIGN_BIT": 5}
 WEIGHTS_FORMATS = {"DEFAULT": 0, "SHUFFLED4x16INT8": 1}
+MIRROR_MODES = {"REFLECT": 0, "SYMMETRIC": 1}
 
 
 class Kind(Enum):
@@ -67,6 +68,7 @@ class Kind(Enum):
     PADDING = auto()
     ACTIVATION = auto()
     WEIGHTS_FORMAT = auto()
+    MIRROR_MODE = auto()
     STRING = auto()
     BYTES = auto()
     INT32S = auto()
@@ -81,6 +83,7 @@ ENUMS: Mapping[Kind, Mapping[str, int]] = {
     Kind.PADDING: PADDINGS,
     Kind.ACTIVATION: ACTIVATIONS,
     Kind.WEIGHTS_FORMAT: WEIGHTS_FORMATS,
+    Kind.MIRROR_MODE: MIRROR_MODES,
 }
 """The numbers of names; files hold them as one signed byte."""
 
@@ -166,6 +169,11 @@ def _corners(slot: int) -> Fields:
     return {"align_corners": Field(slot, Kind.BOOL), "half_pixel_centers": Field(slot + 1, Kind.BOOL)}
 
 
+def _dynamic(slot: int) -> Fields:
+    """How a layer with float inputs and integer weights quantizes its inputs."""
+    return {"asymmetric_quantize_inputs": Field(slot, Kind.BOOL)}
+
+
 _WINDOW: Fields = {
     "padding": Field(0, Kind.PADDING),
     "stride_w": Field(1, Kind.INT32),
@@ -184,6 +192,16 @@ _POOL = Options(
         **_activation(5),
     },
 )
+_WINDOW_3D: Fields = {
+    "padding": Field(0, Kind.PADDING),
+    "stride_d": Field(1, Kind.INT32),
+    "stride_w": Field(2, Kind.INT32),
+    "stride_h": Field(3, Kind.INT32),
+    **_activation(4),
+    "dilation_d_factor": Field(5, Kind.INT32, 1),
+    **_dilations(6),
+}
+_CONV_3D = Options("Conv3D", 106, _WINDOW_3D)
 _REDUCER = Options("Reducer", 27, {"keep_dims": Field(0, Kind.BOOL)})
 _MAXIMUM_MINIMUM = Options("MaximumMinimum", 39, {})
 
@@ -205,6 +223,7 @@ OPTIONS: Mapping[str, Options] = {
             **_activation(0),
             "weights_format": Field(1, Kind.WEIGHTS_FORMAT),
             "keep_num_dims": Field(2, Kind.BOOL),
+            **_dynamic(3),
         },
     ),
     "LOGISTIC": _NONE,
@@ -216,7 +235,7 @@ OPTIONS: Mapping[str, Options] = {
     "RESHAPE": Options("Reshape", 17, {"new_shape": Field(0, Kind.INT32S)}),
     "RESIZE_BILINEAR": Options("ResizeBilinear", 15, _corners(2)),
     "SOFTMAX": Options("Softmax", 9, {"beta": Field(0, Kind.FLOAT32)}),
-    "SVDF": Options("SVDF", 6, {"rank": Field(0, Kind.INT32), **_activation(1)}),
+    "SVDF": Options("SVDF", 6, {"rank": Field(0, Kind.INT32), **_activation(1), **_dynamic(2)}),
     "TANH": _NONE,
     "CUSTOM": _NONE,
     "PAD": Options("Pad", 22, {}),
@@ -234,7 +253,7 @@ OPTIONS: Mapping[str, Options] = {
             "cell_clip": Field(1, Kind.FLOAT32),
             "proj_clip": Field(2, Kind.FLOAT32),
             "time_major": Field(3, Kind.BOOL),
-            "asymmetric_quantize_inputs": Field(4, Kind.BOOL),
+            **_dynamic(4),
             "diagonal_recurrent_tensors": Field(5, Kind.BOOL),
         },
     ),
@@ -278,5 +297,127 @@ OPTIONS: Mapping[str, Options] = {
     "VAR_HANDLE": Options("VarHandle", 111, {"container": Field(0, Kind.STRING), "shared_name": Field(1, Kind.STRING)}),
     "READ_VARIABLE": _NONE,
     "ASSIGN_VARIABLE": _NONE,
+    "ADD_N": Options("AddN", 82, {}),
+    "ARG_MAX": Options("ArgMax", 40, {"output_type": Field(0, Kind.TENSOR_TYPE)}),
+    "ARG_MIN": Options("ArgMin", 57, {"output_type": Field(0, Kind.TENSOR_TYPE)}),
+    "ATAN2": Options("ATan2", 122, {}),
+    "BATCH_MATMUL": Options(
+        "BatchMatMul", 101, {"adj_x": Field(0, Kind.BOOL), "adj_y": Field(1, Kind.BOOL), **_dynamic(2)}
+    ),
+    "BATCH_TO_SPACE_ND": Options("BatchToSpaceND", 24, {}),
+    "BIDIRECTIONAL_SEQUENCE_LSTM": Options(
+        "BidirectionalSequenceLSTM",
+        69,
+        {
+            **_activation(0),
+            "cell_clip": Field(1, Kind.FLOAT32),
+            "proj_clip": Field(2, Kind.FLOAT32),
+            "merge_outputs": Field(3, Kind.BOOL),
+            "time_major": Field(4, Kind.BOOL, True),
+            **_dynamic(5),
+        },
+    ),
+    "BIDIRECTIONAL_SEQUENCE_RNN": Options(
+        "BidirectionalSequenceRNN",
+        70,
+        {
+            "time_major": Field(0, Kind.BOOL),
+            **_activation(1),
+            "merge_outputs": Field(2, Kind.BOOL),
+            **_dynamic(3),
+        },
+    ),
+    "BITWISE_XOR": Options("BitwiseXor", 125, {}),
+    "BROADCAST_ARGS": _NONE,
+    "BROADCAST_TO": Options("BroadcastTo", 104, {}),
+    "CALL": Options("Call", 16, {"subgraph": Field(0, Kind.UINT32)}),
+    "CEIL": _NONE,
+    "COMPLEX_ABS": _NONE,
+    "CONV_3D": _CONV_3D,
+    "CONV_3D_TRANSPOSE": _CONV_3D,
+    "COS": Options("Cos", 84, {}),
+    "CUMSUM": Options("Cumsum", 102, {"exclusive": Field(0, Kind.BOOL), "reverse": Field(1, Kind.BOOL)}),
+    "DENSIFY": Options("Densify", 99, {}),
+    "DEPTH_TO_SPACE": Options("DepthToSpace", 94, {"block_size": Field(0, Kind.INT32)}),
+    "DYNAMIC_UPDATE_SLICE": Options("DynamicUpdateSlice", 117, {}),
+    "ELU": _NONE,
+    "EMBEDDING_LOOKUP": _NONE,
+    "EQUAL": Options("Equal", 53, {}),
+    "EXP": Options("Exp", 33, {}),
+    "FLOOR": _NONE,
+    "FLOOR_DIV": Options("FloorDiv", 65, {}),
+    "FLOOR_MOD": Options("FloorMod", 72, {}),
+    "GATHER_ND": Options("GatherNd", 83, {}),
+    "GELU": Options("Gelu", 116, {"approximate": Field(0, Kind.BOOL)}),
+    "GREATER": Options("Greater", 44, {}),
+    "GREATER_EQUAL": Options("GreaterEqual", 45, {}),
+    "IF": Options("If", 92, {"then_subgraph_index": Field(0, Kind.INT32), "else_subgraph_index": Field(1, Kind.INT32)}),
+    "IMAG": _NONE,
+    "L2_NORMALIZATION": Options("L2Norm", 12, _activation(0)),
+    "L2_POOL_2D": _POOL,
+    "LESS": Options("Less", 41, {}),
+    "LESS_EQUAL": Options("LessEqual", 46, {}),
+    "LOCAL_RESPONSE_NORMALIZATION": Options(
+        "LocalResponseNormalization",
+        13,
+        {
+            "radius": Field(0, Kind.INT32),
+            "bias": Field(1, Kind.FLOAT32),
+            "alpha": Field(2, Kind.FLOAT32),
+            "beta": Field(3, Kind.FLOAT32),
+        },
+    ),
+    "LOG": _NONE,
+    "LOG_SOFTMAX": Options("LogSoftmax", 36, {}),
+    "LOGICAL_AND": Options("LogicalAnd", 62, {}),
+    "LOGICAL_NOT": Options("LogicalNot", 63, {}),
+    "LOGICAL_OR": Options("LogicalOr", 60, {}),
+    "MATRIX_DIAG": Options("MatrixDiag", 88, {}),
+    "MATRIX_SET_DIAG": Options("MatrixSetDiag", 90, {}),
+    "MIRROR_PAD": Options("MirrorPad", 77, {"mode": Field(0, Kind.MIRROR_MODE)}),
+    "NEG": Options("Neg", 42, {}),
+    "NON_MAX_SUPPRESSION_V4": Options("NonMaxSuppressionV4", 95, {}),
+    "NON_MAX_SUPPRESSION_V5": Options("NonMaxSuppressionV5", 96, {}),
+    "NOT_EQUAL": Options("NotEqual", 54, {}),
+    "ONE_HOT": Options("OneHot", 61, {"axis": Field(0, Kind.INT32)}),
+    "POW": Options("Pow", 56, {}),
+    "RANGE": Options("Range", 73, {}),
+    "RANK": Options("Rank", 86, {}),
+    "REAL": _NONE,
+    "REDUCE_ALL": _REDUCER,
+    "REDUCE_ANY": _REDUCER,
+    "REDUCE_MIN": _REDUCER,
+    "REDUCE_PROD": _REDUCER,
+    "RELU_0_TO_1": _NONE,
+    "REVERSE_SEQUENCE": Options(
+        "ReverseSequence", 87, {"seq_dim": Field(0, Kind.INT32), "batch_dim": Field(1, Kind.INT32)}
+    ),
+    "REVERSE_V2": Options("ReverseV2", 81, {}),
+    "RFFT2D": Options("Rfft2d", 105, {}),
+    "RIGHT_SHIFT": Options("RightShift", 126, {}),
+    "RNN": Options("RNN", 7, {**_activation(0), **_dynamic(1)}),
+    "ROUND": _NONE,
+    "RSQRT": _NONE,
+    "SCATTER_ND": Options("ScatterNd", 97, {}),
+    "SEGMENT_SUM": Options("SegmentSum", 100, {}),
+    "SELECT": Options("Select", 47, {}),
+    "SELECT_V2": Options("SelectV2", 98, {}),
+    "SIGN": Options("Sign", 123, {}),
+    "SIN": _NONE,
+    "SPACE_TO_BATCH_ND": Options("SpaceToBatchND", 25, {}),
+    "SPACE_TO_DEPTH": Options("SpaceToDepth", 19, {"block_size": Field(0, Kind.INT32)}),
+    "SPARSE_TO_DENSE": Options("SparseToDense", 50, {"validate_indices": Field(0, Kind.BOOL)}),
+    "SQRT": _NONE,
+    "SQUARE": Options("Square", 66, {}),
+    "SQUARED_DIFFERENCE": Options("SquaredDifference", 76, {}),
+    "TILE": Options("Tile", 51, {}),
+    "TOPK_V2": Options("TopKV2", 34, {}),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": Options(
+        "SequenceRNN", 31, {"time_major": Field(0, Kind.BOOL), **_activation(1), **_dynamic(2)}
+    ),
+    "WHERE": Options("Where", 85, {}),
+    "WHILE": Options(
+        "While", 93, {"cond_subgraph_index": Field(0, Kind.INT32), "body_subgraph_index": Field(1, Kind.INT32)}
+    ),
 }
 """The options of the operators that Mote reads or writes."""
