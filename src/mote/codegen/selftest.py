@@ -135,7 +135,7 @@ def shared_text(
 
 def _called(test: _Test) -> str:
     name = test.name
-    return f'report("{name}", {name}_selftest(), {name}_wrong, {test.steps}, {name}_traces > 0)'
+    return f'report("{name}", {name}_selftest, &{name}_wrong, {test.steps}, &{name}_traces)'
 
 
 def _file(options: ProjectOptions, tests: Sequence[_Test], crc: Definition, *main: Definition) -> str:
@@ -187,17 +187,19 @@ typedef struct {{
 """)
 
 REPORT = Text("""\
-static mote_status report(const char *name, mote_status status, int wrong, int steps, int traced) {
+static mote_status report(const char *name, mote_status (*test)(void), const int *wrong, int steps,
+                          const uint32_t *traces) {
+    const mote_status status = test(); /* before what it has found is looked at */
     if (status == MOTE_DAMAGED) {
         printf("%s: DAMAGED, constants in flash have changed\\n", name);
-    } else if (status == MOTE_WRONG && wrong < steps) {
-        printf("%s: WRONG, first in step %d\\n", name, wrong);
+    } else if (status == MOTE_WRONG && *wrong < steps) {
+        printf("%s: WRONG, first in step %d\\n", name, *wrong);
     } else if (status == MOTE_WRONG) {
-        printf("%s: WRONG, in output %d\\n", name, wrong - steps);
+        printf("%s: WRONG, in output %d\\n", name, *wrong - steps);
     } else if (status != MOTE_OK) {
         printf("%s: WRONG, it does not run (status %d)\\n", name, (int)status);
     } else {
-        printf("%s: ok%s\\n", name, traced ? "" : " (outputs only: the model was compiled without MOTE_SELFTEST)");
+        printf("%s: ok%s\\n", name, *traces > 0 ? "" : " (outputs only: the model was compiled without MOTE_SELFTEST)");
     }
     return status;
 }
