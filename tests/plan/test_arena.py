@@ -121,3 +121,10 @@ def test_rows_use_what_is_dead_of_a_strip() -> None:
     strip = Item(tuple(Piece(16 * y, 16, -1, y) for y in range(4)))
     rows = [Item((Piece(0, 16, y + 1, 9),)) for y in range(3)]
     assert end([strip, *rows], place([strip, *rows], {}, 0)) == 64
+
+
+def test_an_item_lies_at_a_multiple_of_its_alignment() -> None:
+    items = [Item((Piece(0, n, 0, 1),), alignment) for n, alignment in ((4, 4), (16, 8), (4, 4), (8, 8))]
+    offsets = place(items, {}, live_peak(items))
+    assert all(at % item.alignment == 0 for at, item in zip(offsets, items, strict=True))
+    assert end(items, offsets) == 32

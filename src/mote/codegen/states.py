@@ -32,7 +32,7 @@ def saved_bytes(plan: Plan) -> int:
 
 def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The variable."""
-    states = ["uint32_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
+    states = [f"uint{8 * plan.state_alignment}_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
     fields: list[Statement] = [Compound("union", states, " states;")]
     if plan.rings:
         fields.append(Noted(f"uint16_t oldest[{plan.rings}]", "row of each ring buffer"))

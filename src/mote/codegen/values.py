@@ -32,6 +32,8 @@ CTYPES = {
     DType.BOOL: CType("uint8_t", "u8"),
 }
 LINE_LENGTH = 116
+_LEAST = (-(1 << 31), -(1 << 63))
+"""Numbers that are no C literals: a minus sign before one that does not fit the type."""
 
 
 def number(x: float | int | np.generic) -> str:
@@ -39,7 +41,7 @@ def number(x: float | int | np.generic) -> str:
     if isinstance(x, float | np.floating):
         return floats(np.array([x], np.float32))[0]
     value = int(x)
-    return "(-2147483647 - 1)" if value == -(1 << 31) else str(value)
+    return f"({value + 1} - 1)" if value in _LEAST else str(value)
 
 
 @dataclass

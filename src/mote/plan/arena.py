@@ -34,6 +34,8 @@ class Piece:
 @dataclass(frozen=True)
 class Item:
     pieces: tuple[Piece, ...]
+    alignment: int = ALIGNMENT
+    """Its offset is a multiple of this."""
 
     @property
     def nbytes(self) -> int:
@@ -92,7 +94,7 @@ def most_live(things: Iterable[Lives]) -> int:
 
 def padding(items: Sequence[Item]) -> int:
     """The most bytes that alignment takes behind the items that are live at one step."""
-    return most_live(Piece(0, aligned(x.nbytes) - x.nbytes, x.first, x.last) for x in items)
+    return most_live(Piece(0, aligned(x.nbytes, x.alignment) - x.nbytes, x.first, x.last) for x in items)
 
 
 def place(
@@ -113,6 +115,7 @@ def _place(
     pairs = sum(map(len, neighbours)) + 1
     budget = max(EFFORT // pairs, len(ORDERS))
     sizes = [aligned(x.nbytes) for x in items]
+    alignments = [x.alignment for x in items]
     best: list[int] = []
     best_end = 1 << 62
     for number, key in enumerate(ORDERS.values()):
@@ -121,7 +124,7 @@ def _place(
         random = Random(number)
         order = sorted(range(len(items)), key=lambda i: (*key(items[i]), i))
         for _ in range(min(rounds, budget // len(ORDERS))):
-            offsets = _first_fit(order, neighbours, sizes, best_end)
+            offsets = _first_fit(order, neighbours, sizes, alignments, best_end)
             ends = [o + s for o, s in zip(offsets, sizes, strict=True)]
             if min(offsets, default=0) >= 0 and max(ends, default=0) < best_end:
                 best, best_end = offsets, max(ends, default=0)
@@ -188,7 +191,9 @@ def _forbidden(a: list[Strip], b: list[Strip], overlays: set[tuple[int, int]]) -
     return merged
 
 
-def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]], sizes: list[int], limit: int) -> list[int]:
+def _first_fit(
+    order: Sequence[int], neighbours: list[list[Neighbour]], sizes: list[int], alignments: list[int], limit: int
+) -> list[int]:
     """Place each item in turn at the lowest offset at which it collides with none before it. Where one would end at
     `limit` or above it the rest is left out, at -1: another order has done better."""
     offsets = [-1] * len(neighbours)
@@ -200,7 +205,7 @@ def _first_fit(order: Sequence[int], neighbours: list[list[Neighbour]], sizes: l
             if lo > at:
                 break
             if hi >= at:
-                at = (hi // ALIGNMENT + 1) * ALIGNMENT
+                at = aligned(hi + 1, alignments[i])
         offsets[i] = at
         if at + sizes[i] >= limit:
             break

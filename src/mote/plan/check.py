@@ -58,8 +58,9 @@ class _Checker:
             if nbytes > memory.size:
                 raise PlanError(f"{nbytes} bytes are more than {memory.name} has")
         for buffer in plan.buffers:
-            strip = buffer.base is not None and buffer.base % ALIGNMENT == 0
-            if not strip and any(o is not None and o % ALIGNMENT for o in buffer.offsets):
+            wanted = max([ALIGNMENT, *(graph.tensors[t].dtype.itemsize for t in buffer.tensors)])
+            strip = buffer.base is not None and buffer.base % wanted == 0
+            if not strip and any(o is not None and o % wanted for o in buffer.offsets):
                 raise PlanError(f"rows of tensors {buffer.tensors} are not aligned")
         for t in () if plan.pushed else graph.inputs:
             self._check_strip(t, "the caller")

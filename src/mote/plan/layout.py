@@ -12,7 +12,7 @@ from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
 from mote.plan.plan import KEPT, Buffer, Cell, Plan, Role, Step
-from mote.plan.rows import RowGraph, aligned
+from mote.plan.rows import RowGraph, Store, aligned, alignment_of
 from mote.plan.schedule import Run, Schedule
 
 KernelOf = Callable[[Numbers, bool], Packed]
@@ -63,7 +63,8 @@ def _zoned(item: Item, zone: int) -> Item:
                 p.last,
             )
             for p in item.pieces
-        )
+        ),
+        item.alignment,
     )
 
 
@@ -113,13 +114,14 @@ class Arrangement:
         if not existing or store.kept is not None:
             return
         if store.linear or i in self.touched:
-            self._add_strip(existing, store.first, store.row_bytes)
+            self._add_strip(store, existing, store.first, store.row_bytes)
             return
         for _, rows in groupby(existing, key=lambda r: self.first[r]):
             together = list(rows)
-            self._add_strip(together, together[0], aligned(store.row_bytes) if together[1:] else store.row_bytes)
+            nbytes = aligned(store.row_bytes) if together[1:] else store.row_bytes
+            self._add_strip(store, together, together[0], nbytes)
 
-    def _add_strip(self, existing: Sequence[int], origin: int, nbytes: int) -> None:
+    def _add_strip(self, store: Store, existing: Sequence[int], origin: int, nbytes: int) -> None:
         """Rows that lie one after another, each `nbytes` long, with row `origin` at the front."""
         pieces: list[Piece] = []
         for r in existing:
@@ -129,7 +131,8 @@ class Arrangement:
             else:
                 pieces.append(Piece(at, nbytes, first, last))
             self.home[r] = (len(self.items), len(pieces) - 1, at)
-        self.items.append(Item(tuple(pieces)))
+        tensors = (self.rows.graph.tensors[t] for t in store.tensors)
+        self.items.append(Item(tuple(pieces), alignment_of(tensors)))
 
     def _add_scratch(self) -> None:
         """One place for each operator's working memory, taken only while the operator runs."""

@@ -13,7 +13,7 @@ from mote.kernels.contract import Call, Layout, Packed
 from mote.ops.state import Window
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
-from mote.plan.rows import ALIGNMENT, Arrival, aligned, operator
+from mote.plan.rows import ALIGNMENT, Arrival, aligned, alignment_of, kept_offsets, operator
 from mote.plan.serial import dump, load, same
 from mote.targets import Memory
 
@@ -251,13 +251,21 @@ class Plan:
     @cached_property
     def state_bytes(self) -> int:
         """Bytes of the states."""
-        return sum(aligned(s.initial.nbytes) for s in self.graph.states)
+        offsets = kept_offsets(self.graph)
+        ends = (offsets[s.before] + s.initial.nbytes for s in self.graph.states)
+        return aligned(max(ends, default=0), self.state_alignment)
+
+    @property
+    def state_alignment(self) -> int:
+        """What the address of the states must be a multiple of."""
+        return alignment_of(self.graph.tensors[s.before] for s in self.graph.states)
 
     @property
     def kept_bytes(self) -> int:
         """Bytes that live from one inference to the next: states, the oldest row of each ring buffer, and how many
         inferences there still are before the outputs mean something."""
-        return aligned(self.state_bytes + 2 * self.rings + 2 * (self.graph.warm_up > 0))
+        counts = 2 * self.rings + 2 * (self.graph.warm_up > 0)
+        return aligned(self.state_bytes + counts, self.state_alignment)
 
     @property
     def kept(self) -> list[tuple[Buffer, bool]]:

@@ -16,11 +16,11 @@ from typing import ClassVar
 from mote.graph import Graph, Op, Rows
 from mote.graph.chain import Numbers, joined
 from mote.graph.rows import OUTSIDE, row_count
-from mote.graph.tensor import Shape
+from mote.graph.tensor import Shape, Tensor
 from mote.kernels.contract import Call, Layout, Packed
 
 ALIGNMENT = 4
-"""Every strip of rows starts at a multiple of this many bytes."""
+"""Every strip of rows starts at a multiple of this many bytes, and at one of its elements' size."""
 
 
 TALL = 256
@@ -28,8 +28,13 @@ TALL = 256
 much."""
 
 
-def aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+def aligned(nbytes: int, alignment: int = ALIGNMENT) -> int:
+    return -(-nbytes // alignment) * alignment
+
+
+def alignment_of(tensors: Iterable[Tensor]) -> int:
+    """What the first byte of these tensors must be a multiple of."""
+    return max([ALIGNMENT, *(t.dtype.itemsize for t in tensors)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -475,6 +480,7 @@ def kept_offsets(graph: Graph) -> dict[int, int]:
     """Where the states lie, one after another; before and after are the same place."""
     found, at = {}, 0
     for state in graph.states:
+        at = aligned(at, alignment_of([graph.tensors[state.before]]))
         found[state.before] = found[state.after] = at
         at += aligned(state.initial.nbytes)
     return found
