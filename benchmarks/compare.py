@@ -83,7 +83,7 @@ def measure(anchor: Anchor, core: str, optimize: str, arguments: argparse.Namesp
     exact = ""
     if core == M4:
         checked = verify(compiled, arguments.inputs)
-        exact = f"yes ({checked.tensors} tensors)" if checked.exact else f"NO ({len(checked.mismatches)} differences)"
+        exact = f"yes ({checked.tensors} tensors)" if checked.passed else f"NO ({len(checked.mismatches)} differences)"
     return Result(
         cost.instructions or 0,
         cycles,

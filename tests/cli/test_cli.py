@@ -197,8 +197,8 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = mote(capsys, "verify", DIGITS, "--inputs", "3")
     assert status == 0 and "equal bit for bit" in out
     found = json.loads(mote(capsys, "verify", DIGITS, "--inputs", "2", "--json")[1])
-    assert {"exact", "tensors", "mismatches", "max_abs_diff", "reference", "inputs"} <= set(found)
-    assert found["exact"] is True and found["mismatches"] == [] and found["inputs"] == 2
+    assert {"passed", "exact", "tensors", "mismatches", "max_abs_diff", "reference", "inputs"} <= set(found)
+    assert found["exact"] is found["passed"] is True and found["mismatches"] == [] and found["inputs"] == 2
 
 
 def test_verify_fails_on_a_difference(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_rows_that_nobody_needs(options: dict[str, Any]) -> None:
     x = net.conv(net.conv(net.input(1, 14, 9, 3), 8), 6, stride=3, padding="VALID")
     compiled = compile(net.finish(net.conv(x, 5)), red_zones=True, **options)
     assert any(None in buffer.offsets for buffer in compiled.plan.buffers)
-    assert verify(compiled, 3, sanitize=True).exact
+    assert verify(compiled, 3, sanitize=True).passed
 
 
 @pytest.mark.parametrize("options", PLANS.values(), ids=PLANS)

@@ -202,7 +202,7 @@ def test_a_residual_network(kernel: int, options: dict[str, Any]) -> None:
     (step,) = (steps[0] for op, steps in found.plan.works if isinstance(op, Chain))
     assert step.kernel.family.endswith("_add") and step.whole == ("optimize" in options)
     result = verify(found, 2)
-    assert result.exact, result.mismatches
+    assert result.passed, result.mismatches
 
 
 @needs_litert

@@ -154,7 +154,7 @@ def test_fully_connected_at_every_step(target: str) -> None:
     outputs.append(add(net, x, Layer("FULLY_CONNECTED", 1 / 44665992, 4), weights, np.array([22332996, -22332996])))
     compiled = compile(net.finish(*outputs), target=target, shrink=False)
     result = verify(compiled, 4, sanitize=True)
-    assert result.exact, result.mismatches
+    assert result.passed, result.mismatches
     assert {s.kernel.family for s in compiled.plan.steps} >= {"fully_connected_steps"}
 
 

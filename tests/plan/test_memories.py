@@ -53,7 +53,7 @@ def test_exact_on_a_core_with_sizes_as_planned(name: str, way: str, tmp_path: Pa
     compiled = compile(generated(name), target=board(tmp_path), **WAYS[way])
     plan, flash = compiled.plan, compiled.project.flash
     assert [m.name for m in plan.memories] == ["dtcm", "sram"] and all(plan.arenas) and all(flash.values())
-    assert verify(compiled, 2).exact
+    assert verify(compiled, 2).passed
     with TemporaryDirectory() as folder:
         elf = bench(compiled, Path(folder)).elf(Mode.MEASURE)
         linked = toolchain.sizes(elf, compiled.settings.target)

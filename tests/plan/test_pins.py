@@ -49,7 +49,7 @@ def test_by_name_on_a_core() -> None:
     compiled = compile(MODELS / "keywords.tflite", target="cortex-m4", kernels=pins)
     kernels = {op.name: (steps[0].kernel.name, steps[0].kernel.family) for op, steps in compiled.plan.works}
     assert all(kernel in kernels[layer] for layer, kernel in pins.items())
-    assert verify(compiled, 2).exact
+    assert verify(compiled, 2).passed
 
 
 def test_a_pinned_layer_is_in_no_chain() -> None:

@@ -11,45 +11,50 @@ from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 
-Stimulus = Callable[[Tensor, np.random.Generator], Array]
+Limits = tuple[float, float]
+Stimulus = Callable[[Tensor, Limits, np.random.Generator], Array]
 
 
-def _limits(t: Tensor) -> tuple[float, float]:
-    if t.dtype == DType.FLOAT32:
-        return -1.0, 1.0
+def _limits(graph: Graph, t: Tensor) -> Limits:
+    """The least and the largest value to try. Real numbers that are quantized at once cover all integers that they can
+    become."""
     if t.dtype == DType.BOOL:
         return 0, 1
-    info = np.iinfo(t.dtype)
-    return info.min, info.max
+    if t.dtype != DType.FLOAT32:
+        return t.dtype.limits
+    became = graph.becomes(t.id)
+    if became is None:
+        return -1.0, 1.0
+    least, most = became.dtype.limits
+    return became.scale * (least - became.zero_point), became.scale * (most - became.zero_point)
 
 
-def _random(t: Tensor, rng: np.random.Generator) -> Array:
-    low, high = _limits(t)
+def _random(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
+    low, high = limits
     if t.dtype == DType.FLOAT32:
         return rng.uniform(low, high, t.shape).astype(np.float32)
     return rng.integers(int(low), int(high) + 1, t.shape).astype(t.dtype.numpy)
 
 
-def _constant(choose: Callable[[Tensor], float]) -> Stimulus:
-    return lambda t, _: np.full(t.shape, choose(t), t.dtype.numpy)
+def _constant(choose: Callable[[Tensor, Limits], float]) -> Stimulus:
+    return lambda t, limits, _: np.full(t.shape, choose(t, limits), t.dtype.numpy)
 
 
-def _ramp(t: Tensor, _: np.random.Generator) -> Array:
-    low, high = _limits(t)
-    return np.linspace(low, high, t.size).astype(t.dtype.numpy).reshape(t.shape)
+def _ramp(t: Tensor, limits: Limits, _: np.random.Generator) -> Array:
+    return np.linspace(*limits, t.size).astype(t.dtype.numpy).reshape(t.shape)
 
 
-def _extremes(t: Tensor, rng: np.random.Generator) -> Array:
-    low, high = _limits(t)
+def _extremes(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
+    low, high = limits
     return np.where(rng.integers(0, 2, t.shape) == 1, high, low).astype(t.dtype.numpy)
 
 
 STIMULI: tuple[Stimulus, ...] = (
     _random,
     _extremes,
-    _constant(lambda t: _limits(t)[0]),
-    _constant(lambda t: _limits(t)[1]),
-    _constant(lambda t: t.zero_point),
+    _constant(lambda _, limits: limits[0]),
+    _constant(lambda _, limits: limits[1]),
+    _constant(lambda t, _: t.zero_point),
     _ramp,
 )
 
@@ -58,4 +63,5 @@ def stimuli(graph: Graph, count: int, seed: int = 0) -> list[dict[int, Array]]:
     """`count` sets of inputs: each kind in turn, then random ones."""
     rng = np.random.default_rng(seed)
     kinds = [*STIMULI, *([_random] * max(0, count - len(STIMULI)))]
-    return [{t: kind(graph.tensors[t], rng) for t in graph.inputs} for kind in islice(kinds, count)]
+    inputs = [(t, _limits(graph, t)) for t in (graph.tensors[i] for i in graph.inputs)]
+    return [{t.id: kind(t, limits, rng) for t, limits in inputs} for kind in islice(kinds, count)]

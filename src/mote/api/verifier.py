@@ -48,7 +48,10 @@ class VerifyResult:
 
     model: str
     target: str
+    passed: bool
+    """Integers are equal, and floating point within what roundings explain."""
     exact: bool
+    """Everything is equal bit for bit."""
     tensors: int
     mismatches: list[Mismatch]
     max_abs_diff: float
@@ -106,7 +109,8 @@ def verify(
     return VerifyResult(
         model=compiled.path,
         target=compiled.settings.target.name,
-        exact=not judge.mismatches,
+        passed=not judge.mismatches,
+        exact=not judge.mismatches and judge.worst == 0,
         tensors=len(computed),
         mismatches=judge.mismatches,
         max_abs_diff=judge.worst,

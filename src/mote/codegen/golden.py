@@ -23,6 +23,29 @@ MIX = (0x9E3779B1, 0x85EBCA77)
 
 
 @dataclass(frozen=True)
+class RealCodes:
+    """Real numbers for codes from -128 to 127: (code * step + offset) * scale."""
+
+    step: int = 1
+    offset: int = 0
+    scale: float = 1 / 128
+
+    def values(self, codes: Array) -> Array:
+        return (codes * self.step + self.offset).astype(np.float32) * np.float32(self.scale)
+
+
+def real_codes(graph: Graph, tensor: int) -> RealCodes:
+    """The numbers that an input of floating point is given: from -1 to 1, or, where they are quantized at once, all
+    that they can become (of 16 bits every 256th)."""
+    became = graph.becomes(tensor)
+    if became is None:
+        return RealCodes()
+    least, most = became.dtype.limits
+    step = (most - least + 1) >> 8
+    return RealCodes(step, least + 128 * step - became.zero_point, became.scale)
+
+
+@dataclass(frozen=True)
 class Pattern:
     """Noise as a formula, so that it costs no flash: whole numbers from -strength to strength, those beyond -128..127
     cut off; runs of 2**coarse elements are equal."""
@@ -40,12 +63,12 @@ class Pattern:
         return codes.clip(-128, 127)
 
     def inputs(self, graph: Graph) -> dict[int, Array]:
-        """As inputs of the model: a real number is a code over 128, a bool its lowest bit."""
+        """As inputs of the model: a real number is what `RealCodes` makes of a code, a bool its lowest bit."""
         found = {}
         for number, t in enumerate(graph.tensors[i] for i in graph.inputs):
             codes = self.codes(t.size, number).reshape(t.shape)
             if t.dtype == DType.FLOAT32:
-                found[t.id] = codes.astype(np.float32) / np.float32(128)
+                found[t.id] = real_codes(graph, t.id).values(codes)
             else:
                 found[t.id] = (codes & 1 if t.dtype == DType.BOOL else codes).astype(t.dtype.numpy)
         return found

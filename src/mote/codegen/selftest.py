@@ -29,10 +29,12 @@ from mote.codegen.c import (
     printed,
     when,
 )
-from mote.codegen.golden import MIX, Run
+from mote.codegen.golden import MIX, Run, real_codes
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.codegen.values import CTYPES, wrap
+from mote.codegen.values import number as literal
+from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -298,22 +300,25 @@ def _testing(test: _Test) -> list[Statement]:
 
 def _feed(test: _Test) -> list[Statement]:
     """Write the inputs and run, or push them row by row."""
-    name, ports = test.name, inputs(test.plan, test.options)
+    name, graph, ports = test.name, test.plan.graph, inputs(test.plan, test.options)
     if test.plan.pushed:
         (port,) = ports
         size = f"{port.macro}_ROW_SIZE"
-        row = [f"static {port.ctype} row[{size}]", _filled(port, 0, "row", size, f"y * {size} + i")]
+        row = [f"static {port.ctype} row[{size}]", _filled(graph, port, 0, "row", size, f"y * {size} + i")]
         return [loop("size_t", "y", f"{port.macro}_ROWS", *row, assign("status", f"{name}_push(row, 1)"))]
-    fills = [_filled(p, i, f"{p.function}()", f"{p.macro}_SIZE", "i") for i, p in enumerate(ports)]
+    fills = [_filled(graph, p, i, f"{p.function}()", f"{p.macro}_SIZE", "i") for i, p in enumerate(ports)]
     return [*fills, assign("status", f"{name}_run()")]
 
 
-def _filled(port: Port, number: int, data: str, size: str, at: str) -> Statement:
+def _filled(graph: Graph, port: Port, number: int, data: str, size: str, at: str) -> Statement:
     """Write the pattern to an array; `at` counts the input's elements."""
     code, dtype = f"noise(p, {number}, {at})", port.tensor.dtype
     value = f"({CTYPES[dtype].name}){code}"
     if dtype == DType.FLOAT32:
-        value += " / 128.0f"
+        real = real_codes(graph, port.tensor.id)
+        step = f" * {real.step}" if real.step != 1 else ""
+        offset = f" + {real.offset}" if real.offset else ""
+        value = f"(float)({code}{step}{offset}) * {literal(real.scale)}"
     if dtype == DType.BOOL:
         value = f"{code} & 1"
     return loop("size_t", "i", size, assign(index(data, "i"), value))

@@ -18,6 +18,7 @@ from mote.errors import working_on
 from mote.graph.flow import Flow
 from mote.graph.ranges import RANGED, Peak, Range, anything, between
 from mote.graph.tensor import Array, Shape, Tensor
+from mote.graph.types import DType
 
 ABSENT = -1
 """The id in `inputs` of an optional tensor that is not there (a bias, say)."""
@@ -224,6 +225,13 @@ class Graph:
         """The one operator that reads `tensor`, if nothing else (a graph output included) does."""
         readers = self.consumers.get(tensor, [])
         return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
+
+    def becomes(self, tensor: int) -> Tensor | None:
+        """The integers that a tensor of real numbers is turned into before anything else is done with it, if it is."""
+        readers = self.consumers.get(tensor, [])
+        if tensor in self.outputs or not readers or any(op.kind != "QUANTIZE" for op in readers):
+            return None
+        return readers[0].output(self) if self.tensors[tensor].dtype == DType.FLOAT32 else None
 
     def with_ops(self, ops: Iterable[Op], tensors: Iterable[Tensor] = ()) -> Graph:
         """This graph with other operators and some tensors added or replaced; unused tensors are dropped."""
