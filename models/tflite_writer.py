@@ -33,6 +33,9 @@ NO_TENSOR = -1
 
 _BUFFER_ALIGNMENT = 16
 
+_BITS = {"int4": 4, "uint4": 4, "int2": 2}
+"""Types of which several elements share a byte."""
+
 _USUAL = {
     "stride_w": 1,
     "stride_h": 1,
@@ -50,10 +53,31 @@ _SLOTS = {
     Kind.UINT8: "Uint8",
     Kind.INT32: "Int32",
     Kind.UINT32: "Uint32",
+    Kind.UINT64: "Uint64",
     Kind.FLOAT32: "Float32",
     **dict.fromkeys(ENUMS, "Int8"),
 }
 """The name that `flatbuffers` has for each kind of scalar; all else is a reference."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One axis of a sparse tensor: dense with `size` indices, or the listed ones, and how they are divided among the
+    indices of the level before it. `kind` is the type of the numbers in the file."""
+
+    size: int = 0
+    segments: Sequence[int] | None = None
+    indices: Sequence[int] = ()
+    kind: str = "int32"
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """How the elements of a sparse tensor are listed, in the schema's words."""
+
+    traversal_order: Sequence[int]
+    block_map: Sequence[int]
+    levels: Sequence[Level]
 
 
 @dataclass(frozen=True)
@@ -67,6 +91,7 @@ class _Tensor:
     buffer: int
     signature: tuple[int, ...] | None
     variable: bool
+    sparsity: Sparsity | None
 
 
 @dataclass(frozen=True)
@@ -85,6 +110,8 @@ class Writer:
     """Collects tensors and operators in the order they are added; `finish` gives the bytes of the file."""
 
     name: str
+    outside: bool = False
+    """Constants lie behind the FlatBuffer, as in files that are larger than one may be."""
     _tensors: list[_Tensor] = field(default_factory=list, init=False)
     _operators: list[_Operator] = field(default_factory=list, init=False)
     _opcodes: list[tuple[int, str, int]] = field(default_factory=list, init=False)
@@ -145,12 +172,19 @@ class Writer:
         scale: float | Sequence[float] | NDArray[np.floating] | None = None,
         zero_point: int | Sequence[int] = 0,
         axis: int = 0,
+        *,
+        dtype: str = "",
+        shape: Sequence[int] | None = None,
+        sparsity: Sparsity | None = None,
     ) -> int:
-        """Adds a constant; its type is the array's, so pass `np.int32(...)` arrays for shapes and axes."""
+        """Adds a constant; its type is the array's, so pass `np.int32(...)` arrays for shapes and axes. `dtype` may be
+        a type of fewer bits, of which several elements share a byte. A sparse constant has the shape that is given,
+        and its values are those that are listed."""
         array = np.asarray(values)
-        self._buffers.append(array.astype(array.dtype.newbyteorder("<")).tobytes())
-        buffer = len(self._buffers) - 1
-        return self._add(name, array.shape, array.dtype.name, scale, zero_point, axis, buffer)
+        self._buffers.append(_bytes(array, dtype))
+        buffer, shape = len(self._buffers) - 1, array.shape if shape is None else shape
+        kind = dtype or array.dtype.name
+        return self._add(name, shape, kind, scale, zero_point, axis, buffer, sparsity=sparsity)
 
     def op(
         self,
@@ -189,8 +223,19 @@ class Writer:
 
     def finish(self) -> bytes:
         """The file. The writer is left as it was, so more may be added and written again."""
+        if not self.outside:
+            return self._finish([_Place() for _ in self._buffers])
+        length = len(self._finish(_places(self._buffers, _BUFFER_ALIGNMENT)))
+        places = _places(self._buffers, length)
+        file = self._finish(places)
+        for data, place in zip(self._buffers, places, strict=True):
+            file += bytes(place.offset - len(file)) + data if data else b""
+        return file
+
+    def _finish(self, places: list[_Place]) -> bytes:
+        """The FlatBuffer, with the data of each buffer where its place says."""
         b = flatbuffers.Builder(1024 + sum(len(data) + 64 for data in self._buffers))
-        buffers = offsets(b, [_buffer(b, data) for data in self._buffers])
+        buffers = offsets(b, [_buffer(b, data, place) for data, place in zip(self._buffers, places, strict=True)])
         subgraphs = [writer._subgraph(b) for writer in (self, *self._others)]
         opcodes = offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
         values = {
@@ -226,6 +271,7 @@ class Writer:
         buffer: int,
         signature: Sequence[int] | None = None,
         variable: bool = False,
+        sparsity: Sparsity | None = None,
     ) -> int:
         if dtype not in TENSOR_TYPES:
             raise ValueError(f"{name}: no tensor type {dtype} (there are: {', '.join(TENSOR_TYPES)})")
@@ -242,6 +288,7 @@ class Writer:
                 buffer,
                 None if signature is None else tuple(signature),
                 variable,
+                sparsity,
             )
         )
         return len(self._tensors) - 1
@@ -278,14 +325,45 @@ def aligned_bytes(b: flatbuffers.Builder, data: bytes, alignment: int) -> int:
     return int(b.EndVector())
 
 
-def _buffer(b: flatbuffers.Builder, data: bytes) -> int:
+@dataclass(frozen=True)
+class _Place:
+    """Where the data of a buffer is in the file; 0: inside of the FlatBuffer."""
+
+    offset: int = 0
+
+
+def _places(buffers: Sequence[bytes], start: int) -> list[_Place]:
+    """One after another, each at a multiple of the alignment."""
+    found = []
+    for data in buffers:
+        start = -(-start // _BUFFER_ALIGNMENT) * _BUFFER_ALIGNMENT
+        found.append(_Place(start))
+        start += len(data)
+    return found
+
+
+def _buffer(b: flatbuffers.Builder, data: bytes, place: _Place) -> int:
+    if place.offset and data:
+        return table(b, schema.BUFFER, {"offset": place.offset, "size": len(data)})
     return table(b, schema.BUFFER, {"data": aligned_bytes(b, data, _BUFFER_ALIGNMENT)} if data else {})
+
+
+def _bytes(array: NDArray[Any], dtype: str) -> bytes:
+    """An array as a file holds it; int4, uint4 and int2 with the first element in the lowest bits of a byte."""
+    if dtype not in _BITS:
+        return array.astype(array.dtype.newbyteorder("<")).tobytes()
+    bits = _BITS[dtype]
+    codes = array.reshape(-1).astype(np.int16) & ((1 << bits) - 1)
+    padded = np.concatenate([codes, np.zeros(-codes.size % (8 // bits), np.int16)]).reshape(-1, 8 // bits)
+    return (padded << np.arange(0, 8, bits)).sum(axis=1).astype(np.uint8).tobytes()
 
 
 def _tensor(b: flatbuffers.Builder, t: _Tensor) -> int:
     values = {"shape": _ints(b, t.shape), "name": b.CreateString(t.name)}
     if t.scales:
         values["quantization"] = _quantization(b, t)
+    if t.sparsity is not None:
+        values["sparsity"] = _sparsity(b, t.sparsity)
     if t.signature is not None:
         values["shape_signature"] = _ints(b, t.signature)
     if TENSOR_TYPES[t.dtype]:
@@ -305,6 +383,28 @@ def _quantization(b: flatbuffers.Builder, t: _Tensor) -> int:
     if t.axis:
         values["quantized_dimension"] = t.axis
     return table(b, schema.QUANTIZATION, values)
+
+
+def _sparsity(b: flatbuffers.Builder, s: Sparsity) -> int:
+    values = {
+        "traversal_order": _ints(b, s.traversal_order),
+        "dim_metadata": offsets(b, [_level(b, x) for x in s.levels]),
+    }
+    if s.block_map:
+        values["block_map"] = _ints(b, s.block_map)
+    return table(b, schema.SPARSITY, values)
+
+
+def _level(b: flatbuffers.Builder, level: Level) -> int:
+    if level.segments is None:
+        return table(b, schema.DIMENSION, {"dense_size": level.size})
+    number = {kind: number for number, kind in schema.INDEX_TYPES.items()}[level.kind]
+    values = {"format": schema.DIMENSION_TYPES["SPARSE_CSR"]}
+    for name, numbers in (("array_segments", level.segments), ("array_indices", level.indices)):
+        vector = b.CreateNumpyVector(np.asarray(numbers, level.kind))
+        values[name] = table(b, schema.INDEX_VECTOR, {"values": vector})
+        values[f"{name}_type"] = number
+    return table(b, schema.DIMENSION, values)
 
 
 def _opcode(b: flatbuffers.Builder, code: int, custom_code: str, version: int) -> int:

@@ -137,6 +137,8 @@ class Compiled:
     """The model file: what LiteRT is asked about."""
     renamed: str = ""
     """Why the C has another name than the model file, where it has."""
+    warnings: tuple[str, ...] = ()
+    """What is odd about the model file, and how it was understood."""
 
     @property
     def name(self) -> str:
@@ -207,7 +209,7 @@ def compile(
 
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
-    graph, optimized, savings = _optimized(data, where, settings.io, settings.numerics, settings.shrink)
+    graph, warnings, optimized, savings = _optimized(data, where, settings.io, settings.numerics, settings.shrink)
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)
         savings = (*savings, saving)
@@ -227,7 +229,8 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
     )
     same = planned.graph.tensors.keys() == optimized.tensors.keys()
     project = generate(Job(planned, options_, golden(optimized if same else planned.graph)))
-    compiled = Compiled(graph, planned, savings, project, replace(settings, name=name), where, data, renamed)
+    settings = replace(settings, name=name)
+    compiled = Compiled(graph, planned, savings, project, settings, where, data, renamed, warnings)
     check_budgets(compiled, code=0)
     return compiled
 
@@ -235,12 +238,13 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
 @lru_cache(maxsize=4)
 def _optimized(
     data: bytes, where: str, io: str, numerics: str, shrinking: bool
-) -> tuple[Graph, Graph, tuple[Saving, ...]]:
-    """The model as it is in the file and after the passes: the same for all targets and most settings, so that who
-    compiles it in several ways waits for that, and for packing its weights, once."""
-    graph = frontends.parse(data, where)
+) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
+    """The model as it is in the file, what is odd about that, and the model after the passes: the same for all targets
+    and most settings, so that who compiles it in several ways waits for that, and for packing its weights, once."""
+    model = frontends.read(data, where)
+    graph = model.graph()
     optimized, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking)
-    return graph, optimized, tuple(savings)
+    return graph, model.warnings, optimized, tuple(savings)
 
 
 def forget() -> None:

@@ -99,6 +99,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
         "target": compiled.settings.target.name,
         "name": compiled.name,
         "renamed": compiled.renamed or None,
+        "warnings": list(compiled.warnings),
         "folder": folder,
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
@@ -138,6 +139,8 @@ def memories(compiled: Compiled) -> dict[str, int]:
 def print_model(compiled: Compiled, code: CodeSize) -> None:
     plan = compiled.plan
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
+    for warning in compiled.warnings:
+        print(f"  warning: {warning}")
     for s in compiled.savings:
         note = "" if s.exact else f" ({s.caveat})"
         print(f"  {s.name}: {s.detail}{note}")

@@ -35,6 +35,7 @@ def describe(path: str) -> dict[str, Any]:
         "layers": layers,
         "macs": sum(x["macs"] or 0 for x in layers),
         "weights": sum(t.nbytes for t in _constants(model)),
+        "warnings": list(model.warnings),
         "unsupported": [x for x in layers if x["unsupported"]],
     }
 
@@ -89,6 +90,8 @@ def print_text(found: dict[str, Any]) -> None:
     ]
     print(table(("#", "op", "name", "output", "type", "quantization", "MACs", "weight bytes"), rows, left=6))
     print(f"{len(rows)} layers, {found['macs']:,} MACs, {found['weights']:,} bytes of weights")
+    for warning in found["warnings"]:
+        print(f"warning: {warning}")
     for x in found["unsupported"]:
         print(red(f"unsupported: layer {x['index']} {x['op']} '{x['name']}': {x['unsupported']}"))
 

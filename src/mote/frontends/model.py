@@ -41,7 +41,9 @@ class Model:
     outputs: tuple[int, ...]
     states: tuple[State, ...] = ()
     assigns: tuple[Op, ...] = ()
-    """What writes the states after everything else."""
+    """What copies constants that are outputs, and writes the states, after everything else."""
+    warnings: tuple[str, ...] = ()
+    """What is odd about the file, and how it was understood."""
 
     @property
     def problems(self) -> list[Unsupported]:

@@ -9,8 +9,8 @@ import numpy as np
 
 
 class DType(StrEnum):
-    """The type of a tensor's elements. Mote computes with those that have a NumPy type here; files with the others can
-    be read, and are refused by name."""
+    """The type of a tensor's elements. Mote computes with the first ones; constants of some others become one of these
+    while a file is read, and everything else is refused by name."""
 
     INT8 = auto()
     UINT8 = auto()
@@ -38,6 +38,11 @@ class DType(StrEnum):
 
     @property
     def computable(self) -> bool:
+        return self in _COMPUTED
+
+    @property
+    def stored(self) -> bool:
+        """Whether constants of this type can be held as they are."""
         return self in _NUMPY
 
     @property
@@ -59,10 +64,10 @@ class DType(StrEnum):
         return int(info.min), int(info.max)
 
 
-_NUMPY: dict[DType, np.dtype[np.generic]] = {
-    t: np.dtype(t.value)
-    for t in (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
-}
+_COMPUTED = frozenset(
+    {DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL},
+)
+_NUMPY: dict[DType, np.dtype[np.generic]] = {t: np.dtype(t.value) for t in (*_COMPUTED, DType.FLOAT16)}
 
 
 class Activation(StrEnum):

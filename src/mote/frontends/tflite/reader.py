@@ -10,15 +10,19 @@ from mote.errors import CALIBRATE, MoteError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
-from mote.frontends.tflite import schema, variables
-from mote.frontends.tflite.flatbuffer import Buffer, MalformedError, Vector
+from mote.frontends.tflite import schema, storage, variables
+from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
+from mote.frontends.tflite.known import known_result
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.frontends.tflite.ops import PARSERS
 from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.sparsity import densified, sparsity
+from mote.frontends.tflite.storage import Storage
 from mote.frontends.tflite.variables import Call, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.ops.reshape import Reshape
 from mote.text import printable
 
 
@@ -42,8 +46,9 @@ def _read(data: bytes, where: str) -> Model:
         raise MalformedError("no subgraph")
     main = subgraphs[0]
     codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
-    buffers = [r.vector("data") for r in root.children("buffers", schema.BUFFER)]
-    tensors = _tensors(main, buffers)
+    buffers = [Storage(data, r) for r in root.children("buffers", schema.BUFFER)]
+    notes: list[str] = []
+    tensors = _tensors(main, buffers, notes)
     inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
     if not outputs:
         raise MoteError("the model has no outputs")
@@ -51,29 +56,81 @@ def _read(data: bytes, where: str) -> Model:
     known = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
     own = _states(main, tensors)
     _check_edges(inputs, outputs, tensors, own)
+    inputs = _computed_inputs(inputs, tensors, notes)
+    _check_sizes(main, inputs, tensors, notes)
     layers = _layers(calls, tensors, known, own)
+    if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
+        raise MalformedError("an input or a variable tensor is computed")
     states, assigns = known.finish()
     outputs = tuple(known.value(i) for i in outputs)
     if held := [i for i in outputs if i in known.before.values()]:
         raise MoteError(f"output '{tensors[held[0]].name}' is what a variable held, which the model changes")
-    return _checked(Model(where, tensors, layers, inputs, outputs, (*own, *states), assigns))
+    outputs, copies = _computed_outputs(outputs, tensors, notes)
+    model = Model(where, tensors, layers, inputs, outputs, (*own, *states), (*copies, *assigns), tuple(notes))
+    return _checked(model)
 
 
 def _check_edges(
     inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: tuple[State, ...]
 ) -> None:
-    """Inputs and outputs are what an inference is given and what it computes, and nothing else."""
+    """Inputs and outputs are what an inference is given and what it computes; states are neither."""
     if len(set(inputs)) < len(inputs):
         raise MoteError("an input is listed twice")
     kept = {state.before for state in states}
     for what, ids in (("input", inputs), ("output", outputs)):
         for i in ids:
-            is_what = "a constant" if tensors[i].data is not None else "a variable tensor" if i in kept else ""
-            if is_what:
+            if i in kept:
                 raise MoteError(
-                    f"{what} '{tensors[i].name}' is {is_what}",
+                    f"{what} '{tensors[i].name}' is a variable tensor",
                     remedy=f"export the model without it among the {what}s, or with a copy of it instead",
                 )
+
+
+def _computed_inputs(inputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]) -> tuple[int, ...]:
+    """The inputs that are none in name only."""
+    for i in inputs:
+        if tensors[i].data is not None:
+            notes.append(f"input '{tensors[i].name}' is a constant, so that there is nothing to be given for it")
+    return tuple(i for i in inputs if tensors[i].data is None)
+
+
+def _computed_outputs(
+    outputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]
+) -> tuple[tuple[int, ...], list[Op]]:
+    """The outputs, of which constants become copies that the caller finds where outputs are, and what copies them."""
+    found, copies = [], []
+    for i in outputs:
+        t = tensors[i]
+        if t.data is None:
+            found.append(i)
+            continue
+        notes.append(f"output '{t.name}' is a constant, which is copied")
+        copy = max(tensors) + 1
+        tensors[copy] = replace(t, id=copy, data=None, copy_of=i)
+        copies.append(Reshape(inputs=(i,), outputs=(copy,), name=t.name, shape=t.shape))
+        found.append(copy)
+    return tuple(found), copies
+
+
+def _check_sizes(subgraph: Record, inputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]) -> None:
+    """Sizes that a file leaves open are those that it holds as well: one image at a time, say. Where that is one
+    element of an axis that has more in use, the model would compute nothing that anybody wants."""
+    records = subgraph.children("tensors", schema.TENSOR)
+    for i in inputs:
+        signature, shape = records[i].integers("shape_signature"), tensors[i].shape
+        free = [axis for axis, n in enumerate(signature) if n == -1] if len(signature) == len(shape) else []
+        taken = "x".join(map(str, shape))
+        if any(axis > 0 and shape[axis] == 1 for axis in free):
+            raise MoteError(
+                f"input '{tensors[i].name}' has the shape {'x'.join('?' if n == -1 else str(n) for n in signature)},"
+                " whose size is only known at run time",
+                remedy="export the model with a fixed shape: give the converter a function with the whole input shape,"
+                " or the model an Input layer with it",
+            )
+        if any(axis > 0 for axis in free):
+            notes.append(
+                f"input '{tensors[i].name}' may have any size on axes {free}; the model is compiled for {taken}"
+            )
 
 
 def _checked(model: Model) -> Model:
@@ -100,12 +157,19 @@ def _operator_code(record: Record) -> str:
     return f"CUSTOM({printable(record.string('custom_code'))})" if name == "CUSTOM" else name
 
 
-def _tensors(subgraph: Record, buffers: list[Vector | None]) -> dict[int, Tensor]:
-    """The tensors by index; intermediate ones hold nothing, they say how an operator quantizes inside."""
+def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict[int, Tensor]:
+    """The tensors by index; intermediate ones hold nothing, they say how an operator quantizes inside. What is odd
+    about one is noted."""
     operators = subgraph.children("operators", schema.OPERATOR)
     hollow = {i for record in operators for i in record.integers("intermediates")}
+    computed = {i for record in operators for i in record.integers("outputs")} | set(subgraph.integers("inputs"))
     records = subgraph.children("tensors", schema.TENSOR)
-    return {i: _tensor(i, record, buffers, i in hollow) for i, record in enumerate(records)}
+    found = {}
+    for i, record in enumerate(records):
+        empty = i not in computed and not record.flag("is_variable")
+        t = _tensor(i, record, buffers, hollow=i in hollow, empty=empty)
+        found[i] = replace(t, quant=_quantization(t, record, notes))
+    return found
 
 
 def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
@@ -122,29 +186,33 @@ def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
     return tuple(states)
 
 
-def _tensor(i: int, record: Record, buffers: list[Vector | None], hollow: bool) -> Tensor:
+def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, empty: bool) -> Tensor:
+    """Without its quantization. `empty`: it may be a constant without elements, such as the shape of a scalar."""
     name = record.choice("type")
     dtype = DType(name) if name in list(DType) else DType.UNKNOWN
     shape = tuple(record.integers("shape"))
     label = printable(record.string("name")) or f"tensor_{i}"
-    if any(d < (0 if hollow else 1) for d in shape):
+    if any(d < (0 if hollow or empty else 1) for d in shape):
         raise MalformedError(f"tensor {i} '{label}' has the shape {shape}")
     number = record.integer("buffer")
     if number >= len(buffers):
         raise MalformedError(f"tensor {i} '{label}' names buffer {number} of {len(buffers)}")
-    vector = buffers[number]
-    raw = b"" if number == 0 or vector is None or not dtype.computable else vector.array("uint8").tobytes()
+    raw = buffers[number].content() if number and storage.readable(dtype) else b""
     found = Tensor(i, label, shape, dtype)
-    limits.check_tensor(found, constant=bool(raw))
-    found = replace(found, quant=_quantization(found, record))
-    if not raw:
+    sparse = sparsity(record, shape)
+    limits.check_tensor(found, constant=bool(raw) and sparse is None)
+    if not raw and (found.size or hollow or not dtype.stored):
         return found
-    if len(raw) != found.nbytes:
-        raise MalformedError(f"tensor {i} '{label}' holds {len(raw)} bytes, its shape needs {found.nbytes}")
-    return replace(found, data=np.frombuffer(raw, dtype.numpy).reshape(shape))
+    listed = found.size if sparse is None else len(places := sparse.places())
+    if len(raw) != (need := storage.nbytes(dtype, listed)):
+        raise MalformedError(f"tensor {i} '{label}' holds {len(raw)} bytes, its shape needs {need}")
+    data = storage.elements(raw, dtype, listed)
+    if sparse is not None:
+        data = densified(data, places, found.size)
+    return replace(found, dtype=storage.held(dtype), data=data.reshape(shape))
 
 
-def _quantization(t: Tensor, tensor: Record) -> Quantization | None:
+def _quantization(t: Tensor, tensor: Record, notes: list[str]) -> Quantization | None:
     record = Record(schema.QUANTIZATION, tensor.child("quantization"))
     scales, zeros = record.vector("scale"), record.vector("zero_point")
     if scales is None or scales.length == 0:
@@ -162,7 +230,11 @@ def _quantization(t: Tensor, tensor: Record) -> Quantization | None:
     if not valid:
         raise MalformedError(f"tensor {t.id} '{t.name}' has invalid quantization parameters")
     if scale.size > 1 and not (0 <= axis < len(t.shape) and t.shape[axis] == scale.size):
-        raise MalformedError(f"tensor {t.id} '{t.name}' has {scale.size} scales on axis {axis} of shape {t.shape}")
+        odd = f"tensor {t.id} '{t.name}' has {scale.size} scales on axis {axis} of shape {t.shape}"
+        if t.shape.count(scale.size) != 1:
+            raise MalformedError(odd)
+        axis = t.shape.index(scale.size)
+        notes.append(f"{odd}: they are taken for those of axis {axis}, which alone has as many elements")
     return Quantization(scale, np.broadcast_to(zero_point, scale.shape), axis)
 
 
@@ -203,7 +275,7 @@ def _options(operator: Record, index: int, code: str) -> Record:
 
 
 def _initial_values(
-    main: list[Call], subgraphs: list[Record], codes: list[str], buffers: list[Vector | None]
+    main: list[Call], subgraphs: list[Record], codes: list[str], buffers: list[Storage]
 ) -> dict[variables.Key, Array]:
     """What the model's variables hold before the first inference; every other subgraph must be there for that."""
     once = {c.options.integer("init_subgraph_index") for c in main if c.code == "CALL_ONCE"}
@@ -211,7 +283,7 @@ def _initial_values(
         raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one (and those that CALL_ONCE names)")
     found: dict[variables.Key, Array] = {}
     for i in sorted(once):
-        tensors = _tensors(subgraphs[i], buffers)
+        tensors = _tensors(subgraphs[i], buffers, [])
         try:
             found |= variables.initial_values(_calls(subgraphs[i], codes, tensors), tensors)
         except VariableError as error:
@@ -231,6 +303,8 @@ def _layers(
         try:
             if call.code in variables.OPERANDS:
                 known.take(call)
+            elif (value := known_result(node)) is not None:
+                tensors[node.outputs[0]] = replace(node.output(), data=value)
             else:
                 ops = _parse_node(node)
         except (UnsupportedNodeError, VariableError) as reason:
@@ -239,13 +313,30 @@ def _layers(
     return tuple(layers)
 
 
+_REMEDIES = {
+    DType.FLOAT16: ": only constants may, which DEQUANTIZE reads; convert the model with float32 or int8 activations",
+    DType.INT4: ": only constants may; convert the model with int8 activations",
+}
+"""What to do about types that Mote computes nothing in."""
+_LISTS = {"BROADCAST_TO": 1, "FILL": 0, "RESHAPE": 1, "TRANSPOSE": 1}
+"""The position of an input that is a list of numbers, and is empty where the result is a scalar."""
+
+
+def _lists(node: Node) -> set[int]:
+    """The inputs that may be empty."""
+    position = _LISTS.get(node.code, len(node.inputs))
+    return set(node.inputs[position : position + 1])
+
+
 def _parse_node(node: Node) -> tuple[Op, ...]:
     parser = PARSERS.get(node.code)
     if parser is None:
         raise UnsupportedNodeError("Mote has no such operator yet")
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
         if not t.dtype.computable:
-            raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}")
+            raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")
+        if t.data is not None and t.size == 0 and t.id not in _lists(node):
+            raise UnsupportedNodeError(f"constant '{t.name}' has no elements")
         if t.data is not None and not np.all(np.isfinite(t.data)):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
     with working_on(node):

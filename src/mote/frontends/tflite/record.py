@@ -14,6 +14,7 @@ _SCALARS = {
     Kind.UINT8: "B",
     Kind.INT32: "i",
     Kind.UINT32: "I",
+    Kind.UINT64: "Q",
     Kind.FLOAT32: "f",
     **dict.fromkeys(ENUMS, "b"),
 }

@@ -53,6 +53,9 @@ PADDINGS = {"SAME": 0, "VALID": 1}
 ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4, "SIGN_BIT": 5}
 WEIGHTS_FORMATS = {"DEFAULT": 0, "SHUFFLED4x16INT8": 1}
 MIRROR_MODES = {"REFLECT": 0, "SYMMETRIC": 1}
+DIMENSION_TYPES = {"DENSE": 0, "SPARSE_CSR": 1}
+INDEX_TYPES = {1: "int32", 2: "uint16", 3: "uint8"}
+"""The tables that hold the indices of a sparse dimension, by their number in the union of them: their elements."""
 
 
 class Kind(Enum):
@@ -63,12 +66,14 @@ class Kind(Enum):
     UINT8 = auto()
     INT32 = auto()
     UINT32 = auto()
+    UINT64 = auto()
     FLOAT32 = auto()
     TENSOR_TYPE = auto()
     PADDING = auto()
     ACTIVATION = auto()
     WEIGHTS_FORMAT = auto()
     MIRROR_MODE = auto()
+    DIMENSION_TYPE = auto()
     STRING = auto()
     BYTES = auto()
     INT32S = auto()
@@ -84,6 +89,7 @@ ENUMS: Mapping[Kind, Mapping[str, int]] = {
     Kind.ACTIVATION: ACTIVATIONS,
     Kind.WEIGHTS_FORMAT: WEIGHTS_FORMATS,
     Kind.MIRROR_MODE: MIRROR_MODES,
+    Kind.DIMENSION_TYPE: DIMENSION_TYPES,
 }
 """The numbers of names; files hold them as one signed byte."""
 
@@ -126,6 +132,7 @@ TENSOR: Fields = {
     "name": Field(3, Kind.STRING),
     "quantization": Field(4, Kind.TABLE),
     "is_variable": Field(5, Kind.BOOL),
+    "sparsity": Field(6, Kind.TABLE),
     "shape_signature": Field(7, Kind.INT32S),
 }
 QUANTIZATION: Fields = {
@@ -142,7 +149,26 @@ OPERATOR: Fields = {
     "custom_options": Field(5, Kind.BYTES),
     "intermediates": Field(8, Kind.INT32S),
 }
-BUFFER: Fields = {"data": Field(0, Kind.BYTES)}
+BUFFER: Fields = {
+    "data": Field(0, Kind.BYTES),
+    "offset": Field(1, Kind.UINT64),
+    "size": Field(2, Kind.UINT64),
+}
+"""Large files keep data behind the FlatBuffer: at an offset from the beginning of the file."""
+SPARSITY: Fields = {
+    "traversal_order": Field(0, Kind.INT32S),
+    "block_map": Field(1, Kind.INT32S),
+    "dim_metadata": Field(2, Kind.TABLES),
+}
+DIMENSION: Fields = {
+    "format": Field(0, Kind.DIMENSION_TYPE),
+    "dense_size": Field(1, Kind.INT32),
+    "array_segments_type": Field(2, Kind.UINT8),
+    "array_segments": Field(3, Kind.TABLE),
+    "array_indices_type": Field(4, Kind.UINT8),
+    "array_indices": Field(5, Kind.TABLE),
+}
+INDEX_VECTOR: Fields = {"values": Field(0, Kind.BYTES)}
 
 
 @dataclass(frozen=True)
@@ -215,6 +241,7 @@ OPTIONS: Mapping[str, Options] = {
         2,
         {**_WINDOW, "depth_multiplier": Field(3, Kind.INT32), **_activation(4), **_dilations(5)},
     ),
+    "DENSIFY": Options("Densify", 99, {}),
     "DEQUANTIZE": Options("Dequantize", 38, {}),
     "FULLY_CONNECTED": Options(
         "FullyConnected",
