@@ -10,6 +10,7 @@ from random import Random
 
 import test_gru
 import test_lstm
+import test_storage
 import test_svdf
 
 from network import Net
@@ -22,6 +23,7 @@ KINDS = {
     "svdf": 6,
     "variables": 6,
     "gru": 3,
+    "stored": 6,
     "digits": 8,
     "keywords": 1,
 }
@@ -44,7 +46,20 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, sliding(seed, rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 2))
     if name == "gru":
         return name, test_gru.Gru(rng.choice(("int8", "float32")), 3, 4).model(rng.randint(1, 3))
+    if name == "stored":
+        return name, _stored(rng)
     return name, _bundled(name)
+
+
+def _stored(rng: Random) -> bytes:
+    """Constants that files store in other ways than as they are."""
+    kinds = ["DEPTHWISE_CONV_2D", "CONV_2D"]
+    made = (
+        test_storage.half,
+        lambda: test_storage.layers("int4", -8, 7, kinds),
+        lambda: test_storage.listed_in_blocks(rng.choice(("float32", "int8", "float16"))),
+    )
+    return rng.choice(made)()
 
 
 @cache

@@ -22,6 +22,10 @@ CHILDREN: dict[str, Fields] = {
     "tensors": schema.TENSOR,
     "operators": schema.OPERATOR,
     "quantization": schema.QUANTIZATION,
+    "sparsity": schema.SPARSITY,
+    "dim_metadata": schema.DIMENSION,
+    "array_segments": schema.INDEX_VECTOR,
+    "array_indices": schema.INDEX_VECTOR,
 }
 """The fields that hold tables of one kind; the options of an operator are of the kind that its number says."""
 OPTIONS: dict[int, Fields] = {options.number: options.fields for options in schema.OPTIONS.values() if options.number}

@@ -25,6 +25,7 @@ LIMITS = {
     Kind.UINT8: (0, 255),
     Kind.INT32: (-(1 << 31), (1 << 31) - 1),
     Kind.UINT32: (0, (1 << 32) - 1),
+    Kind.UINT64: (0, (1 << 64) - 1),
     **dict.fromkeys(ENUMS, (-128, 127)),
 }
 LONGEST = 1 << 16

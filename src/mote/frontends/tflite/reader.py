@@ -46,7 +46,7 @@ def _read(data: bytes, where: str) -> Model:
         raise MalformedError("no subgraph")
     main = subgraphs[0]
     codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
-    buffers = [Storage(data, r) for r in root.children("buffers", schema.BUFFER)]
+    buffers = [storage.stored(data, r) for r in root.children("buffers", schema.BUFFER)]
     notes: list[str] = []
     tensors = _tensors(main, buffers, notes)
     inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))

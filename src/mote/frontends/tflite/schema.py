@@ -241,7 +241,6 @@ OPTIONS: Mapping[str, Options] = {
         2,
         {**_WINDOW, "depth_multiplier": Field(3, Kind.INT32), **_activation(4), **_dilations(5)},
     ),
-    "DENSIFY": Options("Densify", 99, {}),
     "DEQUANTIZE": Options("Dequantize", 38, {}),
     "FULLY_CONNECTED": Options(
         "FullyConnected",

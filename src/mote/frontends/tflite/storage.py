@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.flatbuffer import MalformedError, Vector
 from mote.frontends.tflite.record import Record
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -21,22 +21,27 @@ of them become int8."""
 
 @dataclass(frozen=True)
 class Storage:
-    """One of the file's buffers. Nothing is looked at before somebody asks for it."""
+    """One of the file's buffers: a vector in the FlatBuffer, or so many bytes at an offset. They are looked at when
+    somebody asks for them."""
 
     file: bytes
-    record: Record
+    vector: Vector | None
+    offset: int
+    size: int
 
     def content(self) -> bytes:
         """All of its bytes; none where it stands for a tensor that is computed."""
-        vector = self.record.vector("data")
-        if vector is not None and vector.length:
-            return vector.array("uint8").tobytes()
-        offset, size = self.record.integer("offset"), self.record.integer("size")
-        if offset <= OUTSIDE or size == 0:
+        if self.vector is not None and self.vector.length:
+            return self.vector.array("uint8").tobytes()
+        if self.offset <= OUTSIDE or self.size == 0:
             return b""
-        if offset + size > len(self.file):
-            raise MalformedError(f"a buffer of {size} bytes at {offset} runs past the end of the file")
-        return self.file[offset : offset + size]
+        if self.offset + self.size > len(self.file):
+            raise MalformedError(f"a buffer of {self.size} bytes at {self.offset} runs past the end of the file")
+        return self.file[self.offset : self.offset + self.size]
+
+
+def stored(file: bytes, buffer: Record) -> Storage:
+    return Storage(file, buffer.vector("data"), buffer.integer("offset"), buffer.integer("size"))
 
 
 def held(dtype: DType) -> DType:
