@@ -98,7 +98,8 @@ def _computed_outputs(
     outputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]
 ) -> tuple[tuple[int, ...], list[Op]]:
     """The outputs, of which constants become copies that the caller finds where outputs are, and what copies them."""
-    found, copies = [], []
+    found: list[int] = []
+    copies: list[Op] = []
     for i in outputs:
         t = tensors[i]
         if t.data is None:
