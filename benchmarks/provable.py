@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import test_batch_matmul
 import test_lstm
 import test_svdf
 from streams import Variable
@@ -79,6 +80,19 @@ def recurrent(dtype: str) -> bytes:
     test_lstm.add_layer(w, 1, every)
     test_svdf.add_layer(w, 2, test_svdf.Config(dtype=dtype, inputs=5, units=2, memory=3))
     return w.finish()
+
+
+def products() -> bytes:
+    """Products of matrices of all types that they have, both the usual way round and turned."""
+    of_each = set(test_batch_matmul.TYPES)
+    turned = ((False, False), (True, True))
+    plain = test_batch_matmul.Config(batches=((2, 1), (2,)), sizes=(2, 3, 5), zeros=(-128, 127, 4))
+    return test_batch_matmul.model(*(replace(plain, types=t, turned=way) for t in sorted(of_each) for way in turned))
+
+
+def lines(turned: bool) -> bytes:
+    """Products of matrices line by line."""
+    return test_batch_matmul.chain("int16" if turned else "int8", (), turned, 5)
 
 
 def halves() -> bytes:

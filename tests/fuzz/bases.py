@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+import test_batch_matmul
 import test_gru
 import test_lstm
 import test_storage
@@ -24,6 +25,7 @@ KINDS = {
     "variables": 6,
     "gru": 3,
     "stored": 6,
+    "products": 6,
     "digits": 8,
     "keywords": 1,
 }
@@ -48,6 +50,8 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, test_gru.Gru(rng.choice(("int8", "float32")), 3, 4).model(rng.randint(1, 3))
     if name == "stored":
         return name, _stored(rng)
+    if name == "products":
+        return name, _products(rng, seed)
     return name, _bundled(name)
 
 
@@ -60,6 +64,20 @@ def _stored(rng: Random) -> bytes:
         lambda: test_storage.listed_in_blocks(rng.choice(("float32", "int8", "float16"))),
     )
     return rng.choice(made)()
+
+
+def _products(rng: Random, seed: int) -> bytes:
+    """Products of matrices, or one of such a product."""
+    turned = rng.random() < 0.5, rng.random() < 0.5
+    if rng.random() < 0.3:
+        return test_batch_matmul.chain(rng.choice(("int8", "int16", "float32")), (2,) * rng.randrange(3), turned[1], 3)
+    batches = rng.choice((((), ()), ((2,), (2,)), ((2, 1), (3,)), ((), (2, 2))))
+    sizes = rng.randint(1, 5), rng.randint(1, 9), rng.randint(1, 6)
+    return test_batch_matmul.model(
+        test_batch_matmul.Config(
+            rng.choice(test_batch_matmul.TYPES), batches, sizes, turned, rng.choice((-1, 0, 1)), seed=seed
+        )
+    )
 
 
 @cache

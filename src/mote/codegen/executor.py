@@ -373,8 +373,7 @@ class Executor:
         )
 
     def _element(self, op: Op, kernel: Packed) -> CType:
-        """What a kernel's row pointers point to."""
-        return CTYPES[DType.INT8 if kernel.moves else op.input(self.plan.graph, kernel.operands[0]).dtype]
+        return element(self.plan, op, kernel)
 
     def _array(self, array: _Pointers, count: int) -> _Pointers:
         """An array of pointers that has room for `count` of them."""
@@ -495,6 +494,18 @@ class Executor:
         full = f"{self.prefix}_{name}"
         self.lists[full] = values
         return full
+
+
+def element(plan: Plan, op: Op, kernel: Packed) -> CType:
+    """What a kernel's row pointers point to."""
+    return CTYPES[DType.INT8 if kernel.moves else op.input(plan.graph, kernel.operands[0]).dtype]
+
+
+def other_elements(plan: Plan) -> list[CType]:
+    """What row pointers point to besides what `mote_rows.h` knows."""
+    by_rows = [s for s in plan.steps if (s.kernel.row or s.kernel.rows) and not s.whole]
+    found = dict.fromkeys(element(plan, plan.op(s), s.kernel) for s in by_rows)
+    return [e for e in found if e not in (CTYPES[DType.INT8], CTYPES[DType.FLOAT32])]
 
 
 def _trace(i: int, data: Expression, nbytes: Expression) -> Expression:

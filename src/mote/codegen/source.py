@@ -25,7 +25,7 @@ from mote.codegen.c import (
     when,
 )
 from mote.codegen.checks import Checked, Span, array_span, words
-from mote.codegen.executor import Executor
+from mote.codegen.executor import Executor, other_elements
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants
@@ -86,12 +86,14 @@ def includes(plan: Plan) -> list[str]:
     used = [s.kernel.file for s in plan.steps if not isinstance(plan.op(s), Arrival)]
     kept = ["mote_state.h"] if plan.graph.states else []
     rows = [] if plan.layered else ["mote_rows.h"]
+    rows += ["mote_rows_of.h"] if other_elements(plan) else []
     return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *rows, *used]))
 
 
 def _instances(plan: Plan) -> list[str]:
     """What the kernels' files define only where it is asked for."""
-    return list(dict.fromkeys(str(instance) for s in plan.steps for instance in s.kernel.instances))
+    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(plan)]
+    return rows + list(dict.fromkeys(str(instance) for s in plan.steps for instance in s.kernel.instances))
 
 
 def _structs(plan: Plan, options: ProjectOptions) -> Iterator[tuple[int, str, Op, Packed]]:

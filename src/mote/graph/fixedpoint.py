@@ -58,6 +58,20 @@ def rescale(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
     return rounding_shift_right(high, np.maximum(-shift, 0))
 
 
+def reduced(mantissa: Ints | int) -> Ints:
+    """The 15 bits of a mantissa that LiteRT multiplies sums of 64 bits by."""
+    mantissa = np.asarray(mantissa, np.int64)
+    return np.where(mantissa < 0x7FFF0000, (mantissa + (1 << 15)) >> 16, 0x7FFF)
+
+
+def rescale_wide(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
+    """x * mantissa / 2^31 * 2^shift of sums of 64 bits, with a mantissa of 15 bits, rounded once (halves up), in 32
+    bits."""
+    total = 15 - np.asarray(shift, np.int64)
+    product = np.asarray(x, np.int64) * reduced(mantissa)
+    return wrap32((product + (np.int64(1) << (total - 1))) >> total)
+
+
 def rescale_once(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
     """x * mantissa / 2^31 * 2^shift, rounded once (halves up)."""
     total = 31 - np.asarray(shift, np.int64)

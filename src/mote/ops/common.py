@@ -25,6 +25,8 @@ MOST_SUMMED = 1 << 23
 """So many int8 values and more might not add up in 32 bits, each less its zero point."""
 MOST_SHIFT = 30
 """LiteRT shifts left by no more: what it makes of multipliers of 2^30 and above is not defined."""
+MOST_WIDE_SHIFT = 7
+"""The same for sums of 64 bits."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
@@ -232,3 +234,10 @@ def scale_problem(*scales: tuple[int, int]) -> str | None:
     if all(shift <= MOST_SHIFT for _, shift in scales):
         return None
     return "results would be multiplied by 2^30 and more: the output's scale is too small for the input's"
+
+
+def wide_scale_problem(*scales: tuple[int, int]) -> str | None:
+    """The same for sums of 64 bits, of which LiteRT makes int16 results."""
+    if all(shift <= MOST_WIDE_SHIFT for _, shift in scales):
+        return None
+    return "results would be multiplied by 2^7 and more: the output's scale is too small for the input's"

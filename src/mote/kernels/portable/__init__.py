@@ -2,6 +2,7 @@
 
 from mote.kernels.portable import (
     arithmetic,
+    batch_matmul,
     conv,
     depthwise,
     fully_connected,
@@ -39,4 +40,5 @@ KERNELS = (
     *transpose_conv.KERNELS,
     *svdf.KERNELS,
     *lstm.KERNELS,
+    *batch_matmul.KERNELS,
 )

@@ -13,6 +13,7 @@ Parser = Callable[[Node], Op | list[Op]]
 PARSERS: Mapping[str, Parser] = {
     "ADD": elementwise.add,
     "AVERAGE_POOL_2D": windows.average_pool,
+    "BATCH_MATMUL": matrix.batch_matmul,
     "CONCATENATION": moves.concatenation,
     "CONV_2D": windows.conv,
     "DEPTHWISE_CONV_2D": windows.depthwise_conv,

@@ -1,0 +1,145 @@
+"""BATCH_MATMUL: `mote_batch_matmul.h`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.graph.fixedpoint import reduced
+from mote.graph.types import Activation, DType
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Instance,
+    Kernel,
+    Packed,
+    Params,
+    Structs,
+    View,
+    signature,
+)
+from mote.kernels.pack.params import output_params, scale_params
+from mote.ops.batch_matmul import BatchMatmul
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What `mote_batch_matmul.h` is told of types: the parameters, the elements of both operands, products and their
+    sums, results, zero points, how sums are added up and what becomes of them."""
+
+    params: str
+    left: str
+    right: str
+    each: str
+    sum: str
+    out: str
+    zero: str = "MOTE_MATMUL_NO_ZERO"
+    plus: str = "MOTE_MATMUL_ADD"
+    finish: str = "MOTE_MATMUL_PLAIN"
+
+    def instances(self, name: str, row: str) -> tuple[Instance, ...]:
+        how = self.zero, self.plus, self.finish
+        types = self.params, self.left, self.right, self.each, self.sum, self.out
+        found = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how))]
+        if row == f"{name}_turned":
+            found.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.out)))
+        if row == f"{name}_lines":
+            lines = self.left, self.each, self.sum, self.out
+            found.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *lines, *how)))
+        return tuple(found)
+
+
+WIDE = "mote_matmul_wide_t"
+PLAIN = "mote_matmul_plain_t"
+BYTES = _Form(
+    "mote_matmul_s8_t", "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "MOTE_MATMUL_LEFT_ZERO", "MOTE_PLUS",
+    "MOTE_MATMUL_S8",
+)  # fmt: skip
+SUMS = _Form(PLAIN, "int8_t", "int8_t", "int32_t", "int32_t", "int32_t")
+REAL = _Form(PLAIN, "float", "float", "float", "float", "float")
+
+
+def _wide(right: str) -> _Form:
+    return _Form(WIDE, "int16_t", right, "int32_t", "int64_t", "int16_t", finish="MOTE_MATMUL_WIDE")
+
+
+def _sizes(view: View) -> Params:
+    """`mote_matmul_t`."""
+    op, g = view.the(BatchMatmul), view.graph
+    rows, depth, columns = op.sizes(g)
+    left = (1, rows) if op.left_turned else (depth, 1)
+    right = (depth, 1) if op.right_turned else (1, columns)
+    if len(view.output.shape) == 2:
+        axes, rows = [(rows, left[0], 0)], 1
+    else:
+        a, b = (np.array(op.steps(g, p)) * op.input(g, p).shape[-1] * op.input(g, p).shape[-2] for p in (0, 1))
+        axes = [axis for axis in zip(op.batches(g), a.tolist(), b.tolist(), strict=True) if axis[0] > 1]
+    loops = np.array(axes[::-1] or [(1, 0, 0)], np.int64)
+    return {
+        "walk": {
+            "run": rows * columns,
+            "b_step": 1,
+            "runs": 1,
+            "axes": len(loops),
+            "axis": Structs("mote_axis_t", loops),
+        },
+        "rows": rows,
+        "depth": depth,
+        "columns": columns,
+        "left_line": left[0],
+        "left_step": left[1],
+        "right_line": right[0],
+        "right_step": right[1],
+    }
+
+
+def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
+    op = view.the(BatchMatmul)
+    row = ""
+    if op.by_lines(view.graph) and op.reads(view.graph, 1, 0) is not None:
+        row = f"{name}_turned" if op.right_turned else f"{name}_lines"
+    instances = form.instances(name, row)
+    return Packed(name, {"size": _sizes(view), **more}, Call.ROWS, operands=(0, 1), row=row, instances=instances)
+
+
+def _bytes(view: View) -> Packed:
+    op = view.the(BatchMatmul)
+    more: Params = {
+        "left_zero": view.input.zero_point,
+        "right_zero": op.input(view.graph, 1).zero_point,
+        **scale_params(*op.scale(view.graph)),
+        "output": output_params(Activation.NONE, view.output),
+    }
+    return _packed(view, "batch_matmul_s8", BYTES, more)
+
+
+def _sums(view: View) -> Packed:
+    return _packed(view, "batch_matmul_s8_s32", SUMS, {})
+
+
+def _shorts(view: View) -> Packed:
+    op = view.the(BatchMatmul)
+    right = op.input(view.graph, 1).dtype
+    mult, shift = op.scale(view.graph)
+    more: Params = {"scale": {"mult": int(reduced(mult)), "shift": 15 - shift}}
+    if right == DType.INT8:
+        return _packed(view, "batch_matmul_s16_s8", _wide("int8_t"), more)
+    return _packed(view, "batch_matmul_s16", _wide("int16_t"), more)
+
+
+def _real(view: View) -> Packed:
+    return _packed(view, "batch_matmul_f32", REAL, {})
+
+
+HEADER = "batch_matmul"
+INT16 = signature(DType.INT16, DType.INT16)
+KERNELS = (
+    Kernel("batch_matmul", (BatchMatmul,), INT8, _bytes, header=HEADER, costs=OTHER),
+    Kernel("batch_matmul_sums", (BatchMatmul,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=OTHER),
+    Kernel("batch_matmul_s16", (BatchMatmul,), INT16, _shorts, header=HEADER, costs=OTHER),
+    Kernel("batch_matmul_f32", (BatchMatmul,), FLOAT32, _real, header=HEADER, costs=OTHER_F32),
+)

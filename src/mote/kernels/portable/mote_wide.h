@@ -1,0 +1,20 @@
+/* mote_wide.h: sums of 64 bits become int16, as LiteRT's reference does it: a multiplier of 15 bits, rounded once. */
+#ifndef MOTE_WIDE_H
+#define MOTE_WIDE_H
+
+#include "mote_common.h"
+
+typedef struct {
+    int32_t mult, shift; /* 0 <= mult < 2^15, 8 <= shift <= 46 */
+} mote_wide_t;
+
+/* x * mult / 2^shift, halves up, in 32 bits; x has 48 bits at most. */
+static inline int32_t mote_rescale_wide(int64_t x, int32_t mult, int32_t shift) {
+    return (int32_t)((x * mult + ((int64_t)1 << (shift - 1))) >> shift);
+}
+
+static inline int16_t mote_clamp_s16(int32_t x, int32_t lo, int32_t hi) {
+    return (int16_t)(x < lo ? lo : x > hi ? hi : x);
+}
+
+#endif
