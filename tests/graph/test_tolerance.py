@@ -18,6 +18,11 @@ from tflite_writer import NO_TENSOR
 N = 64
 
 
+def about(size: float) -> float:
+    """The noise that is followed through a model is float32 too."""
+    return pytest.approx(size, rel=0.07)  # type: ignore[no-any-return]
+
+
 def cancelling(after: float | None = None) -> Graph:
     """A fully connected layer of one output with weights 1000, -1000, 1000, ..., and a MUL by `after` behind it."""
     net = Net(dtype="float32")
@@ -51,7 +56,7 @@ def test_another_order_of_a_cancelling_sum_is_the_same() -> None:
     other = in_order(x, np.argsort(weights()[0], kind="stable"))
     assert compare(other, values[out])[1], "without its terms, the sum would count as wrong"
     size = Magnitudes(g).step(values)[out]
-    assert size == pytest.approx(N * 1000, rel=1e-3)
+    assert size == about(N * 1000)
     assert not compare(other, values[out], size)[1]
     assert compare(values[out] + np.float32(2 * FLOAT_TOLERANCE * size), values[out], size)[1]
 
@@ -61,20 +66,20 @@ def test_the_next_layer_knows(factor: float) -> None:
     g, x = cancelling(factor), nearly_equal()
     values = g.evaluate({g.inputs[0]: x})
     sizes = Magnitudes(g).step(values)
-    assert sizes[g.outputs[0]] == pytest.approx(factor * N * 1000, rel=1e-3)
+    assert sizes[g.outputs[0]] == about(factor * N * 1000)
 
 
 def test_a_sum_of_nothing_but_cancellation() -> None:
     g = cancelling()
     values = g.evaluate({g.inputs[0]: np.ones((1, N), np.float32)})
-    assert values[g.outputs[0]] == 0 and Magnitudes(g).step(values)[g.outputs[0]] == N * 1000
+    assert values[g.outputs[0]] == 0 and Magnitudes(g).step(values)[g.outputs[0]] == about(N * 1000)
 
 
 def test_what_does_not_cancel_is_as_large_as_it_looks() -> None:
     g = cancelling()
     x = np.where(weights() > 0, 1, -1).astype(np.float32)
     values = g.evaluate({g.inputs[0]: x})
-    assert Magnitudes(g).step(values)[g.outputs[0]] == values[g.outputs[0]] == N * 1000
+    assert values[g.outputs[0]] == N * 1000 and Magnitudes(g).step(values)[g.outputs[0]] == about(N * 1000)
 
 
 def subtraction() -> Graph:
@@ -85,7 +90,7 @@ def subtraction() -> Graph:
 def test_subtraction_adds_up_its_operands() -> None:
     g = subtraction()
     values = g.evaluate(dict.fromkeys(g.inputs, np.float32([1, 2, 3, 4])))
-    assert Magnitudes(g).step(values)[g.outputs[0]] == 8
+    assert Magnitudes(g).step(values)[g.outputs[0]] == about(8)
 
 
 def remembering() -> Graph:
@@ -101,9 +106,9 @@ def test_states_are_terms_of_the_next_step() -> None:
     g = remembering()
     sizes = Magnitudes(g)
     first = g.evaluate({g.inputs[0]: np.float32([[5]])})
-    assert sizes.step(first)[g.outputs[0]] == 5
+    assert sizes.step(first)[g.outputs[0]] == about(5)
     second = g.evaluate({g.inputs[0]: np.float32([[-5]])} | g.carried(first))
-    assert second[g.outputs[0]] == 0 and sizes.step(second)[g.outputs[0]] == 10
+    assert second[g.outputs[0]] == 0 and 10 <= sizes.step(second)[g.outputs[0]] <= 16
 
 
 def test_infinity_allows_nothing_else() -> None:
@@ -121,4 +126,28 @@ def test_the_self_test_has_the_same_tolerance() -> None:
     g = cancelling()
     assert computes_floats(g)
     (values,) = FULL.inputs(g).values()
-    assert runs(g)[0].tolerances[g.outputs[0]] == pytest.approx(FLOAT_TOLERANCE * 1000 * np.abs(values).sum())
+    assert runs(g)[0].tolerances[g.outputs[0]] == about(FLOAT_TOLERANCE * 1000 * np.abs(values).sum())
+
+
+def deep(layers: int) -> bytes:
+    """Convolutions that each make a little more of small differences, as deep networks do."""
+    net = Net(dtype="float32")
+    x = net.input(1, 8, 8, 12)
+    for _ in range(layers):
+        weights = net.rng.normal(size=(12, 3, 3, 12), scale=1.3 / np.sqrt(9 * 12))
+        bias = net.writer.const("bias", np.zeros(12, np.float32))
+        operands = [x, net.writer.const("weights", np.float32(weights)), bias]
+        x = net.op("CONV_2D", operands, padding="SAME", fused_activation_function="RELU")
+    return net.finish(x)
+
+
+def test_what_is_allowed_follows_the_depth() -> None:
+    """What the layers before have rounded grows on the way, and is no mistake of the last one."""
+    g = tflite.parse(deep(80), "deep")
+    values = g.evaluate(FULL.inputs(g))
+    sizes = Magnitudes(g).step(values)
+    (out,), first = g.outputs, g.ops[0].outputs[0]
+    share = [sizes[t] / np.abs(values[t]).max() for t in (first, out)]
+    assert share[1] > 5 * share[0]
+    wrong = values[out] * np.float32(1 + 1.1 * FLOAT_TOLERANCE * share[1])
+    assert compare(wrong, values[out], sizes[out])[1] and share[1] * FLOAT_TOLERANCE < 0.1

@@ -3,9 +3,11 @@
 Two programs that add the same terms in another order differ by roundings of the terms and of the sums on the way, not
 of the result: where terms cancel, the result is small and the difference is not. So a tensor is compared by its
 *magnitude*, the largest sum of the absolute values of the terms that one of its elements was added up from, and a
-difference of FLOAT_TOLERANCE of that counts as none. What is not a sum is as large as it looks. A layer also passes on
-what its inputs bring: if one of them was added up from numbers ten times as large as itself, the output counts as ten
-times as large too.
+difference of FLOAT_TOLERANCE of that counts as none. What is not a sum is as large as it looks.
+
+A layer also passes on what its inputs bring, and small differences grow or vanish on their way through many layers.
+That is a property of the network, so it is tried: the reference is computed a second time with noise in every layer, a
+tenth of what the layer itself may differ by; ten times what has become of all of it at a tensor is allowed there.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 
 FLOAT_TOLERANCE = 1e-5
+NOISE = FLOAT_TOLERANCE / 10
 
 
 def largest(values: Array) -> float:
@@ -54,14 +57,37 @@ class Magnitudes:
     graph: Graph
     values: Mapping[int, Array] = field(default_factory=dict)
     found: dict[int, float] = field(default_factory=dict)
+    drifted: dict[int, Array] = field(default_factory=dict)
+    """What tensors would hold if every layer was off by a little."""
 
     def step(self, values: Mapping[int, Array]) -> Mapping[int, float]:
         """The magnitudes by tensor in the next inference, in which the tensors have these values."""
-        before, self.values = self.found, values
+        before, drifted, self.values = self.found, self.drifted, values
         self.found = {s.before: before[s.after] for s in self.graph.states if s.after in before}
+        self.drifted = {s.before: drifted[s.after] for s in self.graph.states if s.after in drifted}
+        noise = np.random.default_rng(0)
         for op in self.graph.ops:
             self._add(op)
-        return self.found
+            self._drift(op, noise)
+        return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.found.items()}
+
+    def _drift(self, op: Op, noise: np.random.Generator) -> None:
+        """What an operator makes of inputs that have drifted, and its own share of it."""
+        if not any(out in self.found for out in op.outputs):
+            return
+        results = op.evaluate(self.graph, [None if i == ABSENT else self._drifted(i) for i in op.inputs])
+        for out, result in zip(op.outputs, results, strict=True):
+            if out in self.found:
+                shape = self.values[out].shape
+                share = NOISE * self.found[out] * noise.choice([-1, 1], shape)
+                self.drifted[out] = result.reshape(shape) + share.astype(np.float32)
+
+    def _drifted(self, tensor: int) -> Array:
+        data = self.graph.tensors[tensor].data
+        return self.drifted.get(tensor, self.values[tensor]) if data is None else data
+
+    def _drift_of(self, tensor: int) -> float:
+        return largest(self.drifted[tensor] - self.values[tensor]) if tensor in self.drifted else 0.0
 
     @cached_property
     def _absolute(self) -> Graph:
@@ -76,9 +102,8 @@ class Magnitudes:
             return
         terms = op.terms(self._absolute, [None if i == ABSENT else self._terms(i) for i in op.inputs])
         sums = dict(zip(op.outputs, map(largest, terms), strict=False))
-        loss = max((self._loss(i) for i in op.inputs), default=1.0)
         for out in floats:
-            self.found[out] = max(largest(self.values[out]) * loss, sums.get(out, 0.0))
+            self.found[out] = max(largest(self.values[out]), sums.get(out, 0.0))
 
     def _terms(self, tensor: int) -> Array:
         """Absolute values of an input; one that has cancelled to nothing counts as its magnitude."""
@@ -87,13 +112,6 @@ class Magnitudes:
         assert values is not None
         nothing = values.dtype == np.float32 and not values.any()
         return np.full_like(values, self.found.get(tensor, 0.0)) if nothing else values
-
-    def _loss(self, tensor: int) -> float:
-        """How many times as large as the tensor that is which it was added up from."""
-        if tensor not in self.found:
-            return 1.0
-        size = largest(self.values[tensor])
-        return max(self.found[tensor] / size, 1.0) if size else 1.0
 
 
 def _absolute(values: Array | None) -> Array | None:
