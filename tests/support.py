@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mote import targets, toolchain
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
+from mote.api.measure import bench
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
+from mote.files import temporary_folder
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
+from mote.toolchain import Mode
 
 needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
 
@@ -76,3 +82,18 @@ def check_numpy(graph: Graph, model: bytes, inputs: int = 3, seed: int = 0) -> N
             expected = want[graph.tensors[tensor].source].reshape(got.shape)
             diff, bad = compare(got, expected, sizes.get(tensor, 0.0))
             assert not bad, f"{graph.producers[tensor]}: NumPy differs from LiteRT by {diff} in {bad} elements"
+
+
+def check_on(model: bytes, *cases: Sequence[Array], **options: object) -> None:
+    """The outputs of `model` on inputs that may be infinite or no numbers: NumPy and the generated C (sanitizers on)
+    against LiteRT."""
+    graph, oracle = tflite.parse(model, "model"), reference.litert(model)
+    with temporary_folder() as folder:
+        on = bench(compile(model, **options), folder, sanitize=True)
+        run = on.execute(Mode.DUMP, [[x.tobytes() for x in case] for case in cases])
+    for case, outputs in zip(cases, run.outputs, strict=True):
+        given = dict(zip(graph.inputs, case, strict=True))
+        want, ours = oracle(given), graph.evaluate(given)
+        for t, raw in zip(graph.outputs, outputs, strict=True):
+            for got in (ours[t], np.frombuffer(raw, ours[t].dtype).reshape(ours[t].shape)):
+                np.testing.assert_allclose(got, want[t].reshape(got.shape), rtol=1e-5 * (got.dtype == np.float32))

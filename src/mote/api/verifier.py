@@ -166,6 +166,8 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
         return reference.numpy(compiled.plan.graph), "numpy (causal stream)", _itself
     if settings.numerics == "tflm":
         oracle, name = reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
+    elif mistakes := _mistakes(compiled.source):
+        oracle, name = reference.numpy(compiled.source), f"numpy ({mistakes})"
     elif reference.litert_installed():
         oracle, name = reference.litert(compiled.data), "LiteRT BUILTIN_REF"
     else:
@@ -174,6 +176,11 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
         size = compiled.source.tensors[compiled.source.inputs[0]].shape[settings.stream]
         oracle, name = reference.windowed(oracle, settings.stream, size), f"{name} on every window"
     return oracle, name, _of_source
+
+
+def _mistakes(source: Graph) -> str:
+    """What LiteRT's reference kernels compute wrongly in a model; then Mote's own reference is the judge of it."""
+    return ", ".join(dict.fromkeys(reason for op in source.ops if (reason := op.misjudged(source))))
 
 
 def _with_numerics(compiled: Compiled) -> Graph:

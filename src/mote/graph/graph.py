@@ -73,6 +73,10 @@ class Op:
         """Why this operator cannot be compiled in this graph, or None."""
         return None
 
+    def misjudged(self, g: Graph) -> str | None:
+        """What LiteRT's reference kernel computes wrongly here, so that it is no judge of the model, or None."""
+        return None
+
     def is_identity(self, g: Graph) -> bool:
         """Whether the output always equals input 0, shape and quantization included."""
         return False

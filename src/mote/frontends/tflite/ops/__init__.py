@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mote.frontends.tflite.node import Node
-from mote.frontends.tflite.ops import constants, elementwise, matrix, moves, recurrent, slices, windows
+from mote.frontends.tflite.ops import constants, elementwise, matrix, moves, recurrent, reductions, slices, windows
 from mote.graph import Op
+from mote.ops.mean import Mean
+from mote.ops.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Sum
 
 Parser = Callable[[Node], Op | list[Op]]
 
@@ -25,13 +27,18 @@ PARSERS: Mapping[str, Parser] = {
     "LEAKY_RELU": elementwise.leaky_relu,
     "LOGISTIC": elementwise.logistic,
     "MAX_POOL_2D": windows.max_pool,
-    "MEAN": matrix.mean,
+    "MEAN": reductions.reduction(Mean),
     "MUL": elementwise.mul,
     "PACK": moves.pack,
     "PAD": moves.pad,
     "PADV2": moves.pad,
     "PRELU": elementwise.prelu,
     "QUANTIZE": elementwise.quantize,
+    "REDUCE_ALL": reductions.reduction(ReduceAll),
+    "REDUCE_ANY": reductions.reduction(ReduceAny),
+    "REDUCE_MAX": reductions.reduction(ReduceMax),
+    "REDUCE_MIN": reductions.reduction(ReduceMin),
+    "REDUCE_PROD": reductions.reduction(ReduceProd),
     "RELU": elementwise.relu,
     "RELU6": elementwise.relu6,
     "RELU_N1_TO_1": elementwise.relu_n1_to_1,
@@ -46,6 +53,7 @@ PARSERS: Mapping[str, Parser] = {
     "SQUEEZE": moves.reshape,
     "STRIDED_SLICE": slices.strided_slice,
     "SUB": elementwise.sub,
+    "SUM": reductions.reduction(Sum),
     "SVDF": recurrent.svdf,
     "TANH": elementwise.tanh,
     "TRANSPOSE": moves.transpose,

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED, BATCH_MATMUL, MEAN and SOFTMAX: what is computed of all the elements along some axes."""
+"""FULLY_CONNECTED, BATCH_MATMUL and SOFTMAX: what is computed of all the elements along an axis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
 from mote.ops.batch_matmul import AXES, BatchMatmul
 from mote.ops.fully_connected import FullyConnected
-from mote.ops.mean import Mean
 from mote.ops.softmax import Softmax
 
 
@@ -32,19 +31,6 @@ def batch_matmul(node: Node) -> Op:
     if depths[0] != depths[1] or any(m != n and 1 not in (m, n) for m, n in batches):
         raise UnsupportedNodeError(f"matrices {left} and {right} do not fit each other")
     return BatchMatmul(**node.same(), left_turned=turned[0], right_turned=turned[1])
-
-
-def mean(node: Node) -> Op:
-    node.arity(2)
-    rank = len(node.input().shape)
-    axes = node.integers(1, "the axes of a mean")
-    if any(not -rank <= a < rank for a in axes):
-        raise UnsupportedNodeError(f"axes {axes} do not fit an input of {rank} axes")
-    return Mean(
-        **{**node.same(), "inputs": node.inputs[:1]},
-        axes=tuple(sorted({a % rank for a in axes})),
-        keep_dims=node.options.flag("keep_dims"),
-    )
 
 
 def softmax(node: Node) -> Op:
