@@ -12,6 +12,7 @@ from mote.errors import MoteError
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, computes_floats
+from mote.ops.part import Part
 
 Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
 """Values of the model's (source) inputs -> every tensor; None where nothing is known of them yet."""
@@ -53,6 +54,22 @@ def _refusals() -> Iterator[None]:
             f"LiteRT does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
             remedy="export the model again, so that LiteRT runs it; `mote run` runs it without a comparison",
         ) from None
+
+
+def meaningful(oracle: Reference, graph: Graph) -> Reference:
+    """A reference without what it leaves behind results that are fewer than their tensor has room for: there anything
+    may lie, Mote has zeros."""
+    parts = {op.outputs[0]: op for op in graph.ops if isinstance(op, Part) and op.count is not None}
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
+        values = oracle(inputs)
+        return values if values is None or not parts else _Tensors(lambda t: _meaning(values, parts.get(t), t))
+
+    return run
+
+
+def _meaning(values: Mapping[int, Array], part: Part | None, t: int) -> Array:
+    return values[t] if part is None or part.count is None else part.meaning(values[t], values[part.count])
 
 
 def numpy(graph: Graph) -> Reference:

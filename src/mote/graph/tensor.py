@@ -57,6 +57,9 @@ class Tensor:
     """The axis along which it has only the last elements of that tensor."""
     kept: tuple[int, ...] | None = None
     """The channels of that tensor (indices on the last axis) that this one still has; None: all."""
+    inner: bool = False
+    """No tensor of the source file has its value: one operator of the file became several, and hands it on between
+    them. What is made of it is compared with the reference, it itself is not."""
 
     @property
     def source(self) -> int:

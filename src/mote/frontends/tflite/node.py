@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
+import numpy as np
+
+from mote.frontends.tflite import flexbuffer
+from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.record import Record
 from mote.graph import State, Tensor
-from mote.graph.tensor import Array
-from mote.graph.types import Activation
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
 
 
 class UnsupportedNodeError(Exception):
@@ -35,6 +41,9 @@ class Node:
     tensors: dict[int, Tensor]
     states: tuple[State, ...] = ()
     intermediates: tuple[int, ...] = ()
+    custom: bytes = b""
+    made: list[State] = field(default_factory=list)
+    """The states that parsers made for operators that keep something without a variable tensor in the file."""
 
     def activation(self) -> Activation:
         """The fused activation; one that Mote does not know makes the layer unsupported."""
@@ -93,6 +102,24 @@ class Node:
             raise UnsupportedNodeError("a state must be a variable tensor")
         return tuple(found[self.inputs[p]] for p in positions)
 
+    def custom_options(self) -> CustomOptions:
+        """The options of a custom operator that has them as a FlexBuffer map, as most do."""
+        return CustomOptions(flexbuffer.read_map(self.custom))
+
+    def inner(self, name: str, shape: Shape, dtype: DType, data: Array | None = None) -> int:
+        """A new tensor, which the file does not have: what one operator made from this node hands to the next."""
+        found = max(self.tensors) + 1
+        self.tensors[found] = Tensor(found, f"{self.name} ({name})", shape, dtype, data=data, inner=True)
+        return found
+
+    def state(self, name: str, shape: Shape, dtype: DType, after: int | None = None) -> tuple[int, int]:
+        """A new state that begins as zeros: the tensors before and after an inference. `after` may be a tensor of the
+        file, which the operator computes and keeps."""
+        before = self.inner(name, shape, dtype)
+        after = self.inner(f"{name}, kept", shape, dtype) if after is None else after
+        self.made.append(State(before, after, np.zeros(shape, dtype.numpy)))
+        return before, after
+
     def same(self) -> dict[str, Any]:
         """The fields that every Op takes over from the node."""
         return {"inputs": self.inputs, "outputs": self.outputs, "name": self.name, "index": self.index}
@@ -106,3 +133,38 @@ class Node:
     def name(self) -> str:
         """A layer has the name of what it computes."""
         return self.output().name if self.outputs else ""
+
+
+@dataclass(frozen=True)
+class CustomOptions:
+    """The options of a custom operator by name."""
+
+    values: Mapping[str, flexbuffer.Value]
+
+    def has(self, name: str) -> bool:
+        return self.values.get(name) is not None
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """A whole number of 32 bits."""
+        value = self._number(name, default)
+        if value != int(value) or not -(1 << 31) <= value < 1 << 31:
+            raise MalformedError(f"the option {name} is {value}")
+        return int(value)
+
+    def real(self, name: str, default: float | None = None) -> float:
+        """A real number, as the float32 number that operators take it for."""
+        value = self._number(name, default)
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))
+
+    def flag(self, name: str, default: bool | None = None) -> bool:
+        return bool(self._number(name, default))
+
+    def _number(self, name: str, default: float | None) -> int | float:
+        value = self.values.get(name)
+        value = default if value is None else value
+        if value is None:
+            raise UnsupportedNodeError(f"the option {name} is missing")
+        if not isinstance(value, bool | int | float) or not isfinite(value):
+            raise MalformedError(f"the option {name} is no number")
+        return value

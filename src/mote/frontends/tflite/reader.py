@@ -14,7 +14,7 @@ from mote.frontends.tflite import schema, storage, variables
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.known import known_result
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
-from mote.frontends.tflite.ops import PARSERS
+from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS, Parser
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
@@ -58,7 +58,8 @@ def _read(data: bytes, where: str) -> Model:
     _check_edges(inputs, outputs, tensors, own)
     inputs = _computed_inputs(inputs, tensors, notes)
     _check_sizes(main, inputs, tensors, notes)
-    layers = _layers(calls, tensors, known, own)
+    made: list[State] = []
+    layers = _layers(calls, tensors, known, own, made)
     if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
         raise MalformedError("an input or a variable tensor is computed")
     states, assigns = known.finish()
@@ -66,7 +67,7 @@ def _read(data: bytes, where: str) -> Model:
     if held := [i for i in outputs if i in known.before.values()]:
         raise MoteError(f"output '{tensors[held[0]].name}' is what a variable held, which the model changes")
     outputs, copies = _computed_outputs(outputs, tensors, notes)
-    model = Model(where, tensors, layers, inputs, outputs, (*own, *states), (*copies, *assigns), tuple(notes))
+    model = Model(where, tensors, layers, inputs, outputs, (*own, *states, *made), (*copies, *assigns), tuple(notes))
     return _checked(model)
 
 
@@ -155,7 +156,12 @@ def _fits(graph: Graph, op: Op) -> bool:
 def _operator_code(record: Record) -> str:
     number = max(record.integer("deprecated_builtin_code"), record.integer("builtin_code"))
     name = schema.NAMES[number] if 0 <= number < len(schema.NAMES) else f"operator #{number}"
-    return f"CUSTOM({printable(record.string('custom_code'))})" if name == "CUSTOM" else name
+    return custom_code(printable(record.string("custom_code"))) if name == "CUSTOM" else name
+
+
+def custom_code(name: str) -> str:
+    """How the code of a custom operator is written everywhere."""
+    return f"CUSTOM({name})"
 
 
 def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict[int, Tensor]:
@@ -260,7 +266,9 @@ def _calls(subgraph: Record, codes: list[str], tensors: dict[int, Tensor]) -> li
         if code in variables.OPERANDS and ((len(inputs), len(outputs)) != variables.OPERANDS[code] or -1 in inputs):
             raise MalformedError(f"layer {index} {code} has other operands than its operator takes")
         intermediates = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("intermediates"))
-        calls.append(Call(code, _options(record, index, code), inputs, outputs, intermediates))
+        custom = record.vector("custom_options")
+        given = b"" if custom is None else custom.array("uint8").tobytes()
+        calls.append(Call(code, _options(record, index, code), inputs, outputs, intermediates, given))
     return calls
 
 
@@ -293,12 +301,14 @@ def _initial_values(
 
 
 def _layers(
-    calls: list[Call], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...]
+    calls: list[Call], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...], made: list[State]
 ) -> tuple[Layer, ...]:
+    """The layers; `made` grows by the states that their parsers make."""
     layers = []
     for index, call in enumerate(calls):
         inputs = tuple(known.value(i) for i in call.inputs)
-        node = Node(call.code, index, call.options, inputs, call.outputs, tensors, states, call.intermediates)
+        outputs, between, custom = call.outputs, call.intermediates, call.custom
+        node = Node(call.code, index, call.options, inputs, outputs, tensors, states, between, custom, made)
         ops: tuple[Op, ...] = ()
         problem = None
         try:
@@ -329,8 +339,11 @@ def _lists(node: Node) -> set[int]:
     return set(node.inputs[position : position + 1])
 
 
+_CUSTOM: dict[str, Parser] = {custom_code(name): parser for name, parser in CUSTOM_PARSERS.items()}
+
+
 def _parse_node(node: Node) -> tuple[Op, ...]:
-    parser = PARSERS.get(node.code)
+    parser = PARSERS.get(node.code) or _CUSTOM.get(node.code)
     if parser is None:
         raise UnsupportedNodeError("Mote has no such operator yet")
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):

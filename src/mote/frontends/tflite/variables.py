@@ -35,6 +35,8 @@ class Call:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     intermediates: tuple[int, ...] = ()
+    custom: bytes = b""
+    """The options of a custom operator, in whatever form it has them."""
 
 
 @dataclass

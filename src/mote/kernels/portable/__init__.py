@@ -5,6 +5,7 @@ from mote.kernels.portable import (
     batch_matmul,
     conv,
     depthwise,
+    detection,
     fully_connected,
     lstm,
     mean,
@@ -43,4 +44,5 @@ KERNELS = (
     *svdf.KERNELS,
     *lstm.KERNELS,
     *batch_matmul.KERNELS,
+    *detection.KERNELS,
 )

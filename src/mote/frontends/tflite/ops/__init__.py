@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mote.frontends.tflite.node import Node
-from mote.frontends.tflite.ops import constants, elementwise, matrix, moves, recurrent, reductions, slices, windows
+from mote.frontends.tflite.ops import (
+    constants,
+    detections,
+    elementwise,
+    matrix,
+    moves,
+    recurrent,
+    reductions,
+    slices,
+    windows,
+)
 from mote.graph import Op
 from mote.ops.mean import Mean
 from mote.ops.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Sum
@@ -29,6 +39,8 @@ PARSERS: Mapping[str, Parser] = {
     "MAX_POOL_2D": windows.max_pool,
     "MEAN": reductions.reduction(Mean),
     "MUL": elementwise.mul,
+    "NON_MAX_SUPPRESSION_V4": detections.suppression,
+    "NON_MAX_SUPPRESSION_V5": detections.suppression,
     "PACK": moves.pack,
     "PAD": moves.pad,
     "PADV2": moves.pad,
@@ -62,3 +74,8 @@ PARSERS: Mapping[str, Parser] = {
     "UNPACK": slices.unpack,
     "ZEROS_LIKE": constants.zeros_like,
 }
+
+CUSTOM_PARSERS: Mapping[str, Parser] = {
+    "TFLite_Detection_PostProcess": detections.detection,
+}
+"""The parsers of custom operators, by the name that their code has in the file."""

@@ -1,0 +1,73 @@
+"""Boxes: `mote_detection.h` and `mote_suppression.h`, and the parts of what they compute, `mote_part.h`."""
+
+from __future__ import annotations
+
+from mote.graph.types import DType
+from mote.kernels.contract import OTHER_F32, Instance, Kernel, Packed, Params, Signature, View
+from mote.ops.detection import BOXES, SCORES, Detection
+from mote.ops.part import Part
+from mote.ops.suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+
+REALS = frozenset({DType.FLOAT32})
+TYPES = {DType.FLOAT32: ("f32", "float"), DType.INT8: ("s8", "int8_t"), DType.UINT8: ("u8", "uint8_t")}
+
+
+def _detection(view: View) -> Packed:
+    op, g = view.the(Detection), view.graph
+    boxes, scores = op.input(g, BOXES), op.input(g, SCORES)
+    suffix, ctype = TYPES[boxes.dtype]
+    quantized = boxes.dtype != DType.FLOAT32
+    params: Params = {
+        "boxes": boxes.shape[1],
+        "coordinates": boxes.shape[2],
+        "columns": scores.shape[2],
+        "background": scores.shape[2] - op.classes,
+        "classes": op.classes,
+        "told": min(op.classes_each, op.classes),
+        "each": op.classes_each,
+        "detections": op.detections,
+        "per_class": op.per_class,
+        "score_threshold": op.score_threshold,
+        "overlap_threshold": op.overlap_threshold,
+        "box_scale": boxes.scale if quantized else 1.0,
+        "box_zero": float(boxes.zero_point) if quantized else 0.0,
+        "score_scale": scores.scale if quantized else 1.0,
+        "score_zero": float(scores.zero_point) if quantized else 0.0,
+        **{f"{name}_scale": scale for name, scale in zip("yxhw", op.scales, strict=True)},
+        "anchors": op.anchors(g),
+    }
+    return Packed(
+        f"detection_{'regular' if op.regular else 'fast'}_{suffix}",
+        params,
+        operands=(BOXES, SCORES),
+        scratch=4 * _words(op, boxes.shape[1]),
+        instances=(Instance("MOTE_DETECTION", (suffix, ctype)),),
+        header="detection",
+    )
+
+
+def _words(op: Detection, boxes: int) -> int:
+    """Working memory: scores and a heap of all boxes; classes with their scores, or detections and boxes of a class."""
+    if not op.regular:
+        return 2 * boxes + 2 * op.classes
+    return 2 * boxes + 4 * min(op.per_class, boxes) + 2 * op.detections
+
+
+def _suppression(view: View) -> Packed:
+    op, boxes = view.the(Suppression), view.input.shape[0]
+    soft = len(op.inputs) > SIGMA
+    operands = (BOXES, SCORES, OVERLAP_THRESHOLD, SCORE_THRESHOLD, *((SIGMA,) if soft else ()))
+    name = "suppression_v5" if soft else "suppression_v4"
+    return Packed(name, {"boxes": boxes, "most": op.most}, operands=operands, scratch=16 * boxes)
+
+
+def _part(view: View) -> Packed:
+    name = "part_f32" if view.output.dtype == DType.FLOAT32 else "part_s32"
+    return Packed(name, {"begin": view.the(Part).begin, "size": view.output.size})
+
+
+KERNELS = (
+    Kernel("detection", (Detection,), Signature(frozenset(TYPES), REALS), _detection, "detection", costs=OTHER_F32),
+    Kernel("suppression", (Suppression,), Signature(REALS, REALS), _suppression, "suppression", costs=OTHER_F32),
+    Kernel("part", (Part,), Signature(REALS, REALS | {DType.INT32}), _part, "part", costs=OTHER_F32),
+)
