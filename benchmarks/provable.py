@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import test_batch_matmul
+import test_detection
 import test_lstm
 import test_svdf
 from streams import Variable
@@ -119,6 +120,16 @@ def coded() -> bytes:
     ]
     y = net.conv(net.conv(x, few[0]), few[1])
     return net.finish(net.fully_connected(net.flat(y), few[2]))
+
+
+def boxes() -> bytes:
+    """Boxes that suppress each other: by their best classes, in each class, and by scores alone."""
+    w = Writer("boxes")
+    few = test_detection.Config(boxes=3, classes=2, detections=2, each=2)
+    test_detection.add_layer(w, 0, few)
+    test_detection.add_layer(w, 1, replace(few, dtype="uint8", regular=True, each=1))
+    test_detection.suppression(3, 2, 0.5, 0.0, None, 2, w)
+    return test_detection.suppression(3, 2, 0.5, 0.0, 0.3, 3, w)
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

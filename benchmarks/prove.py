@@ -56,6 +56,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "recurrent": partial(provable.recurrent, "int8"),
     "recurrent float": partial(provable.recurrent, "float32"),
     "edges": provable.edges,
+    "boxes": provable.boxes,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
     "lines turned": partial(provable.lines, turned=True),
@@ -74,6 +75,7 @@ QUICK = (
     ("recurrent", "caller arena"),
     ("recurrent float", "layers"),
     ("edges", "layers"),
+    ("boxes", "layers"),
     ("products", "layers"),
     ("lines", "rows"),
     ("lines turned", "rows"),
@@ -130,6 +132,12 @@ HARNESS = """\
 /* The C library's, of which nothing is known but that it is a function. */
 float expf(float x) {{
     float y = x;
+    ANY(&y, sizeof y);
+    return y;
+}}
+
+double exp(double x) {{
+    double y = x;
     ANY(&y, sizeof y);
     return y;
 }}

@@ -57,6 +57,7 @@ static inline void mote_detection_sink(int32_t *heap, int32_t hole, int32_t leng
 /* The boxes whose scores reach the threshold, as a heap with the best on top; returns how many there are. */
 static inline int32_t mote_detection_candidates(const mote_detection_t *p, const float *score, int32_t *heap) {
     int32_t count = 0;
+    memset(heap, 0, (size_t)p->boxes * sizeof(int32_t));
     for (int32_t i = 0; i < p->boxes; i++) {
         if (score[i] >= p->score_threshold) {
             heap[count++] = i;
@@ -174,6 +175,7 @@ static inline int32_t mote_detection_insert(float *value, int32_t *kept, int32_t
         const int32_t places = p->detections * p->each, most = mote_min(p->per_class, p->boxes);                           \
         float *score = scratch, *shown = score + p->boxes, *value = shown + 4 * most;                                      \
         int32_t *heap = (int32_t *)(void *)(value + p->detections), *kept = heap + p->boxes;                               \
+        memset(kept, 0, (size_t)p->detections * sizeof(int32_t));                                                          \
         int32_t count = 0;                                                                                                 \
         memset(out, 0, (size_t)(6 * places + 1) * sizeof(float));                                                          \
         for (int32_t c = 0; c < p->classes; c++) {                                                                         \

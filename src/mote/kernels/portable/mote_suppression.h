@@ -38,9 +38,10 @@ static inline void mote_suppression(const mote_suppression_t *p, const float *bo
     int32_t *heap = (int32_t *)(void *)(key + p->boxes);
     int32_t *seen = heap + p->boxes, *chosen = seen + p->boxes;
     int32_t queued = 0, count = 0;
+    memset(heap, 0, 3 * (size_t)p->boxes * sizeof(int32_t));
+    memset(out, 0, (2 * (size_t)p->most + 1) * sizeof(float));
     for (int32_t i = 0; i < p->boxes; i++) {
         key[i] = -scores[i];
-        seen[i] = 0;
         if (scores[i] > least) {
             mote_heap_lift(heap, queued++, 0, i, key);
         }
@@ -76,8 +77,6 @@ static inline void mote_suppression(const mote_suppression_t *p, const float *bo
             mote_heap_lift(heap, queued++, 0, box, key);
         }
     }
-    memset(out + count, 0, (size_t)(p->most - count) * sizeof(float));
-    memset(out + p->most + count, 0, (size_t)(p->most - count) * sizeof(float));
     out[2 * p->most] = (float)count;
 }
 
