@@ -12,7 +12,7 @@ import quotes
 import tried
 from mote import targets
 from mote.frontends.tflite import variables
-from mote.frontends.tflite.ops import PARSERS
+from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS
 from support import emulated
 
 ROOT = Path(__file__).parents[1]
@@ -20,8 +20,11 @@ CORE = "cortex-m4"
 
 
 def test_operators_are_documented() -> None:
-    rows = re.findall(r"^\| ([A-Z0-9_, ]+) \|", (ROOT / "docs" / "operators.md").read_text(), re.MULTILINE)
+    page = (ROOT / "docs" / "operators.md").read_text()
+    rows = re.findall(r"^\| ([A-Z0-9_, ]+) \|", page, re.MULTILINE)
     assert {name for row in rows for name in row.split(", ")} == {*PARSERS, *variables.OPERANDS}
+    custom = re.findall(r"^\| (`[\w`, ]+`) \|", page, re.MULTILINE)
+    assert {name.strip("`") for row in custom for name in row.split(", ")} == set(CUSTOM_PARSERS)
 
 
 def test_links_in_docs_lead_somewhere() -> None:
