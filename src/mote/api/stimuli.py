@@ -41,6 +41,9 @@ def _constant(choose: Callable[[Tensor, Limits], float]) -> Stimulus:
 
 
 def _ramp(t: Tensor, limits: Limits, _: np.random.Generator) -> Array:
+    if t.dtype == DType.INT64:  # the largest one has no equal among real numbers
+        low, high = map(int, limits)
+        return np.array([low + (high - low) * i // max(t.size - 1, 1) for i in range(t.size)]).reshape(t.shape)
     return np.linspace(*limits, t.size).astype(t.dtype.numpy).reshape(t.shape)
 
 

@@ -37,9 +37,11 @@ def allowed_difference(want: Array, magnitude: float = 0.0) -> float:
 
 
 def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int]:
-    """(largest absolute difference, number of elements that count as wrong) of a tensor of this magnitude."""
+    """(largest absolute difference, number of elements that count as wrong) of a tensor of this magnitude. What is no
+    number equals what is none either."""
     delta = np.zeros(want.shape)
-    np.subtract(got, want, out=delta, where=got != want, dtype=np.float64)
+    differs = (got != want) & ~((got != got) & (want != want))
+    np.subtract(got, want, out=delta, where=differs, dtype=np.float64)
     delta = np.abs(delta)
     return float(delta.max(initial=0)), int(np.count_nonzero(~(delta <= allowed_difference(want, magnitude))))
 
@@ -87,7 +89,10 @@ class Magnitudes:
         return self.drifted.get(tensor, self.values[tensor]) if data is None else data
 
     def _drift_of(self, tensor: int) -> float:
-        return largest(self.drifted[tensor] - self.values[tensor]) if tensor in self.drifted else 0.0
+        if tensor not in self.drifted:
+            return 0.0
+        with np.errstate(invalid="ignore"):  # infinite values have no difference
+            return largest(self.drifted[tensor] - self.values[tensor])
 
     @cached_property
     def _absolute(self) -> Graph:
