@@ -1,11 +1,16 @@
-"""Functions of 16-bit fixed-point numbers, as LiteRT's integer LSTM computes them (gemmlowp's series, in 16 bits).
+"""Functions of 16-bit fixed-point numbers: as LiteRT's integer LSTM computes them (gemmlowp's series, in 16 bits), and
+by interpolation in a table, as its other kernels do.
 
 "Q3.12" has 3 bits before the point and 12 after it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import EXP_BITS, Ints, high_mul, rounding_shift_right
 
@@ -93,3 +98,87 @@ def _product(a: int, b: int) -> int:
 
 def _left(x: int, bits: int) -> int:
     return min(x << bits, (1 << 31) - 1)
+
+
+SEGMENTS = 512
+"""Lines that a function of an int16 value is made of, each over 128 inputs."""
+
+Reals = NDArray[Any]
+"""float32 or float64."""
+
+
+def wrap16(x: Ints) -> Ints:
+    """x as a 16-bit register holds it."""
+    return np.asarray(x, np.int64).astype(np.int16).astype(np.int64)
+
+
+def line_ends(
+    function: Callable[[Reals], Reals],
+    x: tuple[float, int],
+    y: tuple[float, int],
+    real: type[np.float32] | type[np.float64] = np.float32,
+) -> NDArray[np.int16]:
+    """A function as the 513 ends of lines, for `interpolate`, between the scales and zero points of its argument and of
+    its result. Every end is moved by half of what the line after it is off in its middle. What is no number then, from
+    results that are infinite, is the largest one. LiteRT leaves out the result's zero point, and so does this."""
+    first, last = (real(x[0]) * real(end - x[1]) for end in (-32768, 32767))
+    lowest, highest = (real(y[0]) * real(end - y[1]) for end in (-32768, 32767))
+    step = (last - first) / real(SEGMENTS)
+    steps = real(1 << 16) / (highest - lowest)
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers: Reals = np.arange(SEGMENTS + 1).astype(real)
+        begins = first + numbers * step
+        at = function(begins) * steps
+        rounded = _rounded(at)
+        middle = _rounded(function(begins[:-1] + step / real(2)) * steps)
+        off = _rounded((at[1:] + rounded[:-1]) / real(2)) - middle
+        ends = np.append(rounded[:-1] - _rounded(off / real(2)), _rounded(function(np.array([last], real)) * steps))
+    return np.where(np.isnan(ends), 32767, np.clip(ends, -32768, 32767)).astype(np.int16)
+
+
+def _rounded(x: Reals) -> Reals:
+    """Halves away from zero."""
+    whole = np.trunc(x)
+    found: Reals = whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x)
+    return found
+
+
+def interpolate(x: Ints, ends: NDArray[np.int16]) -> Ints:
+    """The function whose lines have these ends, at int16 values. Slopes and sums wrap, as LiteRT's do."""
+    line = (np.asarray(x, np.int64) >> 7) + SEGMENTS // 2
+    begin, end = (ends[line + k].astype(np.int64) for k in (0, 1))
+    return wrap16(begin + (wrap16(end - begin) * (x & 127) + 64 >> 7))
+
+
+def _sigmoid() -> Ints:
+    """Each value is moved by half of what the line to the next one is off in its middle; the last one is nearly 1."""
+    at = 65536 / (1 + np.exp(-np.arange(0, 256.5, 0.5) / 24))
+    off = at[1::2] - (at[:-1:2] + at[2::2]) / 2
+    return np.append(np.rint(at[:-2:2] + off / 2)[:255], 65535).astype(np.int64) - 32768
+
+
+SIGMOID = _sigmoid()
+"""What 1 / (1 + exp(-i / 24)) is above one half, for i from 0 up to 255, in Q0.16."""
+
+
+def logistic_by_table(x: Ints, mult: int, shift: int) -> Ints:
+    """1 / (1 + exp(-x)) in Q0.15 of what becomes x with 12 * 2^10 steps for 1, scaled by a multiplier and a shift."""
+    above, negative = _above_half(x, mult, shift, 9, 32766 * 512)
+    return 16384 + (np.where(negative, 511 - above, above + 512) >> 10)
+
+
+def tanh_by_table(x: Ints, mult: int, shift: int) -> Ints:
+    """The same of tanh, which has twice the slope."""
+    above, negative = _above_half(x, mult, shift, 8, 32767 * 256)
+    return np.where(negative, 127 - above, above + 128) >> 8
+
+
+def _above_half(x: Ints, mult: int, shift: int, bits: int, most: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """How far the curve is above one half for the absolute value of x, between the values of the table, which are
+    2^bits steps apart; behind its end `most`. And where x is negative."""
+    scaled = (np.asarray(x, np.int64) * mult + (1 << shift >> 1)) >> shift
+    size = np.abs(scaled)
+    cell = np.minimum(size >> bits, 254)
+    begin, end = SIGMOID[cell], SIGMOID[cell + 1]
+    inside = (begin << bits) + (size & (1 << bits) - 1) * (end - begin)
+    return np.where(size >> bits >= 255, most, inside), scaled < 0
