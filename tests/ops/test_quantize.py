@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE against LiteRT: ties, neighbours of ties, values far outside."""
+"""QUANTIZE, DEQUANTIZE and CAST against LiteRT: ties, neighbours of ties, values far outside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote import compile
 from mote.api import reference
+from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from network import FLOAT, Net
-from support import check, check_numpy, examples, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 SIZE = 2048
@@ -84,13 +86,13 @@ def test_every_int8() -> None:
 @pytest.mark.parametrize(
     ("kind", "dtypes", "scale", "reason"),
     [
-        ("QUANTIZE", ("float32", "uint8"), 0.1, "float32 to uint8 is not supported"),
-        ("QUANTIZE", ("float32", "int16"), 0.1, "float32 to int16 is not supported"),
-        ("QUANTIZE", ("uint8", "int16"), 0.1, "uint8 input with int16 output is not supported"),
+        ("QUANTIZE", ("float32", "int32"), 0.1, "float32 to int32 is not supported"),
+        ("QUANTIZE", ("uint8", "int32"), 0.1, "uint8 input with int32 output is not supported"),
+        ("QUANTIZE", ("int64", "int8"), 0.1, "int64 input with int8 output is not supported"),
+        ("QUANTIZE", ("int16", "int8"), [0.1, 0.2], "no per-tensor quantization"),
         ("QUANTIZE", ("int8", "uint8"), [0.1, 0.2], "no per-tensor quantization"),
         ("QUANTIZE", ("float32", "int8"), [0.1, 0.2], "no per-tensor quantization"),
-        ("DEQUANTIZE", ("uint8", "float32"), 0.1, "uint8 to float32 is not supported"),
-        ("DEQUANTIZE", ("int16", "float32"), 0.1, "int16 to float32 is not supported"),
+        ("DEQUANTIZE", ("int32", "float32"), 0.1, "int32 to float32 is not supported"),
         ("DEQUANTIZE", ("int8", "float32"), [0.1, 0.2], "no per-tensor quantization"),
     ],
 )
@@ -126,3 +128,186 @@ def test_between_bytes(layers: list[tuple[tuple[float, int], tuple[float, int], 
         w.op("QUANTIZE", [x], [y])
         w.output(y)
     check(w.finish(), inputs=6)
+
+
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+PAIRS = (
+    ("int8", "int16"),
+    ("uint8", "int16"),
+    ("int16", "int8"),
+    ("int16", "int16"),
+    ("int16", "int32"),
+    ("int32", "int8"),
+    ("int32", "int16"),
+)
+"""The integers between which LiteRT has QUANTIZE, but for those between bytes."""
+
+
+def real_model(wanted: str, scale: float, zero: int, size: int = SIZE) -> bytes:
+    """float32 -> integer -> float32."""
+    w = Writer("real")
+    x, q = w.input("x", (size,), "float32"), w.tensor("q", (size,), wanted, scale, zero)
+    w.op("QUANTIZE", [x], [q])
+    y = w.tensor("y", (size,), "float32")
+    w.op("DEQUANTIZE", [q], [y])
+    w.output(q, y)
+    return w.finish()
+
+
+@needs_litert
+@pytest.mark.parametrize("wanted", LIMITS)
+@given(st.floats(-14, 0), st.booleans(), st.floats(0, 1))
+@settings(max_examples=20, deadline=None)
+def test_ties_of_other_types(wanted: str, exponent: float, whole: bool, position: float) -> None:
+    low, high = LIMITS[wanted]
+    scale = float(np.float32(2.0 ** (round(exponent) if whole else exponent)))
+    zero = 0 if wanted == "int16" else round(low + (high - low) * position)
+    data = real_model(wanted, scale, zero)
+    graph = tflite.parse(data, "model")
+    around = np.random.default_rng(0).integers(low - zero, high - zero, 100) * scale
+    case = {graph.inputs[0]: np.append(edges(scale)[:-100], around).astype(np.float32)}
+    want = reference.litert(data)(case)
+    for tensor, got in graph.evaluate(case).items():
+        assert np.array_equal(got, want[tensor])
+
+
+@st.composite
+def rescalings(draw: st.DrawFn) -> tuple[tuple[str, str], tuple[float, int], tuple[float, int]]:
+    pair = draw(st.sampled_from(PAIRS))
+    quants = []
+    for dtype in pair:
+        scale = float(np.float32(2.0 ** draw(st.floats(-12, 0) | st.integers(-12, 0))))
+        low, high = LIMITS.get(dtype, (-1000, 1000))
+        quants.append((scale, 0 if "int16" in pair else draw(st.integers(low, high))))
+    if pair[0] == "int32":
+        quants[0] = quants[0][0] / 65536, quants[0][1]
+    return pair, quants[0], quants[1]
+
+
+def rescaled_model(layers: list[tuple[tuple[str, str], tuple[float, int], tuple[float, int]]], size: int) -> bytes:
+    w = Writer("rescaled")
+    for i, (pair, x_quant, y_quant) in enumerate(layers):
+        x, y = w.input(f"x{i}", (size,), pair[0], *x_quant), w.tensor(f"y{i}", (size,), pair[1], *y_quant)
+        w.op("QUANTIZE", [x], [y])
+        w.output(y)
+    return w.finish()
+
+
+@needs_litert
+@given(st.lists(rescalings(), min_size=20, max_size=20))
+@settings(max_examples=20, deadline=None)
+def test_between_integers(layers: list[tuple[tuple[str, str], tuple[float, int], tuple[float, int]]]) -> None:
+    data = rescaled_model(layers, 1000)
+    check_numpy(tflite.parse(data, "model"), data, inputs=6)
+
+
+def test_from_int8_to_int32() -> None:
+    """TensorFlow Lite Micro has it, and LiteRT has not."""
+    tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed")
+    data = rescaled_model([(("int8", "int32"), (0.05, 3), (0.0001, 7))], 256)
+    codes = np.arange(-128, 128).astype(np.int8)
+    interpreter = tflite_micro.runtime.Interpreter.from_bytes(data)
+    interpreter.set_input(codes, 0)
+    interpreter.invoke()
+    graph = tflite.parse(data, "model")
+    assert np.array_equal(graph.evaluate({graph.inputs[0]: codes})[graph.outputs[0]], interpreter.get_output(0))
+    result = verify(compile(data), 6, sanitize=True)
+    assert result.passed and "from int8 to int32" in result.reference
+
+
+TYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32")
+FAR = [sign * 2.0**k for k in (0, 6, 7, 8, 15, 16, 24, 31, 32, 63, 64, 100) for sign in (1, -1)]
+REALS = [*FAR, np.inf, -np.inf, np.nan, 0.0, -0.0, 0.5, -0.5, 127.5, -128.5, 255.9, -0.9, 1e-30]
+
+
+def cast_model(given_: str, values: np.ndarray | None = None) -> bytes:
+    """One type to every type, of an input or of constants, to which nothing is added."""
+    w = Writer("casts")
+    x = w.input("x", (333,) if values is None else values.shape, given_)
+    if values is not None:
+        nothing, y = (w.tensor(name, values.shape, given_) for name in ("nothing", "y"))
+        w.op("MUL", [x, w.const("zero", np.float32(0))], [nothing])
+        w.op("ADD", [nothing, w.const("values", values)], [y])
+        x = y
+    for dtype in TYPES:
+        y = w.tensor(dtype, w._tensors[x].shape, dtype)
+        w.op("CAST", [x], [y])
+        w.output(y)
+    return w.finish()
+
+
+def all_casts() -> bytes:
+    """Every type to every other one, in one model."""
+    w = Writer("casts")
+    for given_ in TYPES:
+        x = w.input(given_, (333,), given_)
+        for dtype in TYPES:
+            y = w.tensor(f"{given_}_{dtype}", (333,), dtype)
+            w.op("CAST", [x], [y])
+            w.output(y)
+    return w.finish()
+
+
+def neighbours(values: list[float]) -> np.ndarray:
+    found = np.array(values, np.float32)
+    return np.concatenate([found, *(np.nextafter(found, np.float32(to)) for to in (np.inf, -np.inf))])
+
+
+@needs_litert
+def test_casts_of_real_numbers() -> None:
+    """Those that do not fit, infinite ones and NaN too: LiteRT defines all of them."""
+    data = cast_model("float32")
+    graph = tflite.parse(data, "model")
+    case = {graph.inputs[0]: np.resize(neighbours(REALS), 333)}
+    want = reference.litert(data)(case)
+    for tensor, got in graph.evaluate(case).items():
+        assert np.array_equal(got, want[tensor], equal_nan=got.dtype == np.float32)
+
+
+@needs_litert
+def test_casts_and_conversions_in_c() -> None:
+    check(all_casts(), inputs=6)
+    finite = neighbours([x for x in REALS if np.isfinite(x)])
+    check(cast_model("float32", finite), inputs=2)
+
+
+@needs_litert
+@given(st.lists(rescalings(), min_size=16, max_size=16))
+@settings(max_examples=examples(2), deadline=None)
+def test_conversions_in_c(layers: list[tuple[tuple[str, str], tuple[float, int], tuple[float, int]]]) -> None:
+    check(rescaled_model(layers, 333), inputs=6)
+
+
+@needs_litert
+def test_conversions_on_a_core() -> None:
+    exact_on("cortex-m4", all_casts(), 6)
+    exact_on("cortex-m0plus", real_model("int16", 0.001, 0, 1000), 6)
+    exact_on("cortex-m4", real_model("uint8", 0.02, 77, 1000), 6)
+
+
+@needs_litert
+@pytest.mark.parametrize("wanted", ["uint8", "int16"])
+def test_ties_of_other_types_in_c(wanted: str) -> None:
+    net = Net(dtype="float32")
+    nothing = net.op("MUL", [net.input(SIZE), net.writer.const("zero", np.float32(0))])
+    values = net.op("ADD", [nothing, net.writer.const("edges", edges(0.3))])
+    q = net.writer.tensor("q", (SIZE,), wanted, 0.3, 99 if wanted == "uint8" else 0)
+    net.writer.op("QUANTIZE", [values], [q])
+    check(net.finish(q), inputs=2)
+
+
+def test_a_cast_to_the_same_type_is_nothing() -> None:
+    w = Writer("same")
+    x, y, z = w.input("x", (5,), "int32"), w.tensor("y", (5,), "int32"), w.tensor("z", (5,), "int8")
+    w.op("CAST", [x], [y])
+    w.op("CAST", [y], [z])
+    w.output(z)
+    assert [op.kind for op in compile(w.finish()).plan.graph.ops] == ["CAST"]
+
+
+def test_edges_of_16_bits_are_not_stripped() -> None:
+    """`--io int8` leaves conversions to int8 to the caller, and no others."""
+    assert [op.kind for op in compile(real_model("int16", 0.1, 0, 5), io="int8").plan.graph.ops] == [
+        "QUANTIZE",
+        "DEQUANTIZE",
+    ]

@@ -181,7 +181,7 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
 
 
 def _mistakes(source: Graph) -> str:
-    """What LiteRT's reference kernels compute wrongly in a model; then Mote's own reference is the judge of it."""
+    """What LiteRT's reference kernels compute wrongly in a model, or lack; then Mote's own reference is its judge."""
     return ", ".join(dict.fromkeys(reason for op in source.ops if (reason := op.misjudged(source))))
 
 

@@ -74,7 +74,8 @@ class Op:
         return None
 
     def misjudged(self, g: Graph) -> str | None:
-        """What LiteRT's reference kernel computes wrongly here, so that it is no judge of the model, or None."""
+        """What LiteRT's reference kernel computes wrongly here, or not at all, so that it is no judge of the model; or
+        None."""
         return None
 
     def is_identity(self, g: Graph) -> bool:

@@ -77,6 +77,7 @@ class Activation(StrEnum):
     RELU = "RELU"
     RELU_N1_TO_1 = "RELU_N1_TO_1"
     RELU6 = "RELU6"
+    RELU_0_TO_1 = "RELU_0_TO_1"
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -89,6 +90,7 @@ _BOUNDS = {
     Activation.RELU: (0.0, math.inf),
     Activation.RELU_N1_TO_1: (-1.0, 1.0),
     Activation.RELU6: (0.0, 6.0),
+    Activation.RELU_0_TO_1: (0.0, 1.0),
 }
 
 

@@ -1,10 +1,12 @@
-"""Functions of one tensor, element by element: for int8 a table of 256 results, made at compile time.
+"""Functions of one tensor, element by element: for int8 a table of 256 results, made at compile time. Here are what all
+of them share and the activations; `functions` has the others.
 
 Also PRELU, which has one slope for each channel and so cannot be a table.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
+from mote.graph.fixedpoint16 import interpolate, line_ends, logistic_by_table, saturate16, tanh_by_table
 from mote.graph.ranges import LEAST, MOST, Peak, Range, between
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
@@ -28,14 +31,23 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class Unary(Pointwise):
-    """y[i] = f(x[i]). A subclass says what f is for float32 (`real`) and for int8 (`quantized`)."""
+    """y[i] = f(x[i]). A subclass says which types it takes, and what f is for float32 (`real`), for int8 (`quantized`)
+    and for wider integers (`wide`)."""
+
+    types: ClassVar[tuple[DType, ...]] = (DType.INT8, DType.FLOAT32)
+    symmetric: ClassVar[bool] = True
+    """int16 values have the zero point 0."""
 
     def unsupported(self, g: Graph) -> str | None:
-        problem, x = activation_type(g, self), self.input(g)
-        return problem or (scale_problem(*self.scales(x, self.output(g))) if x.dtype == DType.INT8 else None)
+        x, y = self.input(g), self.output(g)
+        if problem := activation_type(g, self, dtypes=self.types):
+            return problem
+        if x.dtype == DType.INT16 and (problem := _int16_problem(x, y, symmetric=self.symmetric)):
+            return problem
+        return scale_problem(*self.scales(x, y)) if x.dtype in (DType.INT8, DType.INT16) else None
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
-        """The multipliers and shifts that int8 values are scaled by."""
+        """The multipliers and shifts that quantized values are scaled by."""
         return []
 
     def is_identity(self, g: Graph) -> bool:
@@ -46,6 +58,10 @@ class Unary(Pointwise):
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         """The results of all int8 inputs, from -128 up, before they are clamped to int8."""
+        raise NotImplementedError
+
+    def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
+        """The results of integers of a wider type than int8; those that do not fit the type wrap."""
         raise NotImplementedError
 
     def real(self, x: Floats) -> Floats:
@@ -73,6 +89,8 @@ class Unary(Pointwise):
         assert x is not None
         if x.dtype == np.float32:
             return [self.real(x.astype(np.float32))]
+        if x.dtype.itemsize > 1:
+            return [self.wide(x.astype(np.int64), self.input(g), self.output(g)).astype(x.dtype)]
         return [self.table(g)[x.astype(np.int8).astype(np.int64) + 128]]
 
 
@@ -95,12 +113,84 @@ class FloatTable(Unary):
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         inputs = np.float32(x.scale) * (INT8 - x.zero_point).astype(np.float32)
-        scaled = self.real(inputs) * (np.float32(1) / np.float32(y.scale))
-        return np.array([round_half_away(float(v)) for v in scaled], np.int64) + y.zero_point
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            scaled = self.tabled(inputs, y) * (np.float32(1) / np.float32(y.scale))
+        return np.array([round_half_away(v) for v in within(scaled)], np.int64) + y.zero_point
+
+    def tabled(self, x: Floats, y: Tensor) -> Floats:
+        """The function that is tabled: where it has no result, the quantized one may have."""
+        return self.real(x)
+
+
+FAR = 2.0**20
+"""Steps behind which every result is clamped, whatever the zero point is."""
+
+
+def within(steps: Floats) -> list[float]:
+    """Numbers of steps as far as they matter; what is no number counts as zero."""
+    found: list[float] = np.nan_to_num(np.clip(steps.astype(np.float64), -FAR, FAR)).tolist()
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class Logistic(FloatTable):
+class Interpolated(FloatTable):
+    """For int16 LiteRT has 513 ends of lines instead, also of the float32 function."""
+
+    types = (DType.INT8, DType.INT16, DType.FLOAT32)
+
+    def ends(self, x: Tensor, y: Tensor) -> NDArray[np.int16]:
+        def function(values: NDArray[np.floating]) -> NDArray[np.floating]:
+            return self.tabled(values.astype(np.float32), y)
+
+        return line_ends(function, (x.scale, x.zero_point), (y.scale, y.zero_point))
+
+    def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
+        return interpolate(q, self.ends(x, y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sigmoid(FloatTable):
+    """LOGISTIC and TANH: for int16 LiteRT has one table of the curve that both are."""
+
+    types = (DType.INT8, DType.INT16, DType.FLOAT32)
+    most_doubled: ClassVar[int] = 0
+    """The argument may have so many bits more behind the point than 12 and be an exact multiple."""
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, y = self.input(g), self.output(g)
+        if problem := super().unsupported(g):
+            return problem
+        if x.dtype != DType.INT16:
+            return None
+        if not self.one_is_whole(y):
+            return f"the output's scale is {y.scale:g}, LiteRT wants 1/32768"
+        mult, _ = self.argument(x)
+        return None if mult <= 65535 else f"the input's scale {x.scale:g} does not fit LiteRT's 32 bits"
+
+    def one_is_whole(self, y: Tensor) -> bool:
+        """Whether an int16 output has the scale that LiteRT wants."""
+        return y.scale == 1 / 32768
+
+    def argument(self, x: Tensor) -> tuple[int, int]:
+        """The multiplier and the shift to the right that int16 values are scaled by, to 12 * 2^10 steps for 1."""
+        power, exact = _power_of_two(x.scale)
+        if exact and 0 <= power + 12 <= self.most_doubled:
+            return 3 << power + 12, 0
+        mult, shift = x.scale * 4096.0 * 3.0, 0
+        while mult <= 32767.0 / 2.0 and shift <= 30:
+            mult, shift = mult * 2.0, shift + 1
+        return int(mult), shift
+
+
+def _power_of_two(scale: float) -> tuple[int, bool]:
+    """The nearest power of two, and whether it is as near as LiteRT wants it."""
+    found = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
+    nearest = round_half_away(float(found))
+    return nearest, bool(abs(np.float32(found) - np.float32(nearest)) < np.float32(1e-3))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logistic(Sigmoid):
     kind = "LOGISTIC"
 
     def unsupported(self, g: Graph) -> str | None:
@@ -111,6 +201,9 @@ class Logistic(FloatTable):
             return f"the output's scale is {y.scale:g}, LiteRT wants 1/256"
         return None
 
+    def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
+        return logistic_by_table(q, *self.argument(x))
+
     def real(self, x: Floats) -> Floats:
         one = np.float32(1)
         with np.errstate(over="ignore"):
@@ -118,8 +211,15 @@ class Logistic(FloatTable):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tanh(FloatTable):
+class Tanh(Sigmoid):
+    most_doubled = 1
     kind = "TANH"
+
+    def one_is_whole(self, y: Tensor) -> bool:
+        return _power_of_two(y.scale) == (-15, True)
+
+    def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
+        return tanh_by_table(q, *self.argument(x))
 
     def real(self, x: Floats) -> Floats:
         return np.tanh(x.astype(np.float64)).astype(np.float32)
@@ -127,7 +227,7 @@ class Tanh(FloatTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Clamp(Unary):
-    """RELU and its kin. int8: rescaled to the output's quantization, then clamped."""
+    """RELU and its kin. Integers are rescaled to the output's quantization, then clamped."""
 
     clamp: ClassVar[Activation]
 
@@ -138,6 +238,14 @@ class Clamp(Unary):
         scaled = wrap32(rescale(INT8 - x.zero_point, *self.scales(x, y)[0]) + y.zero_point)
         return np.clip(scaled, *int8_range(self.clamp, y))
 
+    def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
+        return np.clip(rescale(q, *self.scales(x, y)[0]), *self.limits(y))
+
+    def limits(self, y: Tensor) -> tuple[int, int]:
+        """The least and the largest result in int16."""
+        low, high = (float(np.clip(np.float32(end) / np.float32(y.scale), -FAR, FAR)) for end in self.clamp.bounds)
+        return max(round_half_away(low), -32768), min(round_half_away(high), 32767)
+
     def real(self, x: Floats) -> Floats:
         return np.clip(x, *self.clamp.bounds).astype(np.float32)
 
@@ -145,13 +253,21 @@ class Clamp(Unary):
 @dataclass(frozen=True, kw_only=True)
 class Relu(Clamp):
     clamp = Activation.RELU
+    types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "RELU"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relu6(Clamp):
     clamp = Activation.RELU6
+    types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "RELU6"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu0To1(Clamp):
+    clamp = Activation.RELU_0_TO_1
+    kind = "RELU_0_TO_1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +281,7 @@ class LeakyRelu(Unary):
     """x, or alpha * x below zero. alpha may be negative."""
 
     alpha: float
+    types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "LEAKY_RELU"
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
@@ -174,9 +291,14 @@ class LeakyRelu(Unary):
         return [quantize_multiplier(abs(float(real))) for real in (ratio, slope)]
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        q = INT8 - x.zero_point
+        return wrap32(self._scaled(INT8 - x.zero_point, x, y) + y.zero_point)
+
+    def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
+        return saturate16(self._scaled(q, x, y))
+
+    def _scaled(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
         above, below = (rescale(q, *scale) for scale in self.scales(x, y))
-        return wrap32(np.where(q >= 0, above, below if self.alpha >= 0 else -below) + y.zero_point)
+        return np.where(q >= 0, above, below if self.alpha >= 0 else -below)
 
     def real(self, x: Floats) -> Floats:
         return np.where(x > 0, x, x * np.float32(self.alpha)).astype(np.float32)
@@ -245,6 +367,16 @@ class Requantize(Unary):
         y = self.output(g)
         limits = np.iinfo(y.dtype)
         return np.clip(self.quantized(self.input(g), y), limits.min, limits.max).astype(np.int8)
+
+
+def _int16_problem(x: Tensor, y: Tensor, *, symmetric: bool) -> str | None:
+    """Why a function between int16 values is not supported, or None."""
+    for t in (x, y):
+        if t.quant is None or t.quant.per_channel or not 0 < t.scale < math.inf:
+            return f"int16 tensor '{t.name}' has no per-tensor quantization"
+        if symmetric and t.zero_point != 0:
+            return f"int16 tensor '{t.name}' has the zero point {t.zero_point}, LiteRT wants 0"
+    return None
 
 
 def _byte_problem(g: Graph, op: Op) -> str | None:

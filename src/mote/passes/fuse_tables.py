@@ -42,7 +42,7 @@ def _composed(graph: Graph, first: Op, second: Op) -> NDArray[np.int8] | None:
     if x.data is not None or not {x.dtype, y.dtype} <= {DType.INT8, DType.UINT8}:
         return None
     if first.kind == "DEQUANTIZE" and second.kind == "QUANTIZE":
-        (real,) = first.evaluate(graph, [INT8])
+        (real,) = first.evaluate(graph, [INT8.view(x.dtype.numpy)])
         (back,) = second.evaluate(graph, [real])
         return back.astype(np.int8)
     inner, outer = first.table(graph), second.table(graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mote.graph import Graph
+from mote.graph import Graph, Op
 from mote.graph.types import DType
 
 
@@ -14,13 +14,20 @@ def run(graph: Graph) -> Graph:
     dropped = set()
     for i, t in enumerate(inputs):
         reader = graph.only_consumer(t)
-        if reader is not None and reader.kind == "QUANTIZE" and graph.tensors[t].dtype == DType.FLOAT32:
+        if reader is not None and reader.kind == "QUANTIZE" and _types(graph, reader) == (DType.FLOAT32, DType.INT8):
             inputs[i] = reader.outputs[0]
             dropped.add(id(reader))
     for i, t in enumerate(outputs):
         writer = graph.producers.get(t)
-        if writer is not None and writer.kind == "DEQUANTIZE" and not graph.consumers.get(t):
+        if writer is None or writer.kind != "DEQUANTIZE" or graph.consumers.get(t):
+            continue
+        if _types(graph, writer) == (DType.INT8, DType.FLOAT32):
             outputs[i] = writer.inputs[0]
             dropped.add(id(writer))
     edges = replace(graph, inputs=tuple(inputs), outputs=tuple(outputs))
     return edges.with_ops(op for op in graph.ops if id(op) not in dropped)
+
+
+def _types(graph: Graph, op: Op) -> tuple[DType, DType]:
+    """The types of what an operator is given and of what it gives."""
+    return op.input(graph).dtype, op.output(graph).dtype

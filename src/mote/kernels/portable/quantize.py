@@ -1,10 +1,33 @@
-"""QUANTIZE and DEQUANTIZE between float32 and int8: `mote_quantize.h`."""
+"""QUANTIZE and DEQUANTIZE between float32 and int8: `mote_quantize.h`; others, and CAST: `mote_convert.h`."""
 
 from __future__ import annotations
 
 from mote.graph.types import DType
-from mote.kernels.contract import Call, Kernel, Packed, View, signature
-from mote.ops.quantize import Dequantize, Quantize
+from mote.kernels.contract import OTHER, OTHER_F32, Call, Instance, Kernel, Packed, Params, Signature, View, signature
+from mote.kernels.pack.params import scale_params
+from mote.ops.cast import TYPES, Cast
+from mote.ops.quantize import Dequantize, Quantize, Rescale
+
+NAMES = {
+    DType.BOOL: ("bool", "uint8_t"),
+    DType.INT8: ("s8", "int8_t"),
+    DType.UINT8: ("u8", "uint8_t"),
+    DType.INT16: ("s16", "int16_t"),
+    DType.INT32: ("s32", "int32_t"),
+    DType.INT64: ("s64", "int64_t"),
+    DType.FLOAT32: ("f32", "float"),
+}
+"""What types are called in the names of functions, and in C."""
+LIMITS = {
+    DType.INT8: ("INT8_MIN", "INT8_MAX", "128.0f"),
+    DType.UINT8: ("0", "UINT8_MAX", "256.0f"),
+    DType.INT16: ("INT16_MIN", "INT16_MAX", "32768.0f"),
+    DType.INT32: ("INT32_MIN", "INT32_MAX", "2147483648.0f"),
+    DType.INT64: ("INT64_MIN", "INT64_MAX", "9223372036854775808.0f"),
+}
+"""The least and the largest integer, and the first real number that is too large, in C."""
+OTHERS = frozenset({DType.UINT8, DType.INT16})
+REAL = frozenset({DType.FLOAT32})
 
 
 def _quantize(view: View) -> Packed:
@@ -17,7 +40,62 @@ def _dequantize(view: View) -> Packed:
     return Packed("dequantize_s8_f32", {"scale": x.scale, "zero": x.zero_point}, Call.FLAT, x.size)
 
 
+def _made(view: View, verb: str, macro: str, params: Params, *arguments: str | int, in_place: bool = False) -> Packed:
+    """The function that a macro makes for the types."""
+    name = f"{verb}_{NAMES[view.input.dtype][0]}_{NAMES[view.output.dtype][0]}"
+    instance = Instance(macro, (name, *arguments))
+    over = (0,) if in_place else ()
+    return Packed(name, params, Call.FLAT, view.output.size, in_place=over, instances=(instance,))
+
+
+def _quantize_to(view: View) -> Packed:
+    y = view.output
+    params: Params = {"scale": y.scale, "zero": y.zero_point}
+    return _made(view, "quantize", "MOTE_QUANTIZE", params, NAMES[y.dtype][1], *y.dtype.limits)
+
+
+def _dequantize_from(view: View) -> Packed:
+    x = view.input
+    return _made(view, "dequantize", "MOTE_DEQUANTIZE", {"scale": x.scale, "zero": x.zero_point}, NAMES[x.dtype][1])
+
+
+def _requantize(view: View) -> Packed:
+    x, y = view.input, view.output
+    low, high = y.dtype.limits
+    params: Params = {
+        "offset": -x.zero_point,
+        **scale_params(*view.the(Rescale).scale(view.graph)),
+        "zero": y.zero_point,
+        "lo": low,
+        "hi": high,
+    }
+    types = NAMES[x.dtype][1], NAMES[y.dtype][1]
+    return _made(view, "requantize", "MOTE_REQUANTIZE", params, *types, in_place=x.dtype == y.dtype)
+
+
+def _cast(view: View) -> Packed:
+    x, y = view.input.dtype, view.output.dtype
+    given, wanted = NAMES[x][1], NAMES[y][1]
+    same = x.itemsize == y.itemsize
+    if y == DType.BOOL:
+        return _made(view, "cast", "MOTE_CAST_BOOL", {"unused": 0}, given, in_place=same)
+    if x == DType.FLOAT32 and y.integer:
+        return _made(view, "cast", "MOTE_CAST_REAL", {"unused": 0}, wanted, *LIMITS[y], in_place=same)
+    return _made(view, "cast", "MOTE_CAST_PLAIN", {"unused": 0}, given, wanted, in_place=same)
+
+
 KERNELS = (
     Kernel("quantize", (Quantize,), signature(DType.FLOAT32, DType.INT8), _quantize, header="quantize"),
     Kernel("dequantize", (Dequantize,), signature(DType.INT8, DType.FLOAT32), _dequantize, header="quantize"),
+    Kernel("quantize_to", (Quantize,), Signature(REAL, OTHERS), _quantize_to, header="convert", costs=OTHER_F32),
+    Kernel(
+        "dequantize_from", (Dequantize,), Signature(OTHERS, REAL), _dequantize_from, header="convert", costs=OTHER_F32
+    ),
+    *(
+        Kernel(
+            f"requantize_{NAMES[x][0]}_{NAMES[y][0]}", (Rescale,), signature(x, y), _requantize, "convert", costs=OTHER
+        )
+        for x, y in Rescale.PAIRS
+    ),
+    Kernel("cast", (Cast,), Signature(frozenset(TYPES), frozenset(TYPES)), _cast, header="convert", costs=OTHER),
 )

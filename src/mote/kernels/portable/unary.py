@@ -1,15 +1,37 @@
-"""Functions of one tensor, element by element: `mote_lut_s8.h` for all of them between bytes, `mote_unary_f32.h`."""
+"""Functions of one tensor, element by element: `mote_lut_s8.h` for all of them between bytes, `mote_unary_f32.h` and
+`mote_functions_f32.h` for real numbers, and of int16 those that are interpolated (`mote_lut_s16.h`,
+`mote_sigmoid_s16.h`), linear (`mote_linear_s16.h`) or roots (`mote_sqrt_s16.h`); `mote_integers.h` for integers that
+stand for themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.graph import Op
-from mote.graph.types import DType
-from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Params, Signature, View
-from mote.ops.common import FLOAT_MAX
-from mote.ops.unary import Clamp, HardSwish, LeakyRelu, Logistic, Tanh, Unary
+import numpy as np
 
+from mote.graph import Op
+from mote.graph.fixedpoint16 import SIGMOID
+from mote.graph.types import DType
+from mote.kernels.contract import (
+    FLOAT32,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Instance,
+    Kernel,
+    Packed,
+    Params,
+    Refusal,
+    Signature,
+    View,
+    signature,
+)
+from mote.kernels.pack.params import scale_params
+from mote.ops import functions
+from mote.ops.common import FLOAT_MAX
+from mote.ops.unary import Clamp, HardSwish, Interpolated, LeakyRelu, Logistic, Sigmoid, Tanh, Unary
+
+INT16 = signature(DType.INT16, DType.INT16)
 BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
 
 
@@ -39,6 +61,85 @@ def _real(name: str, op: type[Op], params: Callable[[View], Params]) -> Kernel:
     return Kernel(name, (op,), FLOAT32, pack, header="unary_f32", costs="unary_f32")
 
 
+def _function(name: str, op: type[Op]) -> Kernel:
+    """A float32 function without parameters."""
+
+    def pack(view: View) -> Packed:
+        return _elements(view, f"{name}_f32", {"unused": 0})
+
+    return Kernel(f"{name}_f32", (op,), FLOAT32, pack, header="functions_f32", costs=OTHER_F32)
+
+
+def _elements(view: View, name: str, params: Params, *instances: Instance) -> Packed:
+    return Packed(name, params, Call.FLAT, view.output.size, in_place=(0,), instances=instances)
+
+
+def _gelu(view: View) -> Packed:
+    name = "gelu_tanh_f32" if view.the(functions.Gelu).approximate else "gelu_f32"
+    return _elements(view, name, {"unused": 0})
+
+
+def _interpolated(view: View) -> Packed:
+    return _elements(view, "lut_s16", {"ends": view.the(Interpolated).ends(view.input, view.output)})
+
+
+def _sigmoid(view: View) -> Packed:
+    name = "sigmoid_tanh_s16" if isinstance(view.op, Tanh) else "sigmoid_s16"
+    mult, shift = view.the(Sigmoid).argument(view.input)
+    params: Params = {"table": SIGMOID.astype(np.int16), "mult": mult, "shift": shift, "round": 1 << shift >> 1}
+    return _elements(view, name, params)
+
+
+def _relu(view: View) -> Packed:
+    op = view.the(Clamp)
+    (scale,), (low, high) = op.scales(view.input, view.output), op.limits(view.output)
+    return _elements(view, "relu_s16", {**scale_params(*scale), "lo": low, "hi": high})
+
+
+def _leaky_relu(view: View) -> Packed:
+    op = view.the(LeakyRelu)
+    above, below = (scale_params(*scale) for scale in op.scales(view.input, view.output))
+    slope = {f"below_{name}": value for name, value in below.items()}
+    return _elements(view, "leaky_relu_s16", {**above, **slope, "falls": int(op.alpha < 0)})
+
+
+def _abs(view: View) -> Packed | Refusal:
+    op = view.the(functions.Abs)
+    if not op.rescales(view.input):
+        return Refusal("the numbers are not quantized")
+    return _elements(view, "abs_s16", scale_params(*op.scales(view.input, view.output)[0]))
+
+
+def _sqrt(view: View) -> Packed:
+    return _elements(view, "sqrt_s16", {"in_scale": view.input.scale, "out_scale": view.output.scale})
+
+
+WORDS = {
+    DType.INT16: ("s16", "int16_t", "uint32_t"),
+    DType.INT32: ("s32", "int32_t", "uint32_t"),
+    DType.INT64: ("s64", "int64_t", "uint64_t"),
+}
+"""How kernels for plain integers end, the type in C, and the unsigned one in which signs change."""
+
+
+def _plain(macro: str, name: str, op: type[Op], *types: DType) -> Kernel:
+    """A function of integers that stand for themselves."""
+
+    def pack(view: View) -> Packed | Refusal:
+        if isinstance(view.op, functions.Abs) and view.op.rescales(view.input):
+            return Refusal("the numbers are quantized")
+        suffix, ctype, word = WORDS[view.input.dtype]
+        made = f"{name}_plain_{suffix}"
+        return _elements(view, made, {"unused": 0}, Instance(macro, (made, ctype, word)))
+
+    kinds = Signature(frozenset(types), frozenset(types))
+    return Kernel(f"{name}_plain", (op,), kinds, pack, header="integers", costs=OTHER)
+
+
+def _logical_not(view: View) -> Packed:
+    return _elements(view, "logical_not", {"unused": 0}, Instance("MOTE_NOT", ("logical_not",)))
+
+
 KERNELS = (
     Kernel("lut", (Unary,), BYTES, _lut, tuned=True),
     _real("logistic_f32", Logistic, _nothing),
@@ -46,4 +147,36 @@ KERNELS = (
     _real("relu_f32", Clamp, _limits),
     _real("leaky_relu_f32", LeakyRelu, _slope),
     _real("hard_swish_f32", HardSwish, _nothing),
+    _function("exp", functions.Exp),
+    _function("log", functions.Log),
+    _function("sqrt", functions.Sqrt),
+    _function("rsqrt", functions.Rsqrt),
+    _function("sin", functions.Sin),
+    _function("cos", functions.Cos),
+    _function("square", functions.Square),
+    _function("abs", functions.Abs),
+    _function("neg", functions.Neg),
+    _function("sign", functions.Sign),
+    _function("ceil", functions.Ceil),
+    _function("floor", functions.Floor),
+    _function("round", functions.Round),
+    _function("elu", functions.Elu),
+    Kernel("gelu_f32", (functions.Gelu,), FLOAT32, _gelu, header="functions_f32", costs=OTHER_F32),
+    Kernel("lut_s16", (Interpolated,), INT16, _interpolated, costs=OTHER),
+    Kernel("sigmoid_s16", (Sigmoid,), INT16, _sigmoid, header="sigmoid_s16", costs=OTHER),
+    Kernel("relu_s16", (Clamp,), INT16, _relu, header="linear_s16", costs=OTHER),
+    Kernel("leaky_relu_s16", (LeakyRelu,), INT16, _leaky_relu, header="linear_s16", costs=OTHER),
+    Kernel("abs_s16", (functions.Abs,), INT16, _abs, header="linear_s16", costs=OTHER),
+    Kernel("sqrt_s16", (functions.Sqrt,), INT16, _sqrt, costs=OTHER),
+    _plain("MOTE_ABS", "abs", functions.Abs, DType.INT16, DType.INT32),
+    _plain("MOTE_NEG", "neg", functions.Neg, DType.INT16, DType.INT32, DType.INT64),
+    _plain("MOTE_SIGN", "sign", functions.Sign, DType.INT32),
+    Kernel(
+        "logical_not",
+        (functions.LogicalNot,),
+        signature(DType.BOOL, DType.BOOL),
+        _logical_not,
+        header="integers",
+        costs=OTHER,
+    ),
 )

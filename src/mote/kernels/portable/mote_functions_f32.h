@@ -1,0 +1,39 @@
+/* mote_functions_f32.h: float32 functions of one tensor, those of the C library among them. */
+#ifndef MOTE_FUNCTIONS_F32_H
+#define MOTE_FUNCTIONS_F32_H
+
+#include <math.h>
+
+#include "mote_common.h"
+
+/* The function whose result for x is an expression. It has no parameters, but C has no empty structs. */
+#define MOTE_FUNCTION_F32(name, result) \
+    typedef struct { \
+        int32_t unused; \
+    } mote_##name##_f32_t; \
+    static inline void mote_##name##_f32(const mote_##name##_f32_t *p, const float *in, float *out, int32_t n) { \
+        (void)p; \
+        for (; n > 0; n--) { \
+            const float x = *in++; \
+            *out++ = (result); \
+        } \
+    }
+
+MOTE_FUNCTION_F32(abs, fabsf(x))
+MOTE_FUNCTION_F32(neg, -x)
+MOTE_FUNCTION_F32(square, x *x)
+MOTE_FUNCTION_F32(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f)
+MOTE_FUNCTION_F32(exp, expf(x))
+MOTE_FUNCTION_F32(log, logf(x))
+MOTE_FUNCTION_F32(sqrt, sqrtf(x))
+MOTE_FUNCTION_F32(rsqrt, 1.0f / sqrtf(x))
+MOTE_FUNCTION_F32(sin, sinf(x))
+MOTE_FUNCTION_F32(cos, cosf(x))
+MOTE_FUNCTION_F32(ceil, ceilf(x))
+MOTE_FUNCTION_F32(floor, floorf(x))
+MOTE_FUNCTION_F32(round, rintf(x)) /* halves to the even neighbour, as processors round unless they are told otherwise */
+MOTE_FUNCTION_F32(elu, x < 0.0f ? expm1f(x) : x)
+MOTE_FUNCTION_F32(gelu, 0.5f * x * erfcf(-0.70710678f * x))
+MOTE_FUNCTION_F32(gelu_tanh, 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x))))
+
+#endif

@@ -1,0 +1,44 @@
+"""CAST: the numbers as they are stored in another type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.analysis import Pointwise
+
+TYPES = (DType.BOOL, DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast(Pointwise):
+    """Integers wrap where they do not fit. Real numbers are rounded towards zero and saturate; NaN is the largest
+    integer, as in LiteRT. To bool everything but zero is true."""
+
+    kind = "CAST"
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, y = self.input(g).dtype, self.output(g).dtype
+        if x in TYPES and y in TYPES:
+            return None
+        return f"{x} to {y} is not supported (only {', '.join(TYPES)})"
+
+    def is_identity(self, g: Graph) -> bool:
+        x, y = self.input(g), self.output(g)
+        same = x.quant is y.quant if x.quant is None else x.quant.same_as(y.quant)
+        return x.dtype == y.dtype and same
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, to = values[0], self.output(g).dtype
+        assert x is not None
+        if x.dtype != np.float32 or not to.integer:
+            return [x.astype(to.numpy)]
+        low, high = to.limits
+        inside = (x >= np.float32(low)) & (x < np.float32(high + 1))
+        whole = np.where(inside, x, np.float32(0)).astype(to.numpy)
+        return [np.where(inside, whole, np.where(x < np.float32(low), low, high)).astype(to.numpy)]
