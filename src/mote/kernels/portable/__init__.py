@@ -1,6 +1,7 @@
 """The kernels in portable C, which compute every operator on any core."""
 
 from mote.kernels.portable import (
+    along,
     arithmetic,
     batch_matmul,
     conv,
@@ -33,6 +34,7 @@ KERNELS = (
     *pool.KERNELS,
     *mean.KERNELS,
     *reduce.KERNELS,
+    *along.KERNELS,
     *softmax.KERNELS,
     *unary.KERNELS,
     *prelu.KERNELS,
