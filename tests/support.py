@@ -79,9 +79,10 @@ def check_numpy(graph: Graph, model: bytes, inputs: int = 3, seed: int = 0) -> N
         want, sizes = oracle(case), magnitudes(case)
         assert want is not None
         for tensor, got in graph.evaluate(case).items():
-            if tensor in graph.inputs or graph.tensors[tensor].inner:
+            t = graph.tensors[tensor]
+            if tensor in graph.inputs or t.inner:
                 continue
-            expected = want[graph.tensors[tensor].source].reshape(got.shape)
+            expected = t.part(want[t.source]).reshape(got.shape)
             diff, bad = compare(got, expected, sizes.get(tensor, 0.0))
             assert not bad, f"{graph.producers[tensor]}: NumPy differs from LiteRT by {diff} in {bad} elements"
 

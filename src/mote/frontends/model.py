@@ -40,8 +40,10 @@ class Model:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     states: tuple[State, ...] = ()
-    assigns: tuple[Op, ...] = ()
-    """What copies constants that are outputs, and writes the states, after everything else."""
+    first: tuple[Op, ...] = ()
+    """What is done to inputs before everything else."""
+    last: tuple[Op, ...] = ()
+    """What makes outputs, and writes the states, after everything else."""
     warnings: tuple[str, ...] = ()
     """What is odd about the file, and how it was understood."""
 
@@ -60,7 +62,7 @@ class Model:
     def partial(self) -> Graph:
         """The graph of the layers that Mote knows, unchecked."""
         empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states)
-        return empty.with_ops([*(op for layer in self.layers for op in layer.ops), *self.assigns])
+        return empty.with_ops([*self.first, *(op for layer in self.layers for op in layer.ops), *self.last])
 
     def graph(self) -> Graph:
         """The checked graph: what is wrong with it is wrong with the file. It is not too large."""

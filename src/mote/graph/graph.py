@@ -51,6 +51,8 @@ class Op:
     kind: ClassVar[str] = ""
     is_view: ClassVar[bool] = False
     """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
+    weights: ClassVar[int | None] = None
+    """The position of the input that is its weights, whose type may be another one than that of its first input."""
 
     @property
     def updates(self) -> dict[int, int]:

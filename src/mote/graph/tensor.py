@@ -22,6 +22,9 @@ class Quantization:
     scale: NDArray[np.float32]
     zero_point: NDArray[np.int64]
     axis: int = 0
+    unsigned: bool = False
+    """The file's tensor is uint8, and has values and a zero point that are 128 more: LiteRT's kernels for it round
+    differently from those for int8 in places."""
 
     @property
     def per_channel(self) -> bool:
@@ -67,7 +70,9 @@ class Tensor:
         return self.id if self.copy_of is None else self.copy_of
 
     def part(self, value: Array) -> Array:
-        """What this tensor has of the source tensor's value."""
+        """What this tensor has of the source tensor's value; of a uint8 one an int8 tensor has 128 less."""
+        if value.dtype == np.uint8 and self.dtype == DType.INT8:
+            value = (value ^ np.uint8(128)).view(np.int8)
         if self.newest is not None:
             size = value.shape[self.newest]
             value = value.take(range(size - self.shape[self.newest], size), self.newest)

@@ -279,10 +279,20 @@ class Signature:
 
     inputs: frozenset[DType] = frozenset()
     outputs: frozenset[DType] = frozenset()
+    weights: frozenset[DType] = frozenset()
+    """Types of weights; none named: float32 for float32 inputs, int8 for others."""
 
     def admits(self, view: View) -> bool:
         pairs = (self.inputs, view.input.dtype), (self.outputs, view.output.dtype)
-        return all(not types or dtype in types for types, dtype in pairs)
+        fits = all(not types or dtype in types for types, dtype in pairs)
+        return fits and all(self._takes(view.graph, op) for op in view.ops)
+
+    def _takes(self, graph: Graph, op: Op) -> bool:
+        """Whether the operator's weights, if it has any, are of a type that the kernel reads."""
+        if op.weights is None:
+            return True
+        usual = DType.FLOAT32 if op.input(graph).dtype == DType.FLOAT32 else DType.INT8
+        return op.input(graph, op.weights).dtype in (self.weights or {usual})
 
 
 def signature(inputs: DType, outputs: DType) -> Signature:

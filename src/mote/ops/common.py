@@ -177,8 +177,12 @@ def real_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.fl
 
 
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same as multipliers and shifts."""
-    pairs = map(quantize_multiplier, real_scales(x, w, y, channels).tolist())
+    """The same as multipliers and shifts. In the convolutions of uint8 files LiteRT rounds the product of the first two
+    scales to single precision."""
+    real = real_scales(x, w, y, channels)
+    if w.quant is not None and w.quant.unsigned:
+        real = np.full(channels, float(np.float32(x.scale) * w.quant.scale[0]) / y.scale)
+    pairs = map(quantize_multiplier, real.tolist())
     mult, shift = zip(*pairs, strict=True)
     return np.array(mult, np.int64), np.array(shift, np.int64)
 
@@ -206,6 +210,11 @@ def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8
     return None
 
 
+def wide_weights(w: Tensor) -> bool:
+    """Whether these are uint8 weights less their zero point that do not fit int8: 9 bits each."""
+    return w.dtype == DType.INT16 and w.quant is not None and w.quant.unsigned
+
+
 def weight_problem(g: Graph, op: Op) -> str | None:
     """Why a layer with weights (input 1) and a bias (input 2) cannot be compiled, or None."""
     if problem := activation_type(g, op):
@@ -213,7 +222,7 @@ def weight_problem(g: Graph, op: Op) -> str | None:
     x, w, b = op.input(g), op.input(g, 1), op.tensor(g, 2)
     if w.data is None:
         return "weights that are computed at run time are not supported"
-    if w.dtype != x.dtype:
+    if w.dtype != x.dtype and not (wide_weights(w) and x.dtype == DType.INT8):
         return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"

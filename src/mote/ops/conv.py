@@ -35,6 +35,7 @@ class Conv2D(WindowOp):
     activation: Activation = Activation.NONE
     kind = "CONV_2D"
     pads_with_zero = True
+    weights = 1
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [(self.input(g).shape[0], *self.spatial(g), self.input(g, 1).shape[0])]

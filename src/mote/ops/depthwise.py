@@ -28,6 +28,7 @@ class DepthwiseConv2D(WindowOp):
     activation: Activation = Activation.NONE
     kind = "DEPTHWISE_CONV_2D"
     pads_with_zero = True
+    weights = 1
 
     def shapes(self, g: Graph) -> list[Shape]:
         x = self.input(g).shape

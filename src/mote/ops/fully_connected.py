@@ -29,6 +29,7 @@ class FullyConnected(Op):
     keep_dims: bool = False
     rounding: Rounding = Rounding.ONCE
     kind = "FULLY_CONNECTED"
+    weights = 1
 
     def shapes(self, g: Graph) -> list[Shape]:
         x, (channels, depth) = self.input(g).shape, self.input(g, 1).shape

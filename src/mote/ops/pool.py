@@ -56,8 +56,8 @@ class Pool(WindowOp):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AveragePool(Pool):
-    """int8 averages are rounded, halves away from zero."""
+class Average(Pool):
+    """The average of each window; a subclass says how int8 ones are rounded."""
 
     kind = "AVERAGE_POOL_2D"
 
@@ -87,10 +87,29 @@ class AveragePool(Pool):
         total = np.concatenate([w.sum(axis=(4, 5), dtype=wide) for w in self.windows(x, 0)], axis=1)
         if x.dtype == np.float32:
             return np.asarray(total / count)
-        return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
+        return self.rounded(total, count)
+
+    def rounded(self, total: Ints, count: Ints) -> Ints:
+        raise NotImplementedError
 
     def _axes(self, x: Array) -> tuple[tuple[Axis, int], tuple[Axis, int]]:
         return (self.vertical, x.shape[1]), (self.horizontal, x.shape[2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragePool(Average):
+    """Halves are rounded away from zero."""
+
+    def rounded(self, total: Ints, count: Ints) -> Ints:
+        return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragePoolUpward(Average):
+    """Halves are rounded up, as LiteRT does in uint8."""
+
+    def rounded(self, total: Ints, count: Ints) -> Ints:
+        return np.asarray((total + count // 2) // count)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,9 @@ from mote.ops.once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
 """The least and the largest."""
+WIDE = 256
+"""Kernels may take weights of 9 bits apart, so that two products of int8 stand for one: both of them together are no
+more than so many times an input further from it."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,8 @@ def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
     """What no part of a sum of products with any int8 inputs exceeds, in any order, wherever the zero point goes."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     size = np.abs(weights.astype(np.int16)).sum(axis=others, dtype=np.int64)
+    if weights.dtype == np.int16:
+        size = size + WIDE * (weights.size // weights.shape[axis])
     return int((np.abs(bias) + size * (abs(zero) - LEAST)).max())
 
 

@@ -369,6 +369,27 @@ class Requantize(Unary):
         return np.clip(self.quantized(self.input(g), y), limits.min, limits.max).astype(np.int8)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flip(Requantize):
+    """From uint8 to int8 with values and zero point 128 less, or back: the highest bit is another one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rescale(Unary):
+    """The same numbers on another scale, in single precision: what CONCATENATION does with uint8 inputs."""
+
+    kind = "QUANTIZE"
+
+    def quantized(self, x: Tensor, y: Tensor) -> Ints:
+        """Of the uint8 values that the int8 ones stand for."""
+        scale = np.float32(x.scale) * (np.float32(1) / np.float32(y.scale))
+        bias = np.float32(-(x.zero_point + 128)) * scale
+        real = (INT8 + 128).astype(np.float32) * scale + bias
+        rounded = np.copysign(np.floor(np.abs(real.astype(np.float64)) + 0.5), real)
+        whole: Ints = np.clip(rounded, -(1 << 30), 1 << 30).astype(np.int64)
+        return whole + y.zero_point
+
+
 def _int16_problem(x: Tensor, y: Tensor, *, symmetric: bool) -> str | None:
     """Why a function between int16 values is not supported, or None."""
     for t in (x, y):

@@ -149,7 +149,7 @@ def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: Re
     weights = w.data.astype(np.int64)
     for column in np.flatnonzero(~columns & (reader.into != OUTSIDE)):
         weights[..., reader.into[column]] += weights[..., column]
-    w = replace(w, data=weights.astype(np.int8))
+    w = replace(w, data=weights.astype(w.data.dtype))
     found = {1: _taken(_taken(w, rows, 0), np.flatnonzero(columns), -1)}
     bias = bias_values(b, w.shape[0]) + reader.bias[:, ~columns].sum(axis=1)
     if b is not None or bias.any():

@@ -37,7 +37,7 @@ def _foldable(graph: Graph, layer: Op) -> bool:
     return (
         isinstance(layer, Conv2D | DepthwiseConv2D | FullyConnected)
         and layer.activation == Activation.NONE
-        and layer.output(graph).dtype == DType.FLOAT32
+        and layer.output(graph).dtype == layer.input(graph, 1).dtype == DType.FLOAT32
     )
 
 

@@ -53,6 +53,9 @@ def _part(graph: Graph, tensor: int) -> _Part | None:
     op = graph.producers.get(tensor)
     if not isinstance(op, DepthwiseConv2D) or op.multiplier != 1 or graph.only_consumer(tensor) is None:
         return None
+    w = op.input(graph, 1)
+    if w.dtype != op.input(graph).dtype or (w.quant is not None and w.quant.unsigned):
+        return None
     source, row, channel = op.inputs[0], 0, 0
     while isinstance(cut := graph.producers.get(source), Slice):
         plain = cut.shape == cut.size and len(cut.shape) == 4 and set(cut.strides) == {1}

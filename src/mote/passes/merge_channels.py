@@ -11,6 +11,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.passes.channels import Layer, Reader, layers, removable, remove, taps_of
 from mote.passes.removal import Kind, Removal
 
@@ -38,11 +39,12 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> Reader:
     taps = taps_of(graph, layer)
     sums, into = taps.astype(np.int64), np.full(len(columns), OUTSIDE)
+    least, most = (-MOST, MOST) if graph.tensors[layer.inputs[1]].dtype == DType.INT8 else (taps.min(), taps.max())
     for channel in np.flatnonzero(first != np.arange(len(first))):
         own = np.flatnonzero(columns == channel)
         other = own - channel + first[channel]
         both = sums[:, :, other] + taps[:, :, own]
-        if np.abs(both).max() <= MOST:
+        if least <= both.min() and both.max() <= most:
             sums[:, :, other], into[own] = both, other
     nothing = np.zeros((len(taps), len(columns)), np.int64)
     return Reader(columns, (taps != 0).max(axis=1), into != OUTSIDE, nothing, into)

@@ -18,6 +18,7 @@ from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS, Parser
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
+from mote.frontends.tflite.unsigned import DIFFERENT, Signed, signed
 from mote.frontends.tflite.variables import Call, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import Array
@@ -59,7 +60,8 @@ def _read(data: bytes, where: str) -> Model:
     inputs = _computed_inputs(inputs, tensors, notes)
     _check_sizes(main, inputs, tensors, notes)
     made: list[State] = []
-    layers = _layers(calls, tensors, known, own, made)
+    bytes_ = signed(calls, tensors, inputs, outputs, own)
+    layers = _layers(bytes_, known, own, made)
     if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
         raise MalformedError("an input or a variable tensor is computed")
     states, assigns = known.finish()
@@ -67,8 +69,9 @@ def _read(data: bytes, where: str) -> Model:
     if held := [i for i in outputs if i in known.before.values()]:
         raise MoteError(f"output '{tensors[held[0]].name}' is what a variable held, which the model changes")
     outputs, copies = _computed_outputs(outputs, tensors, notes)
-    model = Model(where, tensors, layers, inputs, outputs, (*own, *states, *made), (*copies, *assigns), tuple(notes))
-    return _checked(model)
+    first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
+    kept = (*own, *states, *made)
+    return _checked(Model(where, tensors, layers, inputs, outputs, kept, first, last, tuple(notes)))
 
 
 def _check_edges(
@@ -300,18 +303,18 @@ def _initial_values(
     return found
 
 
-def _layers(
-    calls: list[Call], tensors: dict[int, Tensor], known: Variables, states: tuple[State, ...], made: list[State]
-) -> tuple[Layer, ...]:
+def _layers(file: Signed, known: Variables, states: tuple[State, ...], made: list[State]) -> tuple[Layer, ...]:
     """The layers; `made` grows by the states that their parsers make."""
-    layers = []
-    for index, call in enumerate(calls):
+    layers, tensors = [], file.tensors
+    for index, call in enumerate(file.calls):
         inputs = tuple(known.value(i) for i in call.inputs)
         outputs, between, custom = call.outputs, call.intermediates, call.custom
         node = Node(call.code, index, call.options, inputs, outputs, tensors, states, between, custom, made)
         ops: tuple[Op, ...] = ()
         problem = None
         try:
+            if index in file.refused:
+                raise UnsupportedNodeError(DIFFERENT)
             if call.code in variables.OPERANDS:
                 known.take(call)
             elif (value := known_result(node)) is not None:

@@ -21,6 +21,7 @@ from mote.kernels.portable import (
     svdf,
     transpose_conv,
     unary,
+    wide,
 )
 from mote.kernels.portable.coded import coded
 
@@ -45,6 +46,7 @@ KERNELS = (
     *transpose_conv.KERNELS,
     *svdf.KERNELS,
     *lstm.KERNELS,
+    *wide.KERNELS,
     *batch_matmul.KERNELS,
     *detection.KERNELS,
 )

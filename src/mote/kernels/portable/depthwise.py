@@ -11,7 +11,8 @@ from mote.ops.common import bias_values, channel_scales, float_bias, float_range
 from mote.ops.depthwise import DepthwiseConv2D
 
 
-def _params(view: View) -> Params:
+def layer_params(view: View) -> Params:
+    """`mote_depthwise_s8_t`."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     channels = y.shape[3]
     scales = channel_scales(x, op.input(view.graph, 1), y, channels)
@@ -23,12 +24,12 @@ def _params(view: View) -> Params:
         "multiplier": op.multiplier,
         "in_zero": x.zero_point,
         "output": output_params(op.activation, y, constants),
-        "weights": _by_four(view.constant(1)[0]),
+        "weights": by_four(view.constant(1)[0]),
         "channel": constants,
     }
 
 
-def _by_four(weights: Array) -> Array:
+def by_four(weights: Array) -> Array:
     """[kernel rows, kernel columns, channels] as [blocks of 4 channels][tap][4]."""
     taps = weights.reshape(-1, weights.shape[2])
     blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
@@ -37,13 +38,13 @@ def _by_four(weights: Array) -> Array:
 
 def _by_rows(view: View) -> Packed:
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_s8", _params(view), Call.ROWS, row="depthwise_s8_row", taps=taps)
+    return Packed("depthwise_s8", layer_params(view), Call.ROWS, row="depthwise_s8_row", taps=taps)
 
 
 def _adding(view: View) -> Packed | Refusal:
     if not adds_rows(view):
         return Refusal("the output is not one row made from several")
-    return Packed("depthwise_add_s8", _params(view), Call.ADDS, sums=4 * view.output.size)
+    return Packed("depthwise_add_s8", layer_params(view), Call.ADDS, sums=4 * view.output.size)
 
 
 def _real(view: View) -> Packed:

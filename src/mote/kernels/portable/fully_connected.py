@@ -47,18 +47,22 @@ def _common(view: View) -> Params:
     }
 
 
-def _vectors(view: View) -> int:
+def vectors(view: View) -> int:
     return units_of(view.input.shape, view.constant(1).shape[1])
 
 
-def _plain(view: View) -> Packed | Refusal:
+def plain_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
+    """`mote_fully_connected_s8_t`."""
     if not view.once(sums_of).exact.all():
         return FINE
-    w = view.constant(1)
-    fours = w.shape[0] // 4 * 4
-    weights = np.concatenate([interleave(w[:fours], 4), w[fours:].reshape(-1)])
-    params = _common(view) | {"weights": weights, "channel": view.once(channels_of)}
-    return Packed("fully_connected_s8", params, Call.FLAT, _vectors(view))
+    fours = weights.shape[0] // 4 * 4
+    packed = np.concatenate([interleave(weights[:fours], 4), weights[fours:].reshape(-1)])
+    return _common(view) | {"weights": packed, "channel": view.once(channels_of)}
+
+
+def _plain(view: View) -> Packed | Refusal:
+    params = plain_params(view, view.constant(1))
+    return params if isinstance(params, Refusal) else Packed("fully_connected_s8", params, Call.FLAT, vectors(view))
 
 
 def _coded(view: View) -> Packed | Refusal:
@@ -73,29 +77,34 @@ def _coded(view: View) -> Packed | Refusal:
         "scale": scale[0] if same else scale.reshape(-1),
         "step": 0 if same else 2,
     }
-    vectors = _vectors(view)
-    coding = Coding(vectors * code.symbols)
-    return Packed("fully_connected_coded_s8", params, Call.FLAT, vectors, coding=coding)
+    coding = Coding(vectors(view) * code.symbols)
+    return Packed("fully_connected_coded_s8", params, Call.FLAT, vectors(view), coding=coding)
 
 
-def _steps(view: View) -> Packed | Refusal:
-    """With the sums at which results become more: a table for each multiplier of the layer."""
+def steps_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
+    """`mote_fully_connected_steps_s8_t`, with the sums at which results become more: a table for each multiplier of the
+    layer."""
     sums = view.once(sums_of)
     if sums.real is None or sums.exact.all():
         return Refusal("multipliers of 31 bits give LiteRT's results")
     reals = sums.real[:1] if np.all(sums.real == sums.real[0]) else sums.real
     tables = np.concatenate([_table(real, sums.zero) for real in reals.tolist()])
-    w, step = view.constant(1), 0 if len(reals) == 1 else STEPS
-    params: Params = {
-        "depth": w.shape[1],
-        "channels": w.shape[0],
+    return {
+        "depth": weights.shape[1],
+        "channels": weights.shape[0],
         "output": output_params(view.the(FullyConnected).activation, view.output),
-        "weights": w,
+        "weights": weights,
         "start": wrap32(view.once(_starts)).astype(np.int32),
         "steps": tables,
-        "step": step,
+        "step": 0 if len(reals) == 1 else STEPS,
     }
-    return Packed("fully_connected_steps_s8", params, Call.FLAT, _vectors(view))
+
+
+def _steps(view: View) -> Packed | Refusal:
+    params = steps_params(view, view.constant(1))
+    if isinstance(params, Refusal):
+        return params
+    return Packed("fully_connected_steps_s8", params, Call.FLAT, vectors(view))
 
 
 def _table(real: float, zero: int) -> NDArray[np.int32]:
@@ -117,7 +126,7 @@ def _real(view: View) -> Packed:
         "weights": w,
         "bias": float_bias(op.tensor(view.graph, 2), channels),
     }
-    return Packed("fully_connected_f32", params, Call.FLAT, _vectors(view))
+    return Packed("fully_connected_f32", params, Call.FLAT, vectors(view))
 
 
 KERNELS = (

@@ -8,7 +8,7 @@ from mote.graph.types import DType
 from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import adds_rows, window_params
 from mote.ops.common import float_range, int8_range
-from mote.ops.pool import AveragePool, MaxPool, Pool
+from mote.ops.pool import AveragePool, AveragePoolUpward, MaxPool, Pool
 
 
 def _params(view: View) -> Params:
@@ -40,20 +40,31 @@ def _adding(name: str, sum_bytes: int) -> Callable[[View], Packed | Refusal]:
     return pack
 
 
-KERNELS = tuple(
-    kernel
-    for op, name, sum_bytes in ((AveragePool, "avg_pool", 4), (MaxPool, "max_pool", 1))
-    for kernel in (
-        Kernel(f"{name}_f32", (op,), FLOAT32, _by_rows(f"{name}_f32"), header="pool_f32", costs=OTHER_F32),
-        Kernel(name, (op,), INT8, _by_rows(f"{name}_s8"), header="pool_s8", tuned=True),
-        Kernel(
-            f"{name}_add",
-            (op,),
-            INT8,
-            _adding(f"{name}_add_s8", sum_bytes),
-            header="pool_add_s8",
-            call=Call.ADDS,
-            tuned=True,
-        ),
-    )
+KERNELS = (
+    *(
+        kernel
+        for op, name, sum_bytes in ((AveragePool, "avg_pool", 4), (MaxPool, "max_pool", 1))
+        for kernel in (
+            Kernel(f"{name}_f32", (op,), FLOAT32, _by_rows(f"{name}_f32"), header="pool_f32", costs=OTHER_F32),
+            Kernel(name, (op,), INT8, _by_rows(f"{name}_s8"), header="pool_s8", tuned=True),
+            Kernel(
+                f"{name}_add",
+                (op,),
+                INT8,
+                _adding(f"{name}_add_s8", sum_bytes),
+                header="pool_add_s8",
+                call=Call.ADDS,
+                tuned=True,
+            ),
+        )
+    ),
+    Kernel(
+        "avg_pool_upward",
+        (AveragePoolUpward,),
+        INT8,
+        _by_rows("avg_pool_upward_s8"),
+        header="pool_upward_s8",
+        costs="avg_pool",
+        tuned=True,
+    ),
 )

@@ -29,7 +29,7 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import scale_params
 from mote.ops import functions
 from mote.ops.common import FLOAT_MAX
-from mote.ops.unary import Clamp, HardSwish, Interpolated, LeakyRelu, Logistic, Sigmoid, Tanh, Unary
+from mote.ops.unary import Clamp, Flip, HardSwish, Interpolated, LeakyRelu, Logistic, Sigmoid, Tanh, Unary
 
 INT16 = signature(DType.INT16, DType.INT16)
 BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
@@ -38,6 +38,11 @@ BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
 def _lut(view: View) -> Packed:
     table = view.the(Unary).table(view.graph)
     return Packed("lut_s8", {"table": table}, Call.FLAT, view.output.size, in_place=(0,))
+
+
+def _flip(view: View) -> Packed:
+    params: Params = {"unused": 0}
+    return Packed("flip", params, Call.FLAT, view.output.size, in_place=(0,), beats=("lut",))
 
 
 def _nothing(view: View) -> Params:
@@ -141,6 +146,7 @@ def _logical_not(view: View) -> Packed:
 
 
 KERNELS = (
+    Kernel("flip", (Flip,), BYTES, _flip, costs=OTHER),
     Kernel("lut", (Unary,), BYTES, _lut, tuned=True),
     _real("logistic_f32", Logistic, _nothing),
     _real("tanh_f32", Tanh, _nothing),

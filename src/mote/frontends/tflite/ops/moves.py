@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
@@ -9,6 +11,7 @@ from mote.graph import Op
 from mote.graph.types import Activation, DType
 from mote.ops.move import Concatenation, Pack, Pad, Transpose, same_steps
 from mote.ops.reshape import Reshape
+from mote.ops.unary import Rescale
 
 MANY = 1 << 16
 """As many inputs as there may be."""
@@ -46,7 +49,7 @@ def pad(node: Node) -> Op:
     return Pad(**{**node.same(), "inputs": node.inputs[:1]}, paddings=paddings, value=value)
 
 
-def concatenation(node: Node) -> Op:
+def concatenation(node: Node) -> Op | list[Op]:
     node.arity(1, MANY)
     shapes = [node.input(p).shape for p in range(len(node.inputs))]
     rank = len(shapes[0])
@@ -58,7 +61,29 @@ def concatenation(node: Node) -> Op:
         raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
     if (activation := node.activation()) != Activation.NONE:
         raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
-    return reshaped(node) if len(shapes) == 1 else Concatenation(**node.same(), axis=axis)
+    if len(shapes) == 1:
+        return reshaped(node)
+    inputs, rescaled = _on_one_scale(node)
+    return [*rescaled, Concatenation(**{**node.same(), "inputs": inputs}, axis=axis)]
+
+
+def _on_one_scale(node: Node) -> tuple[tuple[int, ...], list[Op]]:
+    """The inputs, those of a uint8 file on the output's scale, as LiteRT's kernel for uint8 brings them there (that for
+    int8 wants them there already), and what does so."""
+    y = node.output()
+    if y.quant is None or not y.quant.unsigned:
+        return node.inputs, []
+    inputs: list[int] = []
+    ops: list[Op] = []
+    for x in (node.input(p) for p in range(len(node.inputs))):
+        if same_steps(x, y):
+            inputs.append(x.id)
+            continue
+        inner = replace(y, id=max(node.tensors) + 1, name=f"{x.name} (rescaled)", shape=x.shape, inner=True)
+        node.tensors[inner.id] = inner
+        ops.append(Rescale(inputs=(x.id,), outputs=(inner.id,), name=inner.name, index=node.index))
+        inputs.append(inner.id)
+    return tuple(inputs), ops
 
 
 def pack(node: Node) -> Op:

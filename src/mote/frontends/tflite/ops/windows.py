@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from mote.frontends.tflite.node import Node, Padding, UnsupportedNodeError
 from mote.graph import Op
+from mote.graph.rows import OUTSIDE
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.pool import AveragePool, MaxPool
+from mote.ops.pool import AveragePool, AveragePoolUpward, MaxPool, Pool
 from mote.ops.resize import ResizeBilinear, ResizeNearest
 from mote.ops.transpose_conv import TransposeConv
 
@@ -69,14 +72,20 @@ def transpose_conv(node: Node) -> Op:
 
 
 def average_pool(node: Node) -> Op:
-    return _pool(node, AveragePool)
+    """LiteRT's kernel for uint8 rounds halves differently, of which there are none among odd numbers of elements."""
+    quant, usual = node.input().quant, _pool(node, AveragePool)
+    if quant is None or not quant.unsigned:
+        return usual
+    sizes = zip((usual.vertical, usual.horizontal), node.input().shape[1:3], strict=True)
+    odd = all(np.all((axis.positions(size) != OUTSIDE).sum(axis=1) % 2) for axis, size in sizes)
+    return usual if odd else _pool(node, AveragePoolUpward)
 
 
 def max_pool(node: Node) -> Op:
     return _pool(node, MaxPool)
 
 
-def _pool(node: Node, kind: type[AveragePool | MaxPool]) -> Op:
+def _pool(node: Node, kind: type[Pool]) -> Pool:
     node.arity(1)
     _, height, width, _ = _image(node, 0, "the input")
     vertical = _axis(node, height, node.options.integer("filter_height"), "stride_h")

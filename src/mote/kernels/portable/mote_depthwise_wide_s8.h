@@ -1,0 +1,116 @@
+/* mote_depthwise_wide_s8.h: int8 depthwise convolution whose weights have 9 bits: those of a uint8 model, less their zero
+ * point. A weight is a byte, packed as for mote_depthwise_s8.h, and an offset that all of them share, which is added where
+ * the byte is widened. */
+#ifndef MOTE_DEPTHWISE_WIDE_S8_H
+#define MOTE_DEPTHWISE_WIDE_S8_H
+
+#include "mote_depthwise_s8.h"
+
+typedef struct {
+    mote_depthwise_s8_t layer;
+    int32_t offset;
+} mote_depthwise_wide_s8_t;
+
+/* Four neighbouring channels. */
+static inline void mote_depthwise_wide_4(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
+                                         int32_t offset, int32_t *sum) {
+    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+    const int32_t step = v->step, zero = v->zero;
+#if MOTE_DSP
+    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
+    const uint32_t plus_offset = (uint32_t)(offset & 0xffff) * 0x10001u;
+#endif
+    for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
+        const int8_t *x = v->rows[k], *w = weights;
+        if (x == NULL) {
+            continue;
+        }
+        x += v->first + channel;
+        for (int32_t t = v->cols; t > 0; t--, x += step, w += 4) {
+#if MOTE_DSP
+            const uint32_t xs = mote_load4(x), ws = mote_load4(w);
+            uint32_t xe, xo, we, wo;
+            __asm__("sxtab16 %0, %1, %2" : "=r"(xe) : "r"(minus_zero), "r"(xs));
+            __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(xo) : "r"(minus_zero), "r"(xs));
+            __asm__("sxtab16 %0, %1, %2" : "=r"(we) : "r"(plus_offset), "r"(ws));
+            __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(wo) : "r"(plus_offset), "r"(ws));
+            __asm__("smlabb %0, %1, %2, %0" : "+r"(a) : "r"(xe), "r"(we));
+            __asm__("smlabb %0, %1, %2, %0" : "+r"(b) : "r"(xo), "r"(wo));
+            __asm__("smlatt %0, %1, %2, %0" : "+r"(c) : "r"(xe), "r"(we));
+            __asm__("smlatt %0, %1, %2, %0" : "+r"(d) : "r"(xo), "r"(wo));
+#else
+            a = MOTE_PLUS(a, (x[0] - zero) * (w[0] + offset));
+            b = MOTE_PLUS(b, (x[1] - zero) * (w[1] + offset));
+            c = MOTE_PLUS(c, (x[2] - zero) * (w[2] + offset));
+            d = MOTE_PLUS(d, (x[3] - zero) * (w[3] + offset));
+#endif
+        }
+    }
+    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
+}
+
+/* One channel; `weights` points at its place in the block of four. */
+static inline int32_t mote_depthwise_wide_1(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
+                                            int32_t offset, int32_t sum) {
+    for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
+        const int8_t *x = v->rows[k], *w = weights;
+        if (x == NULL) {
+            continue;
+        }
+        x += v->first + channel;
+        for (int32_t t = v->cols; t > 0; t--, x += v->step, w += 4) {
+            sum = MOTE_PLUS(sum, (*x - v->zero) * (*w + offset));
+        }
+    }
+    return sum;
+}
+
+MOTE_HOT MOTE_NOINLINE void mote_depthwise_wide_s8_row(const mote_depthwise_wide_s8_t *wide, const int8_t *const *rows,
+                                                       int8_t *out) {
+    const mote_depthwise_s8_t *p = &wide->layer;
+    const mote_span_t *s = &p->cols;
+    const mote_output_t o = p->output;
+    const int32_t m = p->multiplier, channels = p->channels, in_channels = p->in_channels, offset = wide->offset;
+    const int32_t block = p->rows.taps * s->taps * 4;
+    for (int32_t x = 0; x < s->out_size; x++) {
+        const int32_t first = x * s->step - s->pad;
+        const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
+        const mote_depthwise_view_t v = {
+            rows, p->rows.taps, hi - lo, (first + lo * s->spread) * in_channels, in_channels * s->spread, s->taps * 4,
+            p->in_zero};
+        const int8_t *w = p->weights + lo * 4;
+        const mote_channel_t *q = p->channel;
+        int32_t c = 0;
+        if (m == 1) {
+            for (; c + 4 <= channels; c += 4, w += block, q += 4, out += 4) {
+                int32_t sum[4] = {q[0].bias, q[1].bias, q[2].bias, q[3].bias};
+                mote_depthwise_wide_4(&v, c, w, offset, sum);
+                for (int32_t i = 0; i < 4; i++) {
+                    out[i] = mote_requantize(sum[i], q[i].mult, q[i].shift, o);
+                }
+            }
+        }
+        for (int32_t input = c, copy = 0; c < channels; c++, q++) {
+            const int32_t sum = mote_depthwise_wide_1(&v, input, w + (c & 3), offset, q->bias);
+            *out++ = mote_requantize(sum, q->mult, q->shift, o);
+            if ((c & 3) == 3) {
+                w += block;
+            }
+            if (++copy == m) {
+                copy = 0;
+                input++;
+            }
+        }
+    }
+}
+
+static inline void mote_depthwise_wide_s8(const mote_depthwise_wide_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
+                                          int32_t hi) {
+    const int8_t *rows[MOTE_MAX_TAPS];
+    for (int32_t y = lo; y < hi; y++) {
+        mote_window_s8(&p->layer.rows, in, y, rows);
+        mote_depthwise_wide_s8_row(p, rows, out + y * p->layer.rows.out_stride);
+    }
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* mote_fully_connected_wide_s8.h: int8 fully connected layer whose weights have 9 bits: a byte and an offset that all of
+ * them share, so that every sum has the offset times the sum of the inputs on top. Weights lie as in the model. */
+#ifndef MOTE_FULLY_CONNECTED_WIDE_S8_H
+#define MOTE_FULLY_CONNECTED_WIDE_S8_H
+
+#include "mote_fully_connected_steps_s8.h"
+
+typedef struct {
+    mote_fully_connected_s8_t layer;
+    int32_t offset;
+} mote_fully_connected_wide_s8_t;
+
+typedef struct {
+    mote_fully_connected_steps_s8_t layer;
+    int32_t offset;
+} mote_fully_connected_wide_steps_s8_t;
+
+/* What the offset adds to the sums of these inputs. */
+static inline int32_t mote_offset_part(const int8_t *x, int32_t depth, int32_t offset) {
+    int32_t sum = 0;
+    for (; depth > 0; depth--) {
+        sum += *x++;
+    }
+    return (int32_t)((uint32_t)sum * (uint32_t)offset);
+}
+
+static inline void mote_fully_connected_wide_s8(const mote_fully_connected_wide_s8_t *p, const int8_t *in, int8_t *out,
+                                                int32_t vectors) {
+    const int32_t once = p->layer.round_once, depth = p->layer.depth;
+    const mote_output_t o = p->layer.output;
+    for (; vectors > 0; vectors--, in += depth) {
+        const int32_t part = mote_offset_part(in, depth, p->offset);
+        const int8_t *w = p->layer.weights;
+        const mote_channel_t *q = p->layer.channel;
+        int32_t c = p->layer.channels;
+        for (; c > 3; c -= 4, w += (depth + 3) / 4 * 16) {
+            int32_t sum[4];
+            for (int32_t i = 0; i < 4; i++) {
+                sum[i] = mote_wrapping_add(q[i].bias, part);
+            }
+            mote_dot_1x4(in, w, depth, sum);
+            for (int32_t i = 0; i < 4; i++, q++) {
+                *out++ = mote_finish_fc(sum[i], q, once, o);
+            }
+        }
+        for (; c > 0; c--, q++, w += depth) {
+            *out++ = mote_finish_fc(mote_dot_1x1(in, w, depth, mote_wrapping_add(q->bias, part)), q, once, o);
+        }
+    }
+}
+
+static inline void mote_fully_connected_wide_steps_s8(const mote_fully_connected_wide_steps_s8_t *p, const int8_t *in,
+                                                      int8_t *out, int32_t vectors) {
+    const mote_fully_connected_steps_s8_t *l = &p->layer;
+    for (; vectors > 0; vectors--, in += l->depth) {
+        const int32_t part = mote_offset_part(in, l->depth, p->offset);
+        const int8_t *w = l->weights;
+        for (int32_t c = 0; c < l->channels; c++, w += l->depth) {
+            const int32_t sum = mote_dot_1x1(in, w, l->depth, mote_wrapping_add(l->start[c], part));
+            *out++ = mote_clamp(mote_steps_reached(sum, l->steps + c * l->step), l->output.lo, l->output.hi);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,216 @@
+"""Quantized uint8 networks: int8 inside, and the same as LiteRT's uint8 kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mote.api.compiler import compile
+from mote.api.verifier import verify
+from mote.errors import UnsupportedError
+from mote.frontends import tflite
+from mote.graph.tensor import Shape
+from mote.graph.types import DType
+from support import check, check_numpy, exact_on, needs_litert
+from tflite_writer import Writer
+
+pytestmark = needs_litert
+
+ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+Quant = tuple[float, int]
+
+
+class Bytes:
+    """A uint8 model as it grows: methods add an operator and return its output."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.writer = Writer("bytes")
+        self.shapes: dict[int, Shape] = {}
+        self.quants: dict[int, Quant] = {}
+
+    def quant(self) -> Quant:
+        return float(self.rng.uniform(0.01, 0.1)), int(self.rng.integers(0, 256))
+
+    def input(self, *shape: int) -> int:
+        quant = self.quant()
+        x = self.writer.input("x", shape, "uint8", *quant)
+        self.shapes[x], self.quants[x] = shape, quant
+        return x
+
+    def op(
+        self, kind: str, operands: Sequence[int], shape: Shape | None = None, quant: Quant | None = None, **options: Any
+    ) -> int:
+        shape, quant = self.shapes[operands[0]] if shape is None else shape, quant or self.quant()
+        y = self.writer.tensor(f"t{len(self.shapes)}", shape, "uint8", *quant)
+        self.shapes[y], self.quants[y] = shape, quant
+        self.writer.op(kind, operands, [y], **options)
+        return y
+
+    def weights(self, x: int, shape: Shape, channels: int, zero: int | None = None) -> list[int]:
+        """Bytes from 0 to 255 with any zero point, and a bias."""
+        scale = float(self.rng.uniform(0.3, 0.6)) / np.sqrt(np.prod(shape) / channels) / 80
+        zero = int(self.rng.integers(0, 256)) if zero is None else zero
+        k = self.writer.const("k", self.rng.integers(0, 256, shape).astype(np.uint8), scale, zero)
+        bias = self.rng.integers(-3000, 3000, channels).astype(np.int32)
+        return [k, self.writer.const("b", bias, np.float32(scale) * np.float32(self.quants[x][0]))]
+
+    def conv(self, x: int, channels: int, kernel: int = 3, stride: int = 1, zero: int | None = None) -> int:
+        n, height, width, depth = self.shapes[x]
+        operands = [x, *self.weights(x, (channels, kernel, kernel, depth), channels, zero)]
+        shape = (n, -(-height // stride), -(-width // stride), channels)
+        return self.op("CONV_2D", operands, shape, stride_h=stride, stride_w=stride, **self.activation())
+
+    def depthwise(self, x: int, multiplier: int = 1, stride: int = 1, zero: int | None = None) -> int:
+        n, height, width, depth = self.shapes[x]
+        operands = [x, *self.weights(x, (1, 3, 3, multiplier * depth), multiplier * depth, zero)]
+        shape = (n, -(-height // stride), -(-width // stride), multiplier * depth)
+        options = {"stride_h": stride, "stride_w": stride, "depth_multiplier": multiplier, **self.activation()}
+        return self.op("DEPTHWISE_CONV_2D", operands, shape, **options)
+
+    def dense(self, x: int, units: int, zero: int | None = None) -> int:
+        depth = self.shapes[x][-1]
+        operands = [x, *self.weights(x, (units, depth), units, zero)]
+        return self.op("FULLY_CONNECTED", operands, (int(np.prod(self.shapes[x])) // depth, units), **self.activation())
+
+    def pool(self, x: int, size: int, kind: str = "AVERAGE_POOL_2D", padding: str = "VALID") -> int:
+        n, height, width, depth = self.shapes[x]
+        shape = (n, height, width, depth) if padding == "SAME" else (n, height // size, width // size, depth)
+        step = 1 if padding == "SAME" else size
+        options = {"filter_height": size, "filter_width": size, "stride_h": step, "stride_w": step}
+        return self.op(kind, [x], shape, self.quants[x], padding=padding, **options, **self.activation())
+
+    def activation(self) -> dict[str, str]:
+        return {"fused_activation_function": str(self.rng.choice(ACTIVATIONS))}
+
+    def ints(self, *values: Any) -> int:
+        return self.writer.const("ints", np.array(values, np.int32))
+
+    def finish(self, *outputs: int) -> bytes:
+        self.writer.output(*outputs)
+        return self.writer.finish()
+
+
+def many(seed: int) -> bytes:
+    """Every operator that is taken, most of them on the same input."""
+    net = Bytes(seed)
+    x, v = net.input(1, 6, 7, 5), net.input(2, 11)
+    found = [net.conv(x, 4), net.conv(x, 3, 1), net.conv(x, 2, 2, 2), net.conv(x, 4, 3, zero=128), net.conv(x, 1, 5)]
+    found += [
+        net.depthwise(x),
+        net.depthwise(x, 2, 2),
+        net.depthwise(x, zero=127),
+        net.dense(v, 7),
+        net.dense(v, 3, 128),
+    ]
+    found += [net.pool(x, 2), net.pool(x, 3), net.pool(x, 3, padding="SAME"), net.pool(x, 2, "MAX_POOL_2D")]
+    found += [net.op(kind, [x, found[5]]) for kind in ("ADD", "SUB", "MUL")]
+    found += [net.op(kind, [v]) for kind in ("RELU", "RELU6", "RELU_N1_TO_1", "HARD_SWISH")]
+    found += [net.op("LOGISTIC", [v], quant=(1 / 256, 0)), net.op("TANH", [v], quant=(1 / 128, 128))]
+    found += [net.op("SOFTMAX", [v], quant=(1 / 256, 0), beta=1.0), net.op("LEAKY_RELU", [v], alpha=-0.3)]
+    slopes = net.writer.const("slopes", net.rng.integers(0, 256, (1, 1, 5)).astype(np.uint8), 0.01, 99)
+    found += [net.op("PRELU", [x, slopes]), net.op("MEAN", [x, net.ints(1, 2)], (1, 5))]
+    found += [net.op("CONCATENATION", [x, found[5], x], (1, 6, 7, 15), net.quants[x], axis=3)]
+    found += [net.op("PAD", [x, net.ints((0, 0), (1, 2), (0, 1), (0, 0))], (1, 9, 8, 5), net.quants[x])]
+    found += [net.op("RESHAPE", [x, net.ints(1, 210)], (1, 210), net.quants[x])]
+    found += [net.op("RESIZE_NEAREST_NEIGHBOR", [x, net.ints(9, 4)], (1, 9, 4, 5), net.quants[x])]
+    real = net.writer.tensor("real", (2, 11), "float32")
+    net.writer.op("DEQUANTIZE", [v], [real])
+    net.shapes[real] = (2, 11)
+    found += [net.op("QUANTIZE", [real]), net.op("QUANTIZE", [v])]
+    return net.finish(*found, x)
+
+
+def test_many_layers() -> None:
+    compiled = check(many(1), inputs=4)
+    g = compiled.source
+    assert {g.tensors[i].dtype for i in (*g.inputs, *g.outputs)} == {DType.UINT8}
+    assert {op.output(g).dtype for op in g.ops if op.outputs[0] not in g.outputs} <= {DType.INT8, DType.FLOAT32}
+    used = {step.kernel.family for step in compiled.plan.steps}
+    wanted = {"conv2d_wide", "pointwise_wide", "depthwise_wide", "fully_connected_wide", "avg_pool_upward", "flip"}
+    assert wanted <= used
+
+
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=15, deadline=None)
+def test_references_are_equal(seed: int) -> None:
+    check_numpy(tflite.parse(model := many(seed), "model"), model, inputs=6)
+
+
+def mobilenet(seed: int, size: int = 24, width: int = 4) -> bytes:
+    """As quantization-aware training of 2018 left them: uint8 everywhere, weights with zero points."""
+    net = Bytes(seed)
+    x = net.conv(net.input(1, size, size, 3), width, 3, 2)
+    for stride, factor in ((1, 2), (2, 4), (1, 4), (2, 8), (1, 8)):
+        x = net.conv(net.depthwise(x, stride=stride), factor * width, 1)
+    x = net.pool(x, net.shapes[x][1])
+    x = net.conv(x, 10, 1)
+    flat = net.op("RESHAPE", [x, net.ints(1, 10)], (1, 10), net.quants[x])
+    return net.finish(net.op("SOFTMAX", [flat], quant=(1 / 256, 0), beta=1.0))
+
+
+def test_a_whole_network() -> None:
+    check(mobilenet(3))
+    check(mobilenet(4), ram="min")
+
+
+def test_on_a_core() -> None:
+    exact_on("cortex-m4", many(2), inputs=2)
+    exact_on("cortex-m4", mobilenet(5), inputs=2)
+
+
+def test_sums_that_no_multiplier_scales() -> None:
+    """A fully connected layer with large sums, which is rounded in double precision."""
+    net = Bytes(6)
+    x = net.input(3, 40)
+    k = net.writer.const("k", net.rng.integers(0, 256, (9, 40)).astype(np.uint8), 0.01, 151)
+    bias = net.writer.const("b", net.rng.integers(-(1 << 29), 1 << 29, 9).astype(np.int32), 0.01 * net.quants[x][0])
+    y = net.op("FULLY_CONNECTED", [x, k, bias], (3, 9), (0.01 * net.quants[x][0] * 2.0**22, 120))
+    compiled = check(net.finish(y), inputs=6, shrink=False)
+    assert "fully_connected_wide_steps" in {step.kernel.family for step in compiled.plan.steps}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("RESIZE_BILINEAR", {"half_pixel_centers": True}), ("L2_NORMALIZATION", {})]
+)
+def test_what_differs_is_refused(kind: str, options: dict[str, Any]) -> None:
+    net = Bytes(7)
+    x = net.input(1, 4, 4, 3)
+    operands = [x, net.ints(8, 8)] if kind == "RESIZE_BILINEAR" else [x]
+    shape = (1, 8, 8, 3) if kind == "RESIZE_BILINEAR" else None
+    model = net.finish(net.op(kind, operands, shape, net.quants[x], **options))
+    with pytest.raises(UnsupportedError, match=f"{kind} .*quantized uint8 is not supported"):
+        tflite.parse(model, "model")
+
+
+def test_uint8_at_the_edges_only_stays_as_it_is() -> None:
+    """An int8 network with QUANTIZE around it, as converters make it: no other operators than its own."""
+    w = Writer("edges")
+    x, a = w.input("x", (1, 6), "uint8", 0.1, 128), w.tensor("a", (1, 6), "int8", 0.1, 0)
+    b, y = w.tensor("b", (1, 6), "int8", 0.1, 0), w.tensor("y", (1, 6), "uint8", 0.1, 128)
+    w.op("QUANTIZE", [x], [a])
+    w.op("RELU", [a], [b])
+    w.op("QUANTIZE", [b], [y])
+    w.output(y)
+    assert [op.kind for op in tflite.parse(w.finish(), "model").ops] == ["QUANTIZE", "RELU", "QUANTIZE"]
+
+
+def test_a_plain_image_is_no_quantized_one() -> None:
+    """Without a scale uint8 is numbers, and no operator computes with those."""
+    w = Writer("plain")
+    x, y = w.input("x", (1, 6), "uint8"), w.tensor("y", (1, 6), "uint8")
+    w.op("ADD", [x, x], [y])
+    w.output(y)
+    with pytest.raises(UnsupportedError, match="uint8 input is not supported"):
+        tflite.parse(w.finish(), "model")
+
+
+def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mote.api.reference.litert_installed", lambda: False)
+    result = verify(compile(mobilenet(8, 12, 2)), 2)
+    assert result.exact and result.reference == "numpy"
