@@ -132,7 +132,14 @@ def test_many_layers() -> None:
     assert {g.tensors[i].dtype for i in (*g.inputs, *g.outputs)} == {DType.UINT8}
     assert {op.output(g).dtype for op in g.ops if op.outputs[0] not in g.outputs} <= {DType.INT8, DType.FLOAT32}
     used = {step.kernel.family for step in compiled.plan.steps}
-    wanted = {"conv2d_wide", "pointwise_wide", "depthwise_wide", "fully_connected_wide", "avg_pool_upward", "flip"}
+    wanted = {
+        "conv2d_offset",
+        "pointwise_offset",
+        "depthwise_offset",
+        "fully_connected_offset",
+        "avg_pool_upward",
+        "flip",
+    }
     assert wanted <= used
 
 
@@ -172,7 +179,7 @@ def test_sums_that_no_multiplier_scales() -> None:
     bias = net.writer.const("b", net.rng.integers(-(1 << 29), 1 << 29, 9).astype(np.int32), 0.01 * net.quants[x][0])
     y = net.op("FULLY_CONNECTED", [x, k, bias], (3, 9), (0.01 * net.quants[x][0] * 2.0**22, 120))
     compiled = check(net.finish(y), inputs=6, shrink=False)
-    assert "fully_connected_wide_steps" in {step.kernel.family for step in compiled.plan.steps}
+    assert "fully_connected_offset_steps" in {step.kernel.family for step in compiled.plan.steps}
 
 
 @pytest.mark.parametrize(

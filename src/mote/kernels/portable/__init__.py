@@ -11,6 +11,7 @@ from mote.kernels.portable import (
     lstm,
     mean,
     move,
+    offset,
     pool,
     prelu,
     quantize,
@@ -21,7 +22,6 @@ from mote.kernels.portable import (
     svdf,
     transpose_conv,
     unary,
-    wide,
 )
 from mote.kernels.portable.coded import coded
 
@@ -46,7 +46,7 @@ KERNELS = (
     *transpose_conv.KERNELS,
     *svdf.KERNELS,
     *lstm.KERNELS,
-    *wide.KERNELS,
+    *offset.KERNELS,
     *batch_matmul.KERNELS,
     *detection.KERNELS,
 )

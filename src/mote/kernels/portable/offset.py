@@ -1,5 +1,5 @@
-"""Layers with weights of 9 bits, as uint8 models have them less their zero point: `mote_wide_s8.h`,
-`mote_fully_connected_wide_s8.h` and `mote_depthwise_wide_s8.h`. In flash a weight is a byte; all share an offset."""
+"""Layers with weights of 9 bits, as uint8 models have them less their zero point: `mote_offset_s8.h`,
+`mote_fully_connected_offset_s8.h`, `mote_depthwise_offset_s8.h`. In flash a weight is a byte; all share an offset."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _bytes(view: View) -> NDArray[np.int8]:
 
 
 def _gemm(view: View) -> Params:
-    """`mote_wide_t`: what the input's zero point makes of whole weights is folded into the bias."""
+    """`mote_offset_t`: what the input's zero point makes of whole weights is folded into the bias."""
     matrix = _bytes(view).reshape(view.constant(1).shape[0], -1)
     return {"gemm": conv.gemm_params(view) | {"weights": interleave(matrix, 2)}, "offset": _offset(view)}
 
@@ -38,18 +38,18 @@ def _pointwise(view: View) -> Packed | Refusal:
     if not view.the(Conv2D).pointwise:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
-    return Packed("pointwise_wide_s8", {"wide": _gemm(view)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
+    return Packed("pointwise_offset_s8", {"layer": _gemm(view)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
 
 
 def _conv2d(view: View) -> Packed | Refusal:
     op = view.the(Conv2D)
     if op.pointwise:
-        return Refusal("pointwise_wide is for windows of one pixel")
+        return Refusal("pointwise_offset is for windows of one pixel")
     return Packed(
-        "conv2d_wide_s8",
-        {"patch": conv.patch_params(view), "wide": _gemm(view)},
+        "conv2d_offset_s8",
+        {"patch": conv.patch_params(view), "layer": _gemm(view)},
         Call.ROWS,
-        row="conv2d_wide_s8_row",
+        row="conv2d_offset_s8_row",
         scratch=2 * op.depth(view.graph),
         taps=op.vertical.kernel,
         tile=(1, 2),
@@ -61,7 +61,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
     if isinstance(layer, Refusal):
         return layer
     params: Params = {"layer": layer, "offset": _offset(view)}
-    return Packed("fully_connected_wide_s8", params, Call.FLAT, fully_connected.vectors(view))
+    return Packed("fully_connected_offset_s8", params, Call.FLAT, fully_connected.vectors(view))
 
 
 def _fully_connected_steps(view: View) -> Packed | Refusal:
@@ -69,42 +69,42 @@ def _fully_connected_steps(view: View) -> Packed | Refusal:
     if isinstance(layer, Refusal):
         return layer
     params: Params = {"layer": layer, "offset": _offset(view)}
-    return Packed("fully_connected_wide_steps_s8", params, Call.FLAT, fully_connected.vectors(view))
+    return Packed("fully_connected_offset_steps_s8", params, Call.FLAT, fully_connected.vectors(view))
 
 
 def _depthwise(view: View) -> Packed:
     weights = depthwise.by_four(_bytes(view)[0])
     params: Params = {"layer": depthwise.layer_params(view) | {"weights": weights}, "offset": _offset(view)}
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_wide_s8", params, Call.ROWS, row="depthwise_wide_s8_row", taps=taps)
+    return Packed("depthwise_offset_s8", params, Call.ROWS, row="depthwise_offset_s8_row", taps=taps)
 
 
 KERNELS = (
-    Kernel("pointwise_wide", (Conv2D,), WIDE, _pointwise, header="wide_s8", tuned=True, lanes=2, costs="pointwise"),
-    Kernel("conv2d_wide", (Conv2D,), WIDE, _conv2d, header="wide_s8", tuned=True, lanes=2, costs="conv2d"),
+    Kernel("pointwise_offset", (Conv2D,), WIDE, _pointwise, header="offset_s8", tuned=True, lanes=2, costs="pointwise"),
+    Kernel("conv2d_offset", (Conv2D,), WIDE, _conv2d, header="offset_s8", tuned=True, lanes=2, costs="conv2d"),
     Kernel(
-        "fully_connected_wide",
+        "fully_connected_offset",
         (FullyConnected,),
         WIDE,
         _fully_connected,
-        header="fully_connected_wide_s8",
+        header="fully_connected_offset_s8",
         tuned=True,
         costs="fully_connected",
     ),
     Kernel(
-        "fully_connected_wide_steps",
+        "fully_connected_offset_steps",
         (FullyConnected,),
         WIDE,
         _fully_connected_steps,
-        header="fully_connected_wide_s8",
+        header="fully_connected_offset_s8",
         costs="fully_connected",
     ),
     Kernel(
-        "depthwise_wide",
+        "depthwise_offset",
         (DepthwiseConv2D,),
         WIDE,
         _depthwise,
-        header="depthwise_wide_s8",
+        header="depthwise_offset_s8",
         tuned=True,
         costs="depthwise",
     ),

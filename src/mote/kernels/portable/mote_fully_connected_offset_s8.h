@@ -1,31 +1,23 @@
-/* mote_fully_connected_wide_s8.h: int8 fully connected layer whose weights have 9 bits: a byte and an offset that all of
- * them share, so that every sum has the offset times the sum of the inputs on top. Weights lie as in the model. */
-#ifndef MOTE_FULLY_CONNECTED_WIDE_S8_H
-#define MOTE_FULLY_CONNECTED_WIDE_S8_H
+/* mote_fully_connected_offset_s8.h: int8 fully connected layer whose weights have 9 bits: a byte, packed as for
+ * mote_fully_connected_s8.h or, with tables of steps, as in the model, and an offset that all of them share. */
+#ifndef MOTE_FULLY_CONNECTED_OFFSET_S8_H
+#define MOTE_FULLY_CONNECTED_OFFSET_S8_H
 
 #include "mote_fully_connected_steps_s8.h"
+#include "mote_offset_part.h"
 
 typedef struct {
     mote_fully_connected_s8_t layer;
     int32_t offset;
-} mote_fully_connected_wide_s8_t;
+} mote_fully_connected_offset_s8_t;
 
 typedef struct {
     mote_fully_connected_steps_s8_t layer;
     int32_t offset;
-} mote_fully_connected_wide_steps_s8_t;
+} mote_fully_connected_offset_steps_s8_t;
 
-/* What the offset adds to the sums of these inputs. */
-static inline int32_t mote_offset_part(const int8_t *x, int32_t depth, int32_t offset) {
-    int32_t sum = 0;
-    for (; depth > 0; depth--) {
-        sum += *x++;
-    }
-    return (int32_t)((uint32_t)sum * (uint32_t)offset);
-}
-
-static inline void mote_fully_connected_wide_s8(const mote_fully_connected_wide_s8_t *p, const int8_t *in, int8_t *out,
-                                                int32_t vectors) {
+static inline void mote_fully_connected_offset_s8(const mote_fully_connected_offset_s8_t *p, const int8_t *in,
+                                                  int8_t *out, int32_t vectors) {
     const int32_t once = p->layer.round_once, depth = p->layer.depth;
     const mote_output_t o = p->layer.output;
     for (; vectors > 0; vectors--, in += depth) {
@@ -49,8 +41,8 @@ static inline void mote_fully_connected_wide_s8(const mote_fully_connected_wide_
     }
 }
 
-static inline void mote_fully_connected_wide_steps_s8(const mote_fully_connected_wide_steps_s8_t *p, const int8_t *in,
-                                                      int8_t *out, int32_t vectors) {
+static inline void mote_fully_connected_offset_steps_s8(const mote_fully_connected_offset_steps_s8_t *p,
+                                                        const int8_t *in, int8_t *out, int32_t vectors) {
     const mote_fully_connected_steps_s8_t *l = &p->layer;
     for (; vectors > 0; vectors--, in += l->depth) {
         const int32_t part = mote_offset_part(in, l->depth, p->offset);

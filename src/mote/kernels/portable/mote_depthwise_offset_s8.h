@@ -1,18 +1,18 @@
-/* mote_depthwise_wide_s8.h: int8 depthwise convolution whose weights have 9 bits: those of a uint8 model, less their zero
- * point. A weight is a byte, packed as for mote_depthwise_s8.h, and an offset that all of them share, which is added where
- * the byte is widened. */
-#ifndef MOTE_DEPTHWISE_WIDE_S8_H
-#define MOTE_DEPTHWISE_WIDE_S8_H
+/* mote_depthwise_offset_s8.h: int8 depthwise convolution whose weights have 9 bits: those of a uint8 model, less their
+ * zero point. A weight is a byte, packed as for mote_depthwise_s8.h, and an offset that all of them share, which is
+ * added where the byte becomes a word. */
+#ifndef MOTE_DEPTHWISE_OFFSET_S8_H
+#define MOTE_DEPTHWISE_OFFSET_S8_H
 
 #include "mote_depthwise_s8.h"
 
 typedef struct {
     mote_depthwise_s8_t layer;
     int32_t offset;
-} mote_depthwise_wide_s8_t;
+} mote_depthwise_offset_s8_t;
 
 /* Four neighbouring channels. */
-static inline void mote_depthwise_wide_4(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
+static inline void mote_depthwise_offset_4(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
                                          int32_t offset, int32_t *sum) {
     int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
     const int32_t step = v->step, zero = v->zero;
@@ -50,7 +50,7 @@ static inline void mote_depthwise_wide_4(const mote_depthwise_view_t *v, int32_t
 }
 
 /* One channel; `weights` points at its place in the block of four. */
-static inline int32_t mote_depthwise_wide_1(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
+static inline int32_t mote_depthwise_offset_1(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
                                             int32_t offset, int32_t sum) {
     for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
         const int8_t *x = v->rows[k], *w = weights;
@@ -65,12 +65,12 @@ static inline int32_t mote_depthwise_wide_1(const mote_depthwise_view_t *v, int3
     return sum;
 }
 
-MOTE_HOT MOTE_NOINLINE void mote_depthwise_wide_s8_row(const mote_depthwise_wide_s8_t *wide, const int8_t *const *rows,
-                                                       int8_t *out) {
-    const mote_depthwise_s8_t *p = &wide->layer;
+MOTE_HOT MOTE_NOINLINE void mote_depthwise_offset_s8_row(const mote_depthwise_offset_s8_t *all,
+                                                         const int8_t *const *rows, int8_t *out) {
+    const mote_depthwise_s8_t *p = &all->layer;
     const mote_span_t *s = &p->cols;
     const mote_output_t o = p->output;
-    const int32_t m = p->multiplier, channels = p->channels, in_channels = p->in_channels, offset = wide->offset;
+    const int32_t m = p->multiplier, channels = p->channels, in_channels = p->in_channels, offset = all->offset;
     const int32_t block = p->rows.taps * s->taps * 4;
     for (int32_t x = 0; x < s->out_size; x++) {
         const int32_t first = x * s->step - s->pad;
@@ -84,14 +84,14 @@ MOTE_HOT MOTE_NOINLINE void mote_depthwise_wide_s8_row(const mote_depthwise_wide
         if (m == 1) {
             for (; c + 4 <= channels; c += 4, w += block, q += 4, out += 4) {
                 int32_t sum[4] = {q[0].bias, q[1].bias, q[2].bias, q[3].bias};
-                mote_depthwise_wide_4(&v, c, w, offset, sum);
+                mote_depthwise_offset_4(&v, c, w, offset, sum);
                 for (int32_t i = 0; i < 4; i++) {
                     out[i] = mote_requantize(sum[i], q[i].mult, q[i].shift, o);
                 }
             }
         }
         for (int32_t input = c, copy = 0; c < channels; c++, q++) {
-            const int32_t sum = mote_depthwise_wide_1(&v, input, w + (c & 3), offset, q->bias);
+            const int32_t sum = mote_depthwise_offset_1(&v, input, w + (c & 3), offset, q->bias);
             *out++ = mote_requantize(sum, q->mult, q->shift, o);
             if ((c & 3) == 3) {
                 w += block;
@@ -104,12 +104,12 @@ MOTE_HOT MOTE_NOINLINE void mote_depthwise_wide_s8_row(const mote_depthwise_wide
     }
 }
 
-static inline void mote_depthwise_wide_s8(const mote_depthwise_wide_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                          int32_t hi) {
+static inline void mote_depthwise_offset_s8(const mote_depthwise_offset_s8_t *p, const int8_t *in, int8_t *out,
+                                            int32_t lo, int32_t hi) {
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
         mote_window_s8(&p->layer.rows, in, y, rows);
-        mote_depthwise_wide_s8_row(p, rows, out + y * p->layer.rows.out_stride);
+        mote_depthwise_offset_s8_row(p, rows, out + y * p->layer.rows.out_stride);
     }
 }
 

@@ -1,41 +1,33 @@
-/* mote_wide_s8.h: int8 convolutions whose weights have 9 bits: those of a uint8 model, less their zero point.
+/* mote_offset_s8.h: int8 convolutions whose weights have 9 bits: those of a uint8 model, less their zero point.
  *
  * A weight is a byte and an offset that all of them share, so that a sum has the offset times the sum of its inputs on
  * top, which is the same for all channels of a pixel.
  */
-#ifndef MOTE_WIDE_S8_H
-#define MOTE_WIDE_S8_H
+#ifndef MOTE_OFFSET_S8_H
+#define MOTE_OFFSET_S8_H
 
 #include "mote_conv2d_s8.h"
+#include "mote_offset_part.h"
 
 typedef struct {
     mote_gemm_s8_t gemm;
     int32_t offset;
-} mote_wide_t;
+} mote_offset_t;
 
 typedef struct {
-    mote_wide_t wide;
-} mote_pointwise_wide_s8_t;
+    mote_offset_t layer;
+} mote_pointwise_offset_s8_t;
 
 typedef struct {
     mote_patch_t patch;
-    mote_wide_t wide;
-} mote_conv2d_wide_s8_t;
-
-/* What the offset adds to the sums of these inputs. */
-static inline int32_t mote_wide_part(const int8_t *x, int32_t depth, int32_t offset) {
-    int32_t sum = 0;
-    for (; depth > 0; depth--) {
-        sum += *x++;
-    }
-    return (int32_t)((uint32_t)sum * (uint32_t)offset);
-}
+    mote_offset_t layer;
+} mote_conv2d_offset_s8_t;
 
 /* Two pixels, two channels at a time, as mote_gemm_2 does it. */
-MOTE_NOINLINE void mote_wide_2(const mote_wide_t *p, const int8_t *x0, const int8_t *x1, int8_t *out) {
+MOTE_NOINLINE void mote_offset_2(const mote_offset_t *p, const int8_t *x0, const int8_t *x1, int8_t *out) {
     const mote_gemm_s8_t *g = &p->gemm;
     const int32_t depth = g->depth, pixel = g->pixel, stride = (depth + 3) / 4 * 8;
-    const int32_t part0 = mote_wide_part(x0, depth, p->offset), part1 = mote_wide_part(x1, depth, p->offset);
+    const int32_t part0 = mote_offset_part(x0, depth, p->offset), part1 = mote_offset_part(x1, depth, p->offset);
     const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
     const int8_t *w = g->weights;
@@ -58,10 +50,10 @@ MOTE_NOINLINE void mote_wide_2(const mote_wide_t *p, const int8_t *x0, const int
     }
 }
 
-MOTE_NOINLINE void mote_wide_1(const mote_wide_t *p, const int8_t *x0, int8_t *out) {
+MOTE_NOINLINE void mote_offset_1(const mote_offset_t *p, const int8_t *x0, int8_t *out) {
     const mote_gemm_s8_t *g = &p->gemm;
     const int32_t depth = g->depth, stride = (depth + 3) / 4 * 8;
-    const int32_t part = mote_wide_part(x0, depth, p->offset);
+    const int32_t part = mote_offset_part(x0, depth, p->offset);
     const mote_output_t o = g->output;
     const mote_channel_t *q = g->channel;
     const int8_t *w = g->weights;
@@ -77,39 +69,39 @@ MOTE_NOINLINE void mote_wide_1(const mote_wide_t *p, const int8_t *x0, int8_t *o
     }
 }
 
-static inline void mote_pointwise_wide_s8(const mote_pointwise_wide_s8_t *p, const int8_t *in, int8_t *out,
+static inline void mote_pointwise_offset_s8(const mote_pointwise_offset_s8_t *p, const int8_t *in, int8_t *out,
                                           int32_t pixels) {
-    const int32_t depth = p->wide.gemm.depth, pixel = p->wide.gemm.pixel;
+    const int32_t depth = p->layer.gemm.depth, pixel = p->layer.gemm.pixel;
     for (; pixels > 1; pixels -= 2, in += 2 * depth, out += 2 * pixel) {
-        mote_wide_2(&p->wide, in, in + depth, out);
+        mote_offset_2(&p->layer, in, in + depth, out);
     }
     if (pixels > 0) {
-        mote_wide_1(&p->wide, in, out);
+        mote_offset_1(&p->layer, in, out);
     }
 }
 
 /* One output row. `scratch` holds two windows. */
-static inline void mote_conv2d_wide_s8_row(const mote_conv2d_wide_s8_t *p, const int8_t *const *rows, int8_t *out,
+static inline void mote_conv2d_offset_s8_row(const mote_conv2d_offset_s8_t *p, const int8_t *const *rows, int8_t *out,
                                            int8_t *scratch) {
-    const int32_t pixel = p->wide.gemm.pixel, depth = p->wide.gemm.depth;
+    const int32_t pixel = p->layer.gemm.pixel, depth = p->layer.gemm.depth;
     int32_t x = 0;
     for (; x + 1 < p->patch.cols.out_size; x += 2, out += 2 * pixel) {
         mote_gather(&p->patch, rows, x, scratch);
         mote_gather(&p->patch, rows, x + 1, scratch + depth);
-        mote_wide_2(&p->wide, scratch, scratch + depth, out);
+        mote_offset_2(&p->layer, scratch, scratch + depth, out);
     }
     if (x < p->patch.cols.out_size) {
         mote_gather(&p->patch, rows, x, scratch);
-        mote_wide_1(&p->wide, scratch, out);
+        mote_offset_1(&p->layer, scratch, out);
     }
 }
 
-static inline void mote_conv2d_wide_s8(const mote_conv2d_wide_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
+static inline void mote_conv2d_offset_s8(const mote_conv2d_offset_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
                                        int32_t hi, int8_t *scratch) {
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
         mote_window_s8(&p->patch.rows, in, y, rows);
-        mote_conv2d_wide_s8_row(p, rows, out + y * p->patch.rows.out_stride, scratch);
+        mote_conv2d_offset_s8_row(p, rows, out + y * p->patch.rows.out_stride, scratch);
     }
 }
 
