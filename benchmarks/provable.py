@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import test_batch_matmul
 import test_detection
+import test_functions
 import test_lstm
+import test_quantize
 import test_svdf
 from streams import Variable
 
@@ -130,6 +132,33 @@ def boxes() -> bytes:
     test_detection.add_layer(w, 1, replace(few, dtype="uint8", regular=True, each=1))
     test_detection.suppression(3, 2, 0.5, 0.0, None, 2, w)
     return test_detection.suppression(3, 2, 0.5, 0.0, 0.3, 3, w)
+
+
+def functions() -> bytes:
+    """Functions of one tensor in all types, from 16 bits up."""
+    w = Writer("functions")
+    wide = [test_functions.Config(kind, "int16", (0.0003, 0), (2**-15, 0)) for kind in test_functions.INT16]
+    below = test_functions.Config("LEAKY_RELU", "int16", (0.5, 0), (0.001, 0), -0.3)
+    for i, layer in enumerate((*test_functions.PLAIN, *wide, below)):
+        test_functions.add_layer(w, i, layer, 3)
+    x = w.input("x", (3,), "float32")
+    for kind in (*test_functions.FLOAT32, *test_functions.NOT_IN_REFERENCE):
+        for approximate in (False, True)[: 2 if kind == "GELU" else 1]:
+            y = w.tensor(f"{kind}_{approximate}", (3,), "float32")
+            w.op(kind, [x], [y], **test_functions.Config(kind, approximate=approximate).options)
+            w.output(y)
+    return w.finish()
+
+
+def conversions() -> bytes:
+    """From every type to every other one."""
+    w = Writer("conversions")
+    test_quantize.add_casts(w, 2)
+    for i, pair in enumerate((*test_quantize.PAIRS, ("int8", "int32"))):
+        test_quantize.add_rescaling(w, i, (pair, (0.02, 0), (0.0003, 0)), 3)
+    test_quantize.add_real(w, "uint8", 0.02, 7, 3)
+    test_quantize.add_real(w, "int16", 0.0001, 0, 3)
+    return w.finish()
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

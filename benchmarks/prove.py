@@ -36,6 +36,7 @@ from mote.errors import MoteError
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.kernels import portable
+from mote.ops.cast import Cast
 from mote.ops.quantize import Quantize
 
 BUNDLED = Path(__file__).parents[1] / "models"
@@ -56,6 +57,8 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "recurrent": partial(provable.recurrent, "int8"),
     "recurrent float": partial(provable.recurrent, "float32"),
     "edges": provable.edges,
+    "functions": provable.functions,
+    "conversions": provable.conversions,
     "boxes": provable.boxes,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
@@ -75,6 +78,8 @@ QUICK = (
     ("recurrent", "caller arena"),
     ("recurrent float", "layers"),
     ("edges", "layers"),
+    ("functions", "layers"),
+    ("conversions", "layers"),
     ("boxes", "layers"),
     ("products", "layers"),
     ("lines", "rows"),
@@ -129,11 +134,27 @@ HARNESS = """\
 
 #define ANY(address, bytes) Frama_C_make_unknown((char *)(address), bytes)
 
-/* The C library's, of which nothing is known but that it is a function. */
-float expf(float x) {{
-    float y = x;
-    ANY(&y, sizeof y);
-    return y;
+/* The C library's, of which nothing is known but that they are functions. */
+#define FUNCTION(name) \\
+    float name(float x) {{ \\
+        float y = x; \\
+        ANY(&y, sizeof y); \\
+        return y; \\
+    }}
+FUNCTION(expf)
+FUNCTION(expm1f)
+FUNCTION(logf)
+FUNCTION(sinf)
+FUNCTION(cosf)
+FUNCTION(tanhf)
+FUNCTION(erfcf)
+FUNCTION(ceilf)
+FUNCTION(floorf)
+FUNCTION(rintf)
+
+/* No root is negative. */
+float sqrtf(float x) {{
+    return x < 0.0f ? x : Frama_C_float_interval(0.0f, FLT_MAX);
 }}
 
 double exp(double x) {{
@@ -313,7 +334,9 @@ def _runs(compiled: Compiled) -> list[str]:
     plan, options = compiled.plan, compiled.project.options
     given = inputs(plan, options)
     if not plan.pushed:
-        wrote = [_written(port, quantized=any(isinstance(op, Quantize) for op in plan.graph.ops)) for port in given]
+        wrote = [
+            _written(port, quantized=any(isinstance(op, Quantize | Cast) for op in plan.graph.ops)) for port in given
+        ]
         return [*wrote, f"status = {options.name}_run();"]
     (port,) = given
     rows = row_count(port.tensor.shape)
@@ -327,7 +350,7 @@ def _runs(compiled: Compiled) -> list[str]:
 
 
 def _written(port: Port, *, quantized: bool) -> str:
-    """Any input. Of one that is quantized NaN is left out: Eva does not know that no comparison with it holds."""
+    """Any input. Of one that becomes an integer NaN is left out: Eva does not know that no comparison with it holds."""
     if quantized and port.tensor.dtype is DType.FLOAT32:
         each = f"for (int n = 0; n < {port.macro}_SIZE; n++) "
         return f"{each}{{ {port.function}()[n] = Frama_C_float_interval(-FLT_MAX, FLT_MAX); }}"

@@ -9,13 +9,16 @@ from pathlib import Path
 from random import Random
 
 import test_batch_matmul
+import test_functions
 import test_gru
 import test_lstm
+import test_quantize
 import test_storage
 import test_svdf
 
 from network import Net
 from streaming.streams import sliding
+from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[2] / "models"
 KINDS = {
@@ -26,6 +29,7 @@ KINDS = {
     "gru": 3,
     "stored": 6,
     "products": 6,
+    "functions": 6,
     "digits": 8,
     "keywords": 1,
 }
@@ -52,7 +56,29 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, _stored(rng)
     if name == "products":
         return name, _products(rng, seed)
+    if name == "functions":
+        return name, _functions(rng)
     return name, _bundled(name)
+
+
+def _functions(rng: Random) -> bytes:
+    """Functions of one tensor of any type, and conversions from type to type."""
+    w = Writer("functions")
+    for i in range(rng.randint(1, 4)):
+        narrow, wide = (rng.choice(test_functions.INT8), "int8"), (rng.choice(test_functions.INT16), "int16")
+        kind, dtype = rng.choice((narrow, wide))
+        y = 2**-15 if dtype == "int16" else rng.choice((0.01, 0.1))
+        layer = test_functions.Config(kind, dtype, (rng.choice((0.0003, 0.02)), 0), (y, 0), rng.uniform(-1, 2))
+        test_functions.add_layer(
+            w, i, rng.choice((layer, layer, rng.choice(test_functions.PLAIN))), 2, rng.randint(1, 9)
+        )
+    pair = rng.choice(test_quantize.PAIRS)
+    test_quantize.add_rescaling(w, 9, (pair, (rng.choice((0.001, 0.3)), 0), (0.02, 0)), 3, 5)
+    test_quantize.add_real(w, rng.choice(list(test_quantize.LIMITS)), rng.choice((0.001, 0.3)), 0, 3, 5)
+    x, y = w.input("cast", (7,), rng.choice(test_quantize.TYPES)), w.tensor("to", (7,), rng.choice(test_quantize.TYPES))
+    w.op("CAST", [x], [y])
+    w.output(y)
+    return w.finish()
 
 
 def _stored(rng: Random) -> bytes:

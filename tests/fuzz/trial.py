@@ -75,11 +75,12 @@ def place(error: BaseException) -> str:
     return f"{type(error).__name__} in {at}"
 
 
-def _litert_takes(data: bytes) -> bool:
-    """Whether LiteRT can run the model: it may crash on what Mote knows better."""
-
+def _litert_judges(compiled: Compiled) -> bool:
+    """Whether LiteRT can run the model, and computes it rightly: it may crash on what Mote knows better."""
+    if any(op.misjudged(compiled.source) for op in compiled.source.ops):
+        return False
     try:
-        apart(lambda: bool(reference.litert(data)), RUN_SECONDS)
+        apart(lambda: bool(reference.litert(compiled.data)), RUN_SECONDS)
     except (DiedError, MoteError):
         return False
     return True
@@ -87,7 +88,7 @@ def _litert_takes(data: bytes) -> bool:
 
 def _computed(compiled: Compiled) -> Outcome:
     """The NumPy reference of every operator against LiteRT."""
-    if not _litert_takes(compiled.data):
+    if not _litert_judges(compiled):
         return Outcome(Verdict.COMPILED)
     try:
         found = apart(lambda: _miscomputed(compiled.source, compiled.data), RUN_SECONDS)
@@ -112,7 +113,7 @@ def _miscomputed(graph: Graph, data: bytes) -> str:
 
 def _run(compiled: Compiled) -> Outcome:
     """The generated C under sanitizers, against LiteRT where that takes the model, else against NumPy."""
-    known = _litert_takes(compiled.data)
+    known = _litert_judges(compiled)
     try:
         found = apart(lambda: _mismatches(compiled) if known else _alone(compiled), RUN_SECONDS)
     except MoteError as error:

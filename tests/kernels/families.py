@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import test_arithmetic
 import test_conv
+import test_functions
 import test_pool
 import test_resize
 import test_softmax
@@ -25,5 +26,8 @@ FAMILIES = {
     "resize": batch(test_resize.configs()).map(test_resize.model),
     "arithmetic": batch(test_arithmetic.configs()).map(lambda layers: test_arithmetic.model(*layers)),
     "softmax": batch(test_softmax.configs()).map(lambda layers: test_softmax.model(*layers)),
+    "functions": batch(test_functions.words() | test_functions.bytes_()).map(
+        lambda layers: test_functions.model(layers, 2, 3, 4, 5)
+    ),
     "unary": batch(test_unary.configs()).map(lambda layers: test_unary.model(*layers)),
 }

@@ -84,20 +84,24 @@ def words(draw: st.DrawFn) -> Config:
     return Config(kind, "int16", x, y, draw(st.sampled_from([0.01, 0.3, 1.5, 0.0, -0.3])), draw(st.booleans()))
 
 
-def model(layers: Sequence[Config], size: int = 256) -> bytes:
-    """Roots of int16 values get absolute values: LiteRT has no others."""
+def model(layers: Sequence[Config], *shape: int) -> bytes:
     w = Writer("functions")
-    for i, c in enumerate(layers):
-        x_quant, y_quant = ({} if q is None else {"scale": q[0], "zero_point": q[1]} for q in (c.x, c.y))
-        x = w.input(f"x{i}", (size,), c.dtype, **x_quant)
-        if c.kind in ("SQRT", "RSQRT") and c.dtype == "int16":
-            size_of_x = w.tensor(f"abs{i}", (size,), c.dtype, **x_quant)
-            w.op("ABS", [x], [size_of_x])
-            x = size_of_x
-        y = w.tensor(f"y{i}", (size,), c.dtype, **y_quant)
-        w.op(c.kind, [x], [y], **c.options)
-        w.output(y)
+    for i, layer in enumerate(layers):
+        add_layer(w, i, layer, *(shape or (256,)))
     return w.finish()
+
+
+def add_layer(w: Writer, i: int, c: Config, *shape: int) -> None:
+    """Roots of int16 values get absolute values: LiteRT has no others."""
+    x_quant, y_quant = ({} if q is None else {"scale": q[0], "zero_point": q[1]} for q in (c.x, c.y))
+    x = w.input(f"x{i}", shape, c.dtype, **x_quant)
+    if c.kind in ("SQRT", "RSQRT") and c.dtype == "int16":
+        positive = w.tensor(f"abs{i}", shape, c.dtype, **x_quant)
+        w.op("ABS", [x], [positive])
+        x = positive
+    y = w.tensor(f"y{i}", shape, c.dtype, **y_quant)
+    w.op(c.kind, [x], [y], **c.options)
+    w.output(y)
 
 
 def graph(*layers: Config) -> Graph:

@@ -146,12 +146,16 @@ PAIRS = (
 def real_model(wanted: str, scale: float, zero: int, size: int = SIZE) -> bytes:
     """float32 -> integer -> float32."""
     w = Writer("real")
-    x, q = w.input("x", (size,), "float32"), w.tensor("q", (size,), wanted, scale, zero)
+    add_real(w, wanted, scale, zero, size)
+    return w.finish()
+
+
+def add_real(w: Writer, wanted: str, scale: float, zero: int, *shape: int) -> None:
+    x, q = w.input(f"real_{wanted}", shape, "float32"), w.tensor(wanted, shape, wanted, scale, zero)
     w.op("QUANTIZE", [x], [q])
-    y = w.tensor("y", (size,), "float32")
+    y = w.tensor(f"again_{wanted}", shape, "float32")
     w.op("DEQUANTIZE", [q], [y])
     w.output(q, y)
-    return w.finish()
 
 
 @needs_litert
@@ -171,8 +175,12 @@ def test_ties_of_other_types(wanted: str, exponent: float, whole: bool, position
         assert np.array_equal(got, want[tensor])
 
 
+Rescaling = tuple[tuple[str, str], tuple[float, int], tuple[float, int]]
+"""Two types, and the quantizations of both."""
+
+
 @st.composite
-def rescalings(draw: st.DrawFn) -> tuple[tuple[str, str], tuple[float, int], tuple[float, int]]:
+def rescalings(draw: st.DrawFn) -> Rescaling:
     pair = draw(st.sampled_from(PAIRS))
     quants = []
     for dtype in pair:
@@ -184,19 +192,24 @@ def rescalings(draw: st.DrawFn) -> tuple[tuple[str, str], tuple[float, int], tup
     return pair, quants[0], quants[1]
 
 
-def rescaled_model(layers: list[tuple[tuple[str, str], tuple[float, int], tuple[float, int]]], size: int) -> bytes:
+def rescaled_model(layers: list[Rescaling], size: int) -> bytes:
     w = Writer("rescaled")
-    for i, (pair, x_quant, y_quant) in enumerate(layers):
-        x, y = w.input(f"x{i}", (size,), pair[0], *x_quant), w.tensor(f"y{i}", (size,), pair[1], *y_quant)
-        w.op("QUANTIZE", [x], [y])
-        w.output(y)
+    for i, layer in enumerate(layers):
+        add_rescaling(w, i, layer, size)
     return w.finish()
+
+
+def add_rescaling(w: Writer, i: int, layer: Rescaling, *shape: int) -> None:
+    pair, x_quant, y_quant = layer
+    x, y = w.input(f"x{i}", shape, pair[0], *x_quant), w.tensor(f"y{i}", shape, pair[1], *y_quant)
+    w.op("QUANTIZE", [x], [y])
+    w.output(y)
 
 
 @needs_litert
 @given(st.lists(rescalings(), min_size=20, max_size=20))
 @settings(max_examples=20, deadline=None)
-def test_between_integers(layers: list[tuple[tuple[str, str], tuple[float, int], tuple[float, int]]]) -> None:
+def test_between_integers(layers: list[Rescaling]) -> None:
     data = rescaled_model(layers, 1000)
     check_numpy(tflite.parse(data, "model"), data, inputs=6)
 
@@ -237,15 +250,19 @@ def cast_model(given_: str, values: np.ndarray | None = None) -> bytes:
 
 
 def all_casts() -> bytes:
-    """Every type to every other one, in one model."""
     w = Writer("casts")
+    add_casts(w, 333)
+    return w.finish()
+
+
+def add_casts(w: Writer, *shape: int) -> None:
+    """Every type to every other one."""
     for given_ in TYPES:
-        x = w.input(given_, (333,), given_)
+        x = w.input(given_, shape, given_)
         for dtype in TYPES:
-            y = w.tensor(f"{given_}_{dtype}", (333,), dtype)
+            y = w.tensor(f"{given_}_{dtype}", shape, dtype)
             w.op("CAST", [x], [y])
             w.output(y)
-    return w.finish()
 
 
 def neighbours(values: list[float]) -> np.ndarray:
@@ -274,7 +291,7 @@ def test_casts_and_conversions_in_c() -> None:
 @needs_litert
 @given(st.lists(rescalings(), min_size=16, max_size=16))
 @settings(max_examples=examples(2), deadline=None)
-def test_conversions_in_c(layers: list[tuple[tuple[str, str], tuple[float, int], tuple[float, int]]]) -> None:
+def test_conversions_in_c(layers: list[Rescaling]) -> None:
     check(rescaled_model(layers, 333), inputs=6)
 
 

@@ -111,6 +111,19 @@ class Table(Unary):
 class FloatTable(Unary):
     """LiteRT has tables too: of the float32 function between the two scales."""
 
+    def misjudged(self, g: Graph) -> str | None:
+        """LiteRT converts what leaves int32 (interpolated: float32) in whatever way the processor does."""
+        x, y = self.input(g), self.output(g)
+        if x.dtype not in (DType.INT8, DType.INT16):
+            return None
+        codes = np.linspace(*x.dtype.limits, 256, dtype=np.int64)
+        with np.errstate(all="ignore"):
+            steps = self.tabled(np.float32(x.scale) * (codes - x.zero_point).astype(np.float32), y) / np.float32(
+                y.scale
+            )
+        most = 2.0**31 if x.dtype == DType.INT8 else math.inf
+        return None if np.all(np.abs(steps) < most) else f"LiteRT's {self.kind} overflows"
+
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         inputs = np.float32(x.scale) * (INT8 - x.zero_point).astype(np.float32)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
