@@ -11,6 +11,7 @@ import test_resize
 import test_softmax
 import test_transpose_conv
 import test_unary
+import test_walk
 from c_harness import Program, call_row_by_row, inputs_of, random, rows_of
 from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
@@ -27,6 +28,7 @@ from support import examples
 
 LAYERS = FAMILIES | {
     "move": batch(st.one_of(*(kind() for kind in test_move.KINDS))).map(test_move.model),
+    "walk": batch(test_walk.any_walk()).map(test_walk.model),
     "prelu": batch(test_unary.prelus()).map(test_unary.prelu_model),
 }
 WAYS = [(PORTABLE, Layout.NHWC), (DSP, Layout.NHWC), (DSP, Layout(64, 1))]

@@ -108,6 +108,11 @@ class Op:
         their order, then its output's."""
         return self
 
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        """The least and the largest value of an input that mean something to the operator: an index into another one,
+        say. None: any."""
+        return None
+
     def macs(self, g: Graph) -> int:
         return 0
 

@@ -1,4 +1,5 @@
-"""SHAPE, FILL, ZEROS_LIKE: what is known at compile time, because shapes are. Nothing is left of them in the code."""
+"""SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS, WHERE: what is known at compile time, because shapes are.
+Nothing is left of them in the code."""
 
 from __future__ import annotations
 
@@ -22,8 +23,6 @@ class Constant(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.shape]
 
-    def unsupported(self, g: Graph) -> str | None:
-        return "a constant as a model's output is not supported" if self.outputs[0] in g.outputs else None
-
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return [np.broadcast_to(np.array(self.values), self.shape)]
+        given = np.array(self.values)
+        return [np.full(self.shape, given[0]) if given.size == 1 else given.reshape(self.shape)]

@@ -143,12 +143,12 @@ class Join(Op):
         for i in self.inputs:
             if g.tensors[i].dtype != y.dtype:
                 return f"{g.tensors[i].dtype} input with {y.dtype} output is not supported"
-        if self.row_copies(g) is None and any(_too_long(span_loops(s, 1)) for s in self.spans(g)):
+        if self.row_copies(g) is None and any(too_long(span_loops(s, 1)) for s in self.spans(g)):
             return TOO_LONG
         return None
 
 
-def _too_long(loops: Sequence[Loop]) -> bool:
+def too_long(loops: Sequence[Loop]) -> bool:
     return len(merge(loops, 1)[0]) > AXES
 
 
@@ -282,7 +282,7 @@ class Transpose(Op):
         x, y = self.input(g), self.output(g)
         if x.dtype != y.dtype:
             return f"{x.dtype} input with {y.dtype} output is not supported"
-        return TOO_LONG if _too_long(self.loops(g)) else None
+        return TOO_LONG if too_long(self.loops(g)) else None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
@@ -13,9 +13,12 @@ import numpy as np
 from mote.frontends.tflite import flexbuffer
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.record import Record
-from mote.graph import State, Tensor
+from mote.graph import Quantization, State, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
+
+FIX_SHAPES = "export the model with fixed shapes"
+"""What to do where something about a shape is only known at run time."""
 
 
 class UnsupportedNodeError(Exception):
@@ -44,6 +47,8 @@ class Node:
     custom: bytes = b""
     made: list[State] = field(default_factory=list)
     """The states that parsers made for operators that keep something without a variable tensor in the file."""
+    open: Collection[int] = ()
+    """The tensors whose shapes the file leaves open: what it stores of them does not count."""
 
     def activation(self) -> Activation:
         """The fused activation; one that Mote does not know makes the layer unsupported."""
@@ -88,12 +93,16 @@ class Node:
         """The value of an input that Mote needs at compile time (an axis, a shape, paddings)."""
         data = self.input(position).data if self.has(position) else None
         if data is None:
-            raise UnsupportedNodeError(f"{what} must be a constant")
+            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes: {FIX_SHAPES}")
         return data
 
     def integers(self, position: int, what: str) -> list[int]:
         """The same as a list of integers."""
         return [int(n) for n in self.constant(position, what).reshape(-1)]
+
+    def is_open(self, position: int = 0) -> bool:
+        """Whether the file leaves the shape of an output open."""
+        return self.outputs[position] in self.open
 
     def after(self, *positions: int) -> tuple[int, ...]:
         """What the operator leaves in the states that it is given as the inputs at `positions`: outputs of its own."""
@@ -106,10 +115,12 @@ class Node:
         """The options of a custom operator that has them as a FlexBuffer map, as most do."""
         return CustomOptions(flexbuffer.read_map(self.custom))
 
-    def inner(self, name: str, shape: Shape, dtype: DType, data: Array | None = None) -> int:
+    def inner(
+        self, name: str, shape: Shape, dtype: DType, data: Array | None = None, quant: Quantization | None = None
+    ) -> int:
         """A new tensor, which the file does not have: what one operator made from this node hands to the next."""
         found = max(self.tensors) + 1
-        self.tensors[found] = Tensor(found, f"{self.name} ({name})", shape, dtype, data=data, inner=True)
+        self.tensors[found] = Tensor(found, f"{self.name} ({name})", shape, dtype, quant, data, inner=True)
         return found
 
     def state(self, name: str, shape: Shape, dtype: DType, after: int | None = None) -> tuple[int, int]:

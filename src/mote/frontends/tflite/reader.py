@@ -12,9 +12,10 @@ from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
 from mote.frontends.tflite import schema, storage, variables
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
+from mote.frontends.tflite.folding import Known
 from mote.frontends.tflite.known import known_result
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
-from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS, Parser
+from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
+from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, PARSERS, Parser
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
@@ -54,20 +55,20 @@ def _read(data: bytes, where: str) -> Model:
     if not outputs:
         raise MoteError("the model has no outputs")
     calls = _calls(main, codes, tensors)
-    known = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
+    held = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
     own = _states(main, tensors)
     _check_edges(inputs, outputs, tensors, own)
     inputs = _computed_inputs(inputs, tensors, notes)
     _check_sizes(main, inputs, tensors, notes)
     made: list[State] = []
     bytes_ = signed(calls, tensors, inputs, outputs, own)
-    layers = _layers(bytes_, known, own, made)
+    layers = _layers(bytes_, Known(tensors, _open(main, tensors)), held, own, made)
     if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
         raise MalformedError("an input or a variable tensor is computed")
-    states, assigns = known.finish()
-    outputs = tuple(known.value(i) for i in outputs)
-    if held := [i for i in outputs if i in known.before.values()]:
-        raise MoteError(f"output '{tensors[held[0]].name}' is what a variable held, which the model changes")
+    states, assigns = held.finish()
+    outputs = tuple(held.value(i) for i in outputs)
+    if changed := [i for i in outputs if i in held.before.values()]:
+        raise MoteError(f"output '{tensors[changed[0]].name}' is what a variable held, which the model changes")
     outputs, copies = _computed_outputs(outputs, tensors, notes)
     first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
     kept = (*own, *states, *made)
@@ -172,14 +173,32 @@ def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict
     about one is noted."""
     operators = subgraph.children("operators", schema.OPERATOR)
     hollow = {i for record in operators for i in record.integers("intermediates")}
-    computed = {i for record in operators for i in record.integers("outputs")} | set(subgraph.integers("inputs"))
+    inputs = set(subgraph.integers("inputs"))
+    computed = {i for record in operators for i in record.integers("outputs")} | inputs
     records = subgraph.children("tensors", schema.TENSOR)
     found = {}
     for i, record in enumerate(records):
-        empty = i not in computed and not record.flag("is_variable")
+        empty = (i not in computed or (i not in inputs and _is_open(record))) and not record.flag("is_variable")
         t = _tensor(i, record, buffers, hollow=i in hollow, empty=empty)
         found[i] = replace(t, quant=_quantization(t, record, notes))
     return found
+
+
+def _open(subgraph: Record, tensors: dict[int, Tensor]) -> frozenset[int]:
+    """The tensors whose shapes the file leaves open: an axis of its signature has no size, or it says nothing at all.
+    What it stores in their place does not count."""
+    given = set(subgraph.integers("inputs"))
+    found = set()
+    for i, record in enumerate(subgraph.children("tensors", schema.TENSOR)):
+        unsaid = not tensors[i].shape and not record.integers("shape_signature")
+        if (_is_open(record) or unsaid) and tensors[i].data is None and i not in given:
+            found.add(i)
+    return frozenset(found)
+
+
+def _is_open(tensor: Record) -> bool:
+    """Whether the signature of a tensor says that an axis may have any size."""
+    return min(tensor.integers("shape_signature"), default=0) < 0
 
 
 def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
@@ -197,7 +216,7 @@ def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
 
 
 def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, empty: bool) -> Tensor:
-    """Without its quantization. `empty`: it may be a constant without elements, such as the shape of a scalar."""
+    """Without its quantization. `empty`: it may have no elements, such as the shape of a scalar."""
     name = record.choice("type")
     dtype = DType(name) if name in list(DType) else DType.UNKNOWN
     shape = tuple(record.integers("shape"))
@@ -211,7 +230,7 @@ def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, emp
     found = Tensor(i, label, shape, dtype)
     sparse = sparsity(record, shape)
     limits.check_tensor(found, constant=bool(raw) and sparse is None)
-    if not raw and (found.size or hollow or not dtype.stored):
+    if not raw and (found.size or hollow or not dtype.stored or _is_open(record)):
         return found
     listed = found.size if sparse is None else len(places := sparse.places())
     if len(raw) != (need := storage.nbytes(dtype, listed)):
@@ -303,24 +322,27 @@ def _initial_values(
     return found
 
 
-def _layers(file: Signed, known: Variables, states: tuple[State, ...], made: list[State]) -> tuple[Layer, ...]:
+def _layers(
+    file: Signed, known: Known, held: Variables, states: tuple[State, ...], made: list[State]
+) -> tuple[Layer, ...]:
     """The layers; `made` grows by the states that their parsers make."""
-    layers, tensors = [], file.tensors
+    layers, tensors = [], known.tensors
     for index, call in enumerate(file.calls):
-        inputs = tuple(known.value(i) for i in call.inputs)
-        outputs, between, custom = call.outputs, call.intermediates, call.custom
-        node = Node(call.code, index, call.options, inputs, outputs, tensors, states, between, custom, made)
+        inputs = tuple(held.value(i) for i in call.inputs)
+        of_file = (call.options, inputs, call.outputs, tensors, states, call.intermediates, call.custom)
+        node = Node(call.code, index, *of_file, made, known.open)
         ops: tuple[Op, ...] = ()
         problem = None
         try:
             if index in file.refused:
                 raise UnsupportedNodeError(DIFFERENT)
             if call.code in variables.OPERANDS:
-                known.take(call)
+                held.take(call)
             elif (value := known_result(node)) is not None:
                 tensors[node.outputs[0]] = replace(node.output(), data=value)
             else:
-                ops = _parse_node(node)
+                ops = known.take(_parse_node(node))
+                _check_outputs(node)
         except (UnsupportedNodeError, VariableError) as reason:
             problem = str(reason)
         layers.append(Layer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
@@ -332,14 +354,13 @@ _REMEDIES = {
     DType.INT4: ": only constants may; convert the model with int8 activations",
 }
 """What to do about types that Mote computes nothing in."""
-_LISTS = {"BROADCAST_TO": 1, "FILL": 0, "RESHAPE": 1, "TRANSPOSE": 1}
-"""The position of an input that is a list of numbers, and is empty where the result is a scalar."""
 
 
-def _lists(node: Node) -> set[int]:
-    """The inputs that may be empty."""
-    position = _LISTS.get(node.code, len(node.inputs))
-    return set(node.inputs[position : position + 1])
+def _check_outputs(node: Node) -> None:
+    """Refuse shapes that the file leaves open and that do not follow from the operators."""
+    for t in map(node.output, range(len(node.outputs))):
+        if not t.size and t.data is None:
+            raise UnsupportedNodeError(f"how large '{t.name}' is, is only known at run time: {FIX_SHAPES}")
 
 
 _CUSTOM: dict[str, Parser] = {custom_code(name): parser for name, parser in CUSTOM_PARSERS.items()}
@@ -352,10 +373,11 @@ def _parse_node(node: Node) -> tuple[Op, ...]:
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
         if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")
-        if t.data is not None and t.size == 0 and t.id not in _lists(node):
-            raise UnsupportedNodeError(f"constant '{t.name}' has no elements")
         if t.data is not None and not np.all(np.isfinite(t.data)):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
+    empty = {p for p, i in enumerate(node.inputs) if i >= 0 and not node.tensors[i].size}
+    if wrong := empty - MAY_BE_EMPTY.get(node.code, frozenset()):
+        raise UnsupportedNodeError(f"constant '{node.input(min(wrong)).name}' has no elements")
     with working_on(node):
         parsed = parser(node)
     return tuple(parsed) if isinstance(parsed, list) else (parsed,)

@@ -22,9 +22,11 @@ WEIGHTED = {"CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "FULLY_CONNECTED": 1, "TRANSPO
 """Operators with weights, and the position of those."""
 MOVES = frozenset(
     {
-        "CONCATENATION", "DEQUANTIZE", "EXPAND_DIMS", "GATHER", "PACK", "PAD", "PADV2", "QUANTIZE", "RESHAPE",
-        "RESIZE_NEAREST_NEIGHBOR", "SHAPE", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE",
-        "TRANSPOSE", "UNPACK",
+        "BATCH_TO_SPACE_ND", "BROADCAST_TO", "CONCATENATION", "DEPTH_TO_SPACE", "DEQUANTIZE", "DYNAMIC_UPDATE_SLICE",
+        "EXPAND_DIMS", "GATHER", "GATHER_ND", "MATRIX_SET_DIAG", "MIRROR_PAD", "PACK", "PAD", "PADV2", "QUANTIZE",
+        "RANK", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SHAPE", "SLICE",
+        "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE",
+        "UNPACK",
     }
 )  # fmt: skip
 """Operators that take uint8 as it is: a file with no others is left alone."""

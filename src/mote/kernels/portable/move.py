@@ -10,12 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.graph import Tensor
-from mote.graph.tensor import Array
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
-from mote.ops.move import Join, Loop, Pad, RowCopy, Span, Transpose, merge, span_loops, steps
+from mote.kernels.pack.moves import BY_ROWS, fill_params, move_params
+from mote.ops.move import Join, Pad, RowCopy, Span, Transpose, merge, span_loops, steps
 from mote.ops.slice import Slice
-
-BY_ROWS = Refusal("it can be done by rows")
 
 
 def _width(t: Tensor) -> int:
@@ -23,40 +21,20 @@ def _width(t: Tensor) -> int:
     return t.dtype.itemsize
 
 
-def _move_params(loops: Sequence[Loop], width: int, in_start: int = 0, out_start: int = 0) -> Params:
-    """`mote_move_t`."""
-    merged, run = merge(loops, width)
-    return {
-        "axes": len(merged),
-        "run": run,
-        "in_start": in_start,
-        "out_start": out_start,
-        "axis": Structs("mote_move_axis_t", np.array(merged, np.int64)),
-    }
-
-
 def _span_params(spans: Sequence[Span], width: int) -> Params:
     """`mote_move_t` of a copy between boxes."""
     source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
     in_start = sum(s.begin * i for s, i in zip(spans, source, strict=True))
     out_start = sum(s.at * o for s, o in zip(spans, target, strict=True))
-    return _move_params(span_loops(spans, width), width, in_start, out_start)
-
-
-def _fill_params(nbytes: int, value: Array) -> Params:
-    """`mote_fill_t`; a value whose bytes are all the same is one byte wide."""
-    pattern = np.frombuffer(value.tobytes(), np.int8)
-    if np.all(pattern == pattern[0]):
-        pattern = pattern[:1]
-    return {"bytes": nbytes, "width": pattern.size, "value": pattern}
+    return move_params(span_loops(spans, width), width, in_start, out_start)
 
 
 def _padding(view: View, elements: int) -> Params:
     """So many elements of what PAD puts around its input; other operators fill nothing."""
     if not isinstance(view.op, Pad):
-        return _fill_params(0, np.zeros(1, np.int8))
+        return fill_params(0, np.zeros(1, np.int8))
     value = np.array(view.op.value).astype(view.output.dtype.numpy)
-    return _fill_params(elements * value.itemsize, value)
+    return fill_params(elements * value.itemsize, value)
 
 
 def _part(copy: RowCopy, width: int) -> list[int]:
@@ -114,7 +92,7 @@ def _slice(view: View) -> Packed | Refusal:
 
 
 def _transpose(view: View) -> Packed:
-    return Packed("move", _move_params(view.the(Transpose).loops(view.graph), _width(view.output)))
+    return Packed("move", move_params(view.the(Transpose).loops(view.graph), _width(view.output)))
 
 
 KERNELS = (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
-from mote.graph import Op
+from mote.graph import Op, Tensor
+from mote.graph.tensor import Shape
 from mote.graph.types import Activation, DType
 from mote.ops.move import Concatenation, Pack, Pad, Transpose, same_steps
 from mote.ops.reshape import Reshape
@@ -18,17 +21,50 @@ MANY = 1 << 16
 
 
 def reshape(node: Node) -> Op:
-    """The new shape is the output tensor's: the file states it, wherever the operator takes it from."""
+    """The new shape is the output tensor's where the file states it, wherever the operator takes it from."""
     node.arity(1, 2)
-    return reshaped(node)
+    x, y = node.input(), node.output()
+    return reshaped(node) if x.size == y.size or not node.is_open() else reshaped(node, shape=_new_shape(node))
 
 
-def reshaped(node: Node, position: int = 0) -> Op:
-    """A reshape of an input, also for other operators that turn out to move nothing."""
+def _new_shape(node: Node) -> Shape:
+    """The shape that RESHAPE is given, with the one axis that it leaves open."""
+    size = node.input().size
+    given = node.integers(1, "the new shape") if node.has(1) else node.options.integers("new_shape")
+    known = prod(n for n in given if n != -1)
+    if given.count(-1) > 1 or min(given, default=1) < -1 or known == 0 or size % known:
+        raise UnsupportedNodeError(f"an input of shape {node.input().shape} cannot be seen as {given}")
+    return tuple(size // known if n == -1 else n for n in given)
+
+
+def squeeze(node: Node) -> Op:
+    node.arity(1)
+    shape, given = node.input().shape, node.options.integers("squeeze_dims")
+    rank = len(shape)
+    if any(not -rank <= axis < rank or shape[axis] != 1 for axis in given):
+        raise UnsupportedNodeError(f"axes {given} cannot be removed from an input of shape {shape}")
+    gone = {axis % rank for axis in given} or {axis for axis, n in enumerate(shape) if n == 1}
+    return reshaped(node, shape=tuple(n for axis, n in enumerate(shape) if axis not in gone))
+
+
+def expand_dims(node: Node) -> Op:
+    node.arity(2)
+    shape, given = node.input().shape, node.integers(1, "the new axis")
+    if len(given) != 1 or not -len(shape) - 1 <= given[0] <= len(shape):
+        raise UnsupportedNodeError(f"an input of shape {shape} has no place for axis {given}")
+    axis = given[0] % (len(shape) + 1)
+    return reshaped(node, shape=(*shape[:axis], 1, *shape[axis:]))
+
+
+def reshaped(node: Node, position: int = 0, shape: Shape | None = None) -> Op:
+    """A reshape of an input, also for other operators that turn out to move nothing. Where the shape is not given, it
+    is the output's, which where it is left open is the input's."""
     x, y = node.input(position), node.output()
-    if x.size != y.size:
-        raise UnsupportedNodeError(f"an input of shape {x.shape} does not fill the output's shape {y.shape}")
-    return Reshape(**{**node.same(), "inputs": (x.id,)}, shape=y.shape)
+    if shape is None:
+        shape = x.shape if node.is_open() and x.size != y.size else y.shape
+    if x.size != prod(shape):
+        raise UnsupportedNodeError(f"an input of shape {x.shape} does not fill the output's shape {shape}")
+    return Reshape(**{**node.same(), "inputs": (x.id,)}, shape=shape)
 
 
 def pad(node: Node) -> Op:
@@ -50,32 +86,34 @@ def pad(node: Node) -> Op:
 
 
 def concatenation(node: Node) -> Op | list[Op]:
+    """Inputs without elements add nothing."""
     node.arity(1, MANY)
-    shapes = [node.input(p).shape for p in range(len(node.inputs))]
+    parts = [p for p in range(len(node.inputs)) if node.input(p).size]
+    shapes = [node.input(p).shape for p in parts or [0]]
     rank = len(shapes[0])
     axis = node.options.integer("axis")
-    if not -rank <= axis < rank or rank != len(node.output().shape):
+    if not -rank <= axis < rank or (rank != len(node.output().shape) and not node.is_open()):
         raise UnsupportedNodeError(f"axis {axis} does not fit inputs of {rank} axes or the output")
     axis %= rank
     if any(s[:axis] + s[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :] for s in shapes):
         raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be joined along axis {axis}")
     if (activation := node.activation()) != Activation.NONE:
         raise UnsupportedNodeError(f"fused activation {activation} is not supported (nor by LiteRT)")
-    if len(shapes) == 1:
-        return reshaped(node)
-    inputs, rescaled = _on_one_scale(node)
+    if len(parts) < 2:
+        return reshaped(node, parts[0] if parts else 0)
+    inputs, rescaled = _on_one_scale(node, [node.input(p) for p in parts])
     return [*rescaled, Concatenation(**{**node.same(), "inputs": inputs}, axis=axis)]
 
 
-def _on_one_scale(node: Node) -> tuple[tuple[int, ...], list[Op]]:
+def _on_one_scale(node: Node, parts: Sequence[Tensor]) -> tuple[tuple[int, ...], list[Op]]:
     """The inputs, those of a uint8 file on the output's scale, as LiteRT's kernel for uint8 brings them there (that for
     int8 wants them there already), and what does so."""
     y = node.output()
     if y.quant is None or not y.quant.unsigned:
-        return node.inputs, []
+        return tuple(x.id for x in parts), []
     inputs: list[int] = []
     ops: list[Op] = []
-    for x in (node.input(p) for p in range(len(node.inputs))):
+    for x in parts:
         if same_steps(x, y):
             inputs.append(x.id)
             continue
@@ -91,9 +129,11 @@ def pack(node: Node) -> Op:
     shapes = [node.input(p).shape for p in range(len(node.inputs))]
     rank = len(shapes[0]) + 1
     axis = node.options.integer("axis")
-    if not -rank <= axis < rank or rank != len(node.output().shape) or any(s != shapes[0] for s in shapes):
+    fits = rank == len(node.output().shape) or node.is_open()
+    if not -rank <= axis < rank or not fits or any(s != shapes[0] for s in shapes):
         raise UnsupportedNodeError(f"inputs of the shapes {shapes} cannot be packed along axis {axis}")
-    return reshaped(node) if len(shapes) == 1 else Pack(**node.same(), axis=axis % rank)
+    packed = (*shapes[0][: axis % rank], 1, *shapes[0][axis % rank :])
+    return reshaped(node, shape=packed) if len(shapes) == 1 else Pack(**node.same(), axis=axis % rank)
 
 
 def transpose(node: Node) -> Op:

@@ -1,0 +1,71 @@
+"""What is known while a file is read: shapes that the file leaves open, and values that follow from shapes.
+
+Converters write the arithmetic of shapes (SHAPE, slices, PACK) as operators. Parsers want to know shapes, axes and
+sizes, so what such operators compute becomes data as soon as their inputs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mote.errors import working_on
+from mote.frontends import limits
+from mote.graph import Graph, Op, Tensor
+from mote.graph.graph import ABSENT
+from mote.graph.types import DType
+from mote.ops.constant import Constant
+
+MOST_FOLDED = 1 << 12
+"""Elements of a tensor that is computed while a file is read. What is larger is no shape, and waits for the pass that
+folds constants."""
+FOLDED = (DType.INT32, DType.INT64, DType.BOOL, DType.FLOAT32)
+"""The types in which shapes are reckoned with."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the operators so far say of tensors. `tensors` is changed along the way."""
+
+    tensors: dict[int, Tensor]
+    open: Collection[int]
+    """The tensors whose stored shapes do not count."""
+
+    def take(self, ops: Sequence[Op]) -> tuple[Op, ...]:
+        """Those of the next operators that are left to be computed."""
+        return tuple(op for op in ops if not self._folds(op))
+
+    def _folds(self, op: Op) -> bool:
+        """Give the outputs their shapes, and their values where all inputs are known."""
+        graph = Graph("", self.tensors, (op,), (), ())
+        with working_on(op):
+            shapes = op.shapes(graph)
+        for out, shape in zip(op.outputs, shapes, strict=False):
+            if out in self.open and self.tensors[out].shape != shape:
+                self.tensors[out] = replace(self.tensors[out], shape=shape)
+                limits.check_tensor(self.tensors[out], constant=False)
+        if not self._small(op) or [self.tensors[out].shape for out in op.outputs] != shapes:
+            return False
+        with working_on(op):
+            if op.unsupported(graph):
+                return False
+            results = op.evaluate(graph, [None if i == ABSENT else self.tensors[i].data for i in op.inputs])
+        if not all(np.all(np.isfinite(value)) for value in results):
+            return False
+        for out, value in zip(op.outputs, results, strict=True):
+            t = self.tensors[out]
+            data = np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape)
+            self.tensors[out] = replace(t, data=data)
+        return True
+
+    def _small(self, op: Op) -> bool:
+        """Whether everything about an operator is known, and little of it."""
+        read = [self.tensors[i] for i in op.inputs if i != ABSENT]
+        made = [self.tensors[i] for i in op.outputs]
+        known = all(t.data is not None for t in read) and not op.updates
+        if isinstance(op, Constant):
+            return known and all(t.data is None for t in made)
+        plain = all(t.dtype in FOLDED and t.quant is None and t.data is None for t in made)
+        return known and plain and all(t.size <= MOST_FOLDED for t in (*read, *made))

@@ -1,0 +1,180 @@
+"""SCATTER_ND, SPARSE_TO_DENSE, ONE_HOT, DYNAMIC_UPDATE_SLICE, diagonals and REVERSE_SEQUENCE against LiteRT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_lookup import constant_or_input
+from test_walk import quant, sizes
+
+from mote.frontends import tflite
+from support import check, check_numpy, examples, needs_litert
+from tflite_writer import Writer
+
+pytestmark = needs_litert
+Config = dict[str, Any]
+
+
+@st.composite
+def scatters(draw: st.DrawFn) -> Config:
+    """Parts at places of which several may be the same."""
+    shape = draw(sizes(1, 5))
+    depth = draw(st.integers(1, len(shape)))
+    outer = draw(st.lists(st.integers(1, 4), min_size=1, max_size=2))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    indices = rng.integers(0, shape[:depth], (*outer, depth)).astype(np.int32)
+    return {
+        "kind": "SCATTER_ND",
+        "dtype": draw(st.sampled_from(["float32", "int8", "uint8", "int32", "int64", "bool"])),
+        "indices": indices,
+        "constant": draw(st.booleans()),
+        "updates": [*outer, *shape[depth:]],
+        "out": shape,
+    }
+
+
+@st.composite
+def sparse(draw: st.DrawFn) -> Config:
+    shape = draw(sizes(1, 4))
+    flat = len(shape) == 1 and draw(st.booleans())
+    count = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    indices = rng.integers(0, shape, (count, len(shape))).astype(draw(st.sampled_from(["int32", "int64"])))
+    return {
+        "kind": "SPARSE_TO_DENSE",
+        "dtype": draw(st.sampled_from(["float32", "int8", "uint8", "int32", "int64"])),
+        "indices": indices.reshape(-1) if flat else indices,
+        "constant": draw(st.booleans()),
+        "one": draw(st.booleans()),
+        "out": shape,
+    }
+
+
+@st.composite
+def one_hots(draw: st.DrawFn) -> Config:
+    """LiteRT looks at the low half of indices of 64 bits."""
+    shape, depth = draw(sizes(0, 4)), draw(st.integers(1, 5))
+    axis = draw(st.integers(-1, len(shape)))
+    at = len(shape) if axis == -1 else axis
+    return {
+        "kind": "ONE_HOT",
+        "dtype": draw(st.sampled_from(["float32", "int8", "uint8", "int32", "int64", "bool"])),
+        "shape": shape,
+        "index": draw(st.sampled_from(["int32", "int64"])),
+        "depth": depth,
+        "small": draw(st.booleans()),
+        "out": [*shape[:at], depth, *shape[at:]],
+        "options": {"axis": axis},
+    }
+
+
+@st.composite
+def updates(draw: st.DrawFn) -> Config:
+    """The begin is any number: what would reach outside is moved inside."""
+    shape = draw(sizes(1, 5))
+    return {
+        "kind": "DYNAMIC_UPDATE_SLICE",
+        "dtype": draw(st.sampled_from(["float32", "int8", "int32", "int64", "bool"])),
+        "updates": [draw(st.integers(1, n)) for n in shape],
+        "index": draw(st.sampled_from(["int32", "int64"])),
+        "begin": [draw(st.integers(-1, n)) for n in shape],
+        "constant": draw(st.booleans()),
+        "out": shape,
+    }
+
+
+@st.composite
+def diagonals(draw: st.DrawFn) -> Config:
+    shape = draw(sizes(1, 4))
+    out = [*shape, draw(st.integers(1, 4))]
+    kind = draw(st.sampled_from(["MATRIX_DIAG", "MATRIX_SET_DIAG"]))
+    return {
+        "kind": kind,
+        "dtype": draw(st.sampled_from(["float32", "int8", "uint8", "int16", "int32", "int64"])),
+        "updates": shape if kind == "MATRIX_DIAG" else [*shape[:-1], min(out[-2:])],
+        "out": [*shape, shape[-1]] if kind == "MATRIX_DIAG" else out,
+    }
+
+
+@st.composite
+def reversed_sequences(draw: st.DrawFn) -> Config:
+    shape = draw(sizes(2, 5))
+    axis, batch = draw(st.permutations(range(len(shape))))[:2]
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    lengths = rng.integers(1, shape[axis] + 1, shape[batch]).astype(draw(st.sampled_from(["int32", "int64"])))
+    return {
+        "kind": "REVERSE_SEQUENCE",
+        "dtype": draw(st.sampled_from(["float32", "uint8", "int16", "int32", "int64"])),
+        "indices": lengths,
+        "constant": draw(st.booleans()),
+        "out": shape,
+        "options": {"seq_dim": axis, "batch_dim": batch},
+    }
+
+
+def add(w: Writer, i: int, c: Config) -> None:
+    dtype, kind = c["dtype"], c["kind"]
+    how = quant(dtype)
+
+    def value(name: str, number: float) -> int:
+        return w.const(f"{name}{i}", np.array(number).astype(dtype), **how)
+
+    def tensor(shape: list[int]) -> int:
+        return w.input(f"x{i}_{len(shape)}", shape, dtype, **how)
+
+    y = w.tensor(f"y{i}", c["out"], dtype, **how)
+    if "indices" in c:
+        indices = constant_or_input(w, f"i{i}", c["indices"], constant=c["constant"])
+    if kind == "SCATTER_ND":
+        reads = [indices, tensor(c["updates"]), w.const(f"s{i}", np.int32(c["out"]))]
+    elif kind == "SPARSE_TO_DENSE":
+        values = value("v", 5) if c["one"] else tensor([len(c["indices"])])
+        reads = [indices, w.const(f"s{i}", np.array(c["out"], c["indices"].dtype)), values, value("d", -3)]
+    elif kind == "ONE_HOT":
+        x = w.input(f"x{i}", c["shape"], c["index"])
+        if c["small"]:
+            x = w.const(f"x{i}", np.arange(int(np.prod(c["shape"]))).reshape(c["shape"]).astype(c["index"]))
+        reads = [x, w.const(f"n{i}", np.int32(c["depth"])), value("on", 3), value("off", -2)]
+    elif kind == "DYNAMIC_UPDATE_SLICE":
+        begin = constant_or_input(w, f"i{i}", np.array(c["begin"], c["index"]), constant=c["constant"])
+        reads = [tensor(c["out"]), w.input(f"u{i}", c["updates"], dtype, **how), begin]
+    elif kind == "REVERSE_SEQUENCE":
+        reads = [tensor(c["out"]), indices]
+    else:
+        whole = [] if kind == "MATRIX_DIAG" else [tensor(c["out"])]
+        reads = [*whole, w.input(f"u{i}", c["updates"], dtype, **how)]
+    w.op(
+        kind,
+        reads,
+        [y],
+        version=2 if c.get("index") == "int64" and kind == "DYNAMIC_UPDATE_SLICE" else 1,
+        **c.get("options", {}),
+    )
+    w.output(y)
+
+
+def model(layers: list[Config]) -> bytes:
+    w = Writer("scatters")
+    for i, c in enumerate(layers):
+        add(w, i, c)
+    return w.finish()
+
+
+KINDS = st.one_of(scatters(), sparse(), one_hots(), updates(), diagonals(), reversed_sequences())
+
+
+@given(st.lists(KINDS, min_size=40, max_size=40))
+@settings(max_examples=examples(3), deadline=None)
+def test_scatters(layers: list[Config]) -> None:
+    check(model(layers), inputs=3)
+
+
+@given(st.lists(KINDS, min_size=40, max_size=40))
+@settings(max_examples=examples(16), deadline=None)
+def test_numpy(layers: list[Config]) -> None:
+    """The same in NumPy alone, far more often."""
+    data = model(layers)
+    check_numpy(tflite.parse(data, "model"), data, inputs=6)
