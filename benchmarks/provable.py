@@ -85,6 +85,16 @@ def recurrent(dtype: str) -> bytes:
     return w.finish()
 
 
+def wide_layers() -> bytes:
+    """Layers with int16 activations, with sums of 32 and of 64 bits."""
+    net = Net(8, "int16")
+    x = net.input(1, 4, 3, 2)
+    large = np.linspace(-1, 1, 5) * 2.0**36
+    y = net.conv(net.depthwise(net.conv(x, 5, (2, 3)), kernel=2, bias=large), 5, 1, bias=large, stride=2)
+    flat = net.flat(net.transpose_conv(net.depthwise(y, 2, stride=2), 5))
+    return net.finish(net.fully_connected(net.fully_connected(flat, 5, bias=large), 5))
+
+
 def products() -> bytes:
     """Products of matrices of all types that they have, both the usual way round and turned."""
     of_each = set(test_batch_matmul.TYPES)

@@ -28,8 +28,8 @@ class Net:
     """A model as it grows: methods add an operator and return its output, `finish` gives the file.
 
     A layer takes its weights (as int8, also in a float32 model), or how many outputs random ones shall give. Tensors
-    have the model's type, and int8 ones the same scale and each a zero point of its own, but where `quant` says
-    otherwise or an operator keeps its input's.
+    have the model's type, and int8 ones the same scale and each a zero point of its own, int16 ones the same scale,
+    but where `quant` says otherwise or an operator keeps its input's.
     """
 
     seed: int = 0
@@ -46,7 +46,8 @@ class Net:
         return self.writer.finish()
 
     def quant(self) -> Quant:
-        return (SCALE, int(self.rng.integers(-100, 100))) if self.dtype == "int8" else FLOAT
+        zero = int(self.rng.integers(-100, 100))
+        return {"int8": (SCALE, zero), "int16": (SCALE / 256, 0)}.get(self.dtype, FLOAT)
 
     def input(self, *shape: int, quant: Quant | None = None) -> int:
         return self._tensor(self.writer.input, shape, quant)
@@ -80,7 +81,8 @@ class Net:
             values = weights * scales[0], bias * scales[0] * SCALE
             return [self.writer.const("constant", np.float32(v)) for v in values]
         k = self.writer.const("weights", weights, scales, axis=axis or 0)
-        return [k, self.writer.const("bias", bias.astype(np.int32), scales * scale)]
+        kind = np.int64 if self.dtype == "int16" else np.int32
+        return [k, self.writer.const("bias", bias.astype(kind), scales * scale)]
 
     def conv(self, x: int, weights: int | Array, kernel: Pair = 3, bias: Array | None = None, **window: Any) -> int:
         if isinstance(weights, int):
@@ -152,7 +154,8 @@ class Net:
 
     def _tensor(self, new: Callable[..., int], shape: Shape, quant: Quant | None) -> int:
         quant = quant or self.quant()
-        t = new(f"t{len(self.shapes)}", shape, "float32" if quant == FLOAT else "int8", *quant)
+        dtype = "float32" if quant == FLOAT else "int16" if self.dtype == "int16" else "int8"
+        t = new(f"t{len(self.shapes)}", shape, dtype, *quant)
         self.shapes[t], self.quants[t] = shape, quant
         return t
 

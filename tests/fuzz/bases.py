@@ -30,6 +30,7 @@ KINDS = {
     "stored": 6,
     "products": 6,
     "functions": 6,
+    "wide": 6,
     "digits": 8,
     "keywords": 1,
 }
@@ -58,6 +59,8 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, _products(rng, seed)
     if name == "functions":
         return name, _functions(rng)
+    if name == "wide":
+        return name, _wide(rng)
     return name, _bundled(name)
 
 
@@ -104,6 +107,15 @@ def _products(rng: Random, seed: int) -> bytes:
             rng.choice(test_batch_matmul.TYPES), batches, sizes, turned, rng.choice((-1, 0, 1)), seed=seed
         )
     )
+
+
+def _wide(rng: Random) -> bytes:
+    """A few layers with int16 activations."""
+    net = Net(rng.randrange(1 << 30), "int16")
+    y = net.input(1, rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 5))
+    for _ in range(rng.randint(1, 3)):
+        y = rng.choice((_conv, _depthwise, _transpose_conv, _pad, _slice))(rng, net, y)
+    return net.finish(_dense(rng, net, net.flat(y)))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -12,6 +12,7 @@ from support import check, examples, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 pytestmark = needs_litert
+KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 
@@ -115,11 +116,13 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
             outputs,
         )
     depth = int(np.prod(weights)) // outputs
-    quantized = c.dtype == "int8"
+    quantized, wide = c.dtype != "float32", c.dtype == "int16"
+    zeros = (0, 0) if wide else c.zeros
+    biases = "int64" if wide and (c.seed % 2 or c.kind == "DEPTHWISE_CONV_2D") else "int32"
     scale = rng.uniform(0.001, 0.02, outputs if c.per_channel else 1).astype(np.float32)
     scale_in, scale_out = 0.05, float(0.05 * scale.max() * 127 * 80 * depth**0.5 / 127 * c.gain)
     if source is None:
-        source = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, c.zeros[0]))
+        source = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, zeros[0]))
     data = spread(rng, weights, c.weights) if quantized else rng.normal(size=weights).astype(np.float32)
     data = pruned(data, c.pruned, rng) if c.pruned else data
     k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
@@ -127,15 +130,15 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
     # LiteRT refuses a CONV_2D without a bias.
     if c.bias or c.kind == "CONV_2D":
         b = (
-            rng.integers(-2000, 2000, outputs).astype(np.int32)
+            rng.integers(-2000, 2000, outputs).astype(biases)
             if quantized
             else rng.normal(size=outputs).astype(np.float32)
         )
         reads.append(w.const(f"b{i}", b, **({"scale": scale * np.float32(scale_in)} if quantized else {})))
     elif c.kind == "FULLY_CONNECTED":
         reads.append(NO_TENSOR)
-    y = w.tensor(f"y{i}", result, c.dtype, **_quant(quantized, scale_out, c.zeros[1]))
-    options = {"fused_activation_function": c.activation}
+    y = w.tensor(f"y{i}", result, c.dtype, **_quant(quantized, scale_out, zeros[1]))
+    options = {"fused_activation_function": c.activation, "version": 5 if wide else 1}
     if c.kind != "FULLY_CONNECTED":
         options |= {
             "padding": c.padding,
@@ -146,6 +149,8 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
         }
     if c.kind == "DEPTHWISE_CONV_2D":
         options["depth_multiplier"] = c.outputs
+    elif wide and (c.bias or c.kind == "CONV_2D"):
+        options["quantized_bias_type"] = biases
     w.op(c.kind, reads, [y], **options)
     if output:
         w.output(y)
@@ -183,3 +188,9 @@ def test_depthwise(layers: list[Config]) -> None:
 @settings(max_examples=examples(6), deadline=None)
 def test_fully_connected(layers: list[Config]) -> None:
     check(model(layers))
+
+
+@given(st.lists(st.sampled_from(KINDS).flatmap(configs), min_size=24, max_size=24))
+@settings(max_examples=examples(7), deadline=None)
+def test_int16(layers: list[Config]) -> None:
+    check(model([replace(c, dtype="int16") for c in layers]))

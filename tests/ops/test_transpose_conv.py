@@ -60,13 +60,16 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
     weights = (outputs, *c["kernel"], inputs)
     scale = rng.uniform(0.001, 0.02, outputs if c["per_channel"] else 1).astype(np.float32)
     scale_out = float(0.05 * scale.max() * 80 * (inputs * np.prod(c["kernel"])) ** 0.5 * c["gain"])
-    if c["dtype"] == "int8":
-        quant = [{"scale": s, "zero_point": z} for s, z in zip((0.05, scale_out), c["zeros"], strict=True)]
+    if c["dtype"] != "float32":
+        wide = c["dtype"] == "int16"
+        biases = "int64" if wide and c["seed"] % 2 else "int32"
+        zeros = (0, 0) if wide else c["zeros"]
+        quant = [{"scale": s, "zero_point": z} for s, z in zip((0.05, scale_out), zeros, strict=True)]
         k = w.const(f"k{i}", rng.integers(-127, 128, weights).astype(np.int8), scale=scale, axis=0)
-        bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
+        bias = rng.integers(-2000, 2000, outputs).astype(biases)
         b = w.const(f"b{i}", bias, scale=scale * np.float32(0.05))
     else:
-        quant = [{}, {}]
+        quant, wide = [{}, {}], False
         k = w.const(f"k{i}", rng.normal(size=weights).astype(np.float32))
         b = w.const(f"b{i}", rng.normal(size=outputs).astype(np.float32))
     shape = w.const(f"shape{i}", np.int32([c["batch"], *c["size"], outputs]))
@@ -81,6 +84,7 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
         stride_w=c["stride"][1],
         fused_activation_function=c["activation"],
         version=4,
+        **({"quantized_bias_type": biases} if wide and c["bias"] else {}),
     )
     w.output(y)
 
@@ -89,6 +93,12 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
 @settings(max_examples=examples(5), deadline=None)
 def test_transpose_conv(layers: list[Config]) -> None:
     check(model(layers))
+
+
+@given(st.lists(configs(), min_size=24, max_size=24))
+@settings(max_examples=examples(3), deadline=None)
+def test_int16(layers: list[Config]) -> None:
+    check(model([c | {"dtype": "int16"} for c in layers]))
 
 
 def test_wrong_size() -> None:

@@ -27,18 +27,26 @@ MOST_SHIFT = 30
 """LiteRT shifts left by no more: what it makes of multipliers of 2^30 and above is not defined."""
 MOST_WIDE_SHIFT = 7
 """The same for sums of 64 bits."""
+WIDEST = 1 << 40
+"""Sums of layers with int16 inputs go no further."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
+    """The bounds of a fused activation in an int8 output."""
+    return quantized_range(activation, output)
+
+
+def quantized_range(activation: Activation, output: Tensor) -> tuple[int, int]:
     """The quantized bounds of a fused activation, with LiteRT's float32 rounding."""
     low, high = activation.bounds
+    least, most = output.dtype.limits
     scale = np.float32(output.scale)
 
     def quantize(real: float) -> int:
         return output.zero_point + round_half_away(float(np.float32(real) / scale))
 
-    lo = -128 if low == -math.inf else max(-128, quantize(low))
-    hi = 127 if high == math.inf else min(127, quantize(high))
+    lo = least if low == -math.inf else max(least, quantize(low))
+    hi = most if high == math.inf else min(most, quantize(high))
     return lo, hi
 
 
@@ -205,8 +213,8 @@ def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8
     if y.dtype != x.dtype:
         return f"{x.dtype} input with {y.dtype} output is not supported"
     for t in (x, y):
-        if t.dtype == DType.INT8 and (t.quant is None or t.quant.per_channel or t.scale <= 0):
-            return f"int8 tensor '{t.name}' has no per-tensor quantization"
+        if t.dtype in (DType.INT8, DType.INT16) and (t.quant is None or t.quant.per_channel or t.scale <= 0):
+            return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
     return None
 
 
@@ -217,8 +225,10 @@ def wide_weights(w: Tensor) -> bool:
 
 def weight_problem(g: Graph, op: Op) -> str | None:
     """Why a layer with weights (input 1) and a bias (input 2) cannot be compiled, or None."""
-    if problem := activation_type(g, op):
+    if problem := activation_type(g, op, dtypes=(DType.INT8, DType.INT16, DType.FLOAT32)):
         return problem
+    if op.input(g).dtype == DType.INT16:
+        return _int16_problem(g, op)
     x, w, b = op.input(g), op.input(g, 1), op.tensor(g, 2)
     if w.data is None:
         return "weights that are computed at run time are not supported"
@@ -226,16 +236,47 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
-    channels = op.shapes(g)[0][-1]
-    if b is not None and b.size != channels:
-        return f"a bias of {b.size} elements does not fit {channels} output channels"
-    if w.quant is not None and w.quant.scale.size not in (1, channels):
-        return f"{w.quant.scale.size} scales of the weights do not fit {channels} output channels"
+    if problem := _misfit(g, op):
+        return problem
     if x.dtype != DType.INT8:
         return None
     if w.quant is None or np.any(w.quant.zero_point != 0):
         return "int8 weights must have zero point 0"
     return scale_problem(quantize_multiplier(float(real_scales(x, w, op.output(g), len(w.quant.scale)).max())))
+
+
+def _misfit(g: Graph, op: Op) -> str | None:
+    """Why biases or scales are not as many as there are output channels, or None."""
+    w, b, channels = op.input(g, 1), op.tensor(g, 2), op.shapes(g)[0][-1]
+    if b is not None and b.size != channels:
+        return f"a bias of {b.size} elements does not fit {channels} output channels"
+    if w.quant is not None and w.quant.scale.size not in (1, channels):
+        return f"{w.quant.scale.size} scales of the weights do not fit {channels} output channels"
+    return None
+
+
+def _int16_problem(g: Graph, op: Op) -> str | None:
+    """The same for a layer with int16 inputs, which has int8 weights."""
+    x, w, b, y = op.input(g), op.input(g, 1), op.tensor(g, 2), op.output(g)
+    if w.data is None or w.dtype != DType.INT8:
+        return f"int16 input with {'computed' if w.data is None else w.dtype} weights is not supported (only int8)"
+    if b is not None and (b.data is None or b.dtype not in (DType.INT32, DType.INT64)):
+        return f"a {'computed' if b.data is None else b.dtype} bias is not supported with int16 input"
+    if problem := _misfit(g, op):
+        return problem
+    if w.quant is None or np.any(w.quant.zero_point != 0) or x.zero_point != 0 or y.zero_point != 0:
+        return "with int16 input all zero points must be 0, and weights quantized"
+    size = np.abs(w.data.astype(np.int64)).sum() * -DType.INT16.limits[0]
+    if size + np.abs(bias_values(b, y.channels)).max() > WIDEST:
+        return f"sums that may leave {WIDEST.bit_length() - 1} bits are not supported"
+    problem_of = wide_scale_problem if wide_sums(g, op) else scale_problem
+    return problem_of(quantize_multiplier(float(real_scales(x, w, y, len(w.quant.scale)).max())))
+
+
+def wide_sums(g: Graph, op: Op) -> bool:
+    """Whether LiteRT adds up a layer's products in 64 bits: its inputs are int16, and its bias, if any, int64."""
+    bias = op.tensor(g, 2)
+    return op.input(g).dtype == DType.INT16 and (bias is None or bias.dtype == DType.INT64)
 
 
 def scale_problem(*scales: tuple[int, int]) -> str | None:

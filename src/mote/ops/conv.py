@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, scale_once, wrap32
+from mote.graph.fixedpoint import Ints, rescale, rescale_wide, scale_once, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding
@@ -21,11 +21,12 @@ from mote.ops.common import (
     channel_scales,
     clamp_float,
     float_bias,
-    int8_range,
+    quantized_range,
     real_scales,
     weight_problem,
+    wide_sums,
 )
-from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products, window_ends
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products, window_ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,7 @@ class Conv2D(WindowOp):
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else None
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else narrow_peak(g, self)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]
@@ -96,8 +97,12 @@ def finish(
     channels = sums.shape[-1]
     if y.dtype == DType.FLOAT32:
         return clamp_float(sums + float_bias(op.tensor(g, 2), channels), activation)
-    total = wrap32(sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels))
-    once = rounding is Rounding.ONCE
+    total = sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels)
+    wide = wide_sums(g, op)
+    total = total if wide else wrap32(total)
     of = x, w, y, channels
-    scaled = scale_once(total, real_scales(*of)) if once else rescale(total, *channel_scales(*of))
-    return np.clip(wrap32(scaled + y.zero_point), *int8_range(activation, y)).astype(np.int8)
+    if rounding is Rounding.ONCE:
+        scaled = scale_once(total, real_scales(*of))
+    else:
+        scaled = (rescale_wide if wide else rescale)(total, *channel_scales(*of))
+    return np.clip(wrap32(scaled + y.zero_point), *quantized_range(activation, y)).astype(y.dtype.numpy)

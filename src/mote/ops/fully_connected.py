@@ -16,9 +16,9 @@ from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.analysis import pointwise
-from mote.ops.common import bias_values, real_scales, weight_problem
+from mote.ops.common import bias_values, real_scales, weight_problem, wide_sums
 from mote.ops.conv import finish
-from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, parts, products
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, parts, products, wide_parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +55,17 @@ class FullyConnected(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := weight_problem(g, self):
             return problem
-        return self._once_problem(g) if self.input(g).dtype == DType.INT8 and self.rounding is Rounding.ONCE else None
+        return self._once_problem(g) if self.input(g).dtype.integer and self.rounding is Rounding.ONCE else None
 
     def _once_problem(self, g: Graph) -> str | None:
         """Why LiteRT has no result to follow: beyond 32 bits it is whatever a processor makes of a real number."""
         x, w, y, bias = self.input(g), self.input(g, 1), self.output(g), self.tensor(g, 2)
         assert w.data is not None
         most = float(real_scales(x, w, y, w.shape[0]).max())
-        largest = min(parts(w.data, 0, x.zero_point, bias_values(bias, w.shape[0])), INT32_MAX + 1)
+        values = bias_values(bias, w.shape[0])
+        largest = wide_parts(w.data, 0, values) if x.dtype == DType.INT16 else parts(w.data, 0, x.zero_point, values)
+        if not wide_sums(g, self):
+            largest = min(largest, INT32_MAX + 1)
         if largest * most < INT32_MAX + LEAST:
             return None
         return f"sums of up to {largest:,} times {most:g} leave 32 bits: the output's scale {y.scale:g} is too small"
@@ -84,7 +87,7 @@ class FullyConnected(Op):
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else None
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else narrow_peak(g, self)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

@@ -12,8 +12,8 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, rescale, scale_once
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array
-from mote.graph.types import Activation
-from mote.ops.common import bias_values, channel_scales, int8_range, real_scales
+from mote.graph.types import Activation, DType
+from mote.ops.common import bias_values, channel_scales, int8_range, real_scales, wide_sums
 from mote.ops.once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
@@ -145,3 +145,21 @@ def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
 def rescaled(largest: int, left: int) -> int:
     """What sums no larger than that do not exceed, shifted left, scaled, and with a zero point added."""
     return (largest << left) - LEAST
+
+
+def wide_parts(weights: Array, axis: int, bias: Ints) -> int:
+    """What no part of a sum of products with any int16 inputs, whose zero point is 0, exceeds in any order."""
+    others = tuple(i for i in range(weights.ndim) if i != axis)
+    size = np.abs(weights.astype(np.int64)).sum(axis=others)
+    return int((np.abs(bias) + size * -DType.INT16.limits[0]).max())
+
+
+def narrow_peak(g: Graph, op: Op) -> Peak | None:
+    """Of a layer with int16 inputs whose weights have the output's channels on their first axis, and whose sums LiteRT
+    keeps in 32 bits."""
+    x, w, y = op.input(g), op.input(g, 1), op.output(g)
+    if x.dtype != DType.INT16 or wide_sums(g, op) or w.data is None:
+        return None
+    total = wide_parts(w.data, 0, bias_values(op.tensor(g, 2), y.channels))
+    _, shift = channel_scales(x, w, y, y.channels)
+    return Peak(total, total << max(int(shift.max()), 0))

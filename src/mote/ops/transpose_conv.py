@@ -21,7 +21,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation
 from mote.ops.common import Axis, weight_problem, wide_weights
 from mote.ops.conv import finish
-from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, products
+from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products
 
 TAP = 10_000
 """What the reference takes for a tap of the kernel, in multiplications."""
@@ -92,7 +92,7 @@ class TransposeConv(Op):
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else None
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else narrow_peak(g, self)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

@@ -23,6 +23,10 @@ MOST_WORK = 2.0
 """How many times the multiplications of the parts the joined convolution may have, zeros included."""
 
 
+BIASES = {DType.INT8: DType.INT32, DType.INT16: DType.INT64, DType.FLOAT32: DType.FLOAT32}
+"""The types of biases by those of outputs."""
+
+
 @dataclass(frozen=True)
 class _Part:
     """A convolution of some channels, from row `row` on, of tensor `source`."""
@@ -107,7 +111,7 @@ def _joined(graph: Graph, join: Op, parts: list[_Part]) -> Graph:
     kernel = np.concatenate(weights, 3)
     scale = np.concatenate(scales) if scales else None
     quant = None if scale is None else Quantization(scale, np.zeros(scale.size, np.int64), 3)
-    bias = np.concatenate(biases).astype(np.int32 if w.dtype == DType.INT8 else np.float32)
+    bias = np.concatenate(biases).astype(BIASES[y.dtype].numpy)
     at = graph.fresh_id()
     tensors = [
         replace(w, id=at, shape=kernel.shape, quant=quant, data=kernel, copy_of=None),

@@ -104,6 +104,16 @@ class Node:
         """Whether the file leaves the shape of an output open."""
         return self.outputs[position] in self.open
 
+    def check_bias(self, position: int, usual: DType = DType.INT64) -> None:
+        """Refuse the bias of a layer with int16 inputs that LiteRT would take for one of another type: it goes by an
+        option, and by the usual type where that is left out."""
+        option = "quantized_bias_type"
+        stated = self.options.choice(option) if option in self.options.fields else DType.FLOAT32
+        expected = usual if stated == DType.FLOAT32 else stated
+        given = self.input(position).dtype if self.has(position) else usual
+        if given != expected:
+            raise UnsupportedNodeError(f"{given} biases where LiteRT has {expected} are not supported with int16 input")
+
     def after(self, *positions: int) -> tuple[int, ...]:
         """What the operator leaves in the states that it is given as the inputs at `positions`: outputs of its own."""
         found = {s.before: s.after for s in self.states}

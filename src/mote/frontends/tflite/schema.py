@@ -195,6 +195,11 @@ def _corners(slot: int) -> Fields:
     return {"align_corners": Field(slot, Kind.BOOL), "half_pixel_centers": Field(slot + 1, Kind.BOOL)}
 
 
+def _bias(slot: int) -> Fields:
+    """The type of the bias of a layer with int16 inputs, float32 where that is not said."""
+    return {"quantized_bias_type": Field(slot, Kind.TENSOR_TYPE)}
+
+
 def _dynamic(slot: int) -> Fields:
     """How a layer with float inputs and integer weights quantizes its inputs."""
     return {"asymmetric_quantize_inputs": Field(slot, Kind.BOOL)}
@@ -235,7 +240,7 @@ OPTIONS: Mapping[str, Options] = {
     "ADD": Options("Add", 11, _SUM),
     "AVERAGE_POOL_2D": _POOL,
     "CONCATENATION": Options("Concatenation", 10, {"axis": Field(0, Kind.INT32), **_activation(1)}),
-    "CONV_2D": Options("Conv2D", 1, {**_WINDOW, **_activation(3), **_dilations(4)}),
+    "CONV_2D": Options("Conv2D", 1, {**_WINDOW, **_activation(3), **_dilations(4), **_bias(6)}),
     "DEPTHWISE_CONV_2D": Options(
         "DepthwiseConv2D",
         2,
@@ -250,6 +255,7 @@ OPTIONS: Mapping[str, Options] = {
             "weights_format": Field(1, Kind.WEIGHTS_FORMAT),
             "keep_num_dims": Field(2, Kind.BOOL),
             **_dynamic(3),
+            **_bias(4),
         },
     ),
     "LOGISTIC": _NONE,
@@ -304,7 +310,7 @@ OPTIONS: Mapping[str, Options] = {
     "MINIMUM": _MAXIMUM_MINIMUM,
     "PADV2": Options("PadV2", 43, {}),
     "SLICE": Options("Slice", 48, {}),
-    "TRANSPOSE_CONV": Options("TransposeConv", 49, {**_WINDOW, **_activation(3)}),
+    "TRANSPOSE_CONV": Options("TransposeConv", 49, {**_WINDOW, **_activation(3), **_bias(4)}),
     "EXPAND_DIMS": Options("ExpandDims", 52, {}),
     "SUM": _REDUCER,
     "SHAPE": Options("Shape", 55, {"out_type": Field(0, Kind.TENSOR_TYPE)}),

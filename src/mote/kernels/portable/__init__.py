@@ -8,6 +8,7 @@ from mote.kernels.portable import (
     depthwise,
     detection,
     fully_connected,
+    layers,
     lookup,
     lstm,
     mean,
@@ -57,4 +58,5 @@ KERNELS = (
     *offset.KERNELS,
     *batch_matmul.KERNELS,
     *detection.KERNELS,
+    *layers.KERNELS,
 )

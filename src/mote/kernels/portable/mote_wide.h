@@ -1,4 +1,4 @@
-/* mote_wide.h: sums of 64 bits become int16, as LiteRT's reference does it: a multiplier of 15 bits, rounded once. */
+/* mote_wide.h: sums of up to 64 bits become int16, as LiteRT's reference does it. */
 #ifndef MOTE_WIDE_H
 #define MOTE_WIDE_H
 

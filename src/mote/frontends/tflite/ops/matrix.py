@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
+from mote.graph.types import DType
 from mote.ops.batch_matmul import AXES, BatchMatmul
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.softmax import Softmax
@@ -16,6 +17,8 @@ def fully_connected(node: Node) -> Op:
         raise UnsupportedNodeError(f"weights {w.shape} do not fit an input of shape {x.shape}")
     if node.options.choice("weights_format") != "DEFAULT":
         raise UnsupportedNodeError("shuffled weights are not supported")
+    if x.dtype == DType.INT16:
+        node.check_bias(2)
     keep_dims = node.options.flag("keep_num_dims")
     return FullyConnected(**node.same(), activation=node.activation(), keep_dims=keep_dims)
 

@@ -9,6 +9,7 @@ import numpy as np
 from mote.frontends.tflite.node import Node, Padding, UnsupportedNodeError
 from mote.graph import Op
 from mote.graph.rows import OUTSIDE
+from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
@@ -29,6 +30,8 @@ def conv(node: Node) -> Op:
     if channels % depth:
         raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
     vertical, horizontal = _dilated_axes(node, height, width)
+    if node.input().dtype == DType.INT16:
+        node.check_bias(2)
     return Conv2D(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation())
 
 
@@ -39,6 +42,8 @@ def depthwise_conv(node: Node) -> Op:
     if outputs % channels:
         raise UnsupportedNodeError(f"{outputs} output channels are no multiple of {channels} input channels")
     vertical, horizontal = _dilated_axes(node, height, width)
+    if node.input().dtype == DType.INT16:
+        node.check_bias(2)
     return DepthwiseConv2D(
         **node.same(),
         vertical=vertical,
@@ -61,6 +66,8 @@ def transpose_conv(node: Node) -> Op:
     if vertical.stride * horizontal.stride > MOST_PHASES:
         strides = f"{vertical.stride}x{horizontal.stride}"
         raise UnsupportedNodeError(f"strides of {strides} are too large (their product is {MOST_PHASES} at most)")
+    if node.input(2).dtype == DType.INT16:
+        node.check_bias(3)
     _, weights, images, *bias = node.inputs
     return TransposeConv(
         **{**node.same(), "inputs": (images, weights, *bias)},

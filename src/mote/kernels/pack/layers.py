@@ -1,0 +1,113 @@
+"""What the macros of `mote_layer.h` are told of a layer: types, and what becomes of its sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph.fixedpoint import INT32_MAX, reduced
+from mote.graph.types import Activation, DType, Rounding
+from mote.kernels.contract import Instance, Params, Refusal, Structs, View
+from mote.kernels.pack.params import channel_structs, output_params
+from mote.ops.common import (
+    bias_values,
+    channel_scales,
+    float_bias,
+    float_range,
+    quantized_range,
+    real_scales,
+    wide_sums,
+)
+from mote.ops.once_wide import Exact, exact_scale
+from mote.ops.sums import wide_parts
+
+WORD = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a layer is computed: what its kernel's name ends in, the macros' arguments after the name, and `finish_t`."""
+
+    suffix: str
+    arguments: tuple[str, ...]
+    finish: Params
+
+    def instance(self, macro: str, name: str) -> Instance:
+        return Instance(macro, (name, *self.arguments))
+
+
+def form(view: View, activation: Activation, *, axis: int = 0, rounding: Rounding = Rounding.TWICE) -> Form | Refusal:
+    """Of a layer whose weights have the output's channels on an axis."""
+    if view.input.dtype == DType.FLOAT32:
+        return _real(view, activation)
+    if view.input.dtype == DType.INT8:
+        return _bytes(view, activation)
+    return _shorts(view, activation, axis, rounding)
+
+
+def _bias(view: View) -> NDArray[np.int64]:
+    return bias_values(view.op.tensor(view.graph, 2), view.output.channels)
+
+
+def _real(view: View, activation: Activation) -> Form:
+    low, high = float_range(activation)
+    bias = float_bias(view.op.tensor(view.graph, 2), view.output.channels)
+    how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "MOTE_LAYER_ADD", "MOTE_START_BIAS", "MOTE_FINISH_F32"
+    return Form("f32", ("float",) * 5 + how, {"bias": bias, "low": low, "high": high})
+
+
+def _bytes(view: View, activation: Activation) -> Form:
+    scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
+    channels = channel_structs(_bias(view), *scales)
+    finish: Params = {"channel": channels, "output": output_params(activation, view.output, channels)}
+    types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t"
+    how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_S8"
+    return Form("s8", types + how, finish)
+
+
+def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -> Form | Refusal:
+    """Sums have 32 bits where they are proven to fit, or wrap in LiteRT."""
+    lo, hi = quantized_range(activation, view.output)
+    wide, once = wide_sums(view.graph, view.op), rounding is Rounding.ONCE
+    if not wide and not once:
+        return _narrow(view, lo, hi)
+    largest = wide_parts(view.constant(1), axis, _bias(view))
+    bits = 64 if wide and largest > INT32_MAX else 32
+    scale = _exact_scales(view, min(largest, 1 << 31) if bits == 32 else largest) if once else _wide_scales(view)
+    if isinstance(scale, Refusal):
+        return scale
+    kind = "exact" if once else "wide"
+    types = "int16_t", "int8_t", "int32_t", f"int{bits}_t", "int16_t"
+    plus = "MOTE_LAYER_ADD" if wide else "MOTE_PLUS"
+    how = f"mote_finish_{kind}{bits}_t", "MOTE_LAYER_NO_ZERO", plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}"
+    suffix = "s16_sums64" if bits == 64 else "s16" if wide else "s16_sums32"
+    bias = _bias(view).astype(f"int{bits}")
+    return Form(suffix, (*types, *how), {"bias": bias, "lo": lo, "hi": hi, "scale": scale})
+
+
+def _narrow(view: View, lo: int, hi: int) -> Form:
+    """Sums that wrap in 32 bits, and are scaled as those of int8 layers are."""
+    scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
+    types = "int16_t", "int8_t", "int32_t", "int32_t", "int16_t"
+    how = "mote_finish_narrow_t", "MOTE_LAYER_NO_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_NARROW"
+    return Form("s16_narrow", types + how, {"channel": channel_structs(_bias(view), *scales), "lo": lo, "hi": hi})
+
+
+def _wide_scales(view: View) -> Structs:
+    """`mote_wide_t` of each channel."""
+    mult, shift = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
+    return Structs("mote_wide_t", np.stack([reduced(mult), 15 - shift], axis=1))
+
+
+def _exact_scales(view: View, largest: int) -> Structs | Refusal:
+    """`mote_exact_t` of each channel."""
+    reals = real_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
+    found: list[Exact] = []
+    for real in reals.tolist():
+        scale = exact_scale(real, largest)
+        if scale is None:
+            return Refusal("no factors of 62 bits give LiteRT's results")
+        found.append(scale)
+    return Structs("mote_exact_t", np.array([(f >> 32, f & WORD, shift) for f, shift in found], np.int64))

@@ -1,0 +1,121 @@
+"""Layers with weights in other types than those that have kernels of their own: `mote_layer_*.h`, macros over types."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.graph.types import DType
+from mote.kernels.contract import Call, Kernel, Packed, Params, Refusal, View, signature, units_of
+from mote.kernels.pack.layers import form
+from mote.kernels.pack.params import window_params
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.transpose_conv import TransposeConv
+
+INT16 = signature(DType.INT16, DType.INT16)
+
+
+def _conv2d(view: View) -> Packed | Refusal:
+    op, weights = view.the(Conv2D), view.constant(1)
+    made = form(view, op.activation)
+    if isinstance(made, Refusal):
+        return made
+    depth = weights.shape[3]
+    groups = view.input.shape[3] // depth
+    params: Params = {
+        **window_params(view),
+        "in_channels": view.input.shape[3],
+        "groups": groups,
+        "depth": depth,
+        "outputs": weights.shape[0] // groups,
+        "in_zero": view.input.zero_point,
+        "weights": weights,
+        "finish": made.finish,
+    }
+    name = f"conv2d_{made.suffix}"
+    instances = (made.instance("MOTE_LAYER_CONV2D", name),)
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
+
+
+def _depthwise(view: View) -> Packed | Refusal:
+    op, x = view.the(DepthwiseConv2D), view.input
+    made = form(view, op.activation, axis=3)
+    if isinstance(made, Refusal):
+        return made
+    params: Params = {
+        **window_params(view),
+        "in_channels": x.shape[3],
+        "channels": view.output.shape[3],
+        "multiplier": op.multiplier,
+        "in_zero": x.zero_point,
+        "weights": np.ascontiguousarray(view.constant(1)[0]),
+        "finish": made.finish,
+    }
+    name = f"depthwise_{made.suffix}"
+    instances = (made.instance("MOTE_LAYER_DEPTHWISE", name),)
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
+
+
+def _fully_connected(view: View) -> Packed | Refusal:
+    op, weights = view.the(FullyConnected), view.constant(1)
+    made = form(view, op.activation, rounding=op.rounding)
+    if isinstance(made, Refusal):
+        return made
+    channels, depth = weights.shape
+    params: Params = {
+        "depth": depth,
+        "channels": channels,
+        "in_zero": view.input.zero_point,
+        "weights": weights,
+        "finish": made.finish,
+    }
+    name = f"fully_connected_{made.suffix}"
+    instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name),)
+    return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth), instances=instances)
+
+
+def _transpose_conv(view: View) -> Packed | Refusal:
+    op, x, y = view.the(TransposeConv), view.input.shape, view.output.shape
+    made = form(view, op.activation)
+    if isinstance(made, Refusal):
+        return made
+    v, h = op.vertical, op.horizontal
+    params: Params = {
+        "in_rows": x[1],
+        "in_columns": x[2],
+        "in_channels": x[3],
+        "out_rows": y[1],
+        "out_columns": y[2],
+        "out_channels": y[3],
+        "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
+        "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
+        "in_zero": view.input.zero_point,
+        "weights": view.constant(1),
+        "finish": made.finish,
+    }
+    name = f"transpose_conv_{made.suffix}"
+    instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name),)
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps, instances=instances)
+
+
+KERNELS = (
+    Kernel("conv2d_s16", (Conv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
+    Kernel("depthwise_s16", (DepthwiseConv2D,), INT16, _depthwise, header="layer_depthwise", costs="depthwise_f32"),
+    Kernel(
+        "fully_connected_s16",
+        (FullyConnected,),
+        INT16,
+        _fully_connected,
+        header="layer_fully_connected",
+        costs="fully_connected_f32",
+    ),
+    Kernel(
+        "transpose_conv_s16",
+        (TransposeConv,),
+        INT16,
+        _transpose_conv,
+        header="layer_transpose_conv",
+        costs="conv2d_f32",
+    ),
+)
