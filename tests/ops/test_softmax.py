@@ -86,7 +86,8 @@ def test_factors_are_exponentials() -> None:
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        (Config(dtype="int16"), "int16 input is not supported"),
+        (Config(dtype="int16"), "has the zero point -128, LiteRT wants 0"),
+        (Config(dtype="int32"), "int32 input with int32 output is not supported"),
         (Config(output=(1 / 128, -128)), "LiteRT wants"),
         (Config(output=(1 / 256, 0)), "LiteRT wants"),
         (Config(beta=0.0), "beta 0 is too small"),

@@ -8,6 +8,7 @@
 #define MOTE_LSTM_S8_H
 
 #include "mote_fixed_s16.h"
+#include "mote_inverse_sqrt.h"
 #include "mote_matrix_s8.h"
 
 /* Weights of the cells, where a gate sees them. */
@@ -47,30 +48,6 @@ typedef struct {
     mote_matrix_s8_t projection;
 } mote_lstm_s8_t;
 typedef mote_lstm_s8_t mote_lstm_norm_s8_t, mote_lstm_pairs_s8_t, mote_lstm_norm_pairs_s8_t;
-
-/* 1 / sqrt(x) as multiplier and right shift, by five steps of Newton's method. */
-static inline int32_t mote_inverse_sqrt(int32_t x, int32_t *shift) {
-    int32_t right = 11, y = 1 << 28;
-    if (x <= 1) {
-        *shift = 0;
-        return 0x7fffffff;
-    }
-    for (; x >= 1 << 29; x /= 4) {
-        right++;
-    }
-    for (; x < 1 << 27; x *= 4) {
-        right--;
-    }
-    const int32_t half = mote_shift_right(x >> 1, 0);
-    for (int32_t i = 0; i < 5; i++) {
-        const int32_t cube = mote_high_mul(mote_high_mul(y, y), y);
-        const int32_t limited = cube >= 1 << 25 ? 0x7fffffff : (int32_t)((uint32_t)cube << 6);
-        y = (int32_t)((uint32_t)(mote_high_mul(y, 3 << 27) - mote_high_mul(limited, half)) << 3);
-    }
-    y = mote_high_mul(y, 1518500250);
-    *shift = right < 0 ? 0 : right;
-    return right < 0 ? (int32_t)((uint32_t)y << -right) : y;
-}
 
 /* A gate with mean 0 and variance 1, weighted. */
 MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32_t n, int16_t *gate) {

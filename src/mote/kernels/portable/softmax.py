@@ -1,9 +1,28 @@
-"""SOFTMAX: `mote_softmax_s8.h` and `mote_softmax_f32.h`, a vector at a time."""
+"""SOFTMAX, LOG_SOFTMAX and other normalizations, a vector at a time: `mote_softmax_s8.h`, `mote_softmax_s8_s16.h`,
+`mote_softmax_s16.h`, `mote_softmax_f32.h`, and `mote_log_softmax_*.h`, `mote_l2_normalization_*.h`,
+`mote_local_response_f32.h`."""
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, View, units_of
-from mote.ops.softmax import Softmax
+from dataclasses import replace
+
+from mote.graph.types import DType
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Kernel,
+    Packed,
+    Params,
+    View,
+    signature,
+    units_of,
+)
+from mote.kernels.pack.params import scale_params
+from mote.ops.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
+from mote.ops.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax
 
 MAX_SHIFT = 30
 """C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""
@@ -19,11 +38,60 @@ def _softmax_f32(view: View) -> Packed:
 
 
 def _softmax(view: View) -> Packed:
-    mult, shift, radius = view.the(Softmax).scaling(view.graph)
-    return _packed(view, "softmax_s8", {"mult": mult, "shift": min(shift, MAX_SHIFT), "radius": radius})
+    return _packed(view, "softmax_s8", _steps(view.the(Softmax).scaling(view.graph)))
+
+
+def _steps(scaling: tuple[int, int, int]) -> Params:
+    """From steps of the input to exponentials."""
+    mult, shift, radius = scaling
+    return {"mult": mult, "shift": min(shift, MAX_SHIFT), "radius": radius}
+
+
+def _softmax_wide(view: View) -> Packed:
+    found = _packed(view, "softmax_s8_s16", _steps(view.the(Softmax).scaling(view.graph)))
+    return replace(found, in_place=())
+
+
+def _softmax_s16(view: View) -> Packed:
+    mult, shift = view.the(Softmax).scaling16(view.input)
+    tables: Params = {"exp": EXP_LINES, "reciprocal": RECIPROCAL_LINES}
+    return _packed(view, "softmax_s16", {"mult": mult, "shift": -shift - 1, **tables})
+
+
+def _log_softmax(view: View) -> Packed:
+    op = view.the(LogSoftmax)
+    depth = view.input.shape[-1]
+    back = {f"back_{name}": value for name, value in scale_params(*op.back(view.graph)).items()}
+    params: Params = {"steps": {"depth": depth, **_steps(op.scaling(view.graph))}, **back}
+    return Packed("log_softmax_s8", params, Call.FLAT, units_of(view.input.shape, depth), in_place=(0,))
+
+
+def _log_softmax_f32(view: View) -> Packed:
+    return _packed(view, "log_softmax_f32", {})
+
+
+def _l2_normalization(view: View) -> Packed:
+    return _packed(view, "l2_normalization_s8", {"zero": view.input.zero_point})
+
+
+def _l2_normalization_f32(view: View) -> Packed:
+    return _packed(view, "l2_normalization_f32", {})
+
+
+def _local_response(view: View) -> Packed:
+    op = view.the(LocalResponseNormalization)
+    params: Params = {"radius": op.radius, "bias": op.bias, "alpha": op.alpha, "beta": op.beta}
+    return replace(_packed(view, "local_response_f32", params), in_place=())
 
 
 KERNELS = (
     Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
     Kernel("softmax", (Softmax,), INT8, _softmax),
+    Kernel("softmax_s8_s16", (Softmax,), signature(DType.INT8, DType.INT16), _softmax_wide, costs=OTHER),
+    Kernel("softmax_s16", (Softmax,), signature(DType.INT16, DType.INT16), _softmax_s16, costs=OTHER),
+    Kernel("log_softmax", (LogSoftmax,), INT8, _log_softmax, costs=OTHER),
+    Kernel("log_softmax_f32", (LogSoftmax,), FLOAT32, _log_softmax_f32, costs=OTHER_F32),
+    Kernel("l2_normalization", (L2Normalization,), INT8, _l2_normalization, costs=OTHER),
+    Kernel("l2_normalization_f32", (L2Normalization,), FLOAT32, _l2_normalization_f32, costs=OTHER_F32),
+    Kernel("local_response_f32", (LocalResponseNormalization,), FLOAT32, _local_response, costs=OTHER_F32),
 )

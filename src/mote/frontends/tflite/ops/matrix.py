@@ -1,12 +1,15 @@
-"""FULLY_CONNECTED, BATCH_MATMUL and SOFTMAX: what is computed of all the elements along an axis."""
+"""FULLY_CONNECTED, BATCH_MATMUL, SOFTMAX and normalizations: what is computed of all the elements along an axis."""
 
 from __future__ import annotations
 
+import math
+
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
-from mote.graph.types import DType
+from mote.graph.types import Activation, DType
 from mote.ops.batch_matmul import AXES, BatchMatmul
 from mote.ops.fully_connected import FullyConnected
+from mote.ops.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
 from mote.ops.softmax import Softmax
 
 
@@ -41,3 +44,33 @@ def softmax(node: Node) -> Op:
     if not node.input().shape:
         raise UnsupportedNodeError("a scalar has no axis to take the softmax over")
     return Softmax(**node.same(), beta=node.options.real("beta"))
+
+
+def log_softmax(node: Node) -> Op:
+    _vectors(node)
+    return LogSoftmax(**node.same())
+
+
+def l2_normalization(node: Node) -> Op:
+    _vectors(node)
+    if node.activation() != Activation.NONE:
+        raise UnsupportedNodeError(f"fused activation {node.activation()} is not supported")
+    return L2Normalization(**node.same())
+
+
+def local_response_normalization(node: Node) -> Op:
+    _vectors(node)
+    if len(node.input().shape) != 4:
+        raise UnsupportedNodeError(f"the input must have 4 axes, it has the shape {node.input().shape}")
+    numbers = {name: node.options.real(name) for name in ("bias", "alpha", "beta")}
+    radius = node.options.integer("radius")
+    if radius < 0 or not all(map(math.isfinite, numbers.values())):
+        raise UnsupportedNodeError(f"a radius of {radius} with {numbers} is not supported")
+    return LocalResponseNormalization(**{**node.same(), **numbers}, radius=min(radius, node.input().channels))
+
+
+def _vectors(node: Node) -> None:
+    """Refuse what has no last axis."""
+    node.arity(1)
+    if not node.input().shape:
+        raise UnsupportedNodeError("a scalar has no axis to normalize")

@@ -1,0 +1,27 @@
+/* mote_l2_normalization_s8.h: int8 vectors of length 1. The output's scale is 1/128, its zero point 0; it may be the
+ * input. */
+#ifndef MOTE_L2_NORMALIZATION_S8_H
+#define MOTE_L2_NORMALIZATION_S8_H
+
+#include "mote_inverse_sqrt.h"
+
+typedef struct {
+    int32_t depth, zero; /* elements of a vector, the input's zero point */
+} mote_l2_normalization_s8_t;
+
+static inline void mote_l2_normalization_s8(const mote_l2_normalization_s8_t *p, const int8_t *in, int8_t *out,
+                                            int32_t vectors) {
+    const int32_t zero = p->zero;
+    for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
+        int32_t squares = 0, mult, shift;
+        for (int32_t i = 0; i < p->depth; i++) {
+            squares += (in[i] - zero) * (in[i] - zero);
+        }
+        mult = mote_inverse_sqrt(squares, &shift);
+        for (int32_t i = 0; i < p->depth; i++) {
+            out[i] = mote_clamp(mote_rescale(in[i] - zero, mult, shift - 8), -128, 127);
+        }
+    }
+}
+
+#endif
