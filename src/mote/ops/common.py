@@ -50,6 +50,12 @@ def quantized_range(activation: Activation, output: Tensor) -> tuple[int, int]:
     return lo, hi
 
 
+def whole_range(activation: Activation, dtype: DType) -> tuple[int, int]:
+    """The bounds of a fused activation among integers that are what they are."""
+    (low, high), (least, most) = activation.bounds, dtype.limits
+    return (least if low == -math.inf else int(low)), (most if high == math.inf else int(high))
+
+
 def round_half_away(x: float) -> int:
     return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
 

@@ -1,7 +1,5 @@
 """Functions of one tensor, element by element: for int8 a table of 256 results, made at compile time. Here are what all
 of them share and the activations; `functions` has the others.
-
-Also PRELU, which has one slope for each channel and so cannot be a table.
 """
 
 from __future__ import annotations
@@ -9,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -18,13 +15,12 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
 from mote.graph.fixedpoint16 import interpolate, line_ends, logistic_by_table, saturate16, tanh_by_table
-from mote.graph.ranges import LEAST, MOST, Peak, Range, between
+from mote.graph.ranges import Range
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import Pointwise
-from mote.ops.arithmetic import INT8, MAX_LEFT_SHIFT, Binary
+from mote.ops.arithmetic import INT8
 from mote.ops.common import activation_type, int8_range, round_half_away, scale_problem
-from mote.ops.sums import rescaled
 
 Floats = NDArray[np.float32]
 
@@ -421,53 +417,6 @@ def _byte_problem(g: Graph, op: Op) -> str | None:
         if t.quant is None or t.quant.per_channel or t.scale <= 0:
             return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
     return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PRelu(Binary):
-    """x, or alpha * x below zero; alpha is a tensor that is repeated to x's shape."""
-
-    kind = "PRELU"
-
-    def unsupported(self, g: Graph) -> str | None:
-        if problem := super().unsupported(g):
-            return problem
-        if self.output(g).shape != self.input(g).shape:
-            return f"alpha {self.input(g, 1).shape} does not fit an input of shape {self.input(g).shape}"
-        if self.input(g).dtype == DType.INT8 and max(m[1] for m in self.multipliers(g)) > MAX_LEFT_SHIFT:
-            return f"the output's scale {self.output(g).scale:g} is too small for the input's"
-        return None
-
-    def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Multiplier and shift above and below zero."""
-        x, alpha, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
-        return quantize_multiplier(float(x / y)), quantize_multiplier(float(x * alpha / y))
-
-    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        sizes = self.sizes(g, inputs)
-        if sizes is None:
-            return None
-        return Peak(largest := prod(sizes), rescaled(largest, max(0, *(shift for _, shift in self.multipliers(g)))))
-
-    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """It turns at zero only."""
-        x, alpha, zero = inputs[0], self.input(g, 1).data, self.input(g).zero_point
-        if x is None or alpha is None:
-            return None
-        ends = (np.clip(v, x.low, x.high) for v in (LEAST, MOST, zero, zero - 1))
-        shape = self.input(g).shape
-        return between(self.evaluate(g, [np.broadcast_to(v, shape).astype(np.int8), alpha])[0] for v in ends)
-
-    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        x, alpha = values
-        assert x is not None and alpha is not None
-        if x.dtype == np.float32:
-            return [np.where(np.greater_equal(x, 0), x, np.multiply(x, alpha))]
-        above, below = self.multipliers(g)
-        q = x.astype(np.int64) - self.input(g).zero_point
-        slope = alpha.astype(np.int64) - self.input(g, 1).zero_point
-        scaled = np.where(q >= 0, rescale(q, *above), rescale(q * slope, *below))
-        return [np.clip(scaled + self.output(g).zero_point, -128, 127).astype(np.int8)]
 
 
 def _int16_multiplier(real: float) -> tuple[int, int]:

@@ -25,8 +25,9 @@ def _fuse_one(graph: Graph) -> Graph | None:
     for first in graph.ops:
         second = graph.only_consumer(first.outputs[0])
         if second is not None and (values := _composed(graph, first, second)) is not None:
+            ((_, x),) = first.computed(graph)
             table = Table(
-                inputs=first.inputs[:1],
+                inputs=(x,),
                 outputs=second.outputs,
                 name=second.name,
                 index=second.index,
@@ -38,11 +39,11 @@ def _fuse_one(graph: Graph) -> Graph | None:
 
 def _composed(graph: Graph, first: Op, second: Op) -> NDArray[np.int8] | None:
     """Both operators as one table, if together they are a function of one int8 value."""
-    x, y = first.input(graph), second.output(graph)
-    if x.data is not None or not {x.dtype, y.dtype} <= {DType.INT8, DType.UINT8}:
+    computed, y = first.activations(graph), second.output(graph)
+    if len(computed) != 1 or not {computed[0].dtype, y.dtype} <= {DType.INT8, DType.UINT8}:
         return None
     if first.kind == "DEQUANTIZE" and second.kind == "QUANTIZE":
-        (real,) = first.evaluate(graph, [INT8.view(x.dtype.numpy)])
+        (real,) = first.evaluate(graph, [INT8.view(computed[0].dtype.numpy)])
         (back,) = second.evaluate(graph, [real])
         return back.astype(np.int8)
     inner, outer = first.table(graph), second.table(graph)

@@ -1,10 +1,12 @@
-"""PRELU: `mote_prelu_s8.h` and `mote_prelu_f32.h`."""
+"""PRELU: `mote_prelu_s8.h`, `mote_prelu_f32.h` and, for int16, `mote_quantized.h`."""
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Call, Kernel, Packed, Params, View
+from mote.graph.types import Activation, DType
+from mote.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Call, Kernel, Packed, Params, View, signature
 from mote.kernels.pack.broadcast import broadcast
-from mote.ops.unary import PRelu
+from mote.kernels.pack.pairs import plain_kernel, result_params
+from mote.ops.prelu import PRelu
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:
@@ -30,7 +32,19 @@ def _prelu(view: View) -> Packed:
     return _packed(view, "prelu_s8", params)
 
 
+def _prelu_s16(view: View) -> Packed:
+    above, below = view.the(PRelu).multipliers(view.graph)
+    params: Params = {
+        "x_zero": view.input.zero_point,
+        "slope_zero": view.op.input(view.graph, 1).zero_point,
+        "above": result_params(above, Activation.NONE, view.output),
+        "below": result_params(below, Activation.NONE, view.output),
+    }
+    return plain_kernel(view, "prelu", "mote_slope_s16", "mote_slope_s16_t", params)
+
+
 KERNELS = (
+    Kernel("prelu_s16", (PRelu,), signature(DType.INT16, DType.INT16), _prelu_s16, header="quantized", costs=OTHER),
     Kernel("prelu_f32", (PRelu,), FLOAT32, _prelu_f32, costs=OTHER_F32),
     Kernel("prelu", (PRelu,), INT8, _prelu, costs=OTHER),
 )

@@ -1,17 +1,16 @@
-"""Operators that treat every element by itself."""
+"""Operators that treat every element of a tensor by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.types import DType
 from mote.ops import functions
-from mote.ops.arithmetic import Add, Arithmetic, Mul, Sub
 from mote.ops.cast import Cast
 from mote.ops.quantize import Dequantize, Quantize, Rescale
-from mote.ops.unary import HardSwish, LeakyRelu, Logistic, PRelu, Relu, Relu0To1, Relu6, ReluN1To1, Requantize, Tanh
+from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Requantize, Tanh
 
 
 def _unary(kind: type[Op]) -> Callable[[Node], Op]:
@@ -24,25 +23,6 @@ def _unary(kind: type[Op]) -> Callable[[Node], Op]:
     return parse
 
 
-def _arithmetic(kind: type[Arithmetic]) -> Callable[[Node], Op]:
-    """The parser of an operator with two inputs and a fused activation."""
-
-    def parse(node: Node) -> Op:
-        _check_broadcast(node)
-        return kind(**node.same(), activation=node.activation())
-
-    return parse
-
-
-def _check_broadcast(node: Node) -> None:
-    """There are two inputs, and on every axis they have as many elements, or one of them has one."""
-    node.arity(2)
-    a, b = node.input(0).shape, node.input(1).shape
-    if any(m != n and 1 not in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False)):
-        raise UnsupportedNodeError(f"inputs of the shapes {a} and {b} do not fit each other")
-
-
-add, sub, mul = _arithmetic(Add), _arithmetic(Sub), _arithmetic(Mul)
 relu, relu6, relu_n1_to_1, relu_0_to_1 = _unary(Relu), _unary(Relu6), _unary(ReluN1To1), _unary(Relu0To1)
 logistic, tanh, hard_swish, elu = _unary(Logistic), _unary(Tanh), _unary(HardSwish), _unary(functions.Elu)
 exp, log, sqrt, rsqrt = _unary(functions.Exp), _unary(functions.Log), _unary(functions.Sqrt), _unary(functions.Rsqrt)
@@ -62,11 +42,6 @@ def leaky_relu(node: Node) -> Op:
 def gelu(node: Node) -> Op:
     node.arity(1)
     return functions.Gelu(**node.same(), approximate=node.options.flag("approximate"))
-
-
-def prelu(node: Node) -> Op:
-    _check_broadcast(node)
-    return PRelu(**node.same())
 
 
 def quantize(node: Node) -> Op:

@@ -1,0 +1,77 @@
+/* mote_whole.h: integers that stand for themselves: sums, differences and products that wrap, quotients, powers. */
+#ifndef MOTE_WHOLE_H
+#define MOTE_WHOLE_H
+
+#include "mote_pairs.h"
+
+/* a op b with a fused activation. What does not fit the type wraps, and is clamped then. */
+#define MOTE_WHOLE(name, type, op) \
+    typedef struct { \
+        type low, high; \
+    } mote_##name##_limits_t; \
+    MOTE_ALWAYS_INLINE type mote_##name##_of(const mote_##name##_limits_t *p, type a, type b) { \
+        const type y = (type)((uint64_t)a op (uint64_t)b); \
+        return y < p->low ? p->low : y > p->high ? p->high : y; \
+    } \
+    MOTE_PAIRS(name, mote_##name##_limits_t, type, type, type, mote_##name##_of)
+
+typedef struct {
+    int32_t low, high;
+} mote_limits_t;
+
+/* The quotient, towards zero: 0 where b is, and the largest number in place of the one after it. */
+MOTE_ALWAYS_INLINE int32_t mote_divide(const mote_limits_t *p, int32_t a, int32_t b) {
+    const int32_t y = b == 0 ? 0 : b == -1 ? (a == INT32_MIN ? INT32_MAX : -a) : a / b;
+    return y < p->low ? p->low : y > p->high ? p->high : y;
+}
+
+/* The quotient, rounded down: 0 where b is. */
+MOTE_ALWAYS_INLINE int32_t mote_floor_divide(int32_t a, int32_t b) {
+    if (b == 0) {
+        return 0;
+    }
+    if (b == -1) {
+        return (int32_t)(0u - (uint32_t)a);
+    }
+    const int32_t y = a / b;
+    return y - (y * b != a && (a < 0) != (b < 0));
+}
+
+#define MOTE_FLOOR_DIV(p, a, b) mote_floor_divide(a, b)
+
+/* What is left then, with the sign of b. */
+#define MOTE_FLOOR_MOD(name, type) \
+    MOTE_ALWAYS_INLINE type mote_##name##_of(const mote_nothing_t *p, type a, type b) { \
+        (void)p; \
+        if (b == 0 || b == -1) { \
+            return 0; \
+        } \
+        const type y = (type)(a % b); \
+        return (type)(y != 0 && (y < 0) != (b < 0) ? y + b : y); \
+    } \
+    MOTE_PAIRS(name, mote_nothing_t, type, type, type, mote_##name##_of)
+
+/* a to the power of b, by squaring; what does not fit wraps. 0 where b is negative. */
+static inline int32_t mote_whole_power(int32_t a, int32_t b) {
+    uint32_t base = (uint32_t)a, y = 1;
+    if (b < 0) {
+        return 0;
+    }
+    for (uint32_t left = (uint32_t)b; left > 0; left >>= 1) {
+        y = left & 1 ? y * base : y;
+        base *= base;
+    }
+    return (int32_t)y;
+}
+
+#define MOTE_POW(p, a, b) mote_whole_power(a, b)
+
+/* (a - b)^2, which wraps. */
+static inline int32_t mote_whole_square(int32_t a, int32_t b) {
+    const uint32_t difference = (uint32_t)a - (uint32_t)b;
+    return (int32_t)(difference * difference);
+}
+
+#define MOTE_WHOLE_SQUARED_DIFFERENCE(p, a, b) mote_whole_square(a, b)
+
+#endif
