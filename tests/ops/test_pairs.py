@@ -17,6 +17,7 @@ from mote.api import reference
 from mote.api.compiler import compile
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
+from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array, Shape
@@ -416,3 +417,86 @@ def test_what_litert_stops_at() -> None:
             assert not got[:, 0].any()
             assert got[5, 1] == {"FLOOR_MOD": 0, "DIV": max(-7, least) if dtype == "int32" else got[5, 1]}.get(kind, -7)
     exact_in_numpy(w.finish())
+
+
+SCALES = (0.05, 0.03, 0.06)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (Config("MAXIMUM", "bool"), "bool input is not supported"),
+        (Config("LOGICAL_AND", "int32"), "int32 input is not supported"),
+        (Config("DIV", "int64"), "int64 input is not supported"),
+        (Config("POW", "int8", scales=SCALES), "int8 input is not supported"),
+        (Config("SQUARED_DIFFERENCE", "int8", scales=(1.0, 1.0, 1e-9)), "too small"),
+        (Config("SUB", "int16"), "no per-tensor quantization"),
+        (Config("ADD", "int16", scales=SCALES, zeros=(0, 1, 0)), "another zero point than 0"),
+        (Config("MUL", "int16", scales=SCALES, zeros=(0, 0, 1)), "another zero point than 0"),
+        (Config("MUL", "int16", scales=(1.0, 1.0, 0.5)), "too small"),
+        (Config("ADD", "int16", scales=(0.5, 0.25, 1.0)), "must be the larger one"),
+        (Config("ADD", "int16", ((2, 3), (3,)), scales=(0.5, 0.25, 0.5)), "LiteRT aborts"),
+        (Config("EQUAL", "int8"), "no per-tensor quantization"),
+        (Config("LESS", "int8", scales=(1.0, 0.5, 1.0)), "scales of 1 and more"),
+        (Config("NOT_EQUAL", "int16"), "LiteRT computes nothing"),
+        (Config("ATAN2", "float32", ((2, 3), (3,))), "LiteRT repeats neither"),
+        (Config("MINIMUM", "int32", ((1,) * 7, (2,))), "more than 6 axes"),
+    ],
+)
+def test_unsupported(config: Config, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        graph(config)
+
+
+def built(kind: str, inputs: Sequence[tuple[str, Shape] | Array], output: tuple[str, Shape]) -> bytes:
+    """A layer of any inputs: types and shapes, or constants."""
+    w = Writer("built")
+    operands = [w.input("x", i[1], i[0]) if isinstance(i, tuple) else w.const("c", i) for i in inputs]
+    y = w.tensor("y", output[1], output[0])
+    w.op(kind, operands, [y])
+    w.output(y)
+    return w.finish()
+
+
+INTS, FLOATS, TRUTHS = ("int32", (2, 3)), ("float32", (2, 3)), ("bool", (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "output", "reason"),
+    [
+        ("MAXIMUM", [INTS], INTS, "has 1 inputs"),
+        ("MAXIMUM", [INTS, FLOATS], INTS, "int32 input with float32 input"),
+        ("MAXIMUM", [INTS, INTS], FLOATS, "int32 input with float32 output"),
+        ("LESS", [INTS, FLOATS], TRUTHS, "int32 and float32 inputs"),
+        ("LESS", [INTS, INTS], INTS, "with int32 output"),
+        ("MINIMUM", [INTS, ("int32", (2,))], INTS, "do not fit each other"),
+        ("DIV", [INTS, np.int32([1, 0, 2])], INTS, "division by a constant zero"),
+        ("FLOOR_DIV", [FLOATS, np.float32([0])], FLOATS, "division by a constant zero"),
+        ("FLOOR_MOD", [INTS, np.int32(0)], INTS, "division by a constant zero"),
+        ("POW", [INTS, np.int32(-1)], INTS, "a negative exponent"),
+        ("SELECT", [INTS, INTS, INTS], INTS, "a condition of type int32"),
+        ("SELECT", [TRUTHS, INTS, FLOATS], INTS, "int32 and float32 inputs"),
+        ("SELECT", [TRUTHS, INTS, ("int32", (3,))], INTS, "which SELECT wants alike"),
+        ("SELECT", [("bool", (3,)), INTS, INTS], INTS, "does not fit inputs"),
+        ("SELECT_V2", [("bool", (2,)), INTS, INTS], INTS, "do not fit each other"),
+        ("SELECT_V2", [TRUTHS, INTS], INTS, "has 2 inputs"),
+        ("ADD_N", [INTS], INTS, "has 1 inputs"),
+        ("ADD_N", [INTS, ("int32", (3,))], INTS, "are not alike"),
+        ("ADD_N", [TRUTHS, TRUTHS], TRUTHS, "bool input is not supported"),
+        ("ADD_N", [INTS] * 121, INTS, "more than 120"),
+        ("PRELU", [("int16", (2, 3)), ("int16", (3,))], ("int16", (2, 3)), "int16 input is not supported"),
+    ],
+)
+def test_refused(kind: str, inputs: list[tuple[str, Shape] | Array], output: tuple[str, Shape], reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        tflite.parse(built(kind, inputs, output), "model")
+
+
+def test_int8_sums_of_many_have_one_scale() -> None:
+    w = Writer("many")
+    quants = [{"scale": s, "zero_point": 0} for s in (0.5, 0.25, 0.5)]
+    inputs = [w.input("x", (3,), "int8", **q) for q in quants[:2]]
+    w.op("ADD_N", inputs, [y := w.tensor("y", (3,), "int8", **quants[2])])
+    w.output(y)
+    with pytest.raises(UnsupportedError, match="different scales"):
+        tflite.parse(w.finish(), "model")
