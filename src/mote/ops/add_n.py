@@ -29,8 +29,8 @@ HALF = HEADROOM[DType.INT8] - 1
 
 @dataclass(frozen=True, kw_only=True)
 class AddN(Op):
-    """int8, which TensorFlow Lite Micro has and LiteRT has not: inputs of one scale, whose sum is rescaled. It takes off
-    the zero point once more than there are inputs, and so does Mote. Other integers wrap."""
+    """int8, which TensorFlow Lite Micro has and LiteRT has not: inputs of one scale, whose sum is rescaled. The zero
+    point is taken off once more than there are inputs, as it does. Other integers wrap."""
 
     kind = "ADD_N"
 
