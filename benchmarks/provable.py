@@ -147,7 +147,7 @@ def boxes() -> bytes:
 def functions() -> bytes:
     """Functions of one tensor in all types, from 16 bits up."""
     w = Writer("functions")
-    wide = [test_functions.Config(kind, "int16", (0.0003, 0), (2**-15, 0)) for kind in test_functions.INT16]
+    wide = [test_functions.Config(kind, "int16", (0.0003, 0), (2**-15, 0)) for kind in (*test_functions.INT16, "GELU")]
     below = test_functions.Config("LEAKY_RELU", "int16", (0.5, 0), (0.001, 0), -0.3)
     for i, layer in enumerate((*test_functions.PLAIN, *wide, below)):
         test_functions.add_layer(w, i, layer, 3)

@@ -68,7 +68,7 @@ def _functions(rng: Random) -> bytes:
     """Functions of one tensor of any type, and conversions from type to type."""
     w = Writer("functions")
     for i in range(rng.randint(1, 4)):
-        narrow, wide = (rng.choice(test_functions.INT8), "int8"), (rng.choice(test_functions.INT16), "int16")
+        narrow, wide = (rng.choice(test_functions.INT8), "int8"), (rng.choice((*test_functions.INT16, "GELU")), "int16")
         kind, dtype = rng.choice((narrow, wide))
         y = 2**-15 if dtype == "int16" else rng.choice((0.01, 0.1))
         layer = test_functions.Config(kind, dtype, (rng.choice((0.0003, 0.02)), 0), (y, 0), rng.uniform(-1, 2))

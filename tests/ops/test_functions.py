@@ -26,7 +26,7 @@ RAMP = 6
 WIDE = 1 << 16
 """So many elements of a ramp are all int16 values."""
 INT8 = ("EXP", "LOG", "SQRT", "RSQRT", "GELU", "ABS", "NEG", "RELU_0_TO_1")
-INT16 = ("EXP", "LOG", "SQRT", "RSQRT", "GELU", "ABS", "NEG", "RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH")
+INT16 = ("EXP", "LOG", "SQRT", "RSQRT", "ABS", "NEG", "RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH")
 FLOAT32 = ("EXP", "LOG", "SQRT", "RSQRT", "SIN", "COS", "FLOOR", "SQUARE", "SIGN", "ABS", "NEG", "GELU", "RELU_0_TO_1")
 NOT_IN_REFERENCE = ("CEIL", "ROUND", "ELU")
 """Among LiteRT's reference kernels these are missing; its other kernels have them."""
@@ -79,9 +79,7 @@ def words(draw: st.DrawFn) -> Config:
         x = min(x[0], 0.0004), 0
     if kind in ("LOGISTIC", "TANH"):
         y = 1 / 32768, 0
-    if kind == "GELU" and draw(st.booleans()):
-        x, y = (x[0], draw(st.integers(-3000, 3000))), (y[0], draw(st.integers(-3000, 3000)))
-    return Config(kind, "int16", x, y, draw(st.sampled_from([0.01, 0.3, 1.5, 0.0, -0.3])), draw(st.booleans()))
+    return Config(kind, "int16", x, y, draw(st.sampled_from([0.01, 0.3, 1.5, 0.0, -0.3])))
 
 
 def model(layers: Sequence[Config], *shape: int) -> bytes:
@@ -115,14 +113,8 @@ def test_int8(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(layers), RAMP)
 
 
-def exactly_tabled(c: Config) -> bool:
-    """The exact GELU is not among them: C libraries differ in the last bit of erfc, which moves an end of a line by one
-    now and then."""
-    return c.kind != "GELU" or c.approximate
-
-
 @needs_litert
-@given(st.lists(words().filter(exactly_tabled), min_size=12, max_size=12))
+@given(st.lists(words(), min_size=12, max_size=12))
 @settings(max_examples=4, deadline=None)
 def test_every_int16(layers: list[Config]) -> None:
     data = model(layers, WIDE)
@@ -130,10 +122,11 @@ def test_every_int16(layers: list[Config]) -> None:
 
 
 @needs_litert
-@given(scales(-17, -8), scales(-17, -8), st.integers(-3000, 3000))
-@settings(max_examples=10, deadline=None)
-def test_gelu_of_every_int16(x: float, y: float, zero: int) -> None:
-    data = model([Config("GELU", "int16", (x, zero), (y, zero))], WIDE)
+@given(scales(-17, -8), scales(-17, -8), st.integers(-3000, 3000), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_gelu_of_every_int16(x: float, y: float, zero: int, approximate: bool) -> None:
+    """In the last bits of erfc and tanh C libraries differ, which moves an end of a line by one now and then."""
+    data = model([Config("GELU", "int16", (x, zero), (y, zero), approximate=approximate)], WIDE)
     codes = np.arange(-32768, 32768).astype(np.int16)
     want = reference.litert(data)({0: codes})[1]
     got = tflite.parse(data, "model").evaluate({0: codes})[1]
@@ -151,11 +144,10 @@ PLAIN = (
 
 
 @needs_litert
-@given(st.lists(bytes_(), min_size=9, max_size=9), st.lists(words().filter(exactly_tabled), min_size=9, max_size=9))
+@given(st.lists(bytes_(), min_size=9, max_size=9), st.lists(words(), min_size=9, max_size=9))
 @settings(max_examples=examples(2), deadline=None)
 def test_integers_in_c(narrow: list[Config], wide: list[Config]) -> None:
-    gelu = Config("GELU", "int16", (0.0003, 7), (0.0002, -4))
-    check(model([*PLAIN, *narrow, *wide, gelu], 1001), RAMP)
+    check(model([*PLAIN, *narrow, *wide], 1001), RAMP)
 
 
 def floats(kinds: Sequence[str], factors: Sequence[float], *extremes: float) -> bytes:
@@ -239,11 +231,17 @@ def test_on_a_core() -> None:
     layers = [
         *PLAIN,
         *(Config(kind, "int16", (0.0003, 0), (1 / 32768, 0)) for kind in INT16),
-        Config("GELU", "int16", (0.0003, 7), (0.0002, -4), approximate=True),
         *(Config(kind, "int8", (0.03, -128), (0.1, -128), approximate=True) for kind in INT8),
     ]
     exact_on("cortex-m4", model(layers), RAMP)
     exact_on("cortex-m0plus", floats((*FLOAT32, "GELU"), (1.0, 40.0)), 3)
+
+
+def test_gelu_in_c() -> None:
+    layers = [Config("GELU", "int16", (0.0003, 7), (0.0002, -4), approximate=a) for a in (False, True)]
+    result = verify(compile(model(layers, 1001)), RAMP, sanitize=True)
+    assert result.passed and "depends on the C library" in result.reference, result.mismatches
+    exact_on("cortex-m4", model(layers), RAMP)
 
 
 def test_roots_of_negative_numbers() -> None:
