@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -57,9 +57,9 @@ def scales(low: float, high: float) -> st.SearchStrategy[float]:
 
 
 @st.composite
-def bytes_(draw: st.DrawFn) -> Config:
+def bytes_(draw: st.DrawFn, kinds: Sequence[str] = INT8) -> Config:
     """What overflows float32, and roots of negative numbers, LiteRT does not define."""
-    kind = draw(st.sampled_from(INT8))
+    kind = draw(st.sampled_from(kinds))
     zeros = st.sampled_from([-128, 0, 127]) | st.integers(-128, 127)
     x = draw(scales(-9, 1)), draw(zeros)
     y = draw(st.just(x) | st.tuples(scales(-8, 1), zeros))
@@ -111,6 +111,16 @@ def graph(*layers: Config) -> Graph:
 @settings(max_examples=20, deadline=None)
 def test_int8(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(layers), RAMP)
+
+
+@needs_litert
+@given(st.lists(bytes_(("GELU", "RELU_0_TO_1")), min_size=12, max_size=12))
+@settings(max_examples=examples(2), deadline=None)
+def test_uint8(layers: list[Config]) -> None:
+    unsigned = [
+        replace(c, dtype="uint8", x=(c.x[0], c.x[1] + 128), y=(c.y[0], c.y[1] + 128)) for c in layers if c.x and c.y
+    ]
+    check(model(unsigned), RAMP)
 
 
 @needs_litert

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -311,6 +313,35 @@ def test_ties_of_other_types_in_c(wanted: str) -> None:
     q = net.writer.tensor("q", (SIZE,), wanted, 0.3, 99 if wanted == "uint8" else 0)
     net.writer.op("QUANTIZE", [values], [q])
     check(net.finish(q), inputs=2)
+
+
+@needs_litert
+@pytest.mark.parametrize(
+    ("dtype", "axis"), [*product(("int8", "uint8"), (None, 0, 1)), ("int16", None)], ids=lambda part: str(part)
+)
+def test_weights_that_are_dequantized(dtype: str, axis: int | None) -> None:
+    """Nothing is left of it at run time."""
+    rng, (low, high) = np.random.default_rng(0), LIMITS[dtype]
+    shape = (5, 8)
+    scales = 0.05 if axis is None else rng.uniform(0.01, 0.1, shape[axis])
+    zeros = 3 if axis is None and dtype != "int16" else np.zeros(np.size(scales), int).tolist()
+    w = Writer("weights")
+    stored = w.const("stored", rng.integers(low, high, shape).astype(dtype), scales, zeros, axis or 0)
+    weights, y = w.tensor("weights", shape, "float32"), w.tensor("y", (2, 5), "float32")
+    w.op("DEQUANTIZE", [stored], [weights])
+    w.op("FULLY_CONNECTED", [w.input("x", (2, 8), "float32"), weights, -1], [y])
+    w.output(y)
+    assert [op.kind for op in check(w.finish()).plan.graph.ops] == ["FULLY_CONNECTED"]
+
+
+@needs_litert
+def test_a_cast_takes_quantized_bytes_as_they_are_stored() -> None:
+    w = Writer("bytes")
+    x, y, z = w.input("x", (256,), "uint8", 0.1, 7), w.tensor("y", (256,), "float32"), w.tensor("z", (256,), "float32")
+    w.op("CAST", [x], [y])
+    w.op("DEQUANTIZE", [x], [z])
+    w.output(y, z)
+    check(w.finish(), inputs=6)
 
 
 def test_a_cast_to_the_same_type_is_nothing() -> None:

@@ -46,6 +46,15 @@ def quantized(x: Array, like: Tensor) -> Array:
     return np.clip(rounded, *like.dtype.limits).astype(like.dtype.numpy)
 
 
+def dequantized(q: Array, like: Tensor) -> Array:
+    """The real numbers that an integer tensor's values stand for."""
+    quant = like.quant
+    assert quant is not None
+    shape = [quant.scale.size if axis == quant.axis else 1 for axis in range(q.ndim)] if quant.per_channel else 1
+    scale, zero = quant.scale.reshape(shape), quant.zero_point.reshape(shape)
+    return scale * (q.astype(np.int64) - zero).astype(np.float32)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Quantize(Conversion):
     """round(x / scale) + zero point, halves away from zero, clamped. NaN may become anything."""
@@ -70,9 +79,8 @@ class Dequantize(Conversion):
         return self.problem(g, self.output(g), self.input(g))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        q, x = values[0], self.input(g)
-        assert q is not None
-        return [np.float32(x.scale) * (q.astype(np.int64) - x.zero_point).astype(np.float32)]
+        assert values[0] is not None
+        return [dequantized(values[0], self.input(g))]
 
 
 @dataclass(frozen=True, kw_only=True)

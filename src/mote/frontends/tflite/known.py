@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.ops.quantize import QUANTIZED, dequantized
 
 
 def known_result(node: Node) -> Array | None:
-    """What DENSIFY makes of a constant, and DEQUANTIZE of one of float16; None: it is an operator like others."""
-    half = node.code == "DEQUANTIZE" and any(node.tensors[i].dtype == DType.FLOAT16 for i in node.inputs if i >= 0)
-    if node.code != "DENSIFY" and not half:
+    """What DENSIFY and DEQUANTIZE make of a constant; None: it is an operator like others. Computed at run time there
+    is neither DENSIFY nor float16."""
+    first = node.tensors[node.inputs[0]] if node.inputs and node.inputs[0] >= 0 else None
+    half = first is not None and first.dtype == DType.FLOAT16
+    steps = first is not None and _steps(first)
+    if node.code != "DENSIFY" and not (node.code == "DEQUANTIZE" and (half or steps)):
         return None
     node.arity(1)
     x, y = node.input(), node.output()
     if x.data is None:
         remedy = "convert the model with float32 or int8 activations"
         raise UnsupportedNodeError(f"{x.dtype} that is computed at run time is not supported; {remedy}")
-    if x.shape != y.shape or y.dtype != (DType.FLOAT32 if half else x.dtype):
+    if x.shape != y.shape or y.dtype != (x.dtype if node.code == "DENSIFY" else DType.FLOAT32):
         raise UnsupportedNodeError(f"{x.dtype} {x.shape} does not become {y.dtype} {y.shape}")
-    return x.data.astype(y.dtype.numpy) if half else x.data
+    if node.code == "DENSIFY":
+        return x.data
+    return x.data.astype(np.float32) if half else dequantized(x.data, x)
+
+
+def _steps(x: Tensor) -> bool:
+    """Whether it is a constant of integers that stand for real numbers, on one scale or, of bytes, one for each
+    channel."""
+    if x.data is None or x.dtype not in QUANTIZED or x.quant is None or np.any(x.quant.scale <= 0):
+        return False
+    if not x.quant.per_channel:
+        return True
+    return x.dtype != DType.INT16 and x.shape[x.quant.axis : x.quant.axis + 1] == x.quant.scale.shape

@@ -32,8 +32,8 @@ MOVES = frozenset(
 """Operators that take uint8 as it is: a file with no others is left alone."""
 SAME = MOVES | frozenset(
     {
-        *WEIGHTED, "ADD", "AVERAGE_POOL_2D", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "MAX_POOL_2D", "MAXIMUM", "MEAN",
-        "MINIMUM", "MUL", "PRELU", "RELU", "RELU6", "RELU_N1_TO_1", "SOFTMAX", "SUB", "TANH",
+        *WEIGHTED, "ADD", "AVERAGE_POOL_2D", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "MAX_POOL_2D", "MAXIMUM",
+        "MEAN", "MINIMUM", "MUL", "PRELU", "RELU", "RELU6", "RELU_0_TO_1", "RELU_N1_TO_1", "SOFTMAX", "SUB", "TANH",
     }
 )  # fmt: skip
 """Operators that mean the same in int8."""
@@ -95,9 +95,10 @@ def signed(
 
 
 def _computes(call: Call, tensors: dict[int, Tensor]) -> bool:
-    """Whether an operator does more than move values of uint8: CONCATENATION brings inputs to the output's scale."""
+    """Whether an operator does more than move values of uint8, or take them as they are stored: CONCATENATION brings
+    inputs to the output's scale."""
     if call.code != "CONCATENATION":
-        return call.code not in MOVES
+        return call.code not in MOVES and call.code != "CAST"
     parts = [tensors[i] for i in (*call.inputs, *call.outputs) if i >= 0]
     return not all(same_steps(t, parts[-1]) for t in parts)
 
