@@ -99,15 +99,17 @@ def verify(
             got = np.frombuffer(raw_output, tensor.dtype.numpy)
             judge.compare(tensor, "", "output", i, got, want, sizes.get(t, 0.0))
         for number, (op, steps) in computed:
-            tensor = op.output(graph)
-            if tensor.inner:
-                continue
-            flat = np.frombuffer(dump[number], tensor.dtype.numpy)
-            rows = plan.traced(steps)
-            want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
-            layout = plan.place[tensor.id].layout
-            got = layout.load(flat, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
-            judge.compare(tensor, steps[0].number, op.kind, i, got.reshape(want.shape), want, sizes.get(tensor.id, 0.0))
+            tensors = [graph.tensors[t] for t in plan.shown(op)]
+            flat = np.frombuffer(dump[number], tensors[0].dtype.numpy)
+            for tensor, part in zip(tensors, _parts(flat, tensors), strict=True):
+                rows = plan.traced(steps) if tensor.id == op.outputs[0] else list(range(row_count(tensor.shape)))
+                if tensor.inner:
+                    continue
+                want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
+                layout = plan.place[tensor.id].layout
+                got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
+                size = sizes.get(tensor.id, 0.0)
+                judge.compare(tensor, steps[0].number, op.kind, i, got.reshape(want.shape), want, size)
     return VerifyResult(
         model=compiled.path,
         target=compiled.settings.target.name,
@@ -139,6 +141,11 @@ class _Judge:
         self.share = max(self.share, diff / allowed if allowed else 0.0)
         if bad:
             self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
+
+
+def _parts(flat: Array, tensors: list[Tensor]) -> list[Array]:
+    """What an operator has shown, which is one tensor or several, whole."""
+    return np.split(flat, np.cumsum([t.size for t in tensors])[:-1]) if len(tensors) > 1 else [flat]
 
 
 def _runs_before_a_window(compiled: Compiled) -> int:

@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mote.codegen.c import BLANK, Comment, Compound, Define, Definition, Include, Noted, Text, guarded, printed
+from mote.codegen.c import (
+    BLANK,
+    Comment,
+    Compound,
+    Define,
+    Definition,
+    Expression,
+    Formula,
+    Include,
+    Noted,
+    Text,
+    call,
+    guarded,
+    index,
+    plus,
+    printed,
+)
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.values import brief, section
-from mote.plan.plan import Plan
+from mote.plan.plan import ALIGNMENT, LENT, Plan
+from mote.plan.plan import KEPT as KEPT_MEMORY
 from mote.targets import KEPT, Memory
 
 KEPT_SUFFIX = f"_{KEPT}"
@@ -53,6 +70,14 @@ class Arena:
         """The macro that gives the address of a row in the table."""
         return f"ROW{self.suffix.upper()}"
 
+    def address(self, offset: Expression) -> Expression:
+        """The address of an offset."""
+        return call(self.at, offset)
+
+    def address_of_row(self, rows: str, place: Expression) -> Expression:
+        """The address of the row that has a place in the table `rows`."""
+        return call(self.row, place)
+
     def macro(self, options: ProjectOptions) -> str:
         """Its size for the model's users."""
         return f"{options.name.upper()}_ARENA{_suffix(self.memory).upper()}_BYTES"
@@ -68,6 +93,28 @@ class Arena:
         return f"{options.name}_memory{self.suffix}.bytes"
 
 
+@dataclass(frozen=True)
+class Given(Arena):
+    """Memory that a function is given a pointer to: the arena of a body of control flow, or a tensor that is lent."""
+
+    constant: bool = False
+    """The function may not write there."""
+
+    @property
+    def pointer(self) -> str:
+        return self.suffix
+
+    @property
+    def declaration(self) -> str:
+        return f"{'const ' if self.constant else ''}uint8_t *{self.pointer}"
+
+    def address(self, offset: Expression) -> Expression:
+        return Formula(f"({'const ' if self.constant else ''}void *)({{}})", (plus(self.pointer, offset),))
+
+    def address_of_row(self, rows: str, place: Expression) -> Expression:
+        return self.address(Formula(f"{ALIGNMENT} * (size_t){{}}", (index(rows, place),)))
+
+
 def arenas(plan: Plan) -> list[Arena]:
     """Those of a plan, fastest memory first."""
     if not plan.memories:
@@ -79,9 +126,20 @@ def arenas(plan: Plan) -> list[Arena]:
     ]
 
 
-def places(plan: Plan) -> list[Arena]:
-    """The arenas by the number of their memory; what is kept from one inference to the next is the last."""
-    return [*arenas(plan), *([Arena(plan.state_bytes, None, KEPT_SUFFIX)] if plan.graph.states else [])]
+def places(plan: Plan) -> dict[int, Arena]:
+    """The arenas by the number of their memory, with what is kept from one inference to the next."""
+    kept = {KEPT_MEMORY: Arena(plan.state_bytes, None, KEPT_SUFFIX)} if plan.graph.states else {}
+    return {**dict(enumerate(arenas(plan))), **kept}
+
+
+def lent_places(plan: Plan, written: Sequence[int]) -> dict[int, Given]:
+    """The same of a body of control flow, which is given all of its memory; `written` are the tensors that it may
+    write to of those that it is lent."""
+    lent = {
+        LENT - k: Given(plan.graph.tensors[t].nbytes, None, f"given_{k}", t not in written)
+        for k, t in enumerate(plan.goal.lent)
+    }
+    return {0: Given(plan.arena, None, "arena"), **lent}
 
 
 def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Compound:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from mote.codegen.arenas import Arena, places
+from mote.codegen import control
+from mote.codegen.arenas import Arena, Given, lent_places, places
 from mote.codegen.c import (
     Case,
     Comment,
@@ -16,8 +17,10 @@ from mote.codegen.c import (
     Definition,
     Expression,
     Formula,
+    Function,
     Name,
     Statement,
+    Switch,
     assign,
     call,
     index,
@@ -26,14 +29,16 @@ from mote.codegen.c import (
     times,
     uses,
 )
+from mote.codegen.control import Body
 from mote.codegen.values import CTYPES, Constants, CType, brief, table
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
+from mote.ops.control import Control
 from mote.plan.memories import constant_reads
-from mote.plan.plan import ALIGNMENT, KEPT, Buffer, Plan, Step
+from mote.plan.plan import ALIGNMENT, Bodied, Buffer, Plan, Step
 from mote.plan.rows import Arrival
 
 N = Name("n")
@@ -148,6 +153,12 @@ class Executor:
     plan: Plan
     constants: Constants
     prefix: str
+    caller: Executor | None = None
+    """Of a body of control flow: what runs the operator that it belongs to."""
+    body: Body | None = None
+    """The body that it runs, then."""
+    bodies: list[Executor] = field(default_factory=list)
+    """Those of the operators with bodies, once the cases are known."""
     row_table: list[int] = field(default_factory=list)
     """Offsets of rows, in units of ALIGNMENT."""
     _slots: dict[Buffer, int] = field(default_factory=dict)
@@ -158,8 +169,22 @@ class Executor:
     """The arrays of row pointers, and how many each needs at most."""
 
     @cached_property
-    def arenas(self) -> list[Arena]:
-        return places(self.plan)
+    def arenas(self) -> Mapping[int, Arena]:
+        return places(self.plan) if self.body is None else lent_places(self.plan, self.body.written)
+
+    @property
+    def all(self) -> list[Executor]:
+        """This one and those of all bodies inside, once the cases are known."""
+        return [self, *(inner for body in self.bodies for inner in body.all)]
+
+    @property
+    def outermost(self) -> Executor:
+        return self if self.caller is None else self.caller.outermost
+
+    @property
+    def hint(self) -> str:
+        """What the names of its constants begin with, after the model's own name."""
+        return self.prefix[len(self.outermost.prefix) + 1 :] + "_" if self.caller else ""
 
     @property
     def order(self) -> list[int]:
@@ -180,8 +205,8 @@ class Executor:
 
     @property
     def wide(self) -> bool:
-        """Whether the places of rows take four bytes each instead of two."""
-        return max(self.row_table, default=0) >= 1 << 16
+        """Whether the places of rows take four bytes each instead of two, in all tables of the model."""
+        return max((place for e in self.outermost.all for place in e.row_table), default=0) >= 1 << 16
 
     @property
     def _rows_name(self) -> str:
@@ -193,8 +218,8 @@ class Executor:
 
     @property
     def table_bytes(self) -> int:
-        """Flash that the tables take."""
-        return sum(values.nbytes for values in self.arrays.values())
+        """Flash that the tables take, those of bodies included."""
+        return sum(values.nbytes for e in self.all for values in e.arrays.values())
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -207,6 +232,46 @@ class Executor:
         used = [name.text for name in (N, Y) if uses(self.cases, name)]
         arrays = [array.declaration(count) for array, count in self.pointers.items()]
         return [*arrays, *([f"int32_t {', '.join(used)}"] if used else [])]
+
+    @property
+    def functions(self) -> list[Function]:
+        """The bodies of control flow, each after those that it calls."""
+        return [function for body in self.bodies for function in (*body.functions, body.function)]
+
+    @cached_property
+    def function(self) -> Function:
+        """A body of control flow: all of its steps, one after another."""
+        plan, body, arena = self.plan, self.body, self.arenas[0]
+        assert body is not None and isinstance(arena, Given)
+        cases, steps = self.cases, list[Statement]()
+        if plan.straight:
+            steps = [part for case in cases for part in (Comment(case.comment), *case.body)]
+        else:
+            steps = [loop("uint32_t", "step", len(plan.steps), Switch(f"{self._order_name}[step]", cases))]
+        counters = [f"uint{8 * plan.counter_bytes}_t next[{plan.counters}] = {{0}}"] if plan.counters else []
+        unused = [f"(void){given.pointer}" for given in body.lent]
+        return Function(body.signature, [*self.variables, *counters, *unused, *steps, *body.end(self._address, arena)])
+
+    def _address(self, tensor: int) -> Expression:
+        """Where a tensor lies that has a place."""
+        place = self.plan.place[tensor]
+        return self._at(place.memory, place.offset)
+
+    def _control(self, i: int, step: Step, kernel: Bodied) -> list[Statement]:
+        """An operator with bodies, each of which becomes a function."""
+        op = self.plan.op(step)
+        assert isinstance(op, Control)
+        found = control.bodies(op, kernel, f"{self.prefix}_{i}")
+        self.bodies += [Executor(body.plan, self.constants, body.name, self, body) for body in found]
+
+        def address(tensor: int) -> Expression:
+            if self.plan.graph.tensors[tensor].data is None:
+                return self._address(tensor)
+            return f"(const uint8_t *){self._constant(i, op.inputs.index(tensor))}"
+
+        run = control.statements(op, self.plan.graph, found, address, *self._scratch(step))
+        shown = [(self._address(t), self.plan.graph.tensors[t].nbytes) for t in self.plan.shown(op)]
+        return [*run, *(trace for at, nbytes in shown for trace in self._trace(i, at, nbytes))]
 
     @property
     def tables(self) -> list[Definition]:
@@ -227,6 +292,8 @@ class Executor:
     def _body(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         if isinstance(op, Arrival):
             return self._arrival(i, op, steps)
+        if isinstance(steps[0].kernel, Bodied):
+            return self._control(i, steps[0], steps[0].kernel)
         if steps[0].kernel.call is Call.ADDS:
             return self._adding(i, op, steps)
         if steps[0].kernel.call is Call.RING:
@@ -238,13 +305,13 @@ class Executor:
         `written`: addresses and bytes, besides those of working memory and sums."""
         if not self.plan.zone:
             return [kernel_call]
-        spans = list(written) if self.plan.place[self.plan.op(step).outputs[0]].memory != KEPT else []
+        spans = list(written) if self.plan.place[self.plan.op(step).outputs[0]].memory >= 0 else []
         if step.scratch is not None:
             spans.append((self._at(step.scratch_memory, step.scratch), step.kernel.scratch or 0))
         if step.sums is not None:
             spans.append((self._at(step.sums_memory, step.sums), step.kernel.sums))
         note, look = (
-            [call(f"{self.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
+            [call(f"{self.outermost.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
             for what in ("note", "look")
         )
         return [*note, kernel_call, *look]
@@ -255,7 +322,8 @@ class Executor:
             return _Count(0, values[0])
         found = affine([(n, 0, v) for n, v in enumerate(values)])
         y = found.at(N) if found is not None else index(self._list(f"y_{i}", values), N)
-        return _Count(Formula("{}++", (index(f"{self.prefix}_state.next", self.counter_of(i)),)), y)
+        counters = "next" if self.caller else f"{self.prefix}_state.next"
+        return _Count(Formula("{}++", (index(counters, self.counter_of(i)),)), y)
 
     def counter_of(self, i: int) -> int:
         return sum(len(steps) > 1 for _, steps in self.plan.works[:i])
@@ -266,7 +334,7 @@ class Executor:
         target = self._row(buffer, Y)
         copy = call("memcpy", target, ROW, buffer.row_bytes)
         run = self._guarded(steps[0], copy, (target, buffer.row_bytes))
-        return count.before([*run, _trace(i, target, buffer.row_bytes)])
+        return count.before([*run, *self._trace(i, target, buffer.row_bytes)])
 
     def _whole(self, i: int, step: Step) -> list[Statement]:
         """The kernel's own call over tensors whose rows lie one after another."""
@@ -288,7 +356,7 @@ class Executor:
         begin = self._at(out.memory, out.offset + step.rows.lo * out.row_bytes)
         nbytes = (step.rows.hi - step.rows.lo) * out.row_bytes
         run = self._guarded(step, call(f"mote_{kernel.name}", *arguments), (begin, nbytes))
-        return [*run, _trace(i, begin, nbytes)]
+        return [*run, *self._trace(i, begin, nbytes)]
 
     def _ring(self, i: int, step: Step) -> list[Statement]:
         """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
@@ -297,7 +365,7 @@ class Executor:
         places = self._at(new.memory, new.offset), self._at(out.memory, out.offset)
         run = self._guarded(step, call("mote_ring", self._params(i), *places, f"&{self._oldest(out)}"))
         head = Formula("for ({} = 0; {} < {}; {}++)", (Y, Y, len(out.offsets), Y))
-        return [*run, Compound(head, [_trace(i, self._row(out, Y), out.row_bytes)])]
+        return [*run, Compound(head, self._trace(i, self._row(out, Y), out.row_bytes))]
 
     def _oldest(self, buffer: Buffer) -> str:
         """The variable that says which row of a ring buffer is the oldest."""
@@ -309,14 +377,14 @@ class Executor:
 
     def _at(self, memory: int, offset: Expression) -> Expression:
         """An address in the arena of a memory."""
-        return call(self.arenas[memory].at, offset)
+        return self.arenas[memory].address(offset)
 
     def _constant(self, i: int, position: int) -> str:
         """The name of an operand that is a constant."""
         op = self.plan.works[i][0]
         data = op.input(self.plan.graph, position).data
         assert data is not None
-        return self.constants.array(f"{i}_operand_{position}", data, constant_reads(self.plan.graph, op))
+        return self.constants.array(f"{self.hint}{i}_operand_{position}", data, constant_reads(self.plan.graph, op))
 
     def _scratch(self, step: Step) -> list[Expression]:
         if step.kernel.scratch is None:
@@ -346,7 +414,7 @@ class Executor:
         arguments += self._scratch(steps[0])
         kernel_call = call(f"mote_{kernel.row or kernel.name}", *arguments)
         run = self._guarded(steps[0], kernel_call, (target, out.row_bytes))
-        body = [*before, *run, _trace(i, target, out.row_bytes)]
+        body = [*before, *run, *self._trace(i, target, out.row_bytes)]
         return count.before(body if rows.group == 1 else [rows.batches(1, *body)])
 
     def _several(self, i: int, op: Op, rows: _RowsOf) -> Compound:
@@ -369,7 +437,7 @@ class Executor:
             self._spread(_Taps(i, 0, tensor, count, taps, array, 0), found),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
             *self._guarded(step, call(f"mote_{kernel.rows}", *arguments), *piece),
-            loop("int32_t", K, "count", _trace(i, target, out.row_bytes)),
+            *(loop("int32_t", K, "count", trace) for trace in self._trace(i, target, out.row_bytes)),
         )
 
     def _element(self, op: Op, kernel: Packed) -> CType:
@@ -473,7 +541,7 @@ class Executor:
         where = (self._at(step.sums_memory, step.sums), target, *self._scratch(step))
         run = call(f"mote_{step.kernel.name}", self._params(i), self._source(i, 0, tensor, row), Y, part, *where)
         done = Formula("{} == {} ? {} : 0", (N, last, out.row_bytes))
-        return count.before([*self._guarded(step, run, (target, out.row_bytes)), _trace(i, target, done)])
+        return count.before([*self._guarded(step, run, (target, out.row_bytes)), *self._trace(i, target, done)])
 
     def _row(self, buffer: Buffer, row: Expression) -> Expression:
         """The address of a row."""
@@ -482,13 +550,17 @@ class Executor:
             return call("mote_ring_row", begin, buffer.row_bytes, len(buffer.offsets), self._oldest(buffer), row)
         if buffer.base is not None:
             return self._at(buffer.memory, plus(times(row, buffer.row_bytes), buffer.base))
-        return call(self.arenas[buffer.memory].row, plus(row, self._slot(buffer)))
+        return self.arenas[buffer.memory].address_of_row(self._rows_name, plus(row, self._slot(buffer)))
 
     def _slot(self, buffer: Buffer) -> int:
         if buffer not in self._slots:
             self._slots[buffer] = len(self.row_table)
             self.row_table += [0 if o is None else o // ALIGNMENT for o in buffer.offsets]
         return self._slots[buffer]
+
+    def _trace(self, i: int, data: Expression, nbytes: Expression) -> list[Statement]:
+        """What shows a step's output; what runs inside of control flow is not shown."""
+        return [] if self.caller else [call("MOTE_TRACE", i, data, nbytes)]
 
     def _list(self, name: str, values: Sequence[int]) -> str:
         full = f"{self.prefix}_{name}"
@@ -506,10 +578,6 @@ def other_elements(plan: Plan) -> list[CType]:
     by_rows = [s for s in plan.steps if (s.kernel.row or s.kernel.rows) and not s.whole]
     found = dict.fromkeys(element(plan, plan.op(s), s.kernel) for s in by_rows)
     return [e for e in found if e not in (CTYPES[DType.INT8], CTYPES[DType.FLOAT32])]
-
-
-def _trace(i: int, data: Expression, nbytes: Expression) -> Expression:
-    return call("MOTE_TRACE", i, data, nbytes)
 
 
 def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) -> Affine | None:

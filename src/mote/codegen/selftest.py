@@ -99,16 +99,19 @@ class _Test:
 def _test(plan: Plan, options: ProjectOptions, runs: Sequence[Run]) -> _Test:
     """With all that is expected."""
     graph = plan.graph
-    tensors = [graph.tensors[t] for t in (*(op.outputs[0] for op, _ in plan.works), *graph.outputs)]
+    tensors = [graph.tensors[t] for t in (*(plan.shown(op)[0] for op, _ in plan.works), *graph.outputs)]
     widths = (0 if t.dtype == DType.FLOAT32 else t.dtype.numpy.itemsize for t in tensors)
     test = _Test(plan, options, runs, [_Seen(width) for width in widths])
     for number, run in enumerate(runs):
         for (op, steps), seen in zip(plan.works, test.seen, strict=False):
-            tensor = graph.tensors[op.outputs[0]]
-            rows = run.values[tensor.id].reshape(row_count(tensor.shape), -1)[plan.traced(steps)]
+            tensor, *further = (graph.tensors[t] for t in plan.shown(op))
+            every = plan.traced(steps) if tensor.id == op.outputs[0] else range(row_count(tensor.shape))
+            rows = run.values[tensor.id].reshape(row_count(tensor.shape), -1)[every]
             layout = plan.place[tensor.id].layout
             rows = rows.reshape(-1, *tensor.shape[-2:]) if layout.planar else rows
             seen.add(layout.store(rows), run.tolerances.get(tensor.id, 0.0))
+            for other in further:
+                seen.add(run.values[other.id], run.tolerances.get(other.id, 0.0))
         for t, seen in zip(graph.outputs, test.seen[test.steps :], strict=True):
             if number >= test.waiting:
                 seen.add(run.values[t], run.tolerances.get(t, 0.0))

@@ -28,11 +28,11 @@ from mote.codegen.checks import Checked, Span, array_span, words
 from mote.codegen.executor import Executor, other_elements
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
-from mote.codegen.values import Constants
-from mote.graph import Op
+from mote.codegen.values import Constants, CType
+from mote.graph import Graph, Op
 from mote.kernels.contract import Packed
 from mote.plan.memories import constant_reads
-from mote.plan.plan import ALIGNMENT, Plan
+from mote.plan.plan import ALIGNMENT, Bodied, Plan
 from mote.plan.rows import Arrival
 
 
@@ -48,7 +48,7 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
     name = options.name
     executor = Executor(plan, found, name)
     work = _work(plan, options, executor)
-    parameters_ = _parameters(plan, options, found)
+    parameters_ = _parameters(executor, found)
     keeping = states.keeping(plan, options, found) if plan.graph.states else []
     found.tables = executor.table_bytes
     settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
@@ -70,10 +70,10 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
         BLANK,
         _trace(options),
         *parameters_,
-        *executor.tables,
+        *(part for e in executor.all for part in e.tables),
         *_memory(plan, options),
         *keeping,
-        *checks.check(name, _checked(plan, options, found, executor)),
+        *checks.check(name, _checked(found, executor)),
         *_accessors(plan, options),
         *(_zones(plan, options) if plan.zone else []),
         *work,
@@ -83,40 +83,52 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
 
 def includes(plan: Plan) -> list[str]:
     """The kernels' files."""
-    used = [s.kernel.file for s in plan.steps if not isinstance(plan.op(s), Arrival)]
+    used = [s.kernel.file for p in plan.all for s in p.steps if _has_parameters(p.op(s), s.kernel)]
     kept = ["mote_state.h"] if plan.graph.states else []
-    rows = [] if plan.layered else ["mote_rows.h"]
-    rows += ["mote_rows_of.h"] if other_elements(plan) else []
+    rows = [] if all(p.layered for p in plan.all) else ["mote_rows.h"]
+    rows += ["mote_rows_of.h"] if _other_elements(plan) else []
     return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *rows, *used]))
 
 
 def _instances(plan: Plan) -> list[str]:
     """What the kernels' files define only where it is asked for."""
-    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(plan)]
-    return rows + list(dict.fromkeys(str(instance) for s in plan.steps for instance in s.kernel.instances))
+    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in _other_elements(plan)]
+    steps = (s for p in plan.all for s in p.steps)
+    return rows + list(dict.fromkeys(str(instance) for s in steps for instance in s.kernel.instances))
 
 
-def _structs(plan: Plan, options: ProjectOptions) -> Iterator[tuple[int, str, Op, Packed]]:
-    """The operators whose kernels have parameters: their numbers, and the names of these."""
-    for i, (op, steps) in enumerate(plan.works):
-        if not isinstance(op, Arrival):
-            yield i, f"{options.name}_step_{i}", op, steps[0].kernel
+def _other_elements(plan: Plan) -> list[CType]:
+    """What row pointers point to besides what `mote_rows.h` knows, in bodies of control flow too."""
+    return list(dict.fromkeys(e for p in plan.all for e in other_elements(p)))
 
 
-def _parameters(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
+def _has_parameters(op: Op, kernel: Packed) -> bool:
+    """Whether a kernel of the library computes an operator; else it is an arrival, or control flow."""
+    return not isinstance(op, Arrival) and not isinstance(kernel, Bodied)
+
+
+def _structs(executor: Executor) -> Iterator[tuple[str, str, Graph, Op, Packed]]:
+    """The operators whose kernels have parameters: what tells them from others, and the names of these."""
+    for e in executor.all:
+        for i, (op, steps) in enumerate(e.plan.works):
+            if _has_parameters(op, steps[0].kernel):
+                yield f"{e.hint}{i}", f"{e.prefix}_step_{i}", e.plan.graph, op, steps[0].kernel
+
+
+def _parameters(executor: Executor, found: Constants) -> list[Definition]:
     """A struct for each operator's kernel."""
     structs: list[Definition] = []
-    for i, name, op, kernel in _structs(plan, options):
-        value = found.struct(str(i), kernel.params, constant_reads(plan.graph, op))
+    for hint, name, graph, op, kernel in _structs(executor):
+        value = found.struct(hint, kernel.params, constant_reads(graph, op))
         structs.append(Text(f"static const mote_{kernel.name}_t {name} = {value};\n"))
     return structs
 
 
-def _checked(plan: Plan, options: ProjectOptions, found: Constants, executor: Executor) -> Checked:
+def _checked(found: Constants, executor: Executor) -> Checked:
     """Everything constant that the model reads."""
     arrays = [array_span(c.name, c.value) for c in found.arrays]
-    tables = [Span(name, values) for name, values in executor.arrays.items()]
-    structs = (words(name, kernel.params) for _, name, _, kernel in _structs(plan, options))
+    tables = [Span(name, values) for e in executor.all for name, values in e.arrays.items()]
+    structs = (words(name, kernel.params) for _, name, _, _, kernel in _structs(executor))
     return Checked([*arrays, *tables], {name: word for struct in structs for name, word in struct})
 
 
@@ -213,18 +225,20 @@ def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
 def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Definition]:
     """One step of the schedule, and the macros for addresses in it."""
     name, cases = options.name, executor.cases
-    macros = [Define(f"{a.at}(offset)", f"((void *)({a.pointer} + (offset)))") for a in executor.arenas]
+    arenas = executor.arenas.values()
+    functions = executor.functions
+    macros = [Define(f"{a.at}(offset)", f"((void *)({a.pointer} + (offset)))") for a in arenas]
     if executor.row_table:
         place = f"{ALIGNMENT} * (size_t){name}_rows[index]"
-        macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in executor.arenas]
+        macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in arenas]
     body = [
-        *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in executor.arenas),
+        *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in arenas),
         *executor.variables,
-        *(f"(void){a.pointer}" for a in executor.arenas),
+        *(f"(void){a.pointer}" for a in arenas),
         Switch("step" if plan.straight else f"{name}_schedule[step]", cases),
     ]
     row = ", const void *row" if plan.pushed else ""
-    return [*macros, BLANK, Function(f"static void {name}_work(uint32_t step{row})", body)]
+    return [*macros, BLANK, *functions, Function(f"static void {name}_work(uint32_t step{row})", body)]
 
 
 def _ready(options: ProjectOptions) -> Statement:

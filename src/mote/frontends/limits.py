@@ -28,6 +28,21 @@ MOST_WINDOWS = 1 << 24
 """Elements of the windows of an output row: the reference copies so many at once."""
 
 
+MOST_BODIES = 200
+"""Bodies of control flow, each as often as it is called."""
+MOST_NESTED = 16
+"""Bodies inside of one another."""
+
+
+def check_bodies(count: int, depth: int) -> None:
+    for what, number, most in (
+        ("bodies of control flow", count, MOST_BODIES),
+        ("inside of others", depth, MOST_NESTED),
+    ):
+        if number > most:
+            raise TooLargeError(f"{number:,} {what} are more than {most:,}", remedy="call fewer subgraphs")
+
+
 def check_layers(count: int) -> None:
     if count > MOST_LAYERS:
         raise TooLargeError(f"{count:,} layers are more than {MOST_LAYERS:,}", remedy="split the model, or unroll less")

@@ -55,6 +55,11 @@ class Op:
     """The position of the input that is its weights, whose type may be another one than that of its first input."""
 
     @property
+    def bodies(self) -> tuple[Graph, ...]:
+        """The graphs that it runs, where it is control flow."""
+        return ()
+
+    @property
     def updates(self) -> dict[int, int]:
         """The positions of outputs that are states after the inference, written in place over the states before it: the
         inputs at the positions that they map to. A kernel is given such a state once, as that operand."""
@@ -218,7 +223,8 @@ class Graph:
     @cached_property
     def sums_wrap(self) -> bool:
         """Whether a sum might not fit 32 bits, so that kernels have to be told."""
-        return any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
+        inside = any(body.sums_wrap for op in self.ops for body in op.bodies)
+        return inside or any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
 
     @cached_property
     def producers(self) -> dict[int, Op]:
@@ -324,6 +330,7 @@ class Graph:
             attrs = ", ".join(f"{k}={v}" for k, v in op.attributes().items() if _worth_printing(v))
             outs = ", ".join(str(self.tensors[i]) for i in op.outputs)
             lines.append(f"  {outs} = {op.kind}({args})" + (f" {{{attrs}}}" if attrs else ""))
+            lines += [f"    {line}" for body in op.bodies for line in body.text().split("\n")]
         lines.append(f"  return {', '.join(f'%{i}' for i in self.outputs)}")
         return "\n".join(lines)
 
@@ -333,4 +340,6 @@ class Graph:
 
 
 def _worth_printing(value: object) -> bool:
-    return isinstance(value, int | float | str | tuple)
+    if isinstance(value, tuple):
+        return not any(isinstance(part, Graph) for part in value)
+    return isinstance(value, int | float | str)

@@ -202,6 +202,10 @@ class Packed:
     """Output channels that it computes at once."""
     tuned: bool = False
     """Its C uses instructions of the core beyond portable C where there are some."""
+    alignment: int = ALIGNMENT
+    """What the address of its working memory must be a multiple of."""
+    cost: float | None = None
+    """About what it takes, where no table says that: it is made of other kernels."""
 
     @property
     def file(self) -> str:

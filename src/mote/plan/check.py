@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Layout
-from mote.plan.plan import ALIGNMENT, Plan, Step
+from mote.plan.plan import ALIGNMENT, KEPT, LENT, Bodied, Plan, Step
 from mote.plan.rows import Arrival
 
 FREE, SCRATCH, SUMS = -1, -2, -3
@@ -38,10 +39,10 @@ def check(plan: Plan) -> None:
 class _Checker:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.graph = plan, plan.graph
-        self.sizes = [*plan.arenas, plan.state_bytes]
-        """Of each memory; KEPT is the last."""
-        self.owner = np.full(sum(self.sizes), FREE, np.int64)
-        self.start = [sum(self.sizes[:i]) for i in range(len(self.sizes))]
+        self.sizes = {**dict(enumerate(plan.arenas)), KEPT: plan.state_bytes, **plan.lent}
+        """Of each memory."""
+        self.owner = np.full(sum(self.sizes.values()), FREE, np.int64)
+        self.start = dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0), strict=False))
         """Of each memory in `owner`, where they lie one after another."""
         self.root = _meanings(self.graph)
         self.base: dict[int, int] = {}
@@ -74,17 +75,27 @@ class _Checker:
         for i, step in enumerate(plan.steps):
             op = plan.op(step)
             self._step(step, op, f"step {i} {op.kind} '{op.name}'")
+        self._check_lent()
         for t in (*graph.outputs, *(s.after for s in graph.states)):
             if t in graph.outputs:
                 self._check_strip(t, "the caller")
             for span in self._spans(t, range(row_count(graph.tensors[t].shape))).values():
                 self._read(span, "the caller")
 
+    def _check_lent(self) -> None:
+        """What a caller lends lies there and nowhere else, and only outputs and states are written."""
+        for k, t in enumerate(self.plan.goal.lent):
+            buffer = self.plan.place[t]
+            if (buffer.memory, buffer.offset) != (LENT - k, 0):
+                raise PlanError(f"tensor {t} is not where the caller lends memory for it")
+
     def _write_all(self, tensor: int) -> None:
         for span in self._spans(tensor, range(row_count(self.graph.tensors[tensor].shape))).values():
             self._write(span)
 
     def _step(self, step: Step, op: Op, where: str) -> None:
+        if isinstance(step.kernel, Bodied):
+            self._check_bodies(step.kernel, op, where)
         reads = {} if isinstance(op, Arrival) else self._reads(step, op)
         writes = self._writes(step, op)
         self._check_layouts(step, op, where)
@@ -99,7 +110,7 @@ class _Checker:
         mark = SUMS - op.outputs[0]
         sums = None if step.sums is None else self._span(step.sums_memory, step.sums, step.kernel.sums, mark)
         for offset in (step.scratch, step.sums):
-            if (offset or 0) % ALIGNMENT:
+            if (offset or 0) % (step.kernel.alignment if offset == step.scratch else ALIGNMENT):
                 raise PlanError(f"{where}: working memory starts at {offset}")
         for span in reads.values():
             self._read(span, where)
@@ -159,7 +170,45 @@ class _Checker:
     def _writes(self, step: Step, op: Op) -> Spans:
         if step.tap is not None and not self._last_tap(step):
             return {}
-        return self._spans(op.outputs[0], range(step.rows.lo, step.rows.hi))
+        found = self._spans(op.outputs[0], range(step.rows.lo, step.rows.hi))
+        for position, t in enumerate(op.outputs):
+            if position and position not in op.updates:
+                found |= self._spans(t, range(row_count(self.graph.tensors[t].shape)))
+        return found
+
+    def _check_bodies(self, kernel: Bodied, op: Op, where: str) -> None:
+        """The plans of bodies are right, have room, find all that they are given, and leave every output in its place:
+        each is copied once, or computed there."""
+        known = {id(body): body for body in op.bodies}
+        loop = len(op.bodies) > 1 and op.kind == "WHILE"
+        wanted = op.bodies[len(op.bodies) - len(kernel.plans) :]
+        if not known or len(kernel.plans) not in ((1, 2) if loop else (2,)):
+            raise PlanError(f"{where} has {len(kernel.plans)} plans for its bodies")
+        for plan, body, copies in zip(kernel.plans, wanted, kernel.copies, strict=True):
+            if (plan.graph.inputs, plan.graph.outputs) != (body.inputs, body.outputs):
+                raise PlanError(f"{where}: a plan is another body's")
+            check(plan)
+            end = plan.arena
+            given = {*body.inputs, *(s.before for s in body.states)}
+            if not given <= set(plan.goal.lent):
+                raise PlanError(f"{where}: a body does not find what it is given")
+            condition = loop and body is op.bodies[0]
+            meaning = _meanings(plan.graph)
+            copied = {c.output: c for c in copies}
+            for i, t in enumerate(() if condition else body.outputs):
+                stays = meaning[t] == body.inputs[i] if loop else t in plan.goal.lent and t not in given
+                stays = stays and t not in body.outputs[: 0 if loop else i]
+                if stays == (i in copied) or (i in copied and copied[i].tensor != t):
+                    raise PlanError(f"{where}: output {i} of a body does not get where it belongs")
+                if loop and i in copied and (meaning[t] in given) != (copied[i].by_way is not None):
+                    raise PlanError(f"{where}: output {i} of a body is copied over what is still needed")
+            for c in copies:
+                if c.by_way is not None:
+                    if c.by_way < end or c.by_way % ALIGNMENT:
+                        raise PlanError(f"{where}: what is copied has no place of its own")
+                    end = c.by_way + plan.graph.tensors[c.tensor].nbytes
+            if end > (kernel.scratch or 0):
+                raise PlanError(f"{where}: a body needs {end} bytes of {kernel.scratch}")
 
     def _span(self, memory: int, offset: int, nbytes: int, meaning: int) -> Span:
         """Bytes of a memory, numbered through all memories."""

@@ -40,6 +40,8 @@ class Goal:
     """How much more of the model's work may be done, in percent, to need less memory."""
     pins: Mapping[str, str] = field(default_factory=dict)
     """Layers, by name or number, and the kernels that they must have, by name or family."""
+    lent: tuple[int, ...] = ()
+    """Tensors that lie in the caller's memory, each by itself: inputs and outputs of a body of control flow."""
     costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
     """What kernels take on the core: what fast is measured by."""
 

@@ -11,7 +11,7 @@ from mote.kernels.contract import Call, Packed
 from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
-from mote.plan.plan import KEPT, Buffer, Cell, Plan, Role, Step
+from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.rows import RowGraph, Store, aligned, alignment_of
 from mote.plan.schedule import Run, Schedule
 
@@ -89,7 +89,8 @@ class Arrangement:
         self.scratch: dict[int, int] = {}
         """The item of an operator's working memory."""
         windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.call is Call.RING]
-        self.rings = {rows.stores[rows.store_of[r]].kept: n for n, r in enumerate(windows)}
+        stores = [rows.stores[rows.store_of[r]] for r in windows]
+        self.rings = {(store.memory, store.kept): n for n, store in enumerate(stores)}
         """The numbers of the ring buffers, by where they lie."""
         for i in range(len(rows.stores)):
             self._add_store(i)
@@ -143,7 +144,8 @@ class Arrangement:
         for op, found in steps.items():
             nbytes = self.kernels[found[0]].scratch or 0
             self.scratch[op] = len(self.items)
-            self.items.append(Item(tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))))
+            pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))
+            self.items.append(Item(pieces, self.kernels[found[0]].alignment))
 
     def overlays(self) -> Overlays:
         """What each step may write over: rows that it reads last, each under the row that is made from it; sums that it
@@ -165,7 +167,8 @@ class Arrangement:
         store = self.rows.stores[i]
         if store.kept is not None:
             places = tuple(store.kept + y * store.row_bytes for y in range(store.count))
-            return Buffer(store.tensors, store.row_bytes, places, store.layout, KEPT, self.rings.get(store.kept))
+            ring = self.rings.get((store.memory, store.kept))
+            return Buffer(store.tensors, store.row_bytes, places, store.layout, store.memory, ring)
         homes = [self.home.get(r) for r in store.ids]
         found = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
         where = next((memory[home[0]] for home in homes if home is not None), 0)

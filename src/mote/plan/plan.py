@@ -13,14 +13,21 @@ from mote.kernels.contract import Call, Layout, Packed
 from mote.ops.state import Window
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering
-from mote.plan.rows import ALIGNMENT, Arrival, aligned, alignment_of, kept_offsets, operator
+from mote.plan.rows import (
+    ALIGNMENT,
+    KEPT,
+    LENT,
+    Arrival,
+    aligned,
+    alignment_of,
+    further_outputs,
+    operator,
+    outside_places,
+)
 from mote.plan.serial import dump, load, same
 from mote.targets import Memory
 
-__all__ = ["ALIGNMENT", "KEPT", "Buffer", "Cell", "Option", "Plan", "Role", "Runs", "Step"]
-
-KEPT = -1
-"""The memory of what is kept from one inference to the next, which is no arena."""
+__all__ = ["ALIGNMENT", "KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Buffer:
     """Of each row; None for rows that nobody needs."""
     layout: Layout = Layout.NHWC
     memory: int = 0
-    """Which of the plan's memories it is in, or KEPT."""
+    """Which of the plan's memories it is in, or KEPT, or LENT and below."""
     ring: int | None = None
     """The number of the ring buffer that the rows are, if they are one: row 0 is the oldest, wherever that lies."""
 
@@ -214,6 +221,13 @@ class Plan:
         """What a step computes, seen as one operator."""
         return self.works[self.numbers[step.ops]][0]
 
+    def shown(self, op: Op) -> list[int]:
+        """The outputs of an operator that traces show: of several, those of the type that has the most bytes."""
+        made = [op.outputs[0], *further_outputs(op)]
+        tensors = [self.graph.tensors[t] for t in made]
+        sizes = {x.dtype: sum(t.nbytes for t in tensors if t.dtype == x.dtype) for x in tensors}
+        return [t.id for t in tensors if t.dtype == max(sizes, key=lambda dtype: sizes[dtype])]
+
     @staticmethod
     def traced(steps: tuple[Step, ...]) -> list[int]:
         """The rows of an operator's output in the order in which its steps finish them; sums end in the last step."""
@@ -250,9 +264,9 @@ class Plan:
 
     @cached_property
     def state_bytes(self) -> int:
-        """Bytes of the states."""
-        offsets = kept_offsets(self.graph)
-        ends = (offsets[s.before] + s.initial.nbytes for s in self.graph.states)
+        """Bytes of the states that are its own."""
+        places = outside_places(self.graph, self.goal.lent)
+        ends = (places[s.before][1] + s.initial.nbytes for s in self.graph.states if places[s.before][0] == KEPT)
         return aligned(max(ends, default=0), self.state_alignment)
 
     @property
@@ -299,10 +313,49 @@ class Plan:
     @property
     def taps(self) -> int:
         """The most row pointers that a kernel is given."""
-        return max((s.kernel.taps for s in self.steps), default=0)
+        return max((s.kernel.taps for plan in self.all for s in plan.steps), default=0)
+
+    @property
+    def all(self) -> list[Plan]:
+        """This plan, and those of the bodies of control flow in it."""
+        kernels = (steps[0].kernel for _, steps in self.works)
+        bodies = (body for k in kernels if isinstance(k, Bodied) for body in k.plans)
+        return [self, *(plan for body in bodies for plan in body.all)]
+
+    @property
+    def lent(self) -> dict[int, int]:
+        """Bytes of the memories that the caller lends."""
+        return {LENT - k: self.graph.tensors[t].nbytes for k, t in enumerate(self.goal.lent)}
 
     def labels(self) -> Iterator[str]:
         for step in self.steps:
             span = "" if step.whole else f" row {step.rows.lo if step.tap is None else step.tap}"
             op = self.op(step)
             yield f"#{step.number} {op.kind} {op.name}{span}"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """An output of a body that is copied to where it belongs when the body has run."""
+
+    output: int
+    """Its position."""
+    tensor: int
+    """What is copied, a tensor of the body."""
+    by_way: int | None = None
+    """The offset in the working memory to which it is moved before anything is copied: where it lies, something else
+    is copied to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bodied(Packed):
+    """What computes an operator with bodies: their plans, whose arenas begin where the step's working memory does."""
+
+    plans: tuple[Plan, ...] = ()
+    """None for a condition that need not be computed."""
+    copies: tuple[tuple[Copy, ...], ...] = ()
+    """Of each body."""
+
+    @cached_property
+    def constants(self) -> int:
+        return sum(steps[0].kernel.constants for plan in self.plans for _, steps in plan.works)

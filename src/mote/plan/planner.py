@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 
 from mote.graph import Graph
 from mote.plan.check import check
+from mote.plan.control import with_bodies
 from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
 from mote.plan.layout import Draft
@@ -34,7 +35,7 @@ def plan(
 ) -> Plan:
     """The plan of a graph: see Goal. Where there are several memories it is spread over them."""
     wanted = goal or Goal()
-    known = pinned(offers(ordered(graph)), wanted.pins, how)
+    known = pinned(with_bodies(offers(ordered(graph)), wanted, plan), wanted.pins, how)
 
     def make(goal: Goal) -> Draft:
         return draft(known, how, goal, say)

@@ -23,6 +23,11 @@ ALIGNMENT = 4
 """Every strip of rows starts at a multiple of this many bytes, and at one of its elements' size."""
 
 
+KEPT = -1
+"""The memory of what is kept from one inference to the next, which is no arena."""
+LENT = -2
+"""The memory of the first tensor that the caller lends; that of each further one has the next lower number."""
+
 TALL = 256
 """Tensors with more rows than this are computed in groups of rows: more freedom would not make plans smaller by
 much."""
@@ -70,7 +75,10 @@ class Store:
     linear: bool = False
     """Rows must lie one after another, whatever the plan."""
     kept: int | None = None
-    """Where it begins in what is kept from one inference to the next: it takes nothing of the arena."""
+    """Where it begins in memory outside of the arena: in what is kept from one inference to the next, or in what the
+    caller lends."""
+    memory: int = KEPT
+    """Which memory that is."""
 
     @property
     def ids(self) -> range:
@@ -210,14 +218,15 @@ def build(
     pushed: bool = False,
     bottom_up: bool = False,
     most: int = TALL,
+    lent: tuple[int, ...] = (),
 ) -> RowGraph:
     """The rows of `graph`, whose operators run in the order `ops` (views left out), by rows in at most `most`
     pieces. Those that stand together are computed by one kernel, and what is between them has no rows. `rings` are the
-    tensors whose rows lie in ring buffers: nobody reads them whole."""
+    tensors whose rows lie in ring buffers: nobody reads them whole; `lent` those that lie outside of the arena."""
     arrivals: list[Numbers] = [(k,) for k in range(-len(graph.inputs), 0) if pushed]
     step = -1 if bottom_up else 1
     pieces = {numbers: operator(graph, numbers) for numbers in (*arrivals, *ops)}
-    return _Builder(graph, pieces, kernels, row_kernels, layouts, rings, pushed, step, most).build()
+    return _Builder(graph, pieces, kernels, row_kernels, layouts, rings, pushed, step, most, lent).build()
 
 
 @dataclass
@@ -231,6 +240,7 @@ class _Builder:
     pushed: bool
     step: int
     most: int
+    lent: tuple[int, ...]
     stores: list[Store] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
     sums: dict[int, int] = field(default_factory=dict)
@@ -242,11 +252,11 @@ class _Builder:
     @cached_property
     def root(self) -> dict[int, int]:
         inner = {t for ops in self.pieces for n in ops[:-1] for t in self.graph.ops[n].outputs}
-        return {t: root for t, root in _roots(self.graph).items() if t not in inner}
+        return {t: root for t, root in roots(self.graph).items() if t not in inner}
 
     @cached_property
-    def kept(self) -> dict[int, int]:
-        return kept_offsets(self.graph)
+    def kept(self) -> dict[int, tuple[int, int]]:
+        return outside_places(self.graph, self.lent)
 
     def build(self) -> RowGraph:
         for root in dict.fromkeys(self.root[t] for t in self.graph.tensors if t in self.root):
@@ -309,12 +319,20 @@ class _Builder:
             t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members
         )
         self.place.update((t, len(self.stores)) for t in members)
-        self._add_store(members, row, count, layout, linear, self.kept.get(root))
+        outside = next((self.kept[t] for t in members if t in self.kept), None)
+        self._add_store(members, row, count, layout, linear, outside)
 
     def _add_store(
-        self, tensors: tuple[int, ...], row: int, count: int, layout: Layout, linear: bool, kept: int | None = None
+        self,
+        tensors: tuple[int, ...],
+        row: int,
+        count: int,
+        layout: Layout,
+        linear: bool,
+        outside: tuple[int, int] | None = None,
     ) -> int:
-        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept))
+        memory, kept = (KEPT, None) if outside is None else outside
+        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept, memory))
         self.size += [0 if kept is not None else row if linear else aligned(row)] * count
         return len(self.stores) - 1
 
@@ -363,7 +381,8 @@ class _Builder:
         for ops, op in reversed(self.pieces.items()):
             out = self.stores[self.place[op.outputs[0]]]
             wanted = [r - out.first for r in out.ids if r in self.needed]
-            if isinstance(op, Arrival) or not (wanted or op.updates):
+            others = any(r in self.needed for t in further_outputs(op) for r in self._rows_of(t))
+            if isinstance(op, Arrival) or not (wanted or others or op.updates):
                 continue
             kernel = self.row_kernels(ops)
             rows: Sequence[int | None] = wanted if self._by_rows(op, kernel) else [None]
@@ -383,6 +402,7 @@ class _Builder:
         else:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
+        further = [r for t in further_outputs(op) for r in self._rows_of(t)]
         written: list[int] = []
         if by_rows and row_kernel.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
@@ -393,7 +413,7 @@ class _Builder:
             i,
             Rows(writes[0] - out.first, writes[-1] + 1 - out.first),
             tuple(reads),
-            tuple(writes),
+            (*writes, *further),
             kernel.scratch or 0,
             _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.in_place else (),
             times=Counter(r for node in by_rows for r in node.reads) if by_rows else None,
@@ -476,17 +496,25 @@ def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
 
 
-def kept_offsets(graph: Graph) -> dict[int, int]:
-    """Where the states lie, one after another; before and after are the same place."""
-    found, at = {}, 0
+def further_outputs(op: Op) -> list[int]:
+    """What an operator computes beside its first output; such a one only runs whole."""
+    return [t for position, t in enumerate(op.outputs) if position and position not in op.updates]
+
+
+def outside_places(graph: Graph, lent: Sequence[int] = ()) -> dict[int, tuple[int, int]]:
+    """Memory and offset of what lies outside of the arena: tensors that the caller lends each in a memory of its own,
+    the other states one after another. What a state is before and after is in the same place."""
+    found, at = {t: (LENT - k, 0) for k, t in enumerate(lent)}, 0
     for state in graph.states:
-        at = aligned(at, alignment_of([graph.tensors[state.before]]))
-        found[state.before] = found[state.after] = at
-        at += aligned(state.initial.nbytes)
+        if state.before not in found:
+            at = aligned(at, alignment_of([graph.tensors[state.before]]))
+            found[state.before] = KEPT, at
+            at += aligned(state.initial.nbytes)
+        found[state.after] = found[state.before]
     return found
 
 
-def _roots(graph: Graph) -> dict[int, int]:
+def roots(graph: Graph) -> dict[int, int]:
     """The tensor whose memory each computed tensor shares: itself, or what it is a view of."""
     root = {t: t for t, x in graph.tensors.items() if x.data is None}
     for op in graph.ops:

@@ -76,6 +76,7 @@ def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
         pushed=goal.pushed,
         bottom_up=bottom_up,
         most=UNLIMITED if goal.small_steps or goal.zone else TALL,
+        lent=goal.lent,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +12,8 @@ from mote.errors import CALIBRATE, MoteError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
-from mote.frontends.tflite import schema, storage, variables
+from mote.frontends.tflite import control, schema, storage, variables
+from mote.frontends.tflite.control import Body, Caller
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.folding import Known
 from mote.frontends.tflite.known import known_result
@@ -46,37 +49,162 @@ def _read(data: bytes, where: str) -> Model:
     subgraphs = root.children("subgraphs", schema.SUBGRAPH)
     if not subgraphs:
         raise MalformedError("no subgraph")
-    main = subgraphs[0]
     codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
     buffers = [storage.stored(data, r) for r in root.children("buffers", schema.BUFFER)]
-    notes: list[str] = []
-    tensors = _tensors(main, buffers, notes)
-    inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
-    if not outputs:
-        raise MoteError("the model has no outputs")
-    calls = _calls(main, codes, tensors)
-    held = Variables(tensors, _initial_values(calls, subgraphs, codes, buffers))
-    own = _states(main, tensors)
-    _check_edges(inputs, outputs, tensors, own)
-    inputs = _computed_inputs(inputs, tensors, notes)
-    _check_sizes(main, inputs, tensors, notes)
-    made: list[State] = []
-    bytes_ = signed(calls, tensors, inputs, outputs, own)
-    layers = _layers(bytes_, Known(tensors, _open(main, tensors)), held, own, made)
-    if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
-        raise MalformedError("an input or a variable tensor is computed")
-    states, assigns = held.finish()
-    outputs = tuple(held.value(i) for i in outputs)
-    if changed := [i for i in outputs if i in held.before.values()]:
-        raise MoteError(f"output '{tensors[changed[0]].name}' is what a variable held, which the model changes")
-    outputs, copies = _computed_outputs(outputs, tensors, notes)
-    first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
-    kept = (*own, *states, *made)
-    return _checked(Model(where, tensors, layers, inputs, outputs, kept, first, last, tuple(notes)))
+    return _File(where, subgraphs, codes, buffers).model()
+
+
+@dataclass
+class _File:
+    """The parts of a file that its subgraphs share."""
+
+    where: str
+    subgraphs: list[Record]
+    codes: list[str]
+    buffers: list[Storage]
+    notes: list[str] = field(default_factory=list)
+    """What is odd about the file."""
+    open: list[int] = field(default_factory=list)
+    """The subgraphs that are being read, each called by the one before it."""
+    called: set[int] = field(default_factory=set)
+    """Those that were read."""
+    calls: int = 0
+    """How often that was done."""
+    stateful: set[int] = field(default_factory=set)
+
+    def model(self) -> Model:
+        """The first subgraph, which is the model."""
+        main = self.subgraphs[0]
+        tensors = _tensors(main, self.buffers, self.notes)
+        inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
+        if not outputs:
+            raise MoteError("the model has no outputs")
+        calls = _calls(main, self.codes, tensors)
+        once = {c.options.integer("init_subgraph_index") for c in calls if c.code == "CALL_ONCE"}
+        held = Variables(tensors, self._initial_values(once))
+        own = _states(main, tensors)
+        _check_edges(inputs, outputs, tensors, own)
+        inputs = _computed_inputs(inputs, tensors, self.notes)
+        _check_sizes(main, inputs, tensors, self.notes)
+        made: list[State] = []
+        bytes_ = signed(calls, tensors, inputs, outputs, own)
+        layers = self._layers(bytes_, Known(tensors, _open(main, tensors)), held, own, made)
+        if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
+            raise MalformedError("an input or a variable tensor is computed")
+        unused = set(range(1, len(self.subgraphs))) - once - self.called
+        if unused and not any(layer.problem for layer in layers):
+            raise MoteError(
+                f"{len(self.subgraphs)} subgraphs, of which nothing calls number {min(unused)}; Mote compiles the first"
+                " one and those that it calls",
+                remedy="export one signature at a time",
+            )
+        states, assigns = held.finish()
+        outputs = tuple(held.value(i) for i in outputs)
+        if changed := [i for i in outputs if i in held.before.values()]:
+            raise MoteError(f"output '{tensors[changed[0]].name}' is what a variable held, which the model changes")
+        outputs, copies = _computed_outputs(outputs, tensors, self.notes)
+        first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
+        kept = (*own, *states, *made)
+        return _checked(Model(self.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
+
+    def _initial_values(self, once: set[int]) -> dict[variables.Key, Array]:
+        """What the model's variables hold before the first inference."""
+        found: dict[variables.Key, Array] = {}
+        for i in sorted(once):
+            if not 0 < i < len(self.subgraphs):
+                raise MalformedError(f"CALL_ONCE names subgraph {i} of {len(self.subgraphs)}")
+            tensors = _tensors(self.subgraphs[i], self.buffers, [])
+            try:
+                found |= variables.initial_values(_calls(self.subgraphs[i], self.codes, tensors), tensors)
+            except VariableError as error:
+                raise MoteError(f"the initialization in subgraph {i} is not supported: {error}") from None
+        return found
+
+    def _body(self, outer: Variables, number: int, given: Sequence[int]) -> Body:
+        """A subgraph that an operator calls with some tensors of the graph around it."""
+        self._check_call(number)
+        record = self.subgraphs[number]
+        tensors = _tensors(record, self.buffers, self.notes)
+        inputs, outputs = ([_index(tensors, i) for i in record.integers(name)] for name in ("inputs", "outputs"))
+        calls = _calls(record, self.codes, tensors)
+        if any(call.code == "CALL_ONCE" for call in calls):
+            raise UnsupportedNodeError(f"CALL_ONCE inside of subgraph {number} is not supported")
+        passed = dict(zip(inputs, given, strict=False))
+        handles = {i: outer.handles[t] for i, t in passed.items() if t in outer.handles}
+        held = Variables(tensors, _types(outer), handles)
+        own = _states(record, tensors)
+        values = tuple(i for i in inputs if i not in handles)
+        _check_edges(values, (), tensors, own)
+        _size_inputs(record, tensors, {i: outer.tensors[outer.value(t)] for i, t in passed.items() if i in values})
+        made: list[State] = []
+        bytes_ = signed(calls, tensors, values, outputs, own)
+        self.open.append(number)
+        layers = self._layers(bytes_, Known(tensors, _open(record, tensors)), held, own, made)
+        self.open.pop()
+        if any(tensors[i].data is not None for i in (*values, *(s.before for s in own))):
+            raise MalformedError(f"an input or a variable tensor of subgraph {number} is a constant, or computed")
+        results = {p: held.handles[t] for p, t in enumerate(outputs) if t in held.handles}
+        found = tuple(held.value(t) for t in outputs if t not in held.handles)
+        name = printable(record.string("name")) or f"subgraph_{number}"
+        first, last = tuple(bytes_.entries), tuple(bytes_.exits)
+        model = Model(name, tensors, layers, values, found, (*own, *made), first, last)
+        return Body(number, _checked(model), tensors, held, results)
+
+    def _check_call(self, number: int) -> None:
+        """Refuse what is not there, calls itself, or would be read very often."""
+        if not 0 < number < len(self.subgraphs):
+            raise MalformedError(f"an operator calls subgraph {number} of {len(self.subgraphs)}")
+        if number in self.open:
+            raise UnsupportedNodeError(f"subgraph {number} calls itself: that needs memory without a limit")
+        self.called.add(number)
+        self.calls += 1
+        limits.check_bodies(self.calls, len(self.open) + 1)
+
+    def _layers(
+        self, file: Signed, known: Known, held: Variables, states: tuple[State, ...], made: list[State]
+    ) -> tuple[Layer, ...]:
+        """The layers; `made` grows by the states that their parsers make."""
+        layers, tensors = [], known.tensors
+        caller = Caller(tensors, held, made, partial(self._body, held), self.stateful)
+        for index, call in enumerate(file.calls):
+            inputs = tuple(held.value(i) for i in call.inputs)
+            of_file = (call.options, inputs, call.outputs, tensors, states, call.intermediates, call.custom)
+            node = Node(call.code, index, *of_file, made, known.open)
+            ops: tuple[Op, ...] = ()
+            problem = None
+            try:
+                if index in file.refused:
+                    raise UnsupportedNodeError(DIFFERENT)
+                if call.code in variables.OPERANDS:
+                    held.take(call)
+                elif (value := known_result(node)) is not None:
+                    tensors[node.outputs[0]] = replace(node.output(), data=value)
+                else:
+                    ops = known.take(caller.parse(node) if call.code in control.OPERATORS else _parse_node(node))
+                    _check_outputs(node)
+            except (UnsupportedNodeError, VariableError) as reason:
+                problem = str(reason)
+            layers.append(Layer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
+        return tuple(layers)
+
+
+def _types(outer: Variables) -> dict[variables.Key, Array]:
+    """What variables hold when a body is called, as far as its type goes: values that a body must not count on."""
+    held = ((key, outer.tensors[t]) for key, t in outer.held.items())
+    return {**outer.initial, **{key: np.broadcast_to(np.zeros((), t.dtype.numpy), t.shape) for key, t in held}}
+
+
+def _size_inputs(subgraph: Record, tensors: dict[int, Tensor], given: Mapping[int, Tensor]) -> None:
+    """Inputs of a body whose shapes the file leaves open have those of what they are given."""
+    records = subgraph.children("tensors", schema.TENSOR)
+    for i, outer in given.items():
+        unsaid = not tensors[i].shape and not records[i].integers("shape_signature")
+        if _is_open(records[i]) or unsaid:
+            tensors[i] = replace(tensors[i], shape=outer.shape)
 
 
 def _check_edges(
-    inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: tuple[State, ...]
+    inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: list[State]
 ) -> None:
     """Inputs and outputs are what an inference is given and what it computes; states are neither."""
     if len(set(inputs)) < len(inputs):
@@ -303,50 +431,6 @@ def _options(operator: Record, index: int, code: str) -> Record:
     if number not in (0, known.number):
         raise MalformedError(f"layer {index} {code} has options #{number}, which are another operator's")
     return Record(known.fields, operator.child("builtin_options") if number else None)
-
-
-def _initial_values(
-    main: list[Call], subgraphs: list[Record], codes: list[str], buffers: list[Storage]
-) -> dict[variables.Key, Array]:
-    """What the model's variables hold before the first inference; every other subgraph must be there for that."""
-    once = {c.options.integer("init_subgraph_index") for c in main if c.code == "CALL_ONCE"}
-    if once != set(range(1, len(subgraphs))):
-        raise MoteError(f"{len(subgraphs)} subgraphs; Mote compiles models with one (and those that CALL_ONCE names)")
-    found: dict[variables.Key, Array] = {}
-    for i in sorted(once):
-        tensors = _tensors(subgraphs[i], buffers, [])
-        try:
-            found |= variables.initial_values(_calls(subgraphs[i], codes, tensors), tensors)
-        except VariableError as error:
-            raise MoteError(f"the initialization in subgraph {i} is not supported: {error}") from None
-    return found
-
-
-def _layers(
-    file: Signed, known: Known, held: Variables, states: tuple[State, ...], made: list[State]
-) -> tuple[Layer, ...]:
-    """The layers; `made` grows by the states that their parsers make."""
-    layers, tensors = [], known.tensors
-    for index, call in enumerate(file.calls):
-        inputs = tuple(held.value(i) for i in call.inputs)
-        of_file = (call.options, inputs, call.outputs, tensors, states, call.intermediates, call.custom)
-        node = Node(call.code, index, *of_file, made, known.open)
-        ops: tuple[Op, ...] = ()
-        problem = None
-        try:
-            if index in file.refused:
-                raise UnsupportedNodeError(DIFFERENT)
-            if call.code in variables.OPERANDS:
-                held.take(call)
-            elif (value := known_result(node)) is not None:
-                tensors[node.outputs[0]] = replace(node.output(), data=value)
-            else:
-                ops = known.take(_parse_node(node))
-                _check_outputs(node)
-        except (UnsupportedNodeError, VariableError) as reason:
-            problem = str(reason)
-        layers.append(Layer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
-    return tuple(layers)
 
 
 _REMEDIES = {

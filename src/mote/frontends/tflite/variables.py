@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from mote.frontends.tflite.record import Record
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.ops.state import Assign
 from mote.text import printable
 
@@ -85,6 +86,23 @@ class Variables:
             self.before[key] = self.held[key] = tensor
         elif self.held[key] != tensor:
             self.names[tensor] = self.held[key]
+
+    def found(self, key: Key) -> int:
+        """The tensor of what the variable held at first; one of its own where nobody has read it before."""
+        if key not in self.before:
+            first = self.initial.get(key)
+            if first is None:
+                raise VariableError(f"variable '{printable(key[1])}' is used before it was given a value")
+            new = max(self.tensors) + 1
+            self.tensors[new] = Tensor(new, printable(key[1]), first.shape, DType(first.dtype.name), inner=True)
+            self.before[key] = new
+        return self.before[key]
+
+    def current(self, key: Key) -> int:
+        """The tensor that the variable holds."""
+        if key not in self.held:
+            self.held[key] = self.found(key)
+        return self.held[key]
 
     def _check(self, key: Key, t: Tensor, done: str) -> None:
         """A variable keeps its type and its shape."""

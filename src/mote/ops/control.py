@@ -1,0 +1,272 @@
+"""Control flow: operators that own graphs, and run one of them, or one of them again and again.
+
+A body is a graph of its own, with tensors of its own: its inputs are the operator's, in order, and its outputs become
+the operator's. What a body keeps (the variable tensors of an LSTM in it, say) is a state of the graph around it: the
+last inputs of the operator are what the bodies find there, its last outputs what they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op, Tensor
+from mote.graph.tensor import Array, Shape
+from mote.graph.tolerance import Magnitudes, largest
+from mote.graph.types import DType
+
+MOST_TURNS = 1 << 14
+"""How often the reference goes round a loop before it takes it for one that does not end."""
+
+See = Callable[[int, dict[int, Array]], None]
+"""Is shown the number of a body and the values of its tensors."""
+
+
+class EndlessError(MoteError):
+    """A loop that the reference gave up on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control(Op):
+    """An operator with bodies. `kept`: for each of them, which states of the operator its own states are, in order."""
+
+    kept: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        raise NotImplementedError
+
+    @property
+    def results(self) -> Graph:
+        """The body whose outputs are the operator's."""
+        raise NotImplementedError
+
+    @property
+    def states(self) -> int:
+        """How many states the bodies have together."""
+        return 1 + max((i for own in self.kept for i in own), default=-1)
+
+    @property
+    def updates(self) -> dict[int, int]:
+        count, ins, outs = self.states, len(self.inputs), len(self.outputs)
+        return {outs - count + i: ins - count + i for i in range(count)}
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The inputs that bodies are given, without the states."""
+        return self.inputs[: len(self.inputs) - self.states]
+
+    @property
+    def made(self) -> tuple[int, ...]:
+        """The outputs that bodies make, without the states."""
+        return self.outputs[: len(self.outputs) - self.states]
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Control:
+        """The same operator over other graphs."""
+        raise NotImplementedError
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        made = [self.results.tensors[t].shape for t in self.results.outputs]
+        return [*made, *(g.tensors[t].shape for t in self.inputs[len(self.inputs) - self.states :])]
+
+    def run(self, body: int, values: Sequence[Array], kept: list[Array]) -> dict[int, Array]:
+        """Every tensor of a body for values of its inputs; `kept`, the states, is changed."""
+        graph, own = self.bodies[body], self.kept[body] if self.kept else ()
+        given = dict(zip(graph.inputs, values, strict=True))
+        given |= {s.before: kept[i] for s, i in zip(graph.states, own, strict=True)}
+        found = graph.evaluate(given)
+        for s, i in zip(graph.states, own, strict=True):
+            kept[i] = found[s.after]
+        return {t: x.data for t, x in graph.tensors.items() if x.data is not None} | found
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.follow(values, lambda body, found: None)
+
+    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+        """The outputs for values of the inputs; `see` is shown every body that has run."""
+        raise NotImplementedError
+
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        """The most that the sums in any turn of the bodies come to."""
+        sizes = [0.0] * len(self.made)
+
+        def see(body: int, found: dict[int, Array]) -> None:
+            graph = self.bodies[body]
+            known = Magnitudes(graph).step(found)
+            for i, t in enumerate(graph.outputs if len(graph.outputs) == len(sizes) else ()):
+                sizes[i] = max(sizes[i], known.get(t, largest(found[t])))
+
+        try:
+            self.follow(values, see)
+        except EndlessError:
+            return []
+        return [np.array(size) for size in sizes]
+
+    def mismatch(self, g: Graph, body: Graph, given: Sequence[int], made: Sequence[int]) -> str | None:
+        """Why a body does not fit tensors of the graph around it, or None."""
+        for what, own, outer in (("input", body.inputs, given), ("output", body.outputs, made)):
+            if len(own) != len(outer):
+                return f"subgraph '{body.name}' has {len(own)} {what}s, the operator {len(outer)}"
+            for i, (a, b) in enumerate(zip(own, outer, strict=True)):
+                if problem := differs(body.tensors[a], g.tensors[b], f"{what} {i} of subgraph '{body.name}'"):
+                    return problem
+        return None
+
+
+def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
+    """Why a tensor of a body is not one of the graph around it."""
+    if (inner.dtype, inner.shape) == (outer.dtype, outer.shape):
+        return None
+    sides = (f"{t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}" for t in (inner, outer))
+    return (
+        f"{what} is {' but the tensor outside of it '.join(sides)}: shapes that change while the model runs are not"
+        " supported (give every tensor that goes in and out one fixed shape)"
+    )
+
+
+def scalar_problem(t: Tensor, what: str) -> str | None:
+    """Why a tensor is no condition."""
+    return None if t.dtype == DType.BOOL and t.size == 1 else f"{what} is {t.dtype} of {t.size} elements, not one bool"
+
+
+@dataclass(frozen=True, kw_only=True)
+class If(Control):
+    """One of two bodies: inputs (condition, what both bodies take...), branches (then, else)."""
+
+    branches: tuple[Graph, Graph]
+    kind = "IF"
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return self.branches
+
+    @property
+    def results(self) -> Graph:
+        return self.branches[0]
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> If:
+        then, otherwise = bodies
+        return replace(self, branches=(then, otherwise))
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := scalar_problem(self.input(g), "the condition"):
+            return problem
+        found = (self.mismatch(g, body, self.given[1:], self.made) for body in self.branches)
+        return next((problem for problem in found if problem), None)
+
+    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+        condition, *given = present(values)
+        count = len(given) - self.states
+        kept, taken = given[count:], 0 if condition.reshape(-1)[0] else 1
+        found = self.run(taken, given[:count], kept)
+        see(taken, found)
+        return [*(found[t] for t in self.branches[taken].outputs), *kept]
+
+    def macs(self, g: Graph) -> int:
+        """Those of the branch that has more."""
+        return max(body_macs(body) for body in self.branches)
+
+    def work(self, g: Graph) -> int:
+        return max(body_work(body) for body in self.branches)
+
+
+@dataclass(frozen=True, kw_only=True)
+class While(Control):
+    """A body again and again, as long as the condition's graph says so. Inputs: first what the body changes, as many as
+    there are outputs, then what stays the same. Both graphs take all of them."""
+
+    condition: Graph
+    body: Graph
+    trips: int | None = None
+    """How often the body runs, where that is known: the condition need not be computed."""
+    kind = "WHILE"
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return self.condition, self.body
+
+    @property
+    def results(self) -> Graph:
+        return self.body
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> While:
+        condition, body = bodies
+        return replace(self, condition=condition, body=body)
+
+    def unsupported(self, g: Graph) -> str | None:
+        if len(self.condition.outputs) != 1:
+            return f"its condition has {len(self.condition.outputs)} outputs"
+        if problem := scalar_problem(self.condition.tensors[self.condition.outputs[0]], "the condition"):
+            return problem
+        for inside, outside in zip(self.given, self.made, strict=False):
+            if problem := differs(g.tensors[inside], g.tensors[outside], f"what goes round ('{self.name}')"):
+                return problem
+        return self.mismatch(g, self.condition, self.given, []) or self.mismatch(g, self.body, self.given, self.made)
+
+    def mismatch(self, g: Graph, body: Graph, given: Sequence[int], made: Sequence[int]) -> str | None:
+        if body is self.condition:
+            body = replace(body, outputs=())
+        return super().mismatch(g, body, given, made)
+
+    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+        known = present(values)
+        count = len(known) - self.states
+        given, kept = known[:count], known[count:]
+        turns = 0
+        while turns < self.trips if self.trips is not None else self._goes_on(given, kept):
+            if turns == MOST_TURNS:
+                raise EndlessError(
+                    f"is still running after {MOST_TURNS:,} turns",
+                    where=self.where,
+                    remedy="let the loop end for every input; longer loops than that are too slow for the reference",
+                )
+            found = self.run(1, given, kept)
+            see(1, found)
+            given[: len(self.made)] = [found[t] for t in self.body.outputs]
+            turns += 1
+        return [*given[: len(self.made)], *kept]
+
+    def _goes_on(self, given: list[Array], kept: list[Array]) -> bool:
+        return bool(self.run(0, given, kept)[self.condition.outputs[0]].reshape(-1)[0])
+
+    def macs(self, g: Graph) -> int:
+        """Those of all turns; of one where nobody knows how many there are."""
+        turns = 1 if self.trips is None else self.trips
+        return turns * body_macs(self.body) + (body_macs(self.condition) if self.trips is None else 0)
+
+    def work(self, g: Graph) -> int:
+        turns = 1 if self.trips is None else self.trips
+        return turns * (body_work(self.condition) + body_work(self.body))
+
+
+def body_macs(graph: Graph) -> int:
+    return sum(op.macs(graph) for op in graph.ops)
+
+
+def body_work(graph: Graph) -> int:
+    return sum(op.work(graph) for op in graph.ops)
+
+
+def present(values: Sequence[Array | None]) -> list[Array]:
+    """Operands of which none may be absent."""
+    found = [value for value in values if value is not None]
+    assert len(found) == len(values)
+    return found
+
+
+def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:
+    """The bodies inside of a graph, with the operators that they belong to, the innermost last."""
+    for op in graph.ops:
+        if isinstance(op, Control):
+            for body in op.bodies:
+                yield op, body
+                yield from nested(body)
+
+
+def unbounded(graph: Graph) -> list[While]:
+    """The loops in a graph of which nobody knows how often they run."""
+    graphs = [graph, *(body for _, body in nested(graph))]
+    return [op for g in graphs for op in g.ops if isinstance(op, While) and op.trips is None]

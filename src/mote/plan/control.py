@@ -1,0 +1,133 @@
+"""Operators with bodies: each body is a plan of its own, whose arena lies in the working memory of the operator's step.
+
+A body finds its inputs where they lie outside of it. The outputs of a branch are computed where they belong; those of a
+loop's body are copied there when it has run, because the next turn begins with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mote.graph import Graph
+from mote.graph.chain import Numbers
+from mote.kernels.contract import Layout, Packed
+from mote.ops.control import Control, If, While
+from mote.plan.estimate import estimate
+from mote.plan.goal import Goal
+from mote.plan.lowering import Lowering
+from mote.plan.plan import Bodied, Copy, Plan
+from mote.plan.rows import aligned, alignment_of, roots
+from mote.plan.select import Offers
+
+Make = Callable[[Graph, Lowering, Goal], Plan]
+"""Plans a body."""
+CALL = 40.0
+"""About what it takes to call a body, in the unit of the costs."""
+
+
+def with_bodies(known: Offers, goal: Goal, make: Make) -> Offers:
+    """The offers of a graph, with those for its operators that have bodies."""
+    return Bodies(known, goal, make) if any(op.bodies for op in known.graph.ops) else known
+
+
+class Bodies(Offers):
+    """Other offers, and plans for operators with bodies: one as the policy has it, and the one with the least RAM."""
+
+    def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
+        super().__init__(known.graph)
+        self.known, self.goal, self.make = known, goal, make
+        self._bodied: dict[tuple[Numbers, Lowering], list[Packed]] = {}
+
+    def of(self, graph: Graph) -> Offers:
+        return Bodies(self.known.of(graph), self.goal, self.make)
+
+    def chains(self, how: Lowering) -> list[Numbers]:
+        return self.known.chains(how)
+
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.known.adding(ops, how)
+
+    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.known.ring(ops, how)
+
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        op = self.graph.ops[ops[0]]
+        if not isinstance(op, Control):
+            return self.known.everything(ops, how)
+        if how.reads.planar or how.writes.planar:
+            return []
+        if (ops, how) not in self._bodied:
+            found = [self._kernel(op, how, least) for least in ([True] if self.goal.least else [False, True])]
+            sizes = {kernel.scratch: kernel for kernel in reversed(found)}
+            self._bodied[ops, how] = list(sizes.values())
+        return self._bodied[ops, how]
+
+    def _kernel(self, op: Control, how: Lowering, least: bool) -> Packed:
+        """The plans of all bodies, made for speed or for the least RAM."""
+        plain = replace(how, reads=Layout.NHWC, writes=Layout.NHWC)
+        known = isinstance(op, While) and op.trips is not None
+        bodies = op.bodies[1:] if known else op.bodies
+        plans = tuple(self.make(body, plain, self._goal(op, body, least)) for body in bodies)
+        results = plans[-1:] if isinstance(op, While) else plans
+        copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)
+        scratch = max(_end(plan, found) for plan, found in zip(plans, copies, strict=True))
+        taken = [estimate(self.goal.costs, plan) + CALL for plan in plans]
+        turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
+        return Bodied(
+            op.kind.lower(),
+            {},
+            operands=tuple(range(len(op.inputs))),
+            scratch=scratch,
+            plans=plans,
+            copies=copies,
+            alignment=max(_alignment(plan) for plan in plans),
+            family=op.kind.lower(),
+            cost=turns * sum(taken) if isinstance(op, While) else max(taken),
+        )
+
+    def _goal(self, op: Control, body: Graph, least: bool) -> Goal:
+        lent = [*body.inputs, *(s.before for s in body.states), *(_own_outputs(body) if isinstance(op, If) else ())]
+        goal = self.goal
+        return Goal(flash=goal.flash, least=least, zone=goal.zone, lent=tuple(lent), costs=goal.costs)
+
+
+def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
+    """What is left to copy when a body has run that makes the operator's outputs."""
+    body = plan.graph
+    if isinstance(op, If):
+        own = set(_own_outputs(body))
+        return tuple(Copy(i, t) for i, t in enumerate(body.outputs) if t not in own or t in body.outputs[:i])
+    root, step, found = roots(body), _alignment(plan), []
+    at = aligned(plan.arena, step)
+    for i, t in enumerate(body.outputs):
+        if root[t] == body.inputs[i]:
+            continue
+        given = root[t] in body.inputs
+        found.append(Copy(i, t, at if given else None))
+        at += aligned(body.tensors[t].nbytes, step) if given else 0
+    return tuple(found)
+
+
+def _alignment(plan: Plan) -> int:
+    """What the address of a body's arena must be a multiple of."""
+    inner = [steps[0].kernel.alignment for _, steps in plan.works]
+    computed = (t for t in plan.graph.tensors.values() if t.data is None)
+    return max([alignment_of(computed), *inner])
+
+
+def _end(plan: Plan, copies: tuple[Copy, ...]) -> int:
+    """Bytes of working memory of a body."""
+    ends = [c.by_way + aligned(plan.graph.tensors[c.tensor].nbytes) for c in copies if c.by_way is not None]
+    return max([plan.arena, *ends])
+
+
+def _own_outputs(body: Graph) -> list[int]:
+    """The outputs that can be computed where the caller wants them: those that are no inputs, nor other outputs."""
+    root = roots(body)
+    taken = {*body.inputs, *(s.before for s in body.states), *(s.after for s in body.states)}
+    found: dict[int, int] = {}
+    for t in body.outputs:
+        if root[t] not in taken:
+            found.setdefault(root[t], t)
+    return list(found.values())
