@@ -100,15 +100,14 @@ CONDITION = "condition"
 
 def names(op: Control) -> tuple[str, ...]:
     """What the bodies of an operator are called."""
-    return ("then", "else") if isinstance(op, If) else (CONDITION, "body")
+    return ("then", "else") if isinstance(op, If) else (CONDITION, "body")[-len(op.bodies) :]
 
 
 def bodies(op: Control, kernel: Bodied, prefix: str) -> list[Body]:
     """Those that have plans."""
-    own = names(op)[len(op.bodies) - len(kernel.plans) :]
     return [
         Body(op, plan, copies, f"{prefix}_{name}")
-        for plan, copies, name in zip(kernel.plans, kernel.copies, own, strict=True)
+        for plan, copies, name in zip(kernel.plans, kernel.copies, names(op), strict=True)
     ]
 
 

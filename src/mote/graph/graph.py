@@ -293,6 +293,8 @@ class Graph:
             for i in op.inputs:
                 if i != ABSENT and i not in seen:
                     raise InvalidGraphError(f"reads tensor {i} before it is computed", op.where)
+            for body in op.bodies:
+                body.verify()
             with working_on(op):
                 expected = op.shapes(self)
             if len(expected) != len(op.outputs):

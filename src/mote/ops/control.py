@@ -178,25 +178,26 @@ class While(Control):
     """A body again and again, as long as the condition's graph says so. Inputs: first what the body changes, as many as
     there are outputs, then what stays the same. Both graphs take all of them."""
 
-    condition: Graph
+    condition: Graph | None
+    """None where it is known how often the body runs."""
     body: Graph
     trips: int | None = None
-    """How often the body runs, where that is known: the condition need not be computed."""
+    """How often that is."""
     kind = "WHILE"
 
     @property
     def bodies(self) -> tuple[Graph, ...]:
-        return self.condition, self.body
+        return (self.body,) if self.condition is None else (self.condition, self.body)
 
     @property
     def results(self) -> Graph:
         return self.body
 
     def with_bodies(self, bodies: Sequence[Graph]) -> While:
-        condition, body = bodies
-        return replace(self, condition=condition, body=body)
+        return replace(self, condition=bodies[0] if len(bodies) > 1 else None, body=bodies[-1])
 
     def unsupported(self, g: Graph) -> str | None:
+        assert self.condition is not None
         if len(self.condition.outputs) != 1:
             return f"its condition has {len(self.condition.outputs)} outputs"
         if problem := scalar_problem(self.condition.tensors[self.condition.outputs[0]], "the condition"):
@@ -216,30 +217,31 @@ class While(Control):
         count = len(known) - self.states
         given, kept = known[:count], known[count:]
         turns = 0
-        while turns < self.trips if self.trips is not None else self._goes_on(given, kept):
+        while self._goes_on(turns, given, kept):
             if turns == MOST_TURNS:
                 raise EndlessError(
                     f"is still running after {MOST_TURNS:,} turns",
                     where=self.where,
                     remedy="let the loop end for every input; longer loops than that are too slow for the reference",
                 )
-            found = self.run(1, given, kept)
-            see(1, found)
+            found = self.run(len(self.bodies) - 1, given, kept)
+            see(len(self.bodies) - 1, found)
             given[: len(self.made)] = [found[t] for t in self.body.outputs]
             turns += 1
         return [*given[: len(self.made)], *kept]
 
-    def _goes_on(self, given: list[Array], kept: list[Array]) -> bool:
+    def _goes_on(self, turns: int, given: list[Array], kept: list[Array]) -> bool:
+        if self.condition is None:
+            assert self.trips is not None
+            return turns < self.trips
         return bool(self.run(0, given, kept)[self.condition.outputs[0]].reshape(-1)[0])
 
     def macs(self, g: Graph) -> int:
         """Those of all turns; of one where nobody knows how many there are."""
-        turns = 1 if self.trips is None else self.trips
-        return turns * body_macs(self.body) + (body_macs(self.condition) if self.trips is None else 0)
+        return (1 if self.trips is None else self.trips) * sum(map(body_macs, self.bodies))
 
     def work(self, g: Graph) -> int:
-        turns = 1 if self.trips is None else self.trips
-        return turns * (body_work(self.condition) + body_work(self.body))
+        return (1 if self.trips is None else self.trips) * sum(map(body_work, self.bodies))
 
 
 def body_macs(graph: Graph) -> int:

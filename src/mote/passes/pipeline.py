@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mote.graph import Graph
 from mote.passes import (
+    control,
     fold_batch_norm,
     fold_constants,
     fuse_activations,
@@ -42,6 +43,7 @@ Pass = Callable[[Graph], Graph]
 
 PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fold constants", fold_constants.run),
+    ("simplify control flow", control.run),
     ("remove dead code", remove_dead_code.run),
     ("remove identities", remove_identities.run),
     ("products to layers", products_to_layers.run),
@@ -53,6 +55,9 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fuse tables", fuse_tables.run),
     ("remove identities again", remove_identities.run),
 )
+OUTERMOST = ("strip float edges", "simplify control flow", "slide windows")
+"""Passes that do not go through the bodies of control flow: they are about the model's edges, go there themselves, or
+make states of what bodies are given."""
 CAVEATS = {"fold batch norm": "float results may change in the last bits"}
 """What is to be said of passes that are not exact."""
 
@@ -68,7 +73,7 @@ def optimize(
         pipeline = (("TFLite Micro numerics", tflm_numerics.run), *pipeline)
     savings = []
     for name, run in pipeline:
-        before, graph = graph, run(graph).verify()
+        before, graph = graph, (run if name in OUTERMOST else control.everywhere(run))(graph).verify()
         if gone := _gone(before, graph):
             removed = len(before.ops) - len(graph.ops)
             savings.append(Saving(name, removed, gone, CAVEATS.get(name, "")))
@@ -82,7 +87,7 @@ def optimize(
 
 def _gone(before: Graph, after: Graph) -> str:
     """The layers of the file that `before` has and `after` has no more, by kind."""
-    kept = {op.index for op in after.ops}
-    kinds = [op.kind for op in before.ops if op.index not in kept]
+    kept, flow = {op.index for op in after.ops}, {op.index for op in after.ops if op.bodies}
+    kinds = [op.kind for op in before.ops if op.index not in (flow if op.bodies else kept)]
     counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
     return ", ".join(f"{n} {kind}" for kind, n in counts.items())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from mote.graph import Graph, Op
+from mote.ops.control import Control
 from mote.passes import compose_requantization, merge_channels, settle, shrink_channels, trim_kernels
 from mote.passes.removal import Kind, Removal
 
@@ -20,8 +22,8 @@ PASSES: tuple[Shrinking, ...] = (
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
-    """All passes, again and again until nothing is left to remove."""
-    removals: list[Removal] = []
+    """All passes, again and again until nothing is left to remove, in the bodies of control flow first."""
+    graph, removals = _in_bodies(graph)
     while True:
         found: list[Removal] = []
         for shrinking in PASSES:
@@ -31,6 +33,19 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
         if not found:
             return graph, removals
         removals += found
+
+
+def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
+    """What is removed inside of control flow counts for the operator that it is inside of."""
+    ops: list[Op] = []
+    removals: list[Removal] = []
+    for op in graph.ops:
+        if isinstance(op, Control):
+            found = [run(body) for body in op.bodies]
+            removals += [replace(removal, index=op.index) for _, removed in found for removal in removed]
+            op = op.with_bodies([body for body, _ in found])
+        ops.append(op)
+    return (graph.with_ops(ops), removals) if removals else (graph, [])
 
 
 def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:

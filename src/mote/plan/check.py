@@ -15,7 +15,7 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Layout
-from mote.plan.plan import ALIGNMENT, KEPT, LENT, Bodied, Plan, Step
+from mote.plan.plan import ALIGNMENT, KEPT, LENT, Bodied, Copy, Plan, Step
 from mote.plan.rows import Arrival
 
 FREE, SCRATCH, SUMS = -1, -2, -3
@@ -177,38 +177,30 @@ class _Checker:
         return found
 
     def _check_bodies(self, kernel: Bodied, op: Op, where: str) -> None:
-        """The plans of bodies are right, have room, find all that they are given, and leave every output in its place:
-        each is copied once, or computed there."""
-        known = {id(body): body for body in op.bodies}
-        loop = len(op.bodies) > 1 and op.kind == "WHILE"
-        wanted = op.bodies[len(op.bodies) - len(kernel.plans) :]
-        if not known or len(kernel.plans) not in ((1, 2) if loop else (2,)):
-            raise PlanError(f"{where} has {len(kernel.plans)} plans for its bodies")
-        for plan, body, copies in zip(kernel.plans, wanted, kernel.copies, strict=True):
+        """The plans of bodies are right, and leave every output in its place."""
+        if len(kernel.plans) != len(op.bodies):
+            raise PlanError(f"{where} has {len(kernel.plans)} plans for {len(op.bodies)} bodies")
+        loop = op.kind == "WHILE"
+        for plan, body, copies in zip(kernel.plans, op.bodies, kernel.copies, strict=True):
             if (plan.graph.inputs, plan.graph.outputs) != (body.inputs, body.outputs):
                 raise PlanError(f"{where}: a plan is another body's")
-            check(plan)
-            end = plan.arena
-            given = {*body.inputs, *(s.before for s in body.states)}
-            if not given <= set(plan.goal.lent):
+            if not {*body.inputs, *(s.before for s in body.states)} <= set(plan.goal.lent):
                 raise PlanError(f"{where}: a body does not find what it is given")
-            condition = loop and body is op.bodies[0]
-            meaning = _meanings(plan.graph)
-            copied = {c.output: c for c in copies}
-            for i, t in enumerate(() if condition else body.outputs):
-                stays = meaning[t] == body.inputs[i] if loop else t in plan.goal.lent and t not in given
-                stays = stays and t not in body.outputs[: 0 if loop else i]
-                if stays == (i in copied) or (i in copied and copied[i].tensor != t):
-                    raise PlanError(f"{where}: output {i} of a body does not get where it belongs")
-                if loop and i in copied and (meaning[t] in given) != (copied[i].by_way is not None):
-                    raise PlanError(f"{where}: output {i} of a body is copied over what is still needed")
-            for c in copies:
-                if c.by_way is not None:
-                    if c.by_way < end or c.by_way % ALIGNMENT:
-                        raise PlanError(f"{where}: what is copied has no place of its own")
-                    end = c.by_way + plan.graph.tensors[c.tensor].nbytes
-            if end > (kernel.scratch or 0):
-                raise PlanError(f"{where}: a body needs {end} bytes of {kernel.scratch}")
+            check(plan)
+            if not loop or body is op.bodies[-1]:
+                _check_outputs(plan, copies, where, loop=loop)
+            self._check_room(plan, copies, kernel.scratch or 0, where)
+
+    def _check_room(self, plan: Plan, copies: tuple[Copy, ...], scratch: int, where: str) -> None:
+        """Working memory holds a body's arena, and what is moved out of the way behind it."""
+        end = plan.arena
+        for copy in copies:
+            if copy.by_way is not None:
+                if copy.by_way < end or copy.by_way % ALIGNMENT:
+                    raise PlanError(f"{where}: what is moved has no place of its own")
+                end = copy.by_way + plan.graph.tensors[copy.tensor].nbytes
+        if end > scratch:
+            raise PlanError(f"{where}: a body needs {end} bytes of {scratch}")
 
     def _span(self, memory: int, offset: int, nbytes: int, meaning: int) -> Span:
         """Bytes of a memory, numbered through all memories."""
@@ -304,6 +296,24 @@ class _Checker:
                 for r in every if rows is None else rows:
                     found.setdefault(r, set()).add(y)
         return found
+
+
+def _check_outputs(plan: Plan, copies: tuple[Copy, ...], where: str, *, loop: bool) -> None:
+    """Each output of a body is copied, once, or computed where it belongs; in a loop that is where the input at its
+    position lies, which nothing may be copied to before what lies there has been moved."""
+    graph, meaning = plan.graph, _meanings(plan.graph)
+    if [c.output for c in copies] != sorted({c.output for c in copies}):
+        raise PlanError(f"{where}: an output of a body is copied twice")
+    copied = {c.output: c for c in copies}
+    for i, t in enumerate(graph.outputs):
+        if loop:
+            there = meaning[t] == graph.inputs[i]
+        else:
+            there = t in plan.goal.lent and t not in (*graph.inputs, *graph.outputs[:i])
+        if there == (i in copied) or (i in copied and copied[i].tensor != t):
+            raise PlanError(f"{where}: output {i} of a body does not get where it belongs")
+        if loop and i in copied and (meaning[t] in graph.inputs) != (copied[i].by_way is not None):
+            raise PlanError(f"{where}: output {i} of a body is copied over what is still needed")
 
 
 def _only_at(op: Op, tensor: int, positions: tuple[int, ...]) -> bool:

@@ -66,9 +66,7 @@ class Bodies(Offers):
     def _kernel(self, op: Control, how: Lowering, least: bool) -> Packed:
         """The plans of all bodies, made for speed or for the least RAM."""
         plain = replace(how, reads=Layout.NHWC, writes=Layout.NHWC)
-        known = isinstance(op, While) and op.trips is not None
-        bodies = op.bodies[1:] if known else op.bodies
-        plans = tuple(self.make(body, plain, self._goal(op, body, least)) for body in bodies)
+        plans = tuple(self.make(body, plain, self._goal(op, body, least)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
         copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)
         scratch = max(_end(plan, found) for plan, found in zip(plans, copies, strict=True))

@@ -352,7 +352,6 @@ class Bodied(Packed):
     """What computes an operator with bodies: their plans, whose arenas begin where the step's working memory does."""
 
     plans: tuple[Plan, ...] = ()
-    """None for a condition that need not be computed."""
     copies: tuple[tuple[Copy, ...], ...] = ()
     """Of each body."""
 
