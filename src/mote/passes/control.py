@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
-from mote.graph.tensor import NOWHERE, Array
+from mote.graph.tensor import Array
 from mote.ops.control import Control, If, While, nested
 from mote.ops.reshape import Reshape
 from mote.passes import fold_constants
@@ -274,7 +274,7 @@ class _Inlining:
     def fresh(self, like: Tensor) -> int:
         """The number of a new tensor, which the source file does not have."""
         self.next = max(self.next, self.graph.fresh_id()) + 1
-        self.made.append(replace(like, id=self.next - 1, copy_of=NOWHERE))
+        self.made.append(replace(like, id=self.next - 1, inner=True))
         return self.next - 1
 
     def copy(self, source: int, target: Tensor) -> Op:
