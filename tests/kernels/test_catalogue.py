@@ -16,6 +16,7 @@ from mote.kernels import catalogue
 from mote.kernels.contract import Kernel, Packed, Refusal, View
 from mote.kernels.library import FOLDERS
 from mote.ops.constant import Constant
+from mote.ops.control import Control
 from network import Net
 from offered import DSP, PORTABLE
 
@@ -25,7 +26,7 @@ HEADERS = [path.name for folder in FOLDERS for path in folder.iterdir() if path.
 @cache
 def operators() -> tuple[type[Op], ...]:
     """The operators that a plan can have: those that no other one refines, and those that kernels name. Constants are
-    folded before."""
+    folded before, and control flow is made of plans, not of kernels."""
 
     def below(kind: type[Op]) -> Iterator[type[Op]]:
         for other in kind.__subclasses__():
@@ -34,7 +35,8 @@ def operators() -> tuple[type[Op], ...]:
 
     named = {kernel.computes[0] for kernel in catalogue.KERNELS}
     every = (kind for kind in below(Op) if kind.__module__.startswith("mote.ops."))
-    return tuple(kind for kind in every if kind is not Constant and (kind in named or not kind.__subclasses__()))
+    usual = (kind for kind in every if kind is not Constant and not issubclass(kind, Control))
+    return tuple(kind for kind in usual if kind in named or not kind.__subclasses__())
 
 
 def kernels_of(operator: type[Op]) -> list[Kernel]:

@@ -116,13 +116,16 @@ def windowed(oracle: Reference, axis: int, size: int) -> Reference:
 
 
 class _Tensors(Mapping[int, Array]):
-    """Tensors by index, copied out when asked for."""
+    """Tensors by index, copied out when asked for. LiteRT keeps nothing of what goes round in a loop for nobody."""
 
     def __init__(self, get: Callable[[int], Array]) -> None:
         self.get_tensor = get
 
     def __getitem__(self, t: int) -> Array:
-        return np.asarray(self.get_tensor(t))
+        try:
+            return np.asarray(self.get_tensor(t))
+        except ValueError:
+            raise KeyError(t) from None
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         raise TypeError("tensors are looked up by index")

@@ -236,7 +236,8 @@ class Executor:
     @property
     def functions(self) -> list[Function]:
         """The bodies of control flow, each after those that it calls."""
-        return [function for body in self.bodies for function in (*body.functions, body.function)]
+        made = [(body.function, body) for body in self.bodies]
+        return [part for function, body in made for part in (*body.functions, function)]
 
     @cached_property
     def function(self) -> Function:

@@ -49,7 +49,9 @@ def run(graph: Graph) -> Graph:
 
 
 def _once(graph: Graph) -> Graph:
-    for op in [op for op in graph.ops if isinstance(op, Control)]:
+    for outputs in [op.outputs for op in graph.ops if isinstance(op, Control)]:
+        op = next(op for op in graph.ops if op.outputs == outputs)
+        assert isinstance(op, Control)
         graph = _simplified(graph, op)
     return graph
 
