@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streams import handle
 
 from flow import BOOL, INT, Flow
 from mote.api import reference
-from mote.api.compiler import compile
+from mote.api.compiler import Compiled, compile
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
@@ -21,6 +22,7 @@ from mote.ops.control import If, While, unbounded
 from mote.passes import optimize
 from mote.plan.plan import Bodied, Plan
 from support import check, check_numpy, examples, exact_on, needs_litert
+from tflite_writer import NO_TENSOR
 
 pytestmark = needs_litert
 
@@ -114,3 +116,95 @@ def test_loops(dtype: str) -> None:
     assert [op.kind for op, _ in compiled.plan.works] == ["WHILE", "WHILE", "WHILE", "IF"]
     assert len(unbounded(compiled.plan.graph)) == 5
     assert Plan.from_json(compiled.plan.to_json()) == compiled.plan
+
+
+def over_time(model: bytes, runs: int = 12, **options: object) -> Compiled:
+    """NumPy and the C against LiteRT, one inference after another."""
+    graph = tflite.parse(model, "model")
+    oracle, mine, sizes = reference.litert(model), reference.numpy(graph), reference.magnitudes(graph)
+    for case in stimuli(graph, runs, 1):
+        want, got, size = oracle(case), mine(case), sizes(case)
+        assert want is not None and got is not None
+        for t in graph.outputs:
+            diff, bad = compare(got[t], want[t].reshape(got[t].shape), size.get(t, 0.0))
+            assert not bad, f"NumPy differs from LiteRT by {diff}"
+    compiled = compile(model, **options)
+    result = verify(compiled, runs, sanitize=True)
+    assert result.passed, result.mismatches
+    return compiled
+
+
+def remembering(b: Flow, x: int) -> int:
+    """A layer with a memory of its own, from a vector to one like it."""
+    n = b.shapes[x][1]
+    kernel = b.writer.const("k", (b.weights(n, n) / 300).astype(np.float32))
+    time = b.writer.const("t", (b.weights(n, 3) / 200).astype(np.float32))
+    state = b.writer.variable("s", (1, 3 * n), "float32")
+    return b.op("SVDF", [x, kernel, time, NO_TENSOR, state], rank=1)
+
+
+def memories() -> bytes:
+    """Layers with memories in a branch, in both, in a loop, and in a branch inside of a loop."""
+    f = Flow(3, "float32")
+    x = f.input(1, 4)
+    flags = [f.flag() for _ in range(3)]
+    one, two = f.like(x), f.like(x)
+    f.choose(flags[0], [x], lambda b, t: [remembering(b, t[0])], keep, [one])
+    f.choose(flags[1], [one], lambda b, t: [remembering(b, t[0])], lambda b, t: [remembering(b, t[0])], [two])
+    count = shifted(3)
+
+    def turn(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        inner = b.like(t[3])
+        b.choose(t[2], [t[3]], lambda c, u: [remembering(c, u[0])], keep, [inner])
+        return [*count(b, t), remembering(b, inner)]
+
+    found = f.repeat([*flags, two], first, turn)
+    return f.finish(found[3], two, one)
+
+
+def test_layers_with_memories_inside_of_control_flow() -> None:
+    compiled = over_time(memories())
+    assert len(compiled.plan.graph.states) == 5
+
+
+def variable(flow: Flow, name: str = "v") -> int:
+    return handle(flow.writer, name)
+
+
+def counters() -> bytes:
+    """A variable that a branch assigns, one that a loop adds to, one that is only read; handles are made inside, or are
+    given to bodies."""
+    f = Flow(5, "float32")
+    x = f.input(1, 4)
+    flags = [f.flag() for _ in range(2)]
+    once = f.writer.subgraph("init")
+    for name in ("v", "w", "only"):
+        value = once.const("value", np.float32([[1, 2, 3, 4]]))
+        once.op("ASSIGN_VARIABLE", [handle(once, name), value], [])
+    f.writer.op("CALL_ONCE", [], [], init_subgraph_index=1)
+    made = f.like(x)
+
+    def assigning(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        v = variable(b)
+        y = b.op("ADD", [b.op("READ_VARIABLE", [v], (1, 4)), t[0]])
+        b.writer.op("ASSIGN_VARIABLE", [v, y], [])
+        return [b.op("ADD", [b.op("READ_VARIABLE", [v], (1, 4)), t[0]])]
+
+    f.choose(flags[0], [x], assigning, lambda b, t: [b.op("READ_VARIABLE", [variable(b, "only")], (1, 4))], [made])
+    w = variable(f, "w")
+    f.shapes[w], f.dtypes[w] = (), "resource"
+    count = shifted(2)
+
+    def adding(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        y = b.op("ADD", [b.op("READ_VARIABLE", [t[3]], (1, 4)), t[2]])
+        b.writer.op("ASSIGN_VARIABLE", [t[3], y], [])
+        return [*count(b, t), b.op("MUL", [t[2], b.op("READ_VARIABLE", [variable(b, "only")], (1, 4))]), t[3]]
+
+    found = f.repeat([*flags, made, w], first, adding)
+    last = f.op("ADD", [f.op("READ_VARIABLE", [found[3]], (1, 4)), f.op("READ_VARIABLE", [variable(f)], (1, 4))])
+    return f.finish(f.op("ADD", [last, found[2]]))
+
+
+def test_variables_inside_of_control_flow() -> None:
+    compiled = over_time(counters())
+    assert len(compiled.plan.graph.states) == 2

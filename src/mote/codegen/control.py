@@ -123,6 +123,7 @@ def statements(
     begin: list[Statement] = [
         call("memcpy", address(out), address(given), graph.tensors[out].nbytes)
         for given, out in zip(op.given, op.made, strict=False)
+        if address(given) != address(out)
     ]
     if op.trips is None:
         return [*begin, Compound(Formula("while ({})", (calls[0],)), calls[1:])]

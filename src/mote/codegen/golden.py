@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -12,6 +13,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, allowed_difference
 from mote.graph.types import DType
+from mote.ops.control import EndlessError
 
 STEPS = 5
 """Runs of a model that keeps a state, at least."""
@@ -112,8 +114,8 @@ def runs(graph: Graph) -> tuple[Run, ...]:
     """The inferences of the self-test: over all values, over extreme ones, and one whose outputs say something; of a
     model that keeps a state as many as it takes until the outputs mean something, and a few more."""
     if not graph.states:
-        sure = [_alone(graph, FULL), *_affordable(graph, EXTREME)]
-        return *sure, *_reaching(graph, sure), _telling(graph)
+        sure = [*_ending(graph, [FULL]), *_affordable(graph, EXTREME)]
+        return (*sure, *_reaching(graph, sure), *_telling(graph)) or (_alone(graph, FULL),)
     found: list[Run] = []
     sizes = Magnitudes(graph)
     kinds = (FULL, *GENTLE[:2], *EXTREME)
@@ -139,10 +141,17 @@ def _alone(graph: Graph, pattern: Pattern) -> Run:
 def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
     """Inferences one after another, as many as may be tried: none of a large model, whose tensors say enough."""
     macs = max(sum(op.macs(graph) for op in graph.ops), 1)
-    yield from (_alone(graph, p) for p in patterns[: SEARCH_MACS // macs])
+    yield from _ending(graph, patterns[: SEARCH_MACS // macs])
 
 
-def _telling(graph: Graph) -> Run:
+def _ending(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
+    """Inferences one after another, without those in which a loop goes on for too long."""
+    for pattern in patterns:
+        with suppress(EndlessError):
+            yield _alone(graph, pattern)
+
+
+def _telling(graph: Graph) -> list[Run]:
     """The gentle inference whose outputs are saturated least; none is looked for that is better than half."""
     best, least = None, 2.0
     for run in _affordable(graph, GENTLE):
@@ -151,13 +160,13 @@ def _telling(graph: Graph) -> Run:
             best, least = run, saturated
         if least < 0.5:
             break
-    return best or _alone(graph, GENTLE[0])
+    return [best] if best else list(_ending(graph, GENTLE[:1]))
 
 
 def _reaching(graph: Graph, sure: Sequence[Run]) -> list[Run]:
     """Where no output of the other runs is the greatest number of its type, a run in which one is, if that is found:
     a class that is certain."""
-    if not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
+    if not sure or not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
         return []
     return [run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127][:1]
 

@@ -18,7 +18,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import Magnitudes, largest
 from mote.graph.types import DType
 
-MOST_TURNS = 1 << 14
+MOST_TURNS = 1 << 12
 """How often the reference goes round a loop before it takes it for one that does not end."""
 
 See = Callable[[int, dict[int, Array]], None]

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field, replace
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
-from mote.ops.control import Control, If, While, nested
+from mote.ops.control import MOST_TURNS, Control, If, While, nested
 from mote.ops.reshape import Reshape
 from mote.passes import fold_constants
 from mote.passes.rewrite import redirect
 
-MOST_COUNTED = 1 << 12
-"""Turns of a loop up to which they are counted."""
 MOST_UNROLLED = 8
 """Operators that a loop may become that is unrolled: more would take more flash than the loop."""
 
@@ -220,7 +218,7 @@ def _counted(graph: Graph, op: While) -> While:
         return op
     trips = 0
     while _values(test, values)[0].reshape(-1)[0]:
-        if trips == MOST_COUNTED:
+        if trips == MOST_TURNS:
             return op
         values |= dict(zip(changing, _values(step, values), strict=True))
         trips += 1

@@ -267,13 +267,16 @@ class _Checker:
         starts = [span[0] for _, span in ranked]
         longest = max((span[1] for span in reads.values()), default=0)
         needed = cache(lambda t: self._made_of(step, op, t))
-        for (_, y), out in writes.items():
+        for (made, y), out in writes.items():
             near = range(bisect_right(starts, out[0] - longest), bisect_left(starts, out[0] + out[1]))
             for (t, r), source in (ranked[k] for k in near):
                 if t in updated:
                     continue
-                same = out[:2] == source[:2] and _only_at(op, t, step.kernel.in_place)
-                if _meet(out, source) and not (same and needed(t).get(r, set()) <= {y}):
+                if op.bodies:
+                    allowed = r == y and self._goes_on_as(step, op, t, made)
+                else:
+                    allowed = _only_at(op, t, step.kernel.in_place) and needed(t).get(r, set()) <= {y}
+                if _meet(out, source) and not (out[:2] == source[:2] and allowed):
                     raise PlanError(f"{where} writes over what it reads")
             if sums and _meet(out, sums) and out[0] != sums[0]:
                 raise PlanError(f"{where}: sums and output overlap")
@@ -284,6 +287,12 @@ class _Checker:
                 raise PlanError(f"{where}: working memory overlaps what the step reads or writes")
         if step.kernel.call is Call.ADDS and sums is None:
             raise PlanError(f"{where} has no place for its sums")
+
+    def _goes_on_as(self, step: Step, op: Op, given: int, made: int) -> bool:
+        """Whether an output of control flow may lie where an input does: a loop begins with what it is given, which it
+        is given as nothing else."""
+        same = [p for p, t in op.computed(self.graph) if self.root[t] == self.root[given]]
+        return len(same) == 1 and same[0] in step.kernel.in_place and op.outputs[same[0] : same[0] + 1] == (made,)
 
     def _made_of(self, step: Step, op: Op, tensor: int) -> dict[int, set[int]]:
         """Which rows of those that a step computes need each row of an input."""

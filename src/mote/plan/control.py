@@ -77,6 +77,7 @@ class Bodies(Offers):
             {},
             operands=tuple(range(len(op.inputs))),
             scratch=scratch,
+            in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
             plans=plans,
             copies=copies,
             alignment=max(_alignment(plan) for plan in plans),

@@ -152,15 +152,15 @@ class Arrangement:
         finishes."""
         found: Overlays = {}
         for step, run in enumerate(self.runs):
-            for group in run.node.over:
-                written = run.node.writes if len(group) == len(run.node.writes) else ()
-                for w, r in zip(written, group, strict=True) if written else ():
-                    (a, i, _), (b, j, _) = self.home[w], self.home[r]
-                    p, q = self.items[a].pieces[i], self.items[b].pieces[j]
-                    sums = self.kernels[step].call is Call.ADDS
-                    if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
-                        found.setdefault((a, b), set()).add((i, j))
-                        found.setdefault((b, a), set()).add((j, i))
+            groups = [group for group in run.node.over if len(group) == len(run.node.writes)]
+            matched = [pair for group in groups for pair in zip(run.node.writes, group, strict=True)]
+            for w, r in (*run.node.pairs, *matched):
+                (a, i, _), (b, j, _) = self.home[w], self.home[r]
+                p, q = self.items[a].pieces[i], self.items[b].pieces[j]
+                sums = self.kernels[step].call is Call.ADDS
+                if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
+                    found.setdefault((a, b), set()).add((i, j))
+                    found.setdefault((b, a), set()).add((j, i))
         return found
 
     def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:

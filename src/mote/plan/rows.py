@@ -103,6 +103,8 @@ class Node:
     """How many nodes of which operators must have run before, where those run by rows."""
     times: Mapping[int, int] | None = field(default=None, compare=False)
     """Where it stands for all nodes by rows of its operator: how many of these read each row."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Rows that it writes, and of each the one that it may lie over; of several outputs, not all may have one."""
 
 
 @dataclass(frozen=True)
@@ -403,6 +405,7 @@ class _Builder:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
         further = [r for t in further_outputs(op) for r in self._rows_of(t)]
+        pairs = self._pairs(op, kernel) if op.bodies else ()
         written: list[int] = []
         if by_rows and row_kernel.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
@@ -416,14 +419,32 @@ class _Builder:
             (*writes, *further),
             kernel.scratch or 0,
             _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.in_place else (),
+            pairs=pairs,
             times=Counter(r for node in by_rows for r in node.reads) if by_rows else None,
         )
+        if pairs:
+            whole = replace(whole, over=(tuple(r for _, r in pairs),))
         if not by_rows:
             return Work(ops, op, whole, (whole,), kernel, kernel, splits=False)
         gaps = row_kernel.call is not Call.ADDS and len(writes) > len(written)
         gaps = gaps or (kernel.call is Call.FLAT and len(writes) < out.count)
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
         return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
+
+    def _pairs(self, op: Op, kernel: Packed) -> tuple[tuple[int, int], ...]:
+        """The rows of outputs that may lie over those of the inputs at the same positions, which are read as nothing
+        else."""
+        stores = [self.place[t] for _, t in op.computed(self.graph)]
+        found: list[tuple[int, int]] = []
+        for p in kernel.in_place:
+            if self.graph.tensors[op.inputs[p]].data is not None:
+                continue
+            number = self.place[op.inputs[p]]
+            a, b = self.stores[number], self.stores[self.place[op.outputs[p]]]
+            alike = (a.row_bytes, a.count, a.layout, a.kept) == (b.row_bytes, b.count, b.layout, b.kept)
+            if alike and a.kept is None and stores.count(number) == 1:
+                found += zip(b.ids, a.ids, strict=True)
+        return tuple(found)
 
     def _groups(self, op: Op, kernel: Packed, out: Store) -> list[list[int]]:
         """The rows that are needed, in groups that are computed at once: as many as the kernel wants, and more where
