@@ -11,7 +11,7 @@ import lock
 import quotes
 import tried
 from mote import targets
-from mote.frontends.tflite import variables
+from mote.frontends.tflite import control, variables
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS
 from support import emulated
 
@@ -22,7 +22,7 @@ CORE = "cortex-m4"
 def test_operators_are_documented() -> None:
     page = (ROOT / "docs" / "operators.md").read_text()
     rows = re.findall(r"^\| ([A-Z0-9_, ]+) \|", page, re.MULTILINE)
-    assert {name for row in rows for name in row.split(", ")} == {*PARSERS, *variables.OPERANDS}
+    assert {name for row in rows for name in row.split(", ")} == {*PARSERS, *variables.OPERANDS, *control.OPERATORS}
     custom = re.findall(r"^\| (`[\w`, ]+`) \|", page, re.MULTILINE)
     assert {name.strip("`") for row in custom for name in row.split(", ")} == set(CUSTOM_PARSERS)
 

@@ -6,22 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from streams import handle
 
-from flow import BOOL, INT, Flow
+from flow import BOOL, Flow
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
-from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph.tolerance import compare
-from mote.ops.control import If, While, unbounded
-from mote.passes import optimize
-from mote.plan.plan import Bodied, Plan
-from support import check, check_numpy, examples, exact_on, needs_litert
+from mote.ops.control import unbounded
+from mote.plan.plan import Plan
+from support import check, needs_litert
 from tflite_writer import NO_TENSOR
 
 pytestmark = needs_litert

@@ -35,10 +35,8 @@ MOST_NESTED = 16
 
 
 def check_bodies(count: int, depth: int) -> None:
-    for what, number, most in (
-        ("bodies of control flow", count, MOST_BODIES),
-        ("inside of others", depth, MOST_NESTED),
-    ):
+    limits = ("bodies of control flow", count, MOST_BODIES), ("bodies inside of one another", depth, MOST_NESTED)
+    for what, number, most in limits:
         if number > most:
             raise TooLargeError(f"{number:,} {what} are more than {most:,}", remedy="call fewer subgraphs")
 

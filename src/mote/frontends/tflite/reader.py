@@ -204,7 +204,7 @@ def _size_inputs(subgraph: Record, tensors: dict[int, Tensor], given: Mapping[in
 
 
 def _check_edges(
-    inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: list[State]
+    inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: tuple[State, ...]
 ) -> None:
     """Inputs and outputs are what an inference is given and what it computes; states are neither."""
     if len(set(inputs)) < len(inputs):
