@@ -8,9 +8,12 @@ import numpy as np
 import test_batch_matmul
 import test_detection
 import test_functions
+import test_lookup
 import test_lstm
 import test_quantize
+import test_scatter
 import test_svdf
+import test_walk
 from streams import Variable
 
 from network import FLOAT, Net, Quant
@@ -169,6 +172,30 @@ def conversions() -> bytes:
     test_quantize.add_real(w, "uint8", 0.02, 7, 3)
     test_quantize.add_real(w, "int16", 0.0001, 0, 3)
     return w.finish()
+
+
+def moves() -> bytes:
+    """Operators that pick elements and put them somewhere, where indices say that are computed."""
+    w = Writer("moves")
+    layers = (
+        (test_walk.add, [*test_walk.PLAIN, test_walk.TALL]),
+        (test_lookup.add, test_lookup.PLAIN),
+        (test_scatter.add, test_scatter.PLAIN),
+    )
+    for add, configs in layers:
+        for i, config in enumerate(configs):
+            add(w, i, config)
+    return w.finish()
+
+
+def picked_rows() -> bytes:
+    """Rows that are picked, repeated and turned, between layers that want them one after another."""
+    net = Net(7)
+    x = net.conv(net.input(1, 4, 4, 2), 4, 1)
+    mirrored = net.moved("MIRROR_PAD", [x, net.ints((0, 0), (1, 1), (1, 0), (0, 0))], (1, 6, 5, 4), mode="REFLECT")
+    turned = net.moved("REVERSE_V2", [net.conv(mirrored, 4, 1), net.ints(2)], (1, 6, 5, 4))
+    spread = net.moved("DEPTH_TO_SPACE", [net.conv(turned, 4, 1)], (1, 12, 10, 1), block_size=2)
+    return net.finish(net.mean(net.conv(spread, 2, 1)))
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

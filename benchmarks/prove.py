@@ -61,6 +61,8 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "conversions": provable.conversions,
     "boxes": provable.boxes,
     "wide layers": provable.wide_layers,
+    "moves": provable.moves,
+    "picked rows": provable.picked_rows,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
     "lines turned": partial(provable.lines, turned=True),
@@ -84,6 +86,8 @@ QUICK = (
     ("boxes", "layers"),
     ("wide layers", "layers"),
     ("wide layers", "rows"),
+    ("moves", "layers"),
+    ("picked rows", "rows"),
     ("products", "layers"),
     ("lines", "rows"),
     ("lines turned", "rows"),
@@ -102,7 +106,6 @@ UNREACHED = {
     "mote_table_rows_s8": "digits reaches it, by rows, in `make prove`",
     "mote_table_rows_f32": "the same as mote_table_rows_s8 but for the type of its pointers",
     "mote_copy_bytes": "it is for cores that trap unaligned words, instead of memcpy",
-    "mote_pad": "it is for padding across rows' ends, which no model of the matrix has",
 }
 """Functions of the portable kernels that no proof reaches, and why."""
 MACHINES = ("gcc_x86_32", "gcc_x86_64")

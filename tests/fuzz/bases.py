@@ -11,10 +11,13 @@ from random import Random
 import test_batch_matmul
 import test_functions
 import test_gru
+import test_lookup
 import test_lstm
 import test_quantize
+import test_scatter
 import test_storage
 import test_svdf
+import test_walk
 
 from network import Net
 from streaming.streams import sliding
@@ -30,6 +33,7 @@ KINDS = {
     "stored": 6,
     "products": 6,
     "functions": 6,
+    "moves": 8,
     "wide": 6,
     "digits": 8,
     "keywords": 1,
@@ -59,6 +63,8 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, _products(rng, seed)
     if name == "functions":
         return name, _functions(rng)
+    if name == "moves":
+        return name, _moves(rng)
     if name == "wide":
         return name, _wide(rng)
     return name, _bundled(name)
@@ -81,6 +87,15 @@ def _functions(rng: Random) -> bytes:
     x, y = w.input("cast", (7,), rng.choice(test_quantize.TYPES)), w.tensor("to", (7,), rng.choice(test_quantize.TYPES))
     w.op("CAST", [x], [y])
     w.output(y)
+    return w.finish()
+
+
+def _moves(rng: Random) -> bytes:
+    """Operators that move, pick and put elements."""
+    w = Writer("moves")
+    for i in range(rng.randint(1, 4)):
+        of = rng.choice((test_walk, test_lookup, test_scatter))
+        of.add(w, i, rng.choice(of.PLAIN))
     return w.finish()
 
 

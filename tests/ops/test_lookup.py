@@ -122,6 +122,34 @@ def any_lookup(draw: st.DrawFn) -> Config:
     return c | {"dtype": draw(st.sampled_from(known))}
 
 
+IMAGE: Config = {"dtype": "int8", "shape": [2, 3, 4], "constant": False}
+TABLE: Config = {"constant": False, "indices": np.int32([0, 1]), "table": np.arange(6, dtype=np.int8).reshape(3, 2)}
+PLAIN: list[Config] = [
+    IMAGE | {"kind": "GATHER", "indices": np.int64([0, 1]), "out": [2, 2, 4], "options": {"axis": 1}},
+    IMAGE
+    | {"kind": "GATHER", "indices": np.int16([[0, 1]] * 2), "out": [2, 2, 4], "options": {"axis": 1, "batch_dims": 1}},
+    IMAGE
+    | {
+        "kind": "GATHER",
+        "indices": np.int32([[0, 2, 2]]),
+        "constant": True,
+        "out": [2, 1, 3, 4],
+        "options": {"axis": 1},
+    },
+    IMAGE | {"kind": "GATHER_ND", "indices": np.int32([[0, 1], [1, 2]]), "out": [2, 4]},
+    IMAGE
+    | {
+        "kind": "MIRROR_PAD",
+        "table": np.int32([[0, 0], [1, 2], [0, 1]]),
+        "out": [2, 6, 5],
+        "options": {"mode": "REFLECT"},
+    },
+    IMAGE | {"kind": "SLICE", "indices": np.zeros(3, np.int32), "size": [1, 2, 3], "out": [1, 2, 3]},
+    TABLE | {"kind": "EMBEDDING_LOOKUP", "dtype": "float32", "scales": np.float32([0.1, 0.2, 0.3]), "out": [2, 2]},
+]
+"""One of each."""
+
+
 @given(st.lists(any_lookup(), min_size=40, max_size=40))
 @settings(max_examples=examples(3), deadline=None)
 def test_lookups(layers: list[Config]) -> None:

@@ -166,6 +166,46 @@ def model(layers: list[Config]) -> bytes:
 KINDS = st.one_of(scatters(), sparse(), one_hots(), updates(), diagonals(), reversed_sequences())
 
 
+PLACES: Config = {"indices": np.int32([[0, 1], [1, 2], [0, 1]]), "constant": False, "out": [2, 3]}
+PLAIN: list[Config] = [
+    *(
+        PLACES | {"kind": "SCATTER_ND", "dtype": d, "updates": [3]}
+        for d in ("float32", "int8", "uint8", "int32", "int64", "bool")
+    ),
+    PLACES | {"kind": "SPARSE_TO_DENSE", "dtype": "float32", "one": False},
+    {
+        "kind": "ONE_HOT",
+        "dtype": "int8",
+        "shape": [3],
+        "index": "int64",
+        "depth": 4,
+        "small": False,
+        "out": [3, 4],
+        "options": {"axis": -1},
+    },
+    {
+        "kind": "DYNAMIC_UPDATE_SLICE",
+        "dtype": "int8",
+        "updates": [1, 2],
+        "index": "int32",
+        "begin": [0, 0],
+        "constant": False,
+        "out": [2, 3],
+    },
+    {"kind": "MATRIX_DIAG", "dtype": "int16", "updates": [2, 3], "out": [2, 3, 3]},
+    {"kind": "MATRIX_SET_DIAG", "dtype": "int8", "updates": [2, 2], "out": [2, 2, 3]},
+    {
+        "kind": "REVERSE_SEQUENCE",
+        "dtype": "int16",
+        "indices": np.int32([1, 2]),
+        "constant": False,
+        "out": [2, 3, 2],
+        "options": {"seq_dim": 1, "batch_dim": 0},
+    },
+]
+"""One of each."""
+
+
 @given(st.lists(KINDS, min_size=40, max_size=40))
 @settings(max_examples=examples(3), deadline=None)
 def test_scatters(layers: list[Config]) -> None:

@@ -83,15 +83,19 @@ def batches(draw: st.DrawFn) -> Config:
     return config | {"kind": "BATCH_TO_SPACE_ND", "shape": many, "out": one}
 
 
+def add(w: Writer, i: int, c: Config) -> None:
+    dtype = c["dtype"]
+    x = w.input(f"x{i}", c["shape"], dtype, **quant(dtype))
+    y = w.tensor(f"y{i}", c["out"], dtype, **quant(dtype))
+    reads = [x, *(w.const(f"c{i}_{k}", value) for k, value in enumerate(c["constants"]))]
+    w.op(c["kind"], reads, [y], version=2 if c["kind"] == "BROADCAST_TO" else 1, **c.get("options", {}))
+    w.output(y)
+
+
 def model(layers: list[Config]) -> bytes:
     w = Writer("walks")
     for i, c in enumerate(layers):
-        dtype = c["dtype"]
-        x = w.input(f"x{i}", c["shape"], dtype, **quant(dtype))
-        y = w.tensor(f"y{i}", c["out"], dtype, **quant(dtype))
-        reads = [x, *(w.const(f"c{i}_{k}", value) for k, value in enumerate(c["constants"]))]
-        w.op(c["kind"], reads, [y], version=2 if c["kind"] == "BROADCAST_TO" else 1, **c.get("options", {}))
-        w.output(y)
+        add(w, i, c)
     return w.finish()
 
 
@@ -101,6 +105,23 @@ def any_walk(draw: st.DrawFn) -> Config:
     c = draw(st.one_of(broadcasts(), tiles(), reverses(), depths(), batches()))
     known = [d for d in DTYPES if d not in ("bool", "int16") or "DEPTH" not in c["kind"]]
     return c | {"dtype": draw(st.sampled_from(known))}
+
+
+BLOCKS: Config = {"dtype": "int8", "constants": [np.int32([2, 2]), np.int32([[1, 0], [0, 1]])]}
+DEEP: Config = {"dtype": "int8", "constants": [], "options": {"block_size": 2}}
+PLAIN: list[Config] = [
+    {"kind": "BROADCAST_TO", "dtype": "float32", "shape": [2, 1], "out": [3, 2, 2], "constants": [np.int32([3, 2, 2])]},
+    {"kind": "TILE", "dtype": "int64", "shape": [2, 3], "out": [4, 3], "constants": [np.int32([2, 1])]},
+    {"kind": "REVERSE_V2", "dtype": "int16", "shape": [2, 2, 3], "out": [2, 2, 3], "constants": [np.int32([0, 1])]},
+    DEEP | {"kind": "DEPTH_TO_SPACE", "shape": [1, 2, 2, 8], "out": [1, 4, 4, 2]},
+    DEEP | {"kind": "SPACE_TO_DEPTH", "shape": [1, 4, 4, 2], "out": [1, 2, 2, 8]},
+    BLOCKS | {"kind": "SPACE_TO_BATCH_ND", "shape": [1, 3, 3, 2], "out": [4, 2, 2, 2]},
+    BLOCKS | {"kind": "BATCH_TO_SPACE_ND", "shape": [4, 2, 2, 2], "out": [1, 3, 3, 2]},
+]
+"""One of each."""
+TALL: Config = {"kind": "BROADCAST_TO", "dtype": "int8", "shape": [40, 1], "out": [2, 40, 3]}
+TALL |= {"constants": [np.int32([2, 40, 3])]}
+"""An output row of more input rows than are taken one by one."""
 
 
 @given(st.lists(any_walk(), min_size=40, max_size=40))
