@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import test_arithmetic
+import test_lookup
 import test_move
 import test_pool
 import test_resize
@@ -28,6 +29,7 @@ from support import examples
 
 LAYERS = FAMILIES | {
     "move": batch(st.one_of(*(kind() for kind in test_move.KINDS))).map(test_move.model),
+    "lookup": batch(test_lookup.any_lookup()).map(test_lookup.model),
     "walk": batch(test_walk.any_walk()).map(test_walk.model),
     "prelu": batch(test_unary.prelus()).map(test_unary.prelu_model),
 }

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
+import test_walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_walk import DTYPES, quant, sizes
 
+import mote
+from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from support import check, check_numpy, examples, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -162,3 +166,125 @@ def test_numpy(layers: list[Config]) -> None:
     """The same in NumPy alone, far more often."""
     data = model(layers)
     check_numpy(tflite.parse(data, "model"), data, inputs=1)
+
+
+@st.composite
+def moving_strided_slices(draw: st.DrawFn) -> Config:
+    """Axes that an index picks, axes that are taken whole, and those of which the output says how much."""
+    shape = draw(sizes(1, 4))
+    masks = dict.fromkeys(("begin_mask", "end_mask", "shrink_axis_mask"), 0)
+    strides, size = [], []
+    for axis, n in enumerate(shape):
+        kind = draw(st.sampled_from(["picked", "whole", "part"]))
+        stride = 1 if kind == "picked" else draw(st.integers(1, 2))
+        strides.append(stride)
+        masks["shrink_axis_mask"] |= (kind == "picked") << axis
+        masks["begin_mask"] |= (kind == "whole") << axis
+        masks["end_mask"] |= (kind == "whole") << axis
+        size.append({"picked": 1, "whole": -(-n // stride)}.get(kind, draw(st.integers(1, -(-n // stride)))))
+    out = [m for axis, m in enumerate(size) if not masks["shrink_axis_mask"] >> axis & 1]
+    return {"shape": shape, "strides": strides, "size": size, "out": out, "masks": masks}
+
+
+def add_moving(w: Writer, i: int, c: Config) -> None:
+    """The end is as far from the begin as the output is large."""
+    x, begin = w.input(f"x{i}", c["shape"], "int8", **quant("int8")), w.input(f"i{i}", [len(c["shape"])], "int32")
+    y = w.tensor(f"y{i}", c["out"], "int8", **quant("int8"))
+    strides = np.int32(c["strides"])
+    ends = [w.const(f"e{i}", np.int32(c["size"]) * strides), w.const(f"s{i}", strides)]
+    w.op("STRIDED_SLICE", [x, begin, *ends], [y], offset=True, **c["masks"])
+    w.output(y)
+
+
+@given(st.lists(moving_strided_slices(), min_size=24, max_size=24))
+@settings(max_examples=examples(3), deadline=None)
+def test_moving_strided_slices(layers: list[Config]) -> None:
+    w = Writer("moving")
+    for i, c in enumerate(layers):
+        add_moving(w, i, c)
+    check(w.finish(), inputs=2)
+
+
+def test_a_row_that_an_index_picks() -> None:
+    """As a converter writes it: the end is computed as well, and nobody looks at it."""
+    w = Writer("row")
+    x, at, end = w.input("x", (4, 3), "float32"), w.input("at", (1,), "int32"), w.input("end", (1,), "int32")
+    y = w.tensor("y", (3,), "float32", signature=(-1,))
+    w.op("STRIDED_SLICE", [x, at, end, w.const("one", np.int32([1]))], [y], shrink_axis_mask=1)
+    w.output(y)
+    check(w.finish())
+
+
+def test_what_lies_outside_is_zeros() -> None:
+    """LiteRT refuses it."""
+    w = Writer("outside")
+    x = w.input("x", (3, 2), "int8", **quant("int8"))
+    one, two = w.input("one", (4,), "int64"), w.input("two", (2, 2), "int32")
+    table = w.const("table", np.float32([[1, 2], [3, 4]]))
+    rows = w.input("rows", (2,), "int32")
+    outputs = [w.tensor(n, s, "int8", **quant("int8")) for n, s in (("a", (4, 2)), ("b", (2,)), ("c", (2, 2)))]
+    looked = w.tensor("d", (2, 2), "float32")
+    w.op("GATHER", [x, one], [outputs[0]], axis=0)
+    w.op("GATHER_ND", [x, two], [outputs[1]])
+    w.op("SLICE", [x, rows, w.const("size", np.int32([2, 2]))], [outputs[2]])
+    w.op("EMBEDDING_LOOKUP", [rows, table], [looked])
+    w.output(*outputs, looked)
+    values = np.arange(1, 7, dtype=np.int8).reshape(3, 2)
+    case = [values, np.int64([1, -1, 3, 1 << 40]), np.int32([[0, 1], [0, 2]]), np.int32([5, -7])]
+    compiled = mote.compile(w.finish())
+    given = dict(zip(compiled.source.inputs, case, strict=True))
+    want = compiled.source.evaluate(given)
+    found = mote.run(compiled, given, layers=False).values
+    assert [want[t].tolist() for t in compiled.source.outputs] == [
+        [[3, 4], [0, 0], [0, 0], [0, 0]],
+        [2, 0],
+        [[3, 4], [5, 6]],
+        [[0.0, 0.0], [0.0, 0.0]],
+    ]
+    for t in compiled.source.outputs:
+        assert np.array_equal(found[compiled.source.tensors[t].name], want[t])
+
+
+@pytest.mark.parametrize(
+    ("kind", "shapes", "options", "said"),
+    [
+        ("GATHER", [(2,)], {"axis": 3}, "do not fit indices"),
+        ("GATHER", [(2,)], {"axis": -4}, "do not fit indices"),
+        ("GATHER", [(2,)], {"axis": 1, "batch_dims": 2}, "do not fit indices"),
+        ("GATHER", [(4, 2)], {"axis": 1, "batch_dims": 1}, "do not fit indices"),
+        ("GATHER_ND", [(2, 4)], {}, "do not fit an input"),
+        ("GATHER_ND", [()], {}, "do not fit an input"),
+        ("MIRROR_PAD", [[[3, 0], [0, 0], [0, 0]]], {"mode": "SYMMETRIC"}, "do not fit an input"),
+        ("MIRROR_PAD", [[[2, 0], [0, 0], [0, 0]]], {"mode": "REFLECT"}, "do not fit an input"),
+        ("MIRROR_PAD", [[[0, 0]]], {"mode": "REFLECT"}, "do not fit an input"),
+        ("MIRROR_PAD", [[[0, -1], [0, 0], [0, 0]]], {"mode": "REFLECT"}, "do not fit an input"),
+    ],
+)
+def test_what_does_not_fit_is_refused(kind: str, shapes: list[Any], options: Config, said: str) -> None:
+    w = Writer("refused")
+    x, y = w.input("x", (2, 3, 4), "float32"), w.tensor("y", (1,), "float32")
+    constants = [w.const("c", np.int32(s) if isinstance(s, list) else np.zeros(s, np.int32)) for s in shapes]
+    w.op(kind, [x, *constants], [y], **options)
+    w.output(y)
+    with pytest.raises(UnsupportedError, match=said):
+        tflite.parse(w.finish(), "model")
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_constant_indices_outside_are_refused(index: int) -> None:
+    w = Writer("outside")
+    x, y = w.input("x", (3,), "float32"), w.tensor("y", (1,), "float32")
+    w.op("GATHER", [x, w.const("i", np.int32([index]))], [y])
+    w.output(y)
+    with pytest.raises(UnsupportedError, match=f"an index from {index} to {index} is outside"):
+        tflite.parse(w.finish(), "model")
+
+
+def test_on_a_core() -> None:
+    """One of each, where words do not lie as on the host."""
+    w = Writer("all")
+    for i, c in enumerate(PLAIN):
+        add(w, i, c)
+    for i, c in enumerate(test_walk.PLAIN):
+        test_walk.add(w, i, c)
+    exact_on("cortex-m4", w.finish(), 2)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lookup import constant_or_input
 from test_walk import quant, sizes
 
+import mote
+from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from support import check, check_numpy, examples, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -218,3 +221,68 @@ def test_numpy(layers: list[Config]) -> None:
     """The same in NumPy alone, far more often."""
     data = model(layers)
     check_numpy(tflite.parse(data, "model"), data, inputs=6)
+
+
+def test_what_has_no_place_is_left_out() -> None:
+    """LiteRT refuses it."""
+    w = Writer("outside")
+    at, parts = w.input("at", (3, 1), "int32"), w.input("parts", (3, 2), "float32")
+    x, lengths = w.input("x", (2, 3), "float32"), w.input("lengths", (2,), "int64")
+    y, z, r = w.tensor("y", (2, 2), "float32"), w.tensor("z", (4,), "float32"), w.tensor("r", (2, 3), "float32")
+    w.op("SCATTER_ND", [at, parts, w.const("shape", np.int32([2, 2]))], [y])
+    one = w.const("one", np.float32(1))
+    w.op("SPARSE_TO_DENSE", [at, w.const("size", np.int32([4])), one, w.const("two", np.float32(2))], [z])
+    w.op("REVERSE_SEQUENCE", [x, lengths], [r], seq_dim=1, batch_dim=0)
+    w.output(y, z, r)
+    case = np.int32([[-1], [3], [1]]), np.arange(6), np.arange(6), np.int64([-5, 1 << 40])
+    compiled = mote.compile(w.finish())
+    tensors = [compiled.source.tensors[t] for t in compiled.source.inputs]
+    given = {t.id: value.astype(t.dtype.numpy).reshape(t.shape) for t, value in zip(tensors, case, strict=True)}
+    want, found = compiled.source.evaluate(given), mote.run(compiled, given, layers=False).values
+    assert {name: value.tolist() for name, value in found.items()} == {
+        "y": [[0, 0], [4, 5]],
+        "z": [2, 1, 2, 1],
+        "r": [[0, 1, 2], [5, 4, 3]],
+    }
+    for t in compiled.source.outputs:
+        assert np.array_equal(found[compiled.source.tensors[t].name], want[t])
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "options", "said"),
+    [
+        ("SCATTER_ND", [np.int32([[0]]), (1, 3), np.int32([2, 2])], {}, "do not fit an output"),
+        ("SCATTER_ND", [np.int32([[0, 0, 0]]), (1,), np.int32([2, 2])], {}, "do not fit an output"),
+        ("SCATTER_ND", [np.int32([[0]]), (1, 2), (2,)], {}, "output's shape must be a constant"),
+        ("SPARSE_TO_DENSE", [np.int32([[0, 0]]), np.int32([2]), (1,), ()], {}, "do not fit an output"),
+        ("SPARSE_TO_DENSE", [np.int32([0]), np.int32([2]), (3,), ()], {}, "do not fit an output"),
+        ("ONE_HOT", [np.int32([0]), np.int32(0), (), ()], {"axis": -1}, "do not fit an input"),
+        ("ONE_HOT", [np.int32([0]), np.int32(3), (), ()], {"axis": 2}, "do not fit an input"),
+        ("ONE_HOT", [np.int32([0]), np.int32(3), (2,), ()], {"axis": 0}, "do not fit an input"),
+        ("DYNAMIC_UPDATE_SLICE", [(2, 2), (3, 1), np.int32([0, 0])], {}, "do not fit an input"),
+        ("DYNAMIC_UPDATE_SLICE", [(2, 2), (1, 1), np.int32([0])], {}, "do not fit an input"),
+        ("MATRIX_DIAG", [()], {}, "no diagonal"),
+        ("MATRIX_SET_DIAG", [(2, 3), (3,)], {}, "no diagonals"),
+        ("REVERSE_SEQUENCE", [(2, 3), np.int32([1, 1])], {"seq_dim": 0, "batch_dim": 0}, "do not fit an input"),
+        ("REVERSE_SEQUENCE", [(2, 3), np.int32([1, 1])], {"seq_dim": 0, "batch_dim": 1}, "do not fit an input"),
+        ("REVERSE_SEQUENCE", [(2, 3), np.int32([1, 1])], {"seq_dim": -1, "batch_dim": 0}, "do not fit an input"),
+        ("EMBEDDING_LOOKUP", [np.int32([[0]]), (2, 2)], {}, "are not supported"),
+        ("EMBEDDING_LOOKUP", [np.int32([2]), (2, 2)], {}, "is outside"),
+    ],
+)
+def test_what_does_not_fit_is_refused(kind: str, inputs: list[Any], options: Config, said: str) -> None:
+    w = Writer("refused")
+    y = w.tensor("y", (1,), "float32")
+    reads = [
+        w.input(f"x{i}", value, "float32") if isinstance(value, tuple) else w.const(f"c{i}", value)
+        for i, value in enumerate(inputs)
+    ]
+    w.op(kind, reads, [y], **options)
+    w.output(y)
+    with pytest.raises(UnsupportedError, match=said):
+        tflite.parse(w.finish(), "model")
+
+
+def test_on_a_core() -> None:
+    """One of each, where words do not lie as on the host."""
+    exact_on("cortex-m4", model(PLAIN), 2)
