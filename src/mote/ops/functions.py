@@ -20,7 +20,6 @@ from mote.graph.fixedpoint16 import inverse_sqrt, saturate16
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.arithmetic import INT8
-from mote.ops.common import activation_type
 from mote.ops.unary import Floats, FloatTable, Interpolated, Unary, within
 
 
@@ -181,7 +180,7 @@ class Abs(Unary):
 
     def unsupported(self, g: Graph) -> str | None:
         plain = self.input(g).dtype == DType.INT16 and not self.rescales(self.input(g))
-        return activation_type(g, self, dtypes=self.types) if plain else super().unsupported(g)
+        return _plain_problem(g, self) if plain else super().unsupported(g)
 
     @staticmethod
     def rescales(x: Tensor) -> bool:
@@ -201,14 +200,19 @@ class Abs(Unary):
         return np.abs(x)
 
 
+def _plain_problem(g: Graph, op: Unary) -> str | None:
+    """Why an operator on numbers that stand for themselves does not take these types, or None."""
+    x, y = op.input(g), op.output(g)
+    if x.dtype not in op.types:
+        return f"{x.dtype} input is not supported (only {', '.join(op.types)})"
+    return None if y.dtype == x.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
+
+
 class Plain(Unary):
     """A function of the numbers as they are stored, whatever they stand for."""
 
     def unsupported(self, g: Graph) -> str | None:
-        x, y = self.input(g), self.output(g)
-        if x.dtype not in self.types:
-            return f"{x.dtype} input is not supported (only {', '.join(self.types)})"
-        return None if y.dtype == x.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
+        return _plain_problem(g, self)
 
 
 @dataclass(frozen=True, kw_only=True)

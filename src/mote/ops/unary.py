@@ -20,7 +20,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import Pointwise
 from mote.ops.arithmetic import INT8
-from mote.ops.common import activation_type, int8_range, round_half_away, scale_problem
+from mote.ops.common import activation_type, quantized_range, round_half_away, scale_problem
 
 Floats = NDArray[np.float32]
 
@@ -38,7 +38,7 @@ class Unary(Pointwise):
         x, y = self.input(g), self.output(g)
         if problem := activation_type(g, self, dtypes=self.types):
             return problem
-        if x.dtype == DType.INT16 and (problem := _int16_problem(x, y, symmetric=self.symmetric)):
+        if x.dtype == DType.INT16 and self.symmetric and (problem := _zero_point_problem(x, y)):
             return problem
         return scale_problem(*self.scales(x, y)) if x.dtype in (DType.INT8, DType.INT16) else None
 
@@ -245,15 +245,10 @@ class Clamp(Unary):
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         scaled = wrap32(rescale(INT8 - x.zero_point, *self.scales(x, y)[0]) + y.zero_point)
-        return np.clip(scaled, *int8_range(self.clamp, y))
+        return np.clip(scaled, *quantized_range(self.clamp, y))
 
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
-        return np.clip(rescale(q, *self.scales(x, y)[0]), *self.limits(y))
-
-    def limits(self, y: Tensor) -> tuple[int, int]:
-        """The least and the largest result in int16."""
-        low, high = (float(np.clip(np.float32(end) / np.float32(y.scale), -FAR, FAR)) for end in self.clamp.bounds)
-        return max(round_half_away(low), -32768), min(round_half_away(high), 32767)
+        return np.clip(rescale(q, *self.scales(x, y)[0]), *quantized_range(self.clamp, y))
 
     def real(self, x: Floats) -> Floats:
         return np.clip(x, *self.clamp.bounds).astype(np.float32)
@@ -399,12 +394,10 @@ class Rescale(Unary):
         return whole + y.zero_point
 
 
-def _int16_problem(x: Tensor, y: Tensor, *, symmetric: bool) -> str | None:
+def _zero_point_problem(x: Tensor, y: Tensor) -> str | None:
     """Why a function between int16 values is not supported, or None."""
     for t in (x, y):
-        if t.quant is None or t.quant.per_channel or not 0 < t.scale < math.inf:
-            return f"int16 tensor '{t.name}' has no per-tensor quantization"
-        if symmetric and t.zero_point != 0:
+        if t.zero_point != 0:
             return f"int16 tensor '{t.name}' has the zero point {t.zero_point}, LiteRT wants 0"
     return None
 

@@ -28,7 +28,7 @@ from mote.kernels.contract import (
 )
 from mote.kernels.pack.params import scale_params
 from mote.ops import functions
-from mote.ops.common import FLOAT_MAX
+from mote.ops.common import FLOAT_MAX, quantized_range
 from mote.ops.unary import Clamp, Flip, HardSwish, Interpolated, LeakyRelu, Logistic, Sigmoid, Tanh, Unary
 
 INT16 = signature(DType.INT16, DType.INT16)
@@ -97,7 +97,7 @@ def _sigmoid(view: View) -> Packed:
 
 def _relu(view: View) -> Packed:
     op = view.the(Clamp)
-    (scale,), (low, high) = op.scales(view.input, view.output), op.limits(view.output)
+    (scale,), (low, high) = op.scales(view.input, view.output), quantized_range(op.clamp, view.output)
     return _elements(view, "relu_s16", {**scale_params(*scale), "lo": low, "hi": high})
 
 
