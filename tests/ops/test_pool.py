@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D against LiteRT, on random configurations."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D against LiteRT, on random configurations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from support import check, examples, needs_litert
+from mote.kernels.contract import Call
+from support import check, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -22,9 +23,11 @@ def configs(draw: st.DrawFn) -> Config:
     padding = draw(st.sampled_from(["SAME", "VALID"]))
     kernel = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     least = kernel if padding == "VALID" else (1, 1)
+    dtype = draw(st.sampled_from(["int8", "int8", "int16", "float32"]))
+    kinds = ["AVERAGE_POOL_2D", "MAX_POOL_2D", *(["L2_POOL_2D"] if dtype == "float32" else [])]
     return {
-        "kind": draw(st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"])),
-        "dtype": draw(st.sampled_from(["int8", "int8", "int8", "float32"])),
+        "kind": draw(st.sampled_from(kinds)),
+        "dtype": dtype,
         "batch": draw(st.sampled_from([1, 1, 2])),
         "size": [draw(st.integers(n, n + 7)) for n in least],
         "channels": draw(st.integers(1, 10)),
@@ -44,7 +47,7 @@ def positions(size: int, kernel: int, stride: int, padding: str) -> int:
 def model(layers: list[Config]) -> bytes:
     w = Writer("pools")
     for i, c in enumerate(layers):
-        quant = {"scale": c["scale"], "zero_point": c["zero_point"]} if c["dtype"] == "int8" else {}
+        quant = {} if c["dtype"] == "float32" else {"scale": c["scale"], "zero_point": c["zero_point"]}
         x = w.input(f"x{i}", (c["batch"], *c["size"], c["channels"]), c["dtype"], **quant)
         axes = zip(c["size"], c["kernel"], c["stride"], strict=True)
         shape = (c["batch"], *(positions(*axis, c["padding"]) for axis in axes), c["channels"])
@@ -91,10 +94,34 @@ def test_average_of_a_large_image(size: tuple[int, int]) -> None:
     check(model([PLAIN | {"size": list(size), "kernel": size, "padding": "VALID"}]), inputs=6)
 
 
-def test_unsupported_type() -> None:
-    w = Writer("pool")
-    x, y = w.input("x", (1, 2, 2, 1), "int16"), w.tensor("y", (1, 2, 2, 1), "int16")
-    w.op("MAX_POOL_2D", [x], [y])
-    w.output(y)
-    with pytest.raises(UnsupportedError, match="int16 input is not supported"):
-        tflite.parse(w.finish(), "model")
+@pytest.mark.parametrize("kind", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+def test_running_sums_of_int16(kind: str) -> None:
+    """Windows as high as the image, and narrower: one row at a time."""
+    layer = PLAIN | {
+        "kind": kind,
+        "dtype": "int16",
+        "size": [7, 5],
+        "kernel": (7, 3),
+        "padding": "VALID",
+        "scale": 1e-4,
+    }
+    compiled = check(model([layer]), inputs=5, input="rows")
+    assert {step.kernel.call for step in compiled.plan.steps if step.tap is not None} == {Call.ADDS}
+
+
+def test_on_a_core() -> None:
+    kinds = [("AVERAGE_POOL_2D", "int16"), ("MAX_POOL_2D", "int16"), ("L2_POOL_2D", "float32")]
+    exact_on("cortex-m4", model([PLAIN | {"kind": kind, "dtype": dtype} for kind, dtype in kinds]))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dtype": "int32"}, "int32 input is not supported"),
+        ({"kind": "L2_POOL_2D"}, "int8 input is not supported"),
+        ({"dtype": "int16", "size": [256, 256], "kernel": (256, 256), "padding": "VALID"}, "a mean of 65536 elements"),
+    ],
+)
+def test_unsupported(change: Config, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        tflite.parse(model([PLAIN | change]), "model")

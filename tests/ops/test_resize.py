@@ -24,7 +24,9 @@ def configs(draw: st.DrawFn) -> Config:
     nearest = kind == "RESIZE_NEAREST_NEIGHBOR"
     return {
         "kind": kind,
-        "dtype": draw(st.sampled_from(["int8", "int8", "float32", *(["uint8", "int16"] if nearest else [])])),
+        "dtype": draw(
+            st.sampled_from(["int8", "int8", "float32", "int16", *(["uint8", "int32", "bool"] if nearest else [])])
+        ),
         "batch": draw(st.sampled_from([1, 1, 2])),
         "size": draw(st.tuples(st.integers(1, 12), st.integers(1, 12))),
         "channels": draw(st.integers(1, 5)),

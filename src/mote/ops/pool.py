@@ -1,10 +1,10 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D. Padding takes no part: averages divide by the pixels inside the image."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding takes no part: averages divide by the pixels inside the image."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,18 @@ from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import rising
-from mote.ops.common import MOST_SUMMED, Axis, WindowOp, activation_type, clamp_float, int8_range
+from mote.ops.common import MOST_SUMMED, Axis, WindowOp, activation_type, clamp_float, quantized_range
+
+MOST_AVERAGED = {DType.INT8: MOST_SUMMED, DType.INT16: (1 << 16) - 1}
+"""So many values and more might not add up in 32 bits, with half of their number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(WindowOp):
-    """One number for each window and channel. LiteRT never rescales: int8 stays in the input's steps."""
+    """One number for each window and channel. LiteRT never rescales: integers stay in the input's steps."""
 
     activation: Activation = Activation.NONE
+    types: ClassVar[tuple[DType, ...]] = (DType.INT8, DType.INT16, DType.FLOAT32)
 
     def shapes(self, g: Graph) -> list[Shape]:
         x = self.input(g).shape
@@ -34,7 +38,7 @@ class Pool(WindowOp):
         return 8 * self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self)
+        return activation_type(g, self, dtypes=self.types)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
@@ -49,7 +53,7 @@ class Pool(WindowOp):
         pooled = self.pool(x)
         if y.dtype == DType.FLOAT32:
             return [clamp_float(pooled.astype(np.float64), self.activation)]
-        return [np.clip(pooled, *int8_range(self.activation, y)).astype(np.int8)]
+        return [np.clip(pooled, *quantized_range(self.activation, y)).astype(y.dtype.numpy)]
 
     def pool(self, x: Array) -> NDArray[Any]:
         raise NotImplementedError
@@ -64,8 +68,8 @@ class Average(Pool):
     def unsupported(self, g: Graph) -> str | None:
         if problem := super().unsupported(g):
             return problem
-        count, real = self.count(g), self.input(g).dtype == DType.FLOAT32
-        return None if real or count < MOST_SUMMED else f"a mean of {count} elements is not supported"
+        count, most = self.count(g), MOST_AVERAGED.get(self.input(g).dtype)
+        return None if most is None or count < most else f"a mean of {count} elements is not supported"
 
     def count(self, g: Graph) -> int:
         """The most elements that an average is of."""
@@ -117,5 +121,16 @@ class MaxPool(Pool):
     kind = "MAX_POOL_2D"
 
     def pool(self, x: Array) -> NDArray[Any]:
-        lowest = -np.inf if x.dtype == np.float32 else -128
+        lowest = -np.inf if x.dtype == np.float32 else np.iinfo(x.dtype).min
         return np.concatenate([w.max(axis=(4, 5)) for w in self.windows(x, lowest)], axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Pool(Average):
+    """The root of the mean of the squares."""
+
+    kind = "L2_POOL_2D"
+    types = (DType.FLOAT32,)
+
+    def pool(self, x: Array) -> NDArray[Any]:
+        return np.asarray(np.sqrt(super().pool(np.square(x))))

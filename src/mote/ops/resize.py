@@ -14,11 +14,20 @@ from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import rising
-from mote.ops.common import activation_type
 
 Ints = NDArray[np.int64]
 ONE = 1 << 10
-"""Weight 1 of int8 interpolation, as LiteRT counts it."""
+"""Weight 1 of the interpolation of integers, as LiteRT counts it."""
+EXACT = (DType.INT8, DType.INT16)
+"""The integers that are interpolated."""
+
+
+def _type_problem(g: Graph, op: Op, types: tuple[DType, ...]) -> str | None:
+    """Why types are not supported, or None. Pixels keep what they stand for, whatever the quantization is."""
+    x, y = op.input(g), op.output(g)
+    if x.dtype not in types:
+        return f"{x.dtype} input is not supported (only {', '.join(types)})"
+    return f"{x.dtype} input with {y.dtype} output is not supported" if y.dtype != x.dtype else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +65,7 @@ class ResizeNearest(Resize):
     kind = "RESIZE_NEAREST_NEIGHBOR"
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self, dtypes=(DType.INT8, DType.FLOAT32, DType.UINT8, DType.INT16, DType.INT32))
+        return _type_problem(g, self, (*EXACT, DType.UINT8, DType.INT32, DType.BOOL, DType.FLOAT32))
 
     def sources(self, size: int, out: int) -> Ints:
         """The input position of each output position, in float32 as LiteRT works it out."""
@@ -91,12 +100,12 @@ class Blend:
 
 @dataclass(frozen=True, kw_only=True)
 class ResizeBilinear(Resize):
-    """Every output pixel is a mean of four input pixels: int8 with 10-bit weights, rounded once."""
+    """Every output pixel is a mean of four input pixels: of integers with 10-bit weights, rounded once."""
 
     kind = "RESIZE_BILINEAR"
 
     def unsupported(self, g: Graph) -> str | None:
-        return activation_type(g, self)
+        return _type_problem(g, self, (*EXACT, DType.FLOAT32))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         """Halves are added to round."""
@@ -108,7 +117,7 @@ class ResizeBilinear(Resize):
     def blend(self, g: Graph, size: int, out: int) -> Blend:
         """At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where a scale that
         is rounded up leads there over many outputs; here that is the last pixel again."""
-        if self.input(g).dtype == DType.INT8:
+        if self.input(g).dtype in EXACT:
             at = self._positions_s8(size, out)
             lower = np.clip(at // ONE, 0, size - 1)
             weight: NDArray[Any] = at - lower * ONE
@@ -139,7 +148,7 @@ class ResizeBilinear(Resize):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        exact = x.dtype == np.int8
+        exact = x.dtype != np.float32
         wide: NDArray[Any] = x.astype(np.int64 if exact else np.float64)
         one = ONE if exact else 1
         for axis, size in ((1, self.size[0]), (2, self.size[1])):
@@ -149,7 +158,7 @@ class ResizeBilinear(Resize):
             wide = lower * (one - weight) + upper * weight
         if not exact:
             return [wide.astype(np.float32)]
-        return [(np.sign(wide) * ((np.abs(wide) + ONE * ONE // 2) // (ONE * ONE))).astype(np.int8)]
+        return [(np.sign(wide) * ((np.abs(wide) + ONE * ONE // 2) // (ONE * ONE))).astype(x.dtype)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.evaluate(g, values)

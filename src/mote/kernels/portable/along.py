@@ -51,7 +51,7 @@ def _arg_instance(view: View, form: str) -> tuple[str, Instance]:
     """The name of the function, and what defines it."""
     suffix, element = ELEMENTS[view.input.dtype]
     index_suffix, index = ELEMENTS[view.output.dtype]
-    what, better = ("max", "MOTE_ABOVE") if view.the(ArgExtreme).largest else ("min", "MOTE_BELOW")
+    what, better = ("max", "MOTE_ARG_ABOVE") if view.the(ArgExtreme).largest else ("min", "MOTE_ARG_BELOW")
     better += "_F32" if view.input.dtype == DType.FLOAT32 else ""
     name = f"arg_{what}{form}_{suffix}_{index_suffix}"
     return name, Instance(f"MOTE_ARG{form.upper()}", (name, element, index, better))
@@ -91,7 +91,7 @@ def _cumsum(view: View) -> Packed:
 def _top_k(view: View) -> Packed:
     op, depth = view.the(TopK), view.input.shape[-1]
     suffix, element = ELEMENTS[view.input.dtype]
-    larger = "MOTE_LARGER_F32" if view.input.dtype == DType.FLOAT32 else "MOTE_LARGER"
+    larger = "MOTE_TOPK_LARGER_F32" if view.input.dtype == DType.FLOAT32 else "MOTE_TOPK_LARGER"
     if op.indices:
         index_suffix, index = ELEMENTS[view.output.dtype]
         name, key = f"topk_at_{suffix}_{index_suffix}", "MOTE_TOPK_AT"

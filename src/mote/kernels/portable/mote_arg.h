@@ -17,10 +17,10 @@ typedef struct {
     int32_t lines, rows;
 } mote_arg_add_t;
 
-#define MOTE_ABOVE(value, best) ((value) > (best))
-#define MOTE_BELOW(value, best) ((value) < (best))
-#define MOTE_ABOVE_F32(value, best) ((value) > (best) || ((best) != (best) && (value) == (value)))
-#define MOTE_BELOW_F32(value, best) ((value) < (best) || ((best) != (best) && (value) == (value)))
+#define MOTE_ARG_ABOVE(value, best) ((value) > (best))
+#define MOTE_ARG_BELOW(value, best) ((value) < (best))
+#define MOTE_ARG_ABOVE_F32(value, best) ((value) > (best) || ((best) != (best) && (value) == (value)))
+#define MOTE_ARG_BELOW_F32(value, best) ((value) < (best) || ((best) != (best) && (value) == (value)))
 
 /* `T` is the type of the elements, `O` that of the indices, `BETTER` whether a value beats the best one so far. */
 #define MOTE_ARG_ONE(name, T, BETTER) \

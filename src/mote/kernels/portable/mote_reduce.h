@@ -71,25 +71,25 @@ typedef struct {
     mote_reduce_add_t over;
 } mote_reduce_plain_add_t;
 
-#define MOTE_STEP_PLUS(sum, value) ((sum) + (value))
-#define MOTE_STEP_PLUS_U32(sum, value) ((sum) + (uint32_t)(value))
-#define MOTE_STEP_PLUS_U64(sum, value) ((sum) + (uint64_t)(value))
-#define MOTE_STEP_TIMES(sum, value) ((sum) * (value))
-#define MOTE_STEP_TIMES_U32(sum, value) ((sum) * (uint32_t)(value))
-#define MOTE_STEP_TIMES_U64(sum, value) ((sum) * (uint64_t)(value))
-#define MOTE_STEP_MOST(most, value) ((value) > (most) ? (value) : (most))
-#define MOTE_STEP_LEAST(least, value) ((value) < (least) ? (value) : (least))
+#define MOTE_REDUCE_STEP_PLUS(sum, value) ((sum) + (value))
+#define MOTE_REDUCE_STEP_PLUS_U32(sum, value) ((sum) + (uint32_t)(value))
+#define MOTE_REDUCE_STEP_PLUS_U64(sum, value) ((sum) + (uint64_t)(value))
+#define MOTE_REDUCE_STEP_TIMES(sum, value) ((sum) * (value))
+#define MOTE_REDUCE_STEP_TIMES_U32(sum, value) ((sum) * (uint32_t)(value))
+#define MOTE_REDUCE_STEP_TIMES_U64(sum, value) ((sum) * (uint64_t)(value))
+#define MOTE_REDUCE_STEP_MOST(most, value) ((value) > (most) ? (value) : (most))
+#define MOTE_REDUCE_STEP_LEAST(least, value) ((value) < (least) ? (value) : (least))
 
-#define MOTE_FINISH_F32(p, sum) (sum)
-#define MOTE_FINISH_S8(p, sum) ((int8_t)(sum))
-#define MOTE_FINISH_S16(p, sum) ((int16_t)(sum))
-#define MOTE_FINISH_S32(p, sum) ((int32_t)(sum))
-#define MOTE_FINISH_S64(p, sum) ((int64_t)(sum))
-#define MOTE_FINISH_U8(p, sum) ((uint8_t)(sum))
-#define MOTE_FINISH_SCALED_S8(p, sum) ((int8_t)mote_reduce_scaled(&(p)->scale, sum, -128, 127))
-#define MOTE_FINISH_SCALED_S16(p, sum) ((int16_t)mote_reduce_scaled(&(p)->scale, sum, -32768, 32767))
-#define MOTE_FINISH_MEAN_S32(p, sum) ((int32_t)((int64_t)(sum) / (p)->divisor))
-#define MOTE_FINISH_MEAN_S64(p, sum) ((int64_t)(sum) / (p)->divisor)
+#define MOTE_REDUCED_F32(p, sum) (sum)
+#define MOTE_REDUCED_S8(p, sum) ((int8_t)(sum))
+#define MOTE_REDUCED_S16(p, sum) ((int16_t)(sum))
+#define MOTE_REDUCED_S32(p, sum) ((int32_t)(sum))
+#define MOTE_REDUCED_S64(p, sum) ((int64_t)(sum))
+#define MOTE_REDUCED_U8(p, sum) ((uint8_t)(sum))
+#define MOTE_REDUCED_SCALED_S8(p, sum) ((int8_t)mote_reduce_scaled(&(p)->scale, sum, -128, 127))
+#define MOTE_REDUCED_SCALED_S16(p, sum) ((int16_t)mote_reduce_scaled(&(p)->scale, sum, -32768, 32767))
+#define MOTE_REDUCED_MEAN_S32(p, sum) ((int32_t)((int64_t)(sum) / (p)->divisor))
+#define MOTE_REDUCED_MEAN_S64(p, sum) ((int64_t)(sum) / (p)->divisor)
 
 static inline int32_t mote_reduce_scaled(const mote_reduce_scale_t *s, uint32_t sum, int32_t lo, int32_t hi) {
     const uint32_t scaled = (uint32_t)mote_rescale((int32_t)sum, s->mult, s->shift);

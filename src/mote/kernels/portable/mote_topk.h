@@ -10,8 +10,8 @@ typedef struct {
     int32_t depth, k; /* elements of a vector, and how many of them are wanted */
 } mote_topk_t;
 
-#define MOTE_LARGER(a, b) ((a) > (b))
-#define MOTE_LARGER_F32(a, b) ((a) > (b) || ((b) != (b) && (a) == (a)))
+#define MOTE_TOPK_LARGER(a, b) ((a) > (b))
+#define MOTE_TOPK_LARGER_F32(a, b) ((a) > (b) || ((b) != (b) && (a) == (a)))
 
 /* Each element moves up past the smaller ones that were found before it. `KEY(entry)` is the value that an entry of the
  * output stands for, `ENTRY(i)` the entry of element i. */

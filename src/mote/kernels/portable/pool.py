@@ -1,14 +1,29 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D: `mote_pool_s8.h`, `mote_pool_f32.h`, and with running sums `mote_pool_add_s8.h`."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D: `mote_pool_s8.h`, `mote_pool_s16.h`, `mote_pool_f32.h`,
+`mote_l2_pool_f32.h`, and with running sums `mote_pool_add_s8.h`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from mote.graph.types import DType
-from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Kernel,
+    Packed,
+    Params,
+    Refusal,
+    View,
+    signature,
+)
 from mote.kernels.pack.params import adds_rows, window_params
-from mote.ops.common import float_range, int8_range
-from mote.ops.pool import AveragePool, AveragePoolUpward, MaxPool, Pool
+from mote.ops.common import float_range, quantized_range
+from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
+
+INT16 = signature(DType.INT16, DType.INT16)
 
 
 def _params(view: View) -> Params:
@@ -17,7 +32,7 @@ def _params(view: View) -> Params:
     if y.dtype == DType.FLOAT32:
         low, high = float_range(op.activation)
         return {**window_params(view), **limits, "low": low, "high": high}
-    lo, hi = int8_range(op.activation, y)
+    lo, hi = quantized_range(op.activation, y)
     return {**window_params(view), **limits, "lo": lo, "hi": hi}
 
 
@@ -56,8 +71,19 @@ KERNELS = (
                 call=Call.ADDS,
                 tuned=True,
             ),
+            Kernel(f"{name}_s16", (op,), INT16, _by_rows(f"{name}_s16"), header="pool_s16", costs=OTHER),
+            Kernel(
+                f"{name}_add_s16",
+                (op,),
+                INT16,
+                _adding(f"{name}_add_s16", max(sum_bytes, 2)),
+                header="pool_s16",
+                costs=OTHER,
+                call=Call.ADDS,
+            ),
         )
     ),
+    Kernel("l2_pool_f32", (L2Pool,), FLOAT32, _by_rows("l2_pool_f32"), costs=OTHER_F32),
     Kernel(
         "avg_pool_upward",
         (AveragePoolUpward,),

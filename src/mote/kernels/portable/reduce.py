@@ -96,7 +96,7 @@ def _way(view: View) -> _Way:
     """How the operator gathers elements of its type."""
     op, dtype = view.the(Reduction), view.input.dtype
     suffix, element, limits = ELEMENTS[dtype]
-    name, size, plain = NAMES[type(op)], dtype.itemsize, f"MOTE_FINISH_{suffix.upper()}"
+    name, size, plain = NAMES[type(op)], dtype.itemsize, f"MOTE_REDUCED_{suffix.upper()}"
     if dtype == DType.BOOL:
         name = {"sum": "max", "prod": "min"}.get(name, name)
     if name in ("max", "min"):
@@ -108,7 +108,7 @@ def _way(view: View) -> _Way:
             begin = "0" if name == "max" else "1"
         elif dtype != DType.FLOAT32:
             begin = f"{limits}_{'MIN' if name == 'max' else 'MAX'}"
-        return _Way(name, element, begin, f"MOTE_STEP_{step}", plain, sum_bytes=size)
+        return _Way(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)
     if isinstance(op, ScaledSum) and dtype in QUANTIZED:
         mult, shift = op.scale(view.graph)
         bias = int(wrap32(np.array(-view.input.zero_point * op.count(view.graph))))
@@ -117,21 +117,21 @@ def _way(view: View) -> _Way:
             "sum",
             "uint32_t",
             "(uint32_t)p->scale.bias",
-            "MOTE_STEP_PLUS_U32",
-            f"MOTE_FINISH_SCALED_{suffix.upper()}",
+            "MOTE_REDUCE_STEP_PLUS_U32",
+            f"MOTE_REDUCED_SCALED_{suffix.upper()}",
             "scaled",
             (("scale", scale),),
             4,
         )
     verb, begin = ("PLUS", "0") if name in ("sum", "mean") else ("TIMES", "1")
     if dtype == DType.FLOAT32:
-        return _Way(name, "float", f"{begin}.0f", f"MOTE_STEP_{verb}", plain, sum_bytes=size)
+        return _Way(name, "float", f"{begin}.0f", f"MOTE_REDUCE_STEP_{verb}", plain, sum_bytes=size)
     bits = 64 if dtype == DType.INT64 or name == "mean" else 32
-    gathered = _Way(name, f"uint{bits}_t", f"{begin}u", f"MOTE_STEP_{verb}_U{bits}", plain, sum_bytes=bits // 8)
+    gathered = _Way(name, f"uint{bits}_t", f"{begin}u", f"MOTE_REDUCE_STEP_{verb}_U{bits}", plain, sum_bytes=bits // 8)
     if name != "mean":
         return gathered
     divisor = (("divisor", op.count(view.graph)),)
-    finish = f"MOTE_FINISH_MEAN_{suffix.upper()}"
+    finish = f"MOTE_REDUCED_MEAN_{suffix.upper()}"
     return _Way(name, gathered.sum, gathered.begin, gathered.step, finish, "divided", divisor)
 
 

@@ -1,4 +1,5 @@
-"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear_s8.h` and `_f32.h`.
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear_s8.h`, `..._s16.h`
+and `..._f32.h`.
 
 Tables say where each output row and column reads.
 """
@@ -8,7 +9,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mote.kernels.contract import ANY_TYPE, FLOAT32, INT8, OTHER, OTHER_F32, Call, Kernel, Packed, Params, View
+from mote.graph.types import DType
+from mote.kernels.contract import (
+    ANY_TYPE,
+    FLOAT32,
+    INT8,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Kernel,
+    Packed,
+    Params,
+    View,
+    signature,
+)
 from mote.ops.resize import ResizeBilinear, ResizeNearest
 
 
@@ -30,6 +44,10 @@ def _nearest(view: View) -> Packed:
 
 def _bilinear(view: View) -> Packed:
     return _blended(view, "resize_bilinear_s8", np.int16)
+
+
+def _bilinear_s16(view: View) -> Packed:
+    return _blended(view, "resize_bilinear_s16", np.int16)
 
 
 def _bilinear_f32(view: View) -> Packed:
@@ -58,5 +76,6 @@ def _blended(view: View, name: str, weight: DTypeLike) -> Packed:
 KERNELS = (
     Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest, costs=OTHER),
     Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear),
+    Kernel("resize_bilinear_s16", (ResizeBilinear,), signature(DType.INT16, DType.INT16), _bilinear_s16, costs=OTHER),
     Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32, costs=OTHER_F32),
 )

@@ -67,6 +67,7 @@ PARSERS: Mapping[str, Parser] = {
     "GREATER_EQUAL": pairs.greater_equal,
     "HARD_SWISH": elementwise.hard_swish,
     "L2_NORMALIZATION": matrix.l2_normalization,
+    "L2_POOL_2D": windows.l2_pool,
     "LEAKY_RELU": elementwise.leaky_relu,
     "LESS": pairs.less,
     "LESS_EQUAL": pairs.less_equal,

@@ -13,7 +13,7 @@ from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.pool import AveragePool, AveragePoolUpward, MaxPool, Pool
+from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
 from mote.ops.resize import ResizeBilinear, ResizeNearest
 from mote.ops.transpose_conv import TransposeConv
 
@@ -90,6 +90,10 @@ def average_pool(node: Node) -> Op:
 
 def max_pool(node: Node) -> Op:
     return _pool(node, MaxPool)
+
+
+def l2_pool(node: Node) -> Op:
+    return _pool(node, L2Pool)
 
 
 def _pool(node: Node, kind: type[Pool]) -> Pool:
