@@ -10,6 +10,7 @@ import test_detection
 import test_functions
 import test_lookup
 import test_lstm
+import test_projection
 import test_quantize
 import test_scatter
 import test_svdf
@@ -93,7 +94,8 @@ def wide_layers() -> bytes:
     net = Net(8, "int16")
     x = net.input(1, 4, 3, 2)
     large = np.linspace(-1, 1, 5) * 2.0**36
-    y = net.conv(net.depthwise(net.conv(x, 5, (2, 3)), kernel=2, bias=large), 5, 1, bias=large, stride=2)
+    grouped = net.conv(x, net.weights(10, 2, 3, 1))
+    y = net.conv(net.depthwise(net.conv(grouped, 5, 1), kernel=2, bias=large), 5, 1, bias=large, stride=2)
     flat = net.flat(net.transpose_conv(net.depthwise(y, 2, stride=2), 5))
     return net.finish(net.fully_connected(net.fully_connected(flat, 5, bias=large), 5))
 
@@ -104,6 +106,19 @@ def products() -> bytes:
     turned = ((False, False), (True, True))
     plain = test_batch_matmul.Config(batches=((2, 1), (2,)), sizes=(2, 3, 5), zeros=(-128, 127, 4))
     return test_batch_matmul.model(*(replace(plain, types=t, turned=way) for t in sorted(of_each) for way in turned))
+
+
+def projections() -> bytes:
+    """Fully connected layers with weights that are computed."""
+    plain = test_projection.Config(depth=3, channels=2)
+    return test_projection.model(*(replace(plain, types=types) for types in sorted(set(test_projection.TYPES))))
+
+
+def groups() -> bytes:
+    """A convolution of groups of channels in int8."""
+    net = Net(9)
+    x = net.input(1, 3, 4, 4)
+    return net.finish(net.conv(x, net.weights(10, 2, 3, 2), stride=2), net.conv(x, net.weights(2, 2, 1, 2), dilation=2))
 
 
 def lines(turned: bool) -> bytes:

@@ -13,6 +13,7 @@ import test_functions
 import test_gru
 import test_lookup
 import test_lstm
+import test_projection
 import test_quantize
 import test_scatter
 import test_storage
@@ -113,6 +114,9 @@ def _stored(rng: Random) -> bytes:
 def _products(rng: Random, seed: int) -> bytes:
     """Products of matrices, or one of such a product."""
     turned = rng.random() < 0.5, rng.random() < 0.5
+    if rng.random() < 0.3:
+        kind = rng.choice(test_projection.TYPES)
+        return test_projection.model(test_projection.Config(kind, constant=turned[0], keep_dims=turned[1], seed=seed))
     if rng.random() < 0.3:
         return test_batch_matmul.chain(rng.choice(("int8", "int16", "float32")), (2,) * rng.randrange(3), turned[1], 3)
     batches = rng.choice((((), ()), ((2,), (2,)), ((2, 1), (3,)), ((), (2, 2))))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.errors import UnsupportedError
+from mote.frontends import tflite
 from support import check, examples, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
@@ -36,6 +39,7 @@ class Config:
     seed: int
     weights: str = "any"
     """How the weights are spread: see `spread`."""
+    groups: int = 1
     pruned: str = ""
     """Which weights are not zero, where not all of them are: see `PRUNED`."""
 
@@ -109,7 +113,7 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
         result = (shape[0], outputs)
     else:
         shape = (c.batch, *c.size, c.channels)
-        weights = (1, *c.kernel, outputs) if axis == 3 else (outputs, *c.kernel, c.channels)
+        weights = (1, *c.kernel, outputs) if axis == 3 else (outputs, *c.kernel, c.channels // c.groups)
         result = (
             c.batch,
             *(positions(*a, c.padding) for a in zip(c.size, c.kernel, c.stride, c.dilation, strict=True)),
@@ -194,3 +198,25 @@ def test_fully_connected(layers: list[Config]) -> None:
 @settings(max_examples=examples(7), deadline=None)
 def test_int16(layers: list[Config]) -> None:
     check(model([replace(c, dtype="int16") for c in layers]))
+
+
+def test_groups_that_do_not_fit() -> None:
+    c = Config("CONV_2D", "int8", 1, (3, 3), 6, 4, (1, 1), (1, 1), (1, 1), "SAME", "NONE", False, True, 1.0, (0, 0), 0)
+    with pytest.raises(UnsupportedError, match="4 output channels cannot be shared among 3 groups"):
+        tflite.parse(model([replace(c, groups=3)]), "model")
+
+
+@given(st.lists(configs("CONV_2D"), min_size=24, max_size=24))
+@settings(max_examples=examples(4), deadline=None)
+def test_groups(layers: list[Config]) -> None:
+    """Of one to five channels, which is all of them now and then."""
+    sizes = [(c.outputs, 1 + c.seed % 5) for c in layers]
+    types = [("int8", "int16", "float32")[c.seed % 3] for c in layers]
+    check(
+        model(
+            [
+                replace(c, groups=n, channels=n * m, outputs=n * (1 + c.channels % 6), dtype=t)
+                for c, (n, m), t in zip(layers, sizes, types, strict=True)
+            ]
+        )
+    )

@@ -20,7 +20,8 @@ def network() -> bytes:
     """Wide images of which little is left, so that layers run by rows where memory is short."""
     net = Net(3, "int16")
     x = net.input(1, 12, 9, 3)
-    y = net.conv(net.conv(x, 12, stride=2, fused_activation_function="RELU"), 9, 1)
+    y = net.conv(net.conv(x, 12, stride=2, fused_activation_function="RELU"), net.weights(8, 3, 2, 3))
+    y = net.conv(y, 9, 1)
     y = net.depthwise(net.depthwise(y, 2, (3, 2)), stride=2, fused_activation_function="RELU6")
     y = net.transpose_conv(net.conv(y, 5, (2, 3), dilation=2), 3)
     padded = net.conv(net.pad(y, (0, 0), (1, 1), (2, 0), (0, 0)), 6, 3, padding="VALID")

@@ -48,10 +48,7 @@ class Conv2D(WindowOp):
         return self.input(g, 1).size // self.input(g, 1).shape[0]
 
     def unsupported(self, g: Graph) -> str | None:
-        if problem := weight_problem(g, self):
-            return problem
-        groups = self.input(g).shape[3] / self.input(g, 1).shape[3]
-        return None if groups == 1 else f"grouped convolution ({groups:g} groups) is not supported"
+        return weight_problem(g, self)
 
     def columns(self, g: Graph) -> Ints | None:
         """The input's channel that each index of the weights' last axis belongs to."""

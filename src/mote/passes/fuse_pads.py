@@ -11,14 +11,18 @@ from mote.graph import Graph, Op
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.grouped import GroupedConv2D
 from mote.ops.move import Pad
+
+Padded = Conv2D | GroupedConv2D | DepthwiseConv2D
+"""Layers that can pad their inputs themselves."""
 
 
 def run(graph: Graph) -> Graph:
     fused: dict[int, Op] = {}
     for pad in graph.ops:
         reader = graph.only_consumer(pad.outputs[0])
-        if isinstance(pad, Pad) and isinstance(reader, Conv2D | DepthwiseConv2D) and _fits(graph, pad, reader):
+        if isinstance(pad, Pad) and isinstance(reader, Padded) and _fits(graph, pad, reader):
             fused[id(reader)] = reader.with_(
                 inputs=(pad.inputs[0], *reader.inputs[1:]),
                 vertical=_widen(reader.vertical, pad.paddings[1]),
@@ -29,7 +33,7 @@ def run(graph: Graph) -> Graph:
     return graph.with_ops(op for op in ops if not isinstance(op, Pad) or op.outputs[0] in read)
 
 
-def _fits(graph: Graph, pad: Pad, reader: Conv2D | DepthwiseConv2D) -> bool:
+def _fits(graph: Graph, pad: Pad, reader: Padded) -> bool:
     x, y = pad.input(graph), pad.output(graph)
     return (
         reader.inputs[0] == y.id

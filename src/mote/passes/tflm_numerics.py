@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import (
     INT32_MAX,
@@ -24,6 +25,7 @@ from mote.graph.fixedpoint import (
 )
 from mote.graph.types import DType, Rounding
 from mote.ops.fully_connected import FullyConnected
+from mote.ops.projection import Projection
 from mote.ops.unary import Table
 
 INPUT_BITS = 4
@@ -37,6 +39,12 @@ def run(graph: Graph) -> Graph:
 
 
 def _follow(graph: Graph, op: Op) -> Op:
+    if isinstance(op, Projection) and op.input(graph).dtype == DType.INT8:
+        raise MoteError(
+            f"{op.where}: weights that are computed are not supported with this option",
+            where="option numerics",
+            remedy="compile it without --numerics tflm",
+        )
     if isinstance(op, FullyConnected):
         return op.with_(rounding=Rounding.TWICE)
     if op.kind in ("LOGISTIC", "TANH") and op.input(graph).dtype == DType.INT8:

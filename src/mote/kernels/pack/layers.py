@@ -21,9 +21,11 @@ from mote.ops.common import (
     wide_sums,
 )
 from mote.ops.once_wide import Exact, exact_scale
+from mote.ops.projection import Projection
 from mote.ops.sums import wide_parts
 
 WORD = 0xFFFFFFFF
+CTYPE_SUFFIXES = {"int8_t": "s8", "int16_t": "s16"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,30 @@ def _wide_scales(view: View) -> Structs:
     """`mote_wide_t` of each channel."""
     mult, shift = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     return Structs("mote_wide_t", np.stack([reduced(mult), 15 - shift], axis=1))
+
+
+def projection(view: View) -> Form | Refusal:
+    """Of a fully connected layer whose weights are an operand."""
+    op, y, g = view.the(Projection), view.output, view.graph
+    if y.dtype == DType.FLOAT32:
+        real = _real(view, op.activation)
+        return Form(real.suffix, (*real.arguments, "MOTE_LAYER_NO_ZERO"), real.finish)
+    lo, hi = (bound - y.zero_point for bound in quantized_range(op.activation, y))
+    scale = _exact_scales(view, op.largest(g)) if op.rounds_once(g) else _wide_scales(view)
+    if isinstance(scale, Refusal):
+        return scale
+    bits = 32 if op.narrow(g) else 64
+    finish: Params = {"bias": _bias(view).astype(f"int{bits}"), "scale": scale, "lo": lo, "hi": hi}
+    plus = "MOTE_PLUS" if op.narrow(g) else "MOTE_LAYER_ADD"
+    if y.dtype == DType.INT8:
+        types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "mote_finish_exact8_t"
+        how = "MOTE_LAYER_ZERO", plus, "MOTE_START_BIAS", "MOTE_FINISH_EXACT8", "MOTE_LAYER_WEIGHT_ZERO"
+        return Form("s8", types + how, finish | {"zero": y.zero_point})
+    kind, weights = ("exact", "int8_t") if op.rounds_once(g) else ("wide", "int16_t")
+    types = "int16_t", weights, "int32_t", f"int{bits}_t", "int16_t", f"mote_finish_{kind}{bits}_t"
+    none = "MOTE_LAYER_NO_ZERO"
+    suffix = f"s16_{CTYPE_SUFFIXES[weights]}_sums{bits}"
+    return Form(suffix, (*types, none, plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}", none), finish)
 
 
 def _exact_scales(view: View, largest: int) -> Structs | Refusal:

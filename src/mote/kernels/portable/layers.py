@@ -5,19 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import Call, Kernel, Packed, Params, Refusal, View, signature, units_of
-from mote.kernels.pack.layers import form
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View, signature, units_of
+from mote.kernels.pack.layers import form, projection
 from mote.kernels.pack.params import window_params
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
+from mote.ops.grouped import GroupedConv2D
+from mote.ops.projection import Projection
 from mote.ops.transpose_conv import TransposeConv
 
 INT16 = signature(DType.INT16, DType.INT16)
+PROJECTION_COSTS = "fully_connected_f32"
 
 
 def _conv2d(view: View) -> Packed | Refusal:
-    op, weights = view.the(Conv2D), view.constant(1)
+    """Of all channels, or of groups of them."""
+    op, weights = view.op, view.constant(1)
+    assert isinstance(op, Conv2D | GroupedConv2D)
     made = form(view, op.activation)
     if isinstance(made, Refusal):
         return made
@@ -33,7 +38,7 @@ def _conv2d(view: View) -> Packed | Refusal:
         "weights": weights,
         "finish": made.finish,
     }
-    name = f"conv2d_{made.suffix}"
+    name = f"layer_conv2d_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_CONV2D", name),)
     return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
 
@@ -52,7 +57,7 @@ def _depthwise(view: View) -> Packed | Refusal:
         "weights": np.ascontiguousarray(view.constant(1)[0]),
         "finish": made.finish,
     }
-    name = f"depthwise_{made.suffix}"
+    name = f"layer_depthwise_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_DEPTHWISE", name),)
     return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
 
@@ -70,9 +75,28 @@ def _fully_connected(view: View) -> Packed | Refusal:
         "weights": weights,
         "finish": made.finish,
     }
-    name = f"fully_connected_{made.suffix}"
+    name = f"layer_fully_connected_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name),)
     return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth), instances=instances)
+
+
+def _projection(view: View) -> Packed | Refusal:
+    made = projection(view)
+    if isinstance(made, Refusal):
+        return made
+    weights = view.op.input(view.graph, 1)
+    channels, depth = weights.shape
+    params: Params = {
+        "depth": depth,
+        "channels": channels,
+        "in_zero": view.input.zero_point,
+        "weight_zero": weights.zero_point,
+        "finish": made.finish,
+    }
+    name = f"layer_projection_{made.suffix}"
+    instances = (made.instance("MOTE_LAYER_PROJECTION", name),)
+    vectors = units_of(view.input.shape, depth)
+    return Packed(name, params, Call.FLAT, vectors, operands=(0, 1), instances=instances)
 
 
 def _transpose_conv(view: View) -> Packed | Refusal:
@@ -94,13 +118,16 @@ def _transpose_conv(view: View) -> Packed | Refusal:
         "weights": view.constant(1),
         "finish": made.finish,
     }
-    name = f"transpose_conv_{made.suffix}"
+    name = f"layer_transpose_conv_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name),)
     return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps, instances=instances)
 
 
 KERNELS = (
     Kernel("conv2d_s16", (Conv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
+    Kernel("grouped", (GroupedConv2D,), INT8, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
+    Kernel("grouped_s16", (GroupedConv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
+    Kernel("grouped_f32", (GroupedConv2D,), FLOAT32, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
     Kernel("depthwise_s16", (DepthwiseConv2D,), INT16, _depthwise, header="layer_depthwise", costs="depthwise_f32"),
     Kernel(
         "fully_connected_s16",
@@ -110,6 +137,9 @@ KERNELS = (
         header="layer_fully_connected",
         costs="fully_connected_f32",
     ),
+    Kernel("projection", (Projection,), INT8, _projection, header="layer_projection", costs=PROJECTION_COSTS),
+    Kernel("projection_s16", (Projection,), INT16, _projection, header="layer_projection", costs=PROJECTION_COSTS),
+    Kernel("projection_f32", (Projection,), FLOAT32, _projection, header="layer_projection", costs=PROJECTION_COSTS),
     Kernel(
         "transpose_conv_s16",
         (TransposeConv,),

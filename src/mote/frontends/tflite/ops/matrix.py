@@ -10,6 +10,7 @@ from mote.graph.types import Activation, DType
 from mote.ops.batch_matmul import AXES, BatchMatmul
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
+from mote.ops.projection import Projection
 from mote.ops.softmax import Softmax
 
 
@@ -21,9 +22,13 @@ def fully_connected(node: Node) -> Op:
     if node.options.choice("weights_format") != "DEFAULT":
         raise UnsupportedNodeError("shuffled weights are not supported")
     if x.dtype == DType.INT16:
-        node.check_bias(2)
+        node.check_bias(2, DType.INT32 if w.dtype == DType.INT16 else DType.INT64)
     keep_dims = node.options.flag("keep_num_dims")
-    return FullyConnected(**node.same(), activation=node.activation(), keep_dims=keep_dims)
+    if keep_dims and x.shape[-1] != w.shape[1]:
+        raise UnsupportedNodeError(f"weights {w.shape} do not fit the last axis of an input of shape {x.shape}")
+    given = w.data is None or (x.dtype, w.dtype) == (DType.INT16, DType.INT16)
+    kind = Projection if given else FullyConnected
+    return kind(**node.same(), activation=node.activation(), keep_dims=keep_dims)
 
 
 def batch_matmul(node: Node) -> Op:

@@ -13,6 +13,7 @@ from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.grouped import GroupedConv2D
 from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
 from mote.ops.resize import ResizeBilinear, ResizeNearest
 from mote.ops.transpose_conv import TransposeConv
@@ -32,7 +33,8 @@ def conv(node: Node) -> Op:
     vertical, horizontal = _dilated_axes(node, height, width)
     if node.input().dtype == DType.INT16:
         node.check_bias(2)
-    return Conv2D(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation())
+    kind = Conv2D if channels == depth else GroupedConv2D
+    return kind(**node.same(), vertical=vertical, horizontal=horizontal, activation=node.activation())
 
 
 def depthwise_conv(node: Node) -> Op:
