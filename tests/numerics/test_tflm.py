@@ -51,6 +51,13 @@ def test_fully_connected(seed: int) -> None:
     agrees(net.finish(net.fully_connected(net.input(1, 48), 40, quant=quant)))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_relu6_does_not_rescale(seed: int) -> None:
+    net = Net(seed)
+    quants = [(float(net.rng.uniform(0.01, 0.2)), int(net.rng.integers(-128, 128))) for _ in range(2)]
+    agrees(net.finish(net.op("RELU6", [net.input(1, 256, quant=quants[0])], quant=quants[1])))
+
+
 @pytest.mark.parametrize("kind", ["LOGISTIC", "TANH"])
 @pytest.mark.parametrize("seed", range(20))
 def test_fixed_point_functions(kind: str, seed: int) -> None:

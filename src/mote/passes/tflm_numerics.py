@@ -1,7 +1,8 @@
 """Follow TensorFlow Lite Micro where it differs from LiteRT's reference.
 
 Fully connected layers round twice instead of once. LOGISTIC and TANH are computed in fixed point (gemmlowp's), where
-LiteRT has tables of the float function: here they become tables of what TensorFlow Lite Micro computes.
+LiteRT has tables of the float function, and RELU6 clamps without rescaling: here they become tables of what TensorFlow
+Lite Micro computes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from mote.graph.fixedpoint import (
     rescale,
     rounding_shift_right,
 )
-from mote.graph.types import DType, Rounding
+from mote.graph.types import Activation, DType, Rounding
+from mote.ops.common import int8_range
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.projection import Projection
 from mote.ops.unary import Table
@@ -47,10 +49,11 @@ def _follow(graph: Graph, op: Op) -> Op:
         )
     if isinstance(op, FullyConnected):
         return op.with_(rounding=Rounding.TWICE)
-    if op.kind in ("LOGISTIC", "TANH") and op.input(graph).dtype == DType.INT8:
-        values = logistic_table(op.input(graph)) if op.kind == "LOGISTIC" else tanh_table(op.input(graph))
-        return Table(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, values=values)
-    return op
+    if op.kind not in TABLES or (x := op.input(graph)).dtype != DType.INT8:
+        return op
+    if op.kind == "RELU6" and x.quant is not None and x.quant.same_as(op.output(graph).quant):
+        return op
+    return Table(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, values=TABLES[op.kind](x))
 
 
 def logistic_table(x: Tensor) -> NDArray[np.int8]:
@@ -66,6 +69,13 @@ def tanh_table(x: Tensor) -> NDArray[np.int8]:
     inverse = half_reciprocal(exp_on_negative(-np.abs(q4), INPUT_BITS + 1) + (1 << 31))
     size = np.minimum((inverse - (1 << 29)) << 2, INT32_MAX)
     return _finish(x, radius, rounding_shift_right(np.sign(q4) * size, 31 - 7))
+
+
+def relu6_table(x: Tensor) -> NDArray[np.int8]:
+    return np.clip(INT8, *int8_range(Activation.RELU6, x)).astype(np.int8)
+
+
+TABLES = {"LOGISTIC": logistic_table, "TANH": tanh_table, "RELU6": relu6_table}
 
 
 def _argument(x: Tensor) -> tuple[Ints, int]:
