@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -224,6 +224,49 @@ def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8
     return None
 
 
+def hybrid(g: Graph, op: Op) -> bool:
+    """Whether an operator computes float32 with int8 weights."""
+    if op.weights is None or op.input(g).dtype != DType.FLOAT32:
+        return False
+    return op.input(g, op.weights).dtype == DType.INT8
+
+
+ROUNDED_INPUTS = "LiteRT rounds what it multiplies with int8 weights to 8 bits"
+
+
+def rounded_inputs(g: Graph, op: Op) -> str | None:
+    """Why LiteRT is no judge of an operator that computes float32 with int8 weights, unless it does so too: where the
+    file turns the weights into float32."""
+    if op.weights is None or not hybrid(g, op):
+        return None
+    return ROUNDED_INPUTS if op.input(g, op.weights).copy_of is None else None
+
+
+def real_constant(t: Tensor, values: Array, axis: int = 0) -> Array:
+    """A constant as float64: quantized ones, with a scale for each index of an axis or one for all, as the numbers that
+    they stand for."""
+    if values.dtype == np.float32 or t.quant is None:
+        return values.astype(np.float64)
+    scale = t.quant.scale.astype(np.float64)
+    return values * scale.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
+
+
+def real_weights(g: Graph, op: Op, values: Array, axis: int = 0) -> Array:
+    """The weights of a layer as its products take them: as numbers where it computes those, else as they are."""
+    if op.weights is None or not hybrid(g, op):
+        return values.astype(np.float64)
+    return real_constant(op.input(g, op.weights), values, axis)
+
+
+def absolute_weights(values: Sequence[Array | None], *positions: int) -> list[Array | None]:
+    """The inputs of an operator, with absolute values of those at some positions that are integers."""
+    found = list(values)
+    for p in positions:
+        value = found[p]
+        found[p] = value if value is None or value.dtype == np.float32 else np.abs(value.astype(np.int16))
+    return found
+
+
 def wide_weights(w: Tensor) -> bool:
     """Whether these are uint8 weights less their zero point that do not fit int8: 9 bits each."""
     return w.dtype == DType.INT16 and w.quant is not None and w.quant.unsigned
@@ -238,16 +281,19 @@ def weight_problem(g: Graph, op: Op) -> str | None:
     x, w, b = op.input(g), op.input(g, 1), op.tensor(g, 2)
     if w.data is None:
         return "weights that are computed at run time are not supported"
-    if w.dtype != x.dtype and not (wide_weights(w) and x.dtype == DType.INT8):
-        return f"{x.dtype} input with {w.dtype} weights (hybrid quantization) is not supported"
+    fits = hybrid(g, op) or (wide_weights(w) and x.dtype == DType.INT8)
+    if w.dtype != x.dtype and not fits:
+        return f"{x.dtype} input with {w.dtype} weights is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
     if problem := _misfit(g, op):
         return problem
-    if x.dtype != DType.INT8:
+    if w.dtype == DType.FLOAT32:
         return None
     if w.quant is None or np.any(w.quant.zero_point != 0):
         return "int8 weights must have zero point 0"
+    if hybrid(g, op):
+        return None
     return scale_problem(quantize_multiplier(float(real_scales(x, w, op.output(g), len(w.quant.scale)).max())))
 
 

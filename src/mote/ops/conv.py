@@ -17,12 +17,15 @@ from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import (
     Axis,
     WindowOp,
+    absolute_weights,
     bias_values,
     channel_scales,
     clamp_float,
     float_bias,
     quantized_range,
     real_scales,
+    real_weights,
+    rounded_inputs,
     weight_problem,
     wide_sums,
 )
@@ -71,7 +74,7 @@ class Conv2D(WindowOp):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         zero = self.input(g).zero_point
-        weights = w.reshape(w.shape[0], -1).astype(np.float64).T
+        weights = real_weights(g, self, w).reshape(w.shape[0], -1).T
         sums = []
         for patches in self.windows(x, zero):
             columns = (patches.astype(np.float64) - zero).transpose(0, 1, 2, 4, 5, 3)
@@ -79,7 +82,10 @@ class Conv2D(WindowOp):
         return [finish(g, self, np.concatenate(sums, axis=1), self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation=Activation.NONE).evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
+
+    def misjudged(self, g: Graph) -> str | None:
+        return rounded_inputs(g, self)
 
     @property
     def pointwise(self) -> bool:

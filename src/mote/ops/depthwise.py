@@ -14,6 +14,9 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation
 from mote.ops.common import (
     WindowOp,
+    absolute_weights,
+    real_weights,
+    rounded_inputs,
     weight_problem,
 )
 from mote.ops.conv import finish
@@ -63,7 +66,7 @@ class DepthwiseConv2D(WindowOp):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         zero = self.input(g).zero_point
-        weights = w[0].astype(np.float64)
+        weights = real_weights(g, self, w, axis=3)[0]
         sums = []
         for patches in self.windows(x, zero):
             patches = np.repeat(patches.astype(np.float64) - zero, self.multiplier, axis=3)
@@ -71,4 +74,7 @@ class DepthwiseConv2D(WindowOp):
         return [finish(g, self, np.concatenate(sums, axis=1), self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation=Activation.NONE).evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
+
+    def misjudged(self, g: Graph) -> str | None:
+        return rounded_inputs(g, self)

@@ -16,7 +16,15 @@ from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.analysis import pointwise
-from mote.ops.common import bias_values, real_scales, weight_problem, wide_sums
+from mote.ops.common import (
+    absolute_weights,
+    bias_values,
+    real_scales,
+    real_weights,
+    rounded_inputs,
+    weight_problem,
+    wide_sums,
+)
 from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, parts, products, wide_parts
 
@@ -93,8 +101,11 @@ class FullyConnected(Op):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
-        sums = vectors @ w.astype(np.float64).T
+        sums = vectors @ real_weights(g, self, w).T
         return [finish(g, self, sums, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation=Activation.NONE).evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
+
+    def misjudged(self, g: Graph) -> str | None:
+        return rounded_inputs(g, self)

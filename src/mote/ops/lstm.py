@@ -19,7 +19,15 @@ from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, t
 from mote.graph.ranges import Peak, Range, anything
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.common import activation_type, bias_values, scale_problem
+from mote.ops.common import (
+    absolute_weights,
+    activation_type,
+    bias_values,
+    hybrid,
+    real_constant,
+    rounded_inputs,
+    scale_problem,
+)
 from mote.ops.lstm_operands import (
     CELL,
     FORGET,
@@ -65,6 +73,7 @@ class Lstm(Op):
     projection_clip: float = 0.0
     intermediates: tuple[tuple[float, int], ...] = ()
     kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+    weights = 1 + FORGET
 
     @property
     def updates(self) -> dict[int, int]:
@@ -100,7 +109,7 @@ class Lstm(Op):
         quantized = self.input(g).dtype == DType.INT8
         for position in range(1, len(self.inputs)):
             t = self.tensor(g, position)
-            if t is not None and (problem := operand_problem(t, position, quantized)):
+            if t is not None and (problem := operand_problem(t, position, quantized, hybrid(g, self))):
                 return problem
         return self._integer_problem(g) if quantized else None
 
@@ -190,6 +199,7 @@ class Lstm(Op):
         return zero, bias_values(bias, self.input(g, position).shape[0])
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        values = self._real_values(g, values) if hybrid(g, self) else values
         x, hidden, cell = values[0], values[HIDDEN], values[MEMORY]
         assert x is not None and hidden is not None and cell is not None
         batch, time = self.batch_and_time(g)
@@ -203,8 +213,18 @@ class Lstm(Op):
             out[t] = h
         return [out if self.time_major else out.swapaxes(0, 1), h.astype(hidden.dtype), c.astype(cell.dtype)]
 
+    def _real_values(self, g: Graph, values: Sequence[Array | None]) -> list[Array | None]:
+        """The inputs, weights of 8 bits as the numbers that they stand for."""
+        small = (np.int8, np.int16)
+        given = ((self.tensor(g, p), v) for p, v in enumerate(values))
+        return [v if t is None or v is None or v.dtype not in small else real_constant(t, v) for t, v in given]
+
+    def misjudged(self, g: Graph) -> str | None:
+        return rounded_inputs(g, self)
+
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         """What a gate lets through is a share of a number up to one; cells and projections add it up."""
+        values = self._real_values(g, absolute_weights(values, PROJECTION))
         w, bias, memory = values[PROJECTION], values[PROJECTION_BIAS], values[MEMORY]
         assert memory is not None
         shown = 1.0 if w is None else float(w.sum(axis=1).max()) + (0.0 if bias is None else float(bias.max()))

@@ -16,7 +16,18 @@ from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops.common import activation_type, bias_values, clamp_float, float_bias, scale_problem
+from mote.ops.common import (
+    absolute_weights,
+    activation_type,
+    bias_values,
+    clamp_float,
+    float_bias,
+    hybrid,
+    real_constant,
+    real_weights,
+    rounded_inputs,
+    scale_problem,
+)
 from mote.ops.sums import vector_peak
 
 BIAS, STATE = 3, 4
@@ -31,6 +42,7 @@ class Svdf(Op):
     rank: int
     activation: Activation = Activation.NONE
     kind = "SVDF"
+    weights = 1
 
     @property
     def updates(self) -> dict[int, int]:
@@ -47,7 +59,8 @@ class Svdf(Op):
         if problem := activation_type(g, self):
             return problem
         quantized = self.input(g).dtype == DType.INT8
-        wanted = (DType.INT8, DType.INT16, DType.INT32, DType.INT16) if quantized else (DType.FLOAT32,) * 4
+        real = (DType.INT8,) * 2 + (DType.FLOAT32,) * 2 if hybrid(g, self) else (DType.FLOAT32,) * 4
+        wanted = (DType.INT8, DType.INT16, DType.INT32, DType.INT16) if quantized else real
         names = ("weights", "weights over time", "bias", "state")
         for position, (what, dtype) in enumerate(zip(names, wanted, strict=True), 1):
             t = self.tensor(g, position)
@@ -57,7 +70,8 @@ class Svdf(Op):
                 return f"{self.input(g).dtype} input with {t.dtype} {what} is not supported (LiteRT wants {dtype})"
             if position != STATE and t.data is None:
                 return f"{what} that are computed at run time are not supported"
-            if quantized and position != 3 and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
+            integers = t.dtype.integer and position != BIAS
+            if integers and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
                 return f"{what} must have one scale and zero point 0"
         if quantized and self.activation != Activation.RELU:
             return f"int8 with fused activation {self.activation} is not supported (nor by LiteRT, only RELU)"
@@ -85,12 +99,13 @@ class Svdf(Op):
         assert x is not None and w is not None and time is not None and state is not None
         filters, memory = time.shape
         kept = state.reshape(-1, filters, memory)[:, :, 1:]
-        new = (x.astype(np.float64) - self.input(g).zero_point) @ w.astype(np.float64).T
+        new = (x.astype(np.float64) - self.input(g).zero_point) @ real_weights(g, self, w).T
         quantized = x.dtype == np.int8
         if quantized:
             new = np.clip(rescale(wrap32(new.astype(np.int64)), *self.scales(g)[0]), -32768, 32767)
         after = np.concatenate([kept, new[:, :, None].astype(state.dtype)], axis=2)
         wide = after.astype(np.int64 if quantized else np.float64)
+        time = time if quantized else real_constant(self.input(g, 2), time)
         sums = (wide * time).sum(axis=2).reshape(len(x), -1, self.rank).sum(axis=2)
         if quantized:
             total = wrap32(sums + bias_values(self.tensor(g, BIAS), sums.shape[1]))
@@ -100,4 +115,7 @@ class Svdf(Op):
         return [clamp_float(y, self.activation), after.reshape(state.shape)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.with_(activation=Activation.NONE).evaluate(g, values)
+        return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1, 2))
+
+    def misjudged(self, g: Graph) -> str | None:
+        return rounded_inputs(g, self)

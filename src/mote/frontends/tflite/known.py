@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
@@ -9,6 +11,9 @@ from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.quantize import QUANTIZED, dequantized
+
+AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
+"""Layers whose weights, input 1, may be int8 although they compute float32, and the axis that may have scales."""
 
 
 def known_result(node: Node) -> Array | None:
@@ -39,3 +44,19 @@ def _steps(x: Tensor) -> bool:
     if not x.quant.per_channel:
         return True
     return x.dtype != DType.INT16 and x.shape[x.quant.axis : x.quant.axis + 1] == x.quant.scale.shape
+
+
+def with_small_weights(node: Node, bytes_of: dict[int, int]) -> Node:
+    """The layer with the int8 weights that the file turns into its float32 ones: the numbers are the same, in a quarter
+    of the flash. `bytes_of` says of tensors that DEQUANTIZE makes which constant that is."""
+    if node.code not in AXES or len(node.inputs) < 2 or node.inputs[1] not in bytes_of:
+        return node
+    w = node.tensors[bytes_of[node.inputs[1]]]
+    quant = w.quant
+    if w.dtype != DType.INT8 or quant is None or quant.zero_point.any():
+        return node
+    if quant.per_channel and quant.axis != AXES[node.code]:
+        return node
+    small = replace(w, id=max(node.tensors) + 1, copy_of=node.inputs[1])
+    node.tensors[small.id] = small
+    return replace(node, inputs=(node.inputs[0], small.id, *node.inputs[2:]))

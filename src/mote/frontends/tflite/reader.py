@@ -16,7 +16,7 @@ from mote.frontends.tflite import control, schema, storage, variables
 from mote.frontends.tflite.control import Body, Caller
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.folding import Known
-from mote.frontends.tflite.known import known_result
+from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, PARSERS, Parser
 from mote.frontends.tflite.record import Record
@@ -165,6 +165,7 @@ class _File:
     ) -> tuple[Layer, ...]:
         """The layers; `made` grows by the states that their parsers make."""
         layers, tensors = [], known.tensors
+        bytes_of: dict[int, int] = {}
         caller = Caller(tensors, held, made, partial(self._body, held), self.stateful)
         for index, call in enumerate(file.calls):
             inputs = tuple(held.value(i) for i in call.inputs)
@@ -179,7 +180,9 @@ class _File:
                     held.take(call)
                 elif (value := known_result(node)) is not None:
                     tensors[node.outputs[0]] = replace(node.output(), data=value)
+                    bytes_of[node.outputs[0]] = node.inputs[0]
                 else:
+                    node = with_small_weights(node, bytes_of)
                     ops = known.take(caller.parse(node) if call.code in control.OPERATORS else _parse_node(node))
                     _check_outputs(node)
             except (UnsupportedNodeError, VariableError) as reason:

@@ -23,7 +23,7 @@ typedef struct {
     const float *projection, *projection_bias; /* [outputs][cells] */
 } mote_lstm_f32_t;
 
-static inline float mote_dot_f32(const float *a, const float *b, int32_t n, float sum) {
+static inline float mote_lstm_dot_f32(const float *a, const float *b, int32_t n, float sum) {
     for (; n > 0; n--) {
         sum += *a++ * *b++;
     }
@@ -50,8 +50,8 @@ static inline void mote_lstm_gate_f32(const mote_lstm_f32_t *p, const mote_lstm_
                                       const float *h, const float *cell, float *gate) {
     for (int32_t c = 0; c < p->cells; c++) {
         const float start = g->norm == NULL ? g->bias[c] : 0.0f;
-        const float now = mote_dot_f32(g->input + c * p->inputs, x, p->inputs, start);
-        gate[c] = mote_dot_f32(g->recurrent + c * p->outputs, h, p->outputs, now);
+        const float now = mote_lstm_dot_f32(g->input + c * p->inputs, x, p->inputs, start);
+        gate[c] = mote_lstm_dot_f32(g->recurrent + c * p->outputs, h, p->outputs, now);
         if (g->peephole != NULL) {
             gate[c] += g->peephole[c] * cell[c];
         }
@@ -88,7 +88,7 @@ static inline void mote_lstm_step_f32(const mote_lstm_f32_t *p, const float *x, 
         return;
     }
     for (int32_t i = 0; i < p->outputs; i++) {
-        const float y = mote_dot_f32(p->projection + i * cells, shown, cells, p->projection_bias[i]);
+        const float y = mote_lstm_dot_f32(p->projection + i * cells, shown, cells, p->projection_bias[i]);
         h[i] = mote_clamp_f32(y, -p->projection_clip, p->projection_clip);
     }
 }

@@ -1,0 +1,51 @@
+/* mote_depthwise_hybrid.h: float32 depthwise convolution with int8 weights: see mote_depthwise_f32.h. */
+#ifndef MOTE_DEPTHWISE_HYBRID_H
+#define MOTE_DEPTHWISE_HYBRID_H
+
+#include "mote_common.h"
+
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t in_channels, channels, multiplier;
+    float low, high;
+    const int8_t *weights; /* [kernel rows][kernel columns][channels] */
+    const float *scale;    /* of each channel's weights, or one for all */
+    int32_t step;          /* from one channel's scale to the next: 0 where all have the same */
+    const float *bias;
+} mote_depthwise_hybrid_t;
+
+static inline void mote_depthwise_hybrid_row(const mote_depthwise_hybrid_t *p, const float *const *rows, float *out) {
+    const mote_span_t *s = &p->cols;
+    const int32_t in_channels = p->in_channels;
+    for (int32_t x = 0; x < s->out_size; x++) {
+        const int32_t first = x * s->step - s->pad;
+        const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
+        for (int32_t input = 0, c = 0; input < in_channels; input++) {
+            for (int32_t m = 0; m < p->multiplier; m++, c++) {
+                float sum = 0.0f;
+                for (int32_t k = 0; k < p->rows.taps; k++) {
+                    const int8_t *w = p->weights + k * s->taps * p->channels + c;
+                    if (rows[k] == NULL) {
+                        continue;
+                    }
+                    for (int32_t t = lo; t < hi; t++) {
+                        sum += rows[k][(first + t * s->spread) * in_channels + input] * (float)w[t * p->channels];
+                    }
+                }
+                *out++ = mote_clamp_f32(p->bias[c] + p->scale[c * p->step] * sum, p->low, p->high);
+            }
+        }
+    }
+}
+
+static inline void mote_depthwise_hybrid(const mote_depthwise_hybrid_t *p, const float *in, float *out, int32_t lo,
+                                         int32_t hi) {
+    const float *rows[MOTE_MAX_TAPS];
+    for (int32_t y = lo; y < hi; y++) {
+        mote_window_f32(&p->rows, in, y, rows);
+        mote_depthwise_hybrid_row(p, rows, out + y * p->rows.out_stride);
+    }
+}
+
+#endif
