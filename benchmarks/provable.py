@@ -13,6 +13,7 @@ import test_lstm
 import test_projection
 import test_quantize
 import test_scatter
+import test_signal
 import test_svdf
 import test_walk
 from streams import Variable
@@ -211,6 +212,25 @@ def picked_rows() -> bytes:
     turned = net.moved("REVERSE_V2", [net.conv(mirrored, 4, 1), net.ints(2)], (1, 6, 5, 4))
     spread = net.moved("DEPTH_TO_SPACE", [net.conv(turned, 4, 1)], (1, 12, 10, 1), block_size=2)
     return net.finish(net.mean(net.conv(spread, 2, 1)))
+
+
+def front() -> bytes:
+    """An audio front end of few samples, and transforms of every radix and type."""
+    found = test_signal.Front()
+    x = found.input((1, 4))
+    frames = found.framer(x, (1, 4), 6, 2, prefill=False)
+    found.window(frames, (1, 2, 6), np.arange(6, dtype=np.int16) * 900)
+    scaled, bits = found.auto_scale(found.input((8,)), 8)
+    energy = found.energy(found.rfft(scaled, (), 8), 5, 1, 4)
+    roots = found.square_root(found.filter_bank(energy, [1, 2, 1]), bits, 2)
+    clean, noise = found.subtraction(roots, 2)
+    found.stacker(found.log(found.pcan(clean, noise, 2), 2), 2, 1, 1, 2)
+    for dtype, length in (("int16", 12), ("int16", 10), ("int32", 12), ("int32", 10), ("float32", 24)):
+        found.irfft(found.rfft(found.input((length,), dtype), (), length, dtype), (), length, dtype)
+    found.delay(x, (1, 4), 3)
+    for dtype in ("int16", "float32"):
+        found.overlap_add(found.input((2, 3), dtype), (2, 3), 2, dtype)
+    return found.finish()
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

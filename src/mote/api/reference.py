@@ -13,6 +13,10 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, computes_floats
 from mote.ops.part import Part
+from mote.ops.signal import MicroOp
+
+MICRO_ROOM = 1 << 20
+"""Bytes that TFLite Micro gets beside what follows from the model."""
 
 Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
 """Values of the model's (source) inputs -> every tensor; None where nothing is known of them yet."""
@@ -44,16 +48,60 @@ def litert(model: bytes) -> Reference:
     return run
 
 
+def micro_installed() -> bool:
+    return find_spec("tflite_micro") is not None
+
+
+def micro(model: bytes, graph: Graph) -> Reference:
+    """TFLite Micro, for operators that LiteRT does not know; every tensor has a place of its own. Elements that it does
+    not write are taken from Mote's own reference."""
+    from tflite_micro import runtime  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    room = MICRO_ROOM + 4 * len(model) + 8 * sum(t.nbytes for t in graph.tensors.values())
+    keeping = runtime.InterpreterConfig.kPreserveAllTensors
+    with _refusals("TFLite Micro"):
+        interpreter = runtime.Interpreter.from_bytes(model, arena_size=room, intrepreter_config=keeping)
+
+    ours, partial = numpy(graph), {op.outputs[0]: op for op in graph.ops if isinstance(op, MicroOp)}
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
+        with _refusals("TFLite Micro"):
+            for i, t in enumerate(graph.inputs):
+                interpreter.set_input(inputs[t], i)
+            interpreter.invoke()
+        values = ours(inputs)
+        assert values is not None
+
+        def tensor(t: int) -> Array:
+            found: Array = np.asarray(interpreter.GetTensor(t, 0)["tensor_data"])
+            left = partial[t].unwritten(graph, values) if t in partial else None
+            return found if left is None else np.where(left, values[t], found.reshape(left.shape))
+
+        return _Tensors(tensor)
+
+    return run
+
+
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """What LiteRT refuses is said as it says it, in one line."""
+def _refusals(who: str = "LiteRT") -> Iterator[None]:
+    """What an interpreter refuses is said as it says it, in one line."""
     try:
         yield
     except (ValueError, RuntimeError) as error:
         raise MoteError(
-            f"LiteRT does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
-            remedy="export the model again, so that LiteRT runs it; `mote run` runs it without a comparison",
+            f"{who} does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
+            remedy=f"export the model again, so that {who} runs it; `mote run` runs it without a comparison",
         ) from None
+
+
+def spilling(graph: Graph) -> bool:
+    """Whether operators of the model read what TFLite Micro does not write."""
+    return any(isinstance(op, MicroOp) and op.spills(graph) for op in graph.ops)
+
+
+def micro_only(graph: Graph) -> bool:
+    """Whether the model has operators that TFLite Micro alone knows."""
+    return any(isinstance(op, MicroOp) for op in graph.ops)
 
 
 def meaningful(oracle: Reference, graph: Graph) -> Reference:

@@ -36,6 +36,8 @@ def _random(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
     low, high = limits
     if t.dtype == DType.FLOAT32:
         return rng.uniform(low, high, t.shape).astype(np.float32)
+    if t.dtype == DType.UINT64:
+        return rng.integers(int(low), int(high), t.shape, np.uint64, endpoint=True)
     return rng.integers(int(low), int(high) + 1, t.shape).astype(t.dtype.numpy)
 
 
@@ -44,9 +46,10 @@ def _constant(choose: Callable[[Tensor, Limits], float]) -> Stimulus:
 
 
 def _ramp(t: Tensor, limits: Limits, _: np.random.Generator) -> Array:
-    if t.dtype == DType.INT64:  # the largest one has no equal among real numbers
+    if t.dtype in (DType.INT64, DType.UINT64):  # the largest one has no equal among real numbers
         low, high = map(int, limits)
-        return np.array([low + (high - low) * i // max(t.size - 1, 1) for i in range(t.size)]).reshape(t.shape)
+        steps = [low + (high - low) * i // max(t.size - 1, 1) for i in range(t.size)]
+        return np.array(steps, t.dtype.numpy).reshape(t.shape)
     return np.linspace(*limits, t.size).astype(t.dtype.numpy).reshape(t.shape)
 
 

@@ -173,7 +173,9 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
     settings = compiled.settings
     if settings.causal:
         return reference.numpy(compiled.plan.graph), "numpy (causal stream)", _itself
-    if settings.numerics == "tflm":
+    if reference.micro_only(compiled.source):
+        oracle, name = _micro(compiled)
+    elif settings.numerics == "tflm":
         oracle, name = reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
     elif mistakes := _mistakes(compiled.source):
         oracle, name = reference.numpy(compiled.source), f"numpy ({mistakes})"
@@ -185,6 +187,21 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
         size = compiled.source.tensors[compiled.source.inputs[0]].shape[settings.stream]
         oracle, name = reference.windowed(oracle, settings.stream, size), f"{name} on every window"
     return oracle, name, _of_source
+
+
+def _micro(compiled: Compiled) -> tuple[reference.Reference, str]:
+    """Of a model that LiteRT cannot run: TFLite Micro, if it is there and computes all other layers as LiteRT does."""
+    tflm, source = _with_numerics(compiled), compiled.source
+    followed = compiled.settings.numerics == "tflm"
+    if not followed and tflm.ops != source.ops:
+        why = "LiteRT has no Signal operators, TFLite Micro other numerics"
+    elif reference.spilling(source):
+        why = "layers read what TFLite Micro does not write"
+    elif not reference.micro_installed():
+        why = "TFLite Micro is not installed"
+    else:
+        return reference.micro(compiled.data, source), "TFLite Micro"
+    return reference.numpy(tflm if followed else source), f"numpy ({why})"
 
 
 def _mistakes(source: Graph) -> str:

@@ -28,6 +28,8 @@ CTYPES = {
     DType.INT16: CType("int16_t", "s16"),
     DType.INT32: CType("int32_t", "s32"),
     DType.INT64: CType("int64_t", "s64"),
+    DType.UINT32: CType("uint32_t", "u32"),
+    DType.UINT64: CType("uint64_t", "u64"),
     DType.FLOAT32: CType("float", "f32"),
     DType.BOOL: CType("uint8_t", "u8"),
 }

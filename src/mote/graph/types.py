@@ -17,6 +17,8 @@ class DType(StrEnum):
     INT16 = auto()
     INT32 = auto()
     INT64 = auto()
+    UINT32 = auto()
+    UINT64 = auto()
     FLOAT32 = auto()
     BOOL = auto()
 
@@ -24,8 +26,6 @@ class DType(StrEnum):
     INT4 = auto()
     UINT4 = auto()
     UINT16 = auto()
-    UINT32 = auto()
-    UINT64 = auto()
     FLOAT16 = auto()
     BFLOAT16 = auto()
     FLOAT64 = auto()
@@ -65,7 +65,17 @@ class DType(StrEnum):
 
 
 _COMPUTED = frozenset(
-    {DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL},
+    {
+        DType.INT8,
+        DType.UINT8,
+        DType.INT16,
+        DType.INT32,
+        DType.UINT32,
+        DType.INT64,
+        DType.UINT64,
+        DType.FLOAT32,
+        DType.BOOL,
+    },
 )
 _NUMPY: dict[DType, np.dtype[np.generic]] = {t: np.dtype(t.value) for t in (*_COMPUTED, DType.FLOAT16)}
 

@@ -25,7 +25,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(VALUES)
 def test_what_is_written_is_read(value: Any) -> None:
     assert read(bytes(flexbuffers.Dumps(value))) == value
@@ -62,7 +62,7 @@ def _tried(data: bytes) -> None:
         read(data)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(VALUES, st.integers(0, 1 << 30))
 def test_damaged_bytes(value: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def test_damaged_bytes(value: Any, seed: int) -> None:
         _tried(bytes(bad))
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=64))
 def test_any_bytes(data: bytes) -> None:
     _tried(data)

@@ -24,6 +24,7 @@ from mote.kernels.portable import (
     resize,
     scatter,
     select,
+    signal,
     softmax,
     state,
     svdf,
@@ -65,4 +66,5 @@ KERNELS = (
     *batch_matmul.KERNELS,
     *detection.KERNELS,
     *layers.KERNELS,
+    *signal.KERNELS,
 )

@@ -16,6 +16,7 @@ from mote.frontends.tflite.ops import (
     recurrent,
     reductions,
     scatters,
+    signals,
     slices,
     walks,
     windows,
@@ -150,6 +151,20 @@ PARSERS: Mapping[str, Parser] = {
 }
 
 CUSTOM_PARSERS: Mapping[str, Parser] = {
+    "SignalDelay": signals.delay,
+    "SignalEnergy": signals.energy,
+    "SignalFftAutoScale": signals.fft_auto_scale,
+    "SignalFilterBank": signals.filter_bank,
+    "SignalFilterBankLog": signals.filter_bank_log,
+    "SignalFilterBankSpectralSubtraction": signals.filter_bank_spectral_subtraction,
+    "SignalFilterBankSquareRoot": signals.filter_bank_square_root,
+    "SignalFramer": signals.framer,
+    "SignalIrfft": signals.irfft,
+    "SignalOverlapAdd": signals.overlap_add,
+    "SignalPCAN": signals.pcan,
+    "SignalRfft": signals.rfft,
+    "SignalStacker": signals.stacker,
+    "SignalWindow": signals.window,
     "TFLite_Detection_PostProcess": detections.detection,
 }
 """The parsers of custom operators, by the name that their code has in the file."""
