@@ -266,7 +266,7 @@ class NoiseEstimate(MicroOp):
     """The noise of channels, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
     channels, the estimate. Channels of odd numbers have weights of their own."""
 
-    weights: tuple[int, int]
+    shares: tuple[int, int]
     """Of what is new, in channels of even and of odd numbers."""
     rests: tuple[int, int]
     """Of the estimate."""
@@ -291,7 +291,7 @@ class NoiseEstimate(MicroOp):
         signal = x << np.uint32(self.smoothing_bits)
         odd = np.arange(x.size) & 1
         weights, rests = (
-            np.array(w, np.int64).astype(np.uint32).astype(np.uint64)[odd] for w in (self.weights, self.rests)
+            np.array(w, np.int64).astype(np.uint32).astype(np.uint64)[odd] for w in (self.shares, self.rests)
         )
         with np.errstate(over="ignore"):
             mixed = signal.astype(np.uint64) * weights + before.astype(np.uint64) * rests

@@ -115,8 +115,8 @@ def _noise(view: View) -> Packed:
         "smoothing_bits": op.smoothing_bits,
         "bits": op.bits,
         "clamping": int(op.clamping),
-        "even": {"weight": op.weights[0] & 0xFFFFFFFF, "rest": op.rests[0] & 0xFFFFFFFF},
-        "odd": {"weight": op.weights[1] & 0xFFFFFFFF, "rest": op.rests[1] & 0xFFFFFFFF},
+        "even": {"weight": op.shares[0] & 0xFFFFFFFF, "rest": op.rests[0] & 0xFFFFFFFF},
+        "odd": {"weight": op.shares[1] & 0xFFFFFFFF, "rest": op.rests[1] & 0xFFFFFFFF},
     }
     return Packed("noise", params)
 

@@ -125,7 +125,7 @@ def filter_bank_spectral_subtraction(node: Node) -> list[Op]:
     before, after = node.state("noise", shape, DType.UINT32, node.outputs[1])
     estimate = NoiseEstimate(
         **{**node.same(), "inputs": (*node.inputs, before), "outputs": (after,), "name": node.output(1).name},
-        weights=(options.integer("smoothing"), options.integer("alternate_smoothing")),
+        shares=(options.integer("smoothing"), options.integer("alternate_smoothing")),
         rests=(options.integer("one_minus_smoothing"), options.integer("alternate_one_minus_smoothing")),
         smoothing_bits=smoothing,
         bits=bits,
