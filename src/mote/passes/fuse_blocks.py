@@ -1,0 +1,152 @@
+"""A convolution of images that SPACE_TO_BATCH_ND made and BATCH_TO_SPACE_ND puts together again is one with gaps.
+
+Converters write convolutions with gaps (dilation) that way. The images are the pixels at each place of a block: their
+neighbours lie a block apart. Exact, because what pads them is the zero point, as in a convolution's own padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mote.graph import Graph, Op, Tensor
+from mote.graph.tensor import Shape
+from mote.ops.common import Axis
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.move import Pad, same_steps
+from mote.ops.reshape import Reshape
+from mote.ops.slice import Slice
+from mote.ops.walk import BatchToSpace, SpaceToBatch
+
+Edges = tuple[int, int]
+
+
+def run(graph: Graph) -> Graph:
+    for op in graph.ops:
+        if isinstance(op, BatchToSpace) and (found := _blocks(graph, op)) is not None:
+            graph = found.replaced(graph)
+    return graph
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """A convolution of blocks: what it reads and makes once it is one with gaps, and what is left of nothing then."""
+
+    conv: Conv2D | DepthwiseConv2D
+    axes: tuple[Axis, Axis]
+    source: Tensor
+    target: Tensor
+    gone: tuple[Op, ...]
+
+    def replaced(self, graph: Graph) -> Graph:
+        """The graph with the plain convolution. Images with one axis are seen as having two."""
+        vertical, horizontal = self.axes
+        reads, makes = self.source, self.target
+        new: list[Tensor] = []
+        before: list[Op] = []
+        behind: list[Op] = []
+        if len(self.source.shape) == 3:
+            reads = _seen(self.source, graph.fresh_id(), self.conv.input(graph).shape)
+            made = replace(self.conv.output(graph), shape=self.target.shape, inner=True)
+            makes = _seen(made, graph.fresh_id() + 1, self.conv.output(graph).shape)
+            before, behind = [self._view(self.source, reads)], [self._view(makes, self.target)]
+            new = [reads, makes]
+        conv = self.conv.with_(
+            inputs=(reads.id, *self.conv.inputs[1:]), outputs=(makes.id,), vertical=vertical, horizontal=horizontal
+        )
+        gone = {id(op) for op in self.gone}
+        ops: list[Op] = []
+        for op in graph.ops:
+            ops += [*before, conv, *behind] if op is self.conv else [] if id(op) in gone else [op]
+        return graph.with_ops(ops, new)
+
+    def _view(self, x: Tensor, y: Tensor) -> Op:
+        return Reshape(inputs=(x.id,), outputs=(y.id,), shape=y.shape, name=self.conv.name, index=self.conv.index)
+
+
+def _seen(t: Tensor, number: int, like: Sequence[int]) -> Tensor:
+    """Images of one axis as images of two: the one that has one element in `like` is new."""
+    n, size, channels = t.shape
+    shape = (n, 1, size, channels) if like[1] == 1 else (n, size, 1, channels)
+    return replace(t, id=number, shape=shape, inner=True, copy_of=None)
+
+
+def _blocks(graph: Graph, together: BatchToSpace) -> _Blocks | None:
+    """The convolution in front of an operator that puts blocks together, if it is one of blocks."""
+    behind, conv = _behind_a_view(graph, together)
+    if not isinstance(conv, Conv2D | DepthwiseConv2D) or conv.vertical.stride != 1 or conv.horizontal.stride != 1:
+        return None
+    before, apart = _behind_a_view(graph, conv)
+    if not isinstance(apart, SpaceToBatch) or apart.blocks != together.blocks or len(before) != len(behind):
+        return None
+    blocks = _of_image(graph, apart, conv)
+    first, paddings = _padded(graph, apart)
+    last, crops = _cropped(graph, together)
+    source, target = first.input(graph), last.output(graph)
+    if blocks is None or not same_steps(conv.output(graph), target):
+        return None
+    if len(apart.blocks) == 1:
+        paddings, crops = _on_image(conv, graph, paddings), _on_image(conv, graph, crops)
+    axes = tuple(map(_gapped, (conv.vertical, conv.horizontal), blocks, paddings, crops))
+    if any(axis.before < 0 or axis.after < 0 for axis in axes):
+        return None
+    gone = {id(op): op for op in (*behind, *before, first, apart, together, last)}
+    return _Blocks(conv, (axes[0], axes[1]), source, target, tuple(gone.values()))
+
+
+def _behind_a_view(graph: Graph, op: Op) -> tuple[list[Op], Op | None]:
+    """What makes the input of an operator for it alone, and the reshape between them if there is one."""
+    maker = _maker(graph, op.inputs[0])
+    return ([maker], _maker(graph, maker.inputs[0])) if isinstance(maker, Reshape) else ([], maker)
+
+
+def _maker(graph: Graph, tensor: int) -> Op | None:
+    """The operator that makes a tensor which one operator reads and nobody else."""
+    return graph.producers.get(tensor) if graph.only_consumer(tensor) is not None else None
+
+
+def _of_image(graph: Graph, apart: SpaceToBatch, conv: Op) -> tuple[int, int] | None:
+    """The size of a block of the convolution's image, None where its image is not that of the blocks."""
+    images, x = apart.output(graph).shape, conv.input(graph).shape
+    if len(apart.blocks) == 2:
+        return (apart.blocks[0], apart.blocks[1]) if images == x else None
+    n, size, channels = images
+    found: dict[Shape, tuple[int, int]] = {
+        (n, 1, size, channels): (1, apart.blocks[0]),
+        (n, size, 1, channels): (apart.blocks[0], 1),
+    }
+    return found.get(x)
+
+
+def _padded(graph: Graph, apart: SpaceToBatch) -> tuple[Op, list[Edges]]:
+    """What pads the input with its zero point, or the operator itself, and how much along the axes of the image."""
+    pad = _maker(graph, apart.inputs[0])
+    if isinstance(pad, Pad):
+        x, y = pad.input(graph), pad.output(graph)
+        inside = pad.paddings[0] == pad.paddings[-1] == (0, 0)
+        if inside and pad.value == x.zero_point and same_steps(x, y):
+            return pad, list(pad.paddings[1:-1])
+    return apart, [(0, 0)] * len(apart.blocks)
+
+
+def _cropped(graph: Graph, together: BatchToSpace) -> tuple[Op, list[Edges]]:
+    """What crops the output, or the operator itself, and how much along the axes of the image."""
+    cut, whole = graph.only_consumer(together.outputs[0]), together.output(graph).shape
+    if isinstance(cut, Slice) and cut.shape == cut.size and set(cut.strides) == {1}:
+        crops = [(a, n - a - m) for n, a, m in zip(whole, cut.begin, cut.size, strict=True)]
+        if crops[0] == crops[-1] == (0, 0):
+            return cut, crops[1:-1]
+    return together, [(0, 0)] * len(together.blocks)
+
+
+def _on_image(conv: Op, graph: Graph, edges: list[Edges]) -> list[Edges]:
+    """What is padded or cropped of an image of one axis, which is seen as having two."""
+    return [(0, 0), *edges] if conv.input(graph).shape[1] == 1 else [*edges, (0, 0)]
+
+
+def _gapped(axis: Axis, block: int, padding: Edges, crop: Edges) -> Axis:
+    """The same axis over an image whose neighbours were `block` pixels apart."""
+    before = axis.before * block + padding[0] - crop[0]
+    after = axis.after * block + padding[1] - crop[1]
+    return replace(axis, dilation=axis.dilation * block, before=before, after=after)
