@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import test_batch_matmul
+import test_conv3d
 import test_detection
 import test_functions
 import test_lookup
@@ -113,6 +114,13 @@ def projections() -> bytes:
     """Fully connected layers with weights that are computed."""
     plain = test_projection.Config(depth=3, channels=2)
     return test_projection.model(*(replace(plain, types=types) for types in sorted(set(test_projection.TYPES))))
+
+
+def volumes() -> bytes:
+    """Convolutions of volumes, and one transposed."""
+    plain = test_conv3d.Config(size=(2, 3, 2), kernel=(2, 2, 2))
+    spread = replace(plain, dilation=(1, 2, 2), stride=(1, 1, 1))
+    return test_conv3d.model(plain, replace(plain, transposed=True), spread)
 
 
 def groups() -> bytes:

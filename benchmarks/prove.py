@@ -66,6 +66,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "projections": provable.projections,
     "groups": provable.groups,
     "front": provable.front,
+    "volumes": provable.volumes,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
     "lines turned": partial(provable.lines, turned=True),
@@ -94,6 +95,8 @@ QUICK = (
     ("projections", "layers"),
     ("groups", "rows"),
     ("front", "layers"),
+    ("volumes", "rows"),
+    ("volumes", "layers"),
     ("products", "layers"),
     ("lines", "rows"),
     ("lines turned", "rows"),
@@ -318,7 +321,7 @@ def harness(compiled: Compiled) -> str:
     bounds = {f"{kept}.oldest[{ring}]": rows - 1 for ring, rows in sorted(rings.items())}
     if plan.graph.warm_up:
         bounds[f"{kept}.missing"] = plan.graph.warm_up
-    body = [_any(f"{a.storage(options)}", str(a.nbytes)) for a in places(plan)]
+    body = [_any(f"{a.storage(options)}", str(a.nbytes)) for a in places(plan).values()]
     body += [f"{name} = (uint16_t)Frama_C_interval(0, {most});" for name, most in bounds.items()]
     if plan.graph.states:
         body += [line.format(name=options.name, upper=options.name.upper()) for line in KEEPING]

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import test_batch_matmul
+import test_conv3d
 import test_functions
 import test_gru
 import test_lookup
@@ -36,6 +37,7 @@ KINDS = {
     "functions": 6,
     "moves": 8,
     "wide": 6,
+    "volumes": 2,
     "digits": 8,
     "keywords": 1,
 }
@@ -66,6 +68,9 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, _functions(rng)
     if name == "moves":
         return name, _moves(rng)
+    if name == "volumes":
+        steps = (1, rng.randint(1, 2), 1)
+        return name, test_conv3d.model(test_conv3d.Config(rng.random() < 0.5, stride=steps, seed=seed))
     if name == "wide":
         return name, _wide(rng)
     return name, _bundled(name)

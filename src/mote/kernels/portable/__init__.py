@@ -5,6 +5,7 @@ from mote.kernels.portable import (
     arithmetic,
     batch_matmul,
     conv,
+    conv3d,
     depthwise,
     detection,
     fully_connected,
@@ -67,4 +68,5 @@ KERNELS = (
     *detection.KERNELS,
     *layers.KERNELS,
     *signal.KERNELS,
+    *conv3d.KERNELS,
 )

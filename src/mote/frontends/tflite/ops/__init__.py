@@ -44,6 +44,8 @@ PARSERS: Mapping[str, Parser] = {
     "CEIL": elementwise.ceil,
     "CONCATENATION": moves.concatenation,
     "CONV_2D": windows.conv,
+    "CONV_3D": windows.conv_3d,
+    "CONV_3D_TRANSPOSE": windows.conv_3d_transpose,
     "COS": elementwise.cos,
     "CUMSUM": reductions.cumsum,
     "DEPTHWISE_CONV_2D": windows.depthwise_conv,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
+from mote.ops.conv3d import Conv3D, Conv3DTranspose
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.grouped import GroupedConv2D
 from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
@@ -78,6 +80,54 @@ def transpose_conv(node: Node) -> Op:
         horizontal=horizontal,
         activation=node.activation(),
     )
+
+
+def conv_3d(node: Node) -> Op:
+    node.arity(2, 3)
+    _, *sizes, channels = _volume(node, 0, "the input")
+    *kernel, depth, _ = _volume(node, 1, "the weights")
+    if channels != depth:
+        raise UnsupportedNodeError(f"weights of depth {depth} do not fit {channels} input channels")
+    deep, vertical, horizontal = _volume_axes(node, sizes, kernel)
+    return Conv3D(**node.same(), deep=deep, vertical=vertical, horizontal=horizontal, activation=node.activation())
+
+
+def conv_3d_transpose(node: Node) -> Op:
+    """The windows lie over the output, whose size is the first input."""
+    node.arity(3, 4)
+    size = node.integers(0, "the output's shape")
+    *kernel, _, depth = _volume(node, 1, "the weights")
+    *_, channels = _volume(node, 2, "the input")
+    if channels != depth or len(size) != 5 or min(size) < 1:
+        raise UnsupportedNodeError(
+            f"weights of depth {depth} do not fit {channels} input channels or the output {size}"
+        )
+    deep, vertical, horizontal = _volume_axes(node, size[1:4], kernel)
+    _, weights, volumes, *bias = node.inputs
+    return Conv3DTranspose(
+        **{**node.same(), "inputs": (volumes, weights, *bias)},
+        size=(size[1], size[2], size[3]),
+        deep=deep,
+        vertical=vertical,
+        horizontal=horizontal,
+        activation=node.activation(),
+    )
+
+
+def _volume(node: Node, position: int, what: str) -> tuple[int, ...]:
+    """The shape of an input that must have five axes."""
+    shape = node.input(position).shape
+    if len(shape) != 5:
+        raise UnsupportedNodeError(f"{what} must have 5 axes, it has the shape {shape}")
+    return shape
+
+
+def _volume_axes(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> list[Axis]:
+    """The three axes of a window over a volume of `sizes`."""
+    return [
+        _axis(node, size, taps, f"stride_{name}", node.options.integer(f"dilation_{name}_factor"))
+        for name, size, taps in zip("dhw", sizes, kernel, strict=True)
+    ]
 
 
 def average_pool(node: Node) -> Op:

@@ -1,0 +1,76 @@
+"""CONV_3D and CONV_3D_TRANSPOSE: `mote_conv3d_f32.h`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Params, View
+from mote.ops.common import float_bias, float_range
+from mote.ops.conv3d import Conv3D, Conv3DTranspose, Volume
+
+
+def _spans(view: View) -> dict[str, Params]:
+    """`mote_span_t` of each axis."""
+    x, y = view.input.shape, view.output.shape
+    names = ("deep", "high", "wide")
+    return {
+        name: {
+            "in_size": x[i],
+            "out_size": y[i],
+            "taps": axis.kernel,
+            "step": axis.stride,
+            "spread": axis.dilation,
+            "pad": axis.before,
+        }
+        for i, (name, axis) in enumerate(zip(names, view.the(Volume).axes, strict=True), 1)
+    }
+
+
+def _conv3d(view: View) -> Packed:
+    op, w, x, y = view.the(Conv3D), view.constant(1), view.input.shape, view.output.shape
+    low, high = float_range(op.activation)
+    spans = _spans(view)
+    window: Params = {
+        "in_rows": x[2],
+        "out_rows": y[2],
+        "in_stride": x[3] * x[4],
+        "out_stride": y[3] * y[4],
+        "taps": op.taps,
+        "step": op.vertical.stride,
+        "spread": op.vertical.dilation,
+        "pad": op.vertical.before,
+    }
+    plane: Params = {
+        "rows": window,
+        "cols": spans["wide"],
+        "in_channels": x[4],
+        "out_channels": y[4],
+        "low": low,
+        "high": high,
+        "weights": np.ascontiguousarray(np.moveaxis(w, 4, 0)),
+        "bias": float_bias(op.tensor(view.graph, 2), y[4]),
+    }
+    params: Params = {"plane": plane, "deep": spans["deep"], "high": spans["high"]}
+    return Packed("conv3d_f32", params, Call.ROWS, row="conv3d_f32_row", taps=op.taps)
+
+
+def _transpose(view: View) -> Packed:
+    op, y = view.the(Conv3DTranspose), view.output.shape
+    low, high = float_range(op.activation)
+    params: Params = {
+        **_spans(view),
+        "in_channels": view.input.shape[4],
+        "out_channels": y[4],
+        "least": low,
+        "most": high,
+        "weights": view.constant(1),
+        "bias": float_bias(op.tensor(view.graph, 2), y[4]),
+    }
+    row = "conv3d_transpose_f32_row"
+    return Packed("conv3d_transpose_f32", params, Call.ROWS, row=row, taps=op.taps)
+
+
+KERNELS = (
+    Kernel("conv3d_f32", (Conv3D,), FLOAT32, _conv3d, costs="conv2d_f32"),
+    Kernel("conv3d_transpose_f32", (Conv3DTranspose,), FLOAT32, _transpose, header="conv3d_f32", costs="conv2d_f32"),
+)
