@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import test_along
 import test_batch_matmul
 import test_conv3d
 import test_detection
 import test_functions
 import test_lookup
 import test_lstm
+import test_normalize
 import test_projection
 import test_quantize
+import test_reduce
 import test_scatter
 import test_signal
 import test_svdf
@@ -239,6 +242,47 @@ def front() -> bytes:
     for dtype in ("int16", "float32"):
         found.overlap_add(found.input((2, 3), dtype), (2, 3), 2, dtype)
     return found.finish()
+
+
+def reductions() -> bytes:
+    """What becomes of all elements along some axes, or along one, in all types."""
+    w = Writer("reductions")
+    kinds = (*test_reduce.VARIETY, *test_reduce.OTHERS, ("REDUCE_MAX", "int64"), ("REDUCE_MIN", "int32"))
+    for i, (kind, dtype) in enumerate(kinds):
+        quants = test_reduce.QUANTS.get(dtype, ())
+        for axes in ((1,), (0, 2), (0, 1, 2)):
+            c = test_reduce.Config(kind, dtype, (2, 2, 3), axes, False, *quants)
+            test_reduce.add(w, len(axes) + 4 * i, c, w.input(f"{kind}_{dtype}_{len(axes)}", c.shape, dtype, *c.input))
+    segments = test_along.Config("SEGMENT_SUM", "int32", (3, 2), 0, segments=(0, 0, 1))
+    for i, layer in enumerate((*test_along.every(), segments)):
+        test_along.add(w, 100 + i, layer, w.input(f"along{i}", layer.shape, layer.dtype))
+    for i, normalization in enumerate(test_normalize.every(3)):
+        test_normalize.add(w, i, normalization)
+    return w.finish()
+
+
+def reduced_rows() -> bytes:
+    """An int16 image that comes row by row, and its indices, sums, maxima and averages in one row; and wider ones."""
+    w = Writer("reduced_rows")
+    x = w.input("x", (1, 4, 3, 2), "int16", 0.1)
+    y = w.tensor("y", (1, 4, 3, 2), "float32")
+    w.op("DEQUANTIZE", [x], [y])
+    quant = test_reduce.QUANTS["int16"]
+    for i, (kind, axes) in enumerate((kind, axes) for kind in ("MEAN", "REDUCE_MAX") for axes in ((1, 2), (3,))):
+        output = quant[0] if kind == "REDUCE_MAX" else quant[1]
+        test_reduce.add(w, i, test_reduce.Config(kind, "int16", (1, 4, 3, 2), axes, False, quant[0], output), x)
+    test_reduce.add(w, 9, test_reduce.Config("SUM", "float32", (1, 4, 3, 2), (1,)), y)
+    test_along.add(w, 10, test_along.Config("ARG_MAX", "float32", (1, 4, 3, 2), 3), y)
+    for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        for height, windows in ((4, 1), (2, 3)):
+            z = w.tensor(f"{kind}{height}", (1, windows, 3, 2), "int16", 0.1)
+            w.op(kind, [x], [z], padding="VALID", filter_height=height)
+            w.output(z)
+    wider, rooted = w.tensor("wider", (1, 5, 5, 2), "int16", 0.1), w.tensor("rooted", (1, 3, 2, 2), "float32")
+    w.op("RESIZE_BILINEAR", [x, w.const("size", np.int32([5, 5]))], [wider], half_pixel_centers=True)
+    w.op("L2_POOL_2D", [y], [rooted], padding="VALID", filter_height=2, filter_width=2)
+    w.output(wider, rooted)
+    return w.finish()
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

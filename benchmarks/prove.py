@@ -67,6 +67,8 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "groups": provable.groups,
     "front": provable.front,
     "volumes": provable.volumes,
+    "reductions": provable.reductions,
+    "reduced rows": provable.reduced_rows,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
     "lines turned": partial(provable.lines, turned=True),
@@ -97,6 +99,9 @@ QUICK = (
     ("front", "layers"),
     ("volumes", "rows"),
     ("volumes", "layers"),
+    ("reductions", "layers"),
+    ("reduced rows", "pushed"),
+    ("reduced rows", "layers"),
     ("products", "layers"),
     ("lines", "rows"),
     ("lines turned", "rows"),
@@ -170,6 +175,12 @@ FUNCTION(rintf)
 /* No root is negative. */
 float sqrtf(float x) {{
     return x < 0.0f ? x : Frama_C_float_interval(0.0f, FLT_MAX);
+}}
+
+float powf(float x, float y) {{
+    float z = x + y;
+    ANY(&z, sizeof z);
+    return z;
 }}
 
 double exp(double x) {{

@@ -8,14 +8,17 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+import test_along
 import test_batch_matmul
 import test_conv3d
 import test_functions
 import test_gru
 import test_lookup
 import test_lstm
+import test_normalize
 import test_projection
 import test_quantize
+import test_reduce
 import test_scatter
 import test_storage
 import test_svdf
@@ -36,6 +39,7 @@ KINDS = {
     "products": 6,
     "functions": 6,
     "moves": 8,
+    "reductions": 8,
     "wide": 6,
     "volumes": 2,
     "digits": 8,
@@ -71,9 +75,26 @@ def base(rng: Random) -> tuple[str, bytes]:
     if name == "volumes":
         steps = (1, rng.randint(1, 2), 1)
         return name, test_conv3d.model(test_conv3d.Config(rng.random() < 0.5, stride=steps, seed=seed))
+    if name == "reductions":
+        return name, _reductions(rng)
     if name == "wide":
         return name, _wide(rng)
     return name, _bundled(name)
+
+
+def _reductions(rng: Random) -> bytes:
+    """What becomes of all elements along some axes, or along one, and normalizations."""
+    w = Writer("reductions")
+    for i in range(rng.randint(1, 3)):
+        kind, dtype = rng.choice((*test_reduce.VARIETY, *test_reduce.OTHERS))
+        axes = tuple(rng.sample(range(4), rng.randint(1, 3)))
+        quants = test_reduce.QUANTS.get(dtype, ())
+        layer = test_reduce.Config(kind, dtype, (1, rng.randint(1, 4), 3, 2), axes, rng.random() < 0.5, *quants)
+        test_reduce.add(w, i, layer, w.input(f"r{i}", layer.shape, dtype, *layer.input))
+    along = rng.choice(test_along.every())
+    test_along.add(w, 9, along, w.input("along", along.shape, along.dtype))
+    test_normalize.add(w, 0, rng.choice(test_normalize.every(rng.randint(1, 9))))
+    return w.finish()
 
 
 def _functions(rng: Random) -> bytes:

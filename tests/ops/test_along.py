@@ -147,12 +147,17 @@ def test_segment_sum() -> None:
                 np.testing.assert_allclose(ours[t], interpreter.get_tensor(t), rtol=1e-5)
 
 
-@needs_litert
-def test_on_a_core() -> None:
+def every() -> list[Config]:
+    """A layer of every kind and type."""
     shape = (2, 3, 4)
     layers = [Config(kind, dtype, shape, 1) for kind in ON_REFERENCE for dtype in TYPES[kind]]
-    layers += [Config(kind, TYPES[kind][0], shape, 2, INDICES.get(kind, "?")[-1], True, True) for kind in ON_REFERENCE]
-    exact_on("cortex-m4", model(*layers))
+    others = [Config(kind, TYPES[kind][0], shape, 2, INDICES.get(kind, "?")[-1], True, True) for kind in ON_REFERENCE]
+    return layers + others
+
+
+@needs_litert
+def test_on_a_core() -> None:
+    exact_on("cortex-m4", model(*every()))
 
 
 @pytest.mark.parametrize(

@@ -57,14 +57,19 @@ def configs(draw: st.DrawFn) -> Config:
     return Config(kind, dtype, result, shape, quant, options=options)
 
 
+def add(w: Writer, i: int, c: Config) -> None:
+    """A layer with an input and an output of the model."""
+    x = w.input(f"n{i}", c.shape, c.dtype, *(FLOAT if c.dtype == "float32" else c.input))
+    quant = c.output or OUTPUTS.get((c.kind, c.dtype, c.result), (0.1, 0))
+    y = w.tensor(f"m{i}", c.shape, c.result, *quant)
+    w.op(c.kind, [x], [y], **c.options)
+    w.output(y)
+
+
 def model(*layers: Config) -> bytes:
     w = Writer("normalizations")
     for i, c in enumerate(layers):
-        x = w.input(f"x{i}", c.shape, c.dtype, *(FLOAT if c.dtype == "float32" else c.input))
-        quant = c.output or OUTPUTS.get((c.kind, c.dtype, c.result), (0.1, 0))
-        y = w.tensor(f"y{i}", c.shape, c.result, *quant)
-        w.op(c.kind, [x], [y], **c.options)
-        w.output(y)
+        add(w, i, c)
     return w.finish()
 
 
@@ -96,13 +101,17 @@ def test_logarithms() -> None:
     assert EXP_LINES[-1] == 32767 and np.all(np.diff(EXP_LINES) >= 0)
 
 
-@needs_litert
-def test_on_a_core() -> None:
-    shape = (1, 2, 2, 7)
+def every(depth: int) -> list[Config]:
+    """A layer of every kind and type."""
+    shape = (1, 2, 2, depth)
     local = {"radius": 2, "bias": 1.0, "alpha": 0.5, "beta": 0.75}
     layers = [Config(*types, shape, (0.05, 0)) for types in OUTPUTS if types[0] != "LOCAL_RESPONSE_NORMALIZATION"]
-    layers.append(Config("LOCAL_RESPONSE_NORMALIZATION", "float32", "float32", shape, options=local))
-    exact_on("cortex-m4", model(*layers))
+    return [*layers, Config("LOCAL_RESPONSE_NORMALIZATION", "float32", "float32", shape, options=local)]
+
+
+@needs_litert
+def test_on_a_core() -> None:
+    exact_on("cortex-m4", model(*every(7)))
 
 
 @pytest.mark.parametrize(

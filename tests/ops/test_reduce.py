@@ -67,16 +67,20 @@ def configs(draw: st.DrawFn, kinds: tuple[str, ...] = tuple(TYPES)) -> Config:
     return Config(kind, dtype, shape, chosen, draw(st.booleans()), *quantized(draw, kind, dtype))
 
 
+def add(w: Writer, i: int, c: Config, x: int) -> None:
+    """A layer whose output is the model's."""
+    axes = tuple({a % len(c.shape) for a in c.axes if -len(c.shape) <= a < len(c.shape)})
+    shape = np.zeros(c.shape).sum(axis=axes, keepdims=c.keep_dims).shape
+    y = w.tensor(f"y{i}", shape, c.dtype, *c.output)
+    w.op(c.kind, [x, w.const(f"axes{i}", np.int32(c.axes))], [y], keep_dims=c.keep_dims)
+    w.output(y)
+
+
 def model(*layers: Config, shared: bool = False) -> bytes:
     """Layers with an input each, or all with the same."""
     w = Writer("reductions")
     for i, c in enumerate(layers):
-        x = 0 if shared and i else w.input(f"x{i}", c.shape, c.dtype, *c.input)
-        axes = tuple({a % len(c.shape) for a in c.axes if -len(c.shape) <= a < len(c.shape)})
-        shape = np.zeros(c.shape).sum(axis=axes, keepdims=c.keep_dims).shape
-        y = w.tensor(f"y{i}", shape, c.dtype, *c.output)
-        w.op(c.kind, [x, w.const(f"axes{i}", np.int32(c.axes))], [y], keep_dims=c.keep_dims)
-        w.output(y)
+        add(w, i, c, 0 if shared and i else w.input(f"x{i}", c.shape, c.dtype, *c.input))
     return w.finish()
 
 
@@ -94,6 +98,14 @@ VARIETY = (
     ("SUM", "int32"),
     ("SUM", "float32"),
     ("REDUCE_ANY", "bool"),
+)
+OTHERS = (
+    ("SUM", "int8"),
+    ("REDUCE_PROD", "int8"),
+    ("REDUCE_PROD", "int16"),
+    ("REDUCE_PROD", "int64"),
+    ("MEAN", "int64"),
+    ("REDUCE_ALL", "bool"),
 )
 QUANTS = {"int8": ((0.1, 3), (0.1, 3)), "int16": ((0.1, 0), (0.2, 0))}
 
@@ -162,7 +174,7 @@ def test_quantized_sums(dtype: str) -> None:
 
 @needs_litert
 def test_on_a_core() -> None:
-    kinds = (*VARIETY, ("REDUCE_PROD", "int8"), ("REDUCE_PROD", "int64"), ("MEAN", "int64"), ("REDUCE_ALL", "bool"))
+    kinds = (*VARIETY, *OTHERS)
     layers = [
         Config(k, t, (1, 3, 4, 5), axes, False, *QUANTS.get(t, ())) for k, t in kinds for axes in ((1, 2), (1, 3))
     ]
