@@ -73,3 +73,19 @@ def test_images_of_a_batch_are_left_alone() -> None:
     other = net.moved("BATCH_TO_SPACE_ND", [y, net.ints(4, 1), net.ints((0, 0), (0, 0))], (1, 8, 2, 2))
     assert kinds(net.finish(other)) == ["SPACE_TO_BATCH_ND", "CONV_2D", "BATCH_TO_SPACE_ND"]
     assert kinds(net.finish(images))[:2] == ["SPACE_TO_BATCH_ND", "CONV_2D"]
+
+
+@needs_litert
+@pytest.mark.parametrize("first", [True, False])
+def test_short_sequences(first: bool) -> None:
+    """What is left is one step for each place of a block, or one block."""
+    for size in (2, 4, 6):
+        net = Net(6)
+        x = net.input(1, size, 3)
+        steps = net.moved("SPACE_TO_BATCH_ND", [x, net.ints(2), net.ints((4, 0))], (2, size // 2 + 2, 3))
+        shape = (2, 1, size // 2 + 2, 3) if first else (2, size // 2 + 2, 1, 3)
+        image = net.moved("EXPAND_DIMS", [steps, net.ints(1 if first else 2)], shape)
+        y = net.conv(image, 4, (1, 3) if first else (3, 1), padding="VALID")
+        flat = net.reshape(y, 2, size // 2, 4)
+        model = net.finish(net.moved("BATCH_TO_SPACE_ND", [flat, net.ints(2), net.ints((0, 0))], (1, size, 4)))
+        assert [op.kind for op in check(model).plan.graph.ops if not op.is_view] == ["CONV_2D"]

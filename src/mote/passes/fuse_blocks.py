@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.tensor import Shape
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
@@ -20,6 +20,7 @@ from mote.ops.slice import Slice
 from mote.ops.walk import BatchToSpace, SpaceToBatch
 
 Edges = tuple[int, int]
+T = TypeVar("T")
 
 
 def run(graph: Graph) -> Graph:
@@ -47,9 +48,9 @@ class _Blocks:
         before: list[Op] = []
         behind: list[Op] = []
         if len(self.source.shape) == 3:
-            reads = _seen(self.source, graph.fresh_id(), self.conv.input(graph).shape)
-            made = replace(self.conv.output(graph), shape=self.target.shape, inner=True)
-            makes = _seen(made, graph.fresh_id() + 1, self.conv.output(graph).shape)
+            row = _is_row(self.conv, graph)
+            reads = _seen(self.source, graph.fresh_id(), row=row)
+            makes = _seen(self.target, graph.fresh_id() + 1, row=row)
             before, behind = [self._view(self.source, reads)], [self._view(makes, self.target)]
             new = [reads, makes]
         conv = self.conv.with_(
@@ -65,10 +66,10 @@ class _Blocks:
         return Reshape(inputs=(x.id,), outputs=(y.id,), shape=y.shape, name=self.conv.name, index=self.conv.index)
 
 
-def _seen(t: Tensor, number: int, like: Sequence[int]) -> Tensor:
-    """Images of one axis as images of two: the one that has one element in `like` is new."""
+def _seen(t: Tensor, number: int, *, row: bool) -> Tensor:
+    """Images of one axis as images of two."""
     n, size, channels = t.shape
-    shape = (n, 1, size, channels) if like[1] == 1 else (n, size, 1, channels)
+    shape = (n, 1, size, channels) if row else (n, size, 1, channels)
     return replace(t, id=number, shape=shape, inner=True, copy_of=None)
 
 
@@ -80,15 +81,17 @@ def _blocks(graph: Graph, together: BatchToSpace) -> _Blocks | None:
     before, apart = _behind_a_view(graph, conv)
     if not isinstance(apart, SpaceToBatch) or apart.blocks != together.blocks or len(before) != len(behind):
         return None
-    blocks = _of_image(graph, apart, conv)
+    same = _same_images(apart.output(graph), conv.input(graph))
+    if not same or not _same_images(together.input(graph), conv.output(graph)):
+        return None
     first, paddings = _padded(graph, apart)
     last, crops = _cropped(graph, together)
     source, target = first.input(graph), last.output(graph)
-    if blocks is None or not same_steps(conv.output(graph), target):
+    if not same_steps(conv.output(graph), target):
         return None
-    if len(apart.blocks) == 1:
-        paddings, crops = _on_image(conv, graph, paddings), _on_image(conv, graph, crops)
-    axes = tuple(map(_gapped, (conv.vertical, conv.horizontal), blocks, paddings, crops))
+    blocks = _on_image(conv, graph, apart.blocks, 1)
+    edges = _on_image(conv, graph, paddings, (0, 0)), _on_image(conv, graph, crops, (0, 0))
+    axes = tuple(map(_gapped, (conv.vertical, conv.horizontal), blocks, *edges))
     if any(axis.before < 0 or axis.after < 0 for axis in axes):
         return None
     gone = {id(op): op for op in (*behind, *before, first, apart, together, last)}
@@ -106,17 +109,12 @@ def _maker(graph: Graph, tensor: int) -> Op | None:
     return graph.producers.get(tensor) if graph.only_consumer(tensor) is not None else None
 
 
-def _of_image(graph: Graph, apart: SpaceToBatch, conv: Op) -> tuple[int, int] | None:
-    """The size of a block of the convolution's image, None where its image is not that of the blocks."""
-    images, x = apart.output(graph).shape, conv.input(graph).shape
-    if len(apart.blocks) == 2:
-        return (apart.blocks[0], apart.blocks[1]) if images == x else None
-    n, size, channels = images
-    found: dict[Shape, tuple[int, int]] = {
-        (n, 1, size, channels): (1, apart.blocks[0]),
-        (n, size, 1, channels): (apart.blocks[0], 1),
-    }
-    return found.get(x)
+def _same_images(blocks: Tensor, image: Tensor) -> bool:
+    """Whether images of blocks, with one axis or two, are those of a convolution."""
+    if len(blocks.shape) == 4:
+        return blocks.shape == image.shape
+    n, height, width, channels = image.shape
+    return 1 in (height, width) and blocks.shape == (n, height * width, channels)
 
 
 def _padded(graph: Graph, apart: SpaceToBatch) -> tuple[Op, list[Edges]]:
@@ -140,9 +138,16 @@ def _cropped(graph: Graph, together: BatchToSpace) -> tuple[Op, list[Edges]]:
     return together, [(0, 0)] * len(together.blocks)
 
 
-def _on_image(conv: Op, graph: Graph, edges: list[Edges]) -> list[Edges]:
-    """What is padded or cropped of an image of one axis, which is seen as having two."""
-    return [(0, 0), *edges] if conv.input(graph).shape[1] == 1 else [*edges, (0, 0)]
+def _on_image(conv: Op, graph: Graph, given: Sequence[T], none: T) -> list[T]:
+    """What is known of each axis of the blocks, for both axes of the convolution's image."""
+    if len(given) == 2:
+        return list(given)
+    return [none, *given] if _is_row(conv, graph) else [*given, none]
+
+
+def _is_row(conv: Op, graph: Graph) -> bool:
+    """Of images with one axis: whether they are seen as a row, and not as a column."""
+    return conv.input(graph).shape[1] == 1
 
 
 def _gapped(axis: Axis, block: int, padding: Edges, crop: Edges) -> Axis:
