@@ -346,3 +346,13 @@ def test_slice_outside() -> None:
     w.op("SLICE", [x, w.const("begin", np.int32([2])), w.const("size", np.int32([3]))], [y])
     w.output(y)
     assert "reach outside" in unsupported(w)
+
+
+def test_padding_with_infinity() -> None:
+    """As in front of a maximum."""
+    w = Writer("pad")
+    x, y = w.input("x", (1, 3), "float32"), w.tensor("y", (1, 5), "float32")
+    reads = [x, w.const("paddings", np.int32([[0, 0], [1, 1]])), w.const("value", np.float32(-np.inf))]
+    w.op("PADV2", reads, [y])
+    w.output(y)
+    check(w.finish())

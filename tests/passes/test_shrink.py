@@ -225,3 +225,18 @@ def test_generated_code_with_layers_that_became_constants() -> None:
     joined = net.concatenate(3, x, net.conv(x, still, quant=net.quants[x]))
     compiled = check(net.finish(joined, net.add(x, net.conv(x, still))), target="host")
     assert [op.kind for op in compiled.plan.graph.ops] == ["CONCATENATION", "ADD"]
+
+
+def test_channels_stay_together_where_pixels_are_moved() -> None:
+    """Nobody reads half of the channels behind operators that move pixels, so nobody computes them."""
+    net = Net()
+    last = net.weights(3, 1, 1, 8)
+    last[..., [1, 2, 4, 7]] = 0
+    x = net.conv(net.input(1, 4, 4, 2), 8, 1)
+    x = net.moved("MIRROR_PAD", [x, net.ints((0, 0), (1, 1), (0, 0), (0, 0))], (1, 6, 4, 8), mode="REFLECT")
+    x = net.moved("REVERSE_V2", [x, net.ints(1)])
+    x = net.moved("SPACE_TO_BATCH_ND", [x, net.ints(2, 2), net.ints((0, 0), (0, 0))], (4, 3, 2, 8))
+    x = net.moved("TILE", [x, net.ints(1, 1, 2, 1)], (4, 3, 4, 8))
+    x = net.moved("BROADCAST_TO", [x, net.ints(2, 4, 3, 4, 8)], (2, 4, 3, 4, 8), version=2)
+    after, _ = shrunk(net.finish(net.conv(net.reshape(x, 8, 3, 4, 8), last)))
+    assert channels(after) == [4, 4, 4, 4, 4, 4, 4, 3]

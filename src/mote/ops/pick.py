@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -53,6 +54,13 @@ class Pick(Op):
         for places, n in zip(self.indices(g)[:axes], x, strict=False):
             rows = rows[..., None] * n + places
         return (int(rows.reshape(-1)[y]),)
+
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        same = self.places and self.places[-1] is None and self.shape[-1] == self.input(g).channels
+        return {0: np.arange(self.shape[-1])} if same else None
+
+    def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
+        return self.with_(shape=(*self.shape[:-1], len(kept[-1])))
 
     def unsupported(self, g: Graph) -> str | None:
         x, y = self.input(g), self.output(g)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Self
 
 import numpy as np
 
@@ -129,6 +130,13 @@ class Walk(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        """Where channels stay what they are, they stay with each other."""
+        channels = self.output(g).channels
+        last = [(n, step) for n, step in (self.digits(g) or [[]])[-1] if n > 1]
+        same = last == [(channels, 1)] and self.input(g).channels == channels
+        return {0: np.arange(channels)} if same else None
+
     def _width(self, g: Graph) -> int:
         return self.output(g).dtype.itemsize
 
@@ -151,6 +159,9 @@ class BroadcastTo(Walk):
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.shape]
+
+    def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
+        return self.with_(shape=(*self.shape[:-1], len(kept[-1])))
 
     def digits(self, g: Graph) -> list[list[Digit]]:
         x = self.input(g).shape

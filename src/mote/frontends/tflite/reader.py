@@ -460,7 +460,8 @@ def _parse_node(node: Node) -> tuple[Op, ...]:
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
         if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")
-        if t.data is not None and not np.all(np.isfinite(t.data)):
+        padding = node.code == "PADV2" and t.id == node.inputs[-1]
+        if t.data is not None and not padding and not np.all(np.isfinite(t.data)):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
     empty = {p for p, i in enumerate(node.inputs) if i >= 0 and not node.tensors[i].size}
     if wrong := empty - MAY_BE_EMPTY.get(node.code, frozenset()):

@@ -52,7 +52,11 @@ typedef struct {
 
 /* One value everywhere. */
 static inline void mote_put_everywhere(int32_t elements, int32_t width, const void *value, void *out) {
-    mote_move_items((const int8_t *)value, (int8_t *)out, elements, 0, width, width);
+    if (width == 1) {
+        memset(out, *(const int8_t *)value, (size_t)elements);
+    } else {
+        mote_move_items((const int8_t *)value, (int8_t *)out, elements, 0, width, width);
+    }
 }
 
 static inline void mote_put(const mote_put_t *p, const void *values, const void *indices, const void *other,

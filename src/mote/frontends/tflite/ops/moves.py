@@ -48,7 +48,10 @@ def squeeze(node: Node) -> Op:
 
 
 def expand_dims(node: Node) -> Op:
-    node.arity(2)
+    """An axis that is only known at run time is where the output has it."""
+    node.arity(1, 2)
+    if not node.is_open() and not (node.has(1) and node.input(1).data is not None):
+        return reshaped(node)
     shape, given = node.input().shape, node.integers(1, "the new axis")
     if len(given) != 1 or not -len(shape) - 1 <= given[0] <= len(shape):
         raise UnsupportedNodeError(f"an input of shape {shape} has no place for axis {given}")
