@@ -419,6 +419,26 @@ def test_what_litert_stops_at() -> None:
     exact_in_numpy(w.finish())
 
 
+@needs_litert
+def test_quantized_uint8() -> None:
+    """It is int8 inside."""
+    w = Writer("uint8")
+    quants: list[Quant] = [{"scale": 0.05, "zero_point": z} for z in (120, 3, 0)]
+    x, y = (w.input(n, (2, 70), "uint8", **q) for n, q in zip("xy", quants, strict=False))
+
+    def op(kind: str, operands: list[int], dtype: str, quant: Quant) -> int:
+        out = w.tensor(kind, (2, 70), dtype, **quant)
+        w.op(kind, operands, [out])
+        w.output(out)
+        return out
+
+    large = op("MAXIMUM", [y, w.const("above", np.array([[4]], np.uint8), **quants[1])], "uint8", quants[1])
+    quotient = op("DIV", [x, large], "uint8", {"scale": 0.004, "zero_point": 128})
+    truths = [op(kind, [x, y], "bool", {}) for kind in COMPARISONS]
+    op("SELECT_V2", [truths[2], x, quotient], "uint8", quants[0])
+    check(w.finish(), inputs=6)
+
+
 SCALES = (0.05, 0.03, 0.06)
 
 

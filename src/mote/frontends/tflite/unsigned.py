@@ -24,16 +24,17 @@ MOVES = frozenset(
     {
         "BATCH_TO_SPACE_ND", "BROADCAST_TO", "CONCATENATION", "DEPTH_TO_SPACE", "DEQUANTIZE", "DYNAMIC_UPDATE_SLICE",
         "EXPAND_DIMS", "GATHER", "GATHER_ND", "MATRIX_SET_DIAG", "MIRROR_PAD", "PACK", "PAD", "PADV2", "QUANTIZE",
-        "RANK", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SHAPE", "SLICE",
-        "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE",
+        "RANK", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SELECT", "SELECT_V2", "SHAPE",
+        "SLICE", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE",
         "UNPACK",
     }
 )  # fmt: skip
 """Operators that take uint8 as it is: a file with no others is left alone."""
 SAME = MOVES | frozenset(
     {
-        *WEIGHTED, "ADD", "AVERAGE_POOL_2D", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "MAX_POOL_2D", "MAXIMUM",
-        "MEAN", "MINIMUM", "MUL", "PRELU", "RELU", "RELU6", "RELU_0_TO_1", "RELU_N1_TO_1", "SOFTMAX", "SUB", "TANH",
+        *WEIGHTED, "ADD", "AVERAGE_POOL_2D", "DIV", "EQUAL", "GELU", "GREATER", "GREATER_EQUAL", "HARD_SWISH",
+        "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGISTIC", "MAX_POOL_2D", "MAXIMUM", "MEAN", "MINIMUM", "MUL", "NOT_EQUAL",
+        "PRELU", "RELU", "RELU6", "RELU_0_TO_1", "RELU_N1_TO_1", "SOFTMAX", "SUB", "TANH",
     }
 )  # fmt: skip
 """Operators that mean the same in int8."""
