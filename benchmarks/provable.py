@@ -13,6 +13,7 @@ import test_functions
 import test_lookup
 import test_lstm
 import test_normalize
+import test_pairs
 import test_projection
 import test_quantize
 import test_reduce
@@ -188,6 +189,18 @@ def functions() -> bytes:
             w.op(kind, [x], [y], **test_functions.Config(kind, approximate=approximate).options)
             w.output(y)
     return w.finish()
+
+
+def pairs() -> bytes:
+    """Functions of two and more tensors, each in three types, of one shape and repeated."""
+    found = test_pairs.Model()
+    for layer in test_pairs.every_layer(3):
+        found.layer(layer)
+    for dtype in ("int8", "int64"):
+        test_pairs.select(found.writer, "SELECT_V2", dtype, ((1, 2, 1), (2, 1, 3), (2, 2, 1)))
+    for dtype, quants in (("int8", [{"scale": 0.05, "zero_point": 3}] * 2), ("int32", [{}] * 2), ("float32", [{}] * 2)):
+        test_pairs.add_n(found.writer, dtype, 3, (3,), quants)
+    return found.finish()
 
 
 def conversions() -> bytes:

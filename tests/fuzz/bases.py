@@ -16,6 +16,7 @@ import test_gru
 import test_lookup
 import test_lstm
 import test_normalize
+import test_pairs
 import test_projection
 import test_quantize
 import test_reduce
@@ -40,6 +41,7 @@ KINDS = {
     "functions": 6,
     "moves": 8,
     "reductions": 8,
+    "pairs": 6,
     "wide": 6,
     "volumes": 2,
     "digits": 8,
@@ -77,6 +79,8 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, test_conv3d.model(test_conv3d.Config(rng.random() < 0.5, stride=steps, seed=seed))
     if name == "reductions":
         return name, _reductions(rng)
+    if name == "pairs":
+        return name, _pairs(rng)
     if name == "wide":
         return name, _wide(rng)
     return name, _bundled(name)
@@ -124,6 +128,19 @@ def _moves(rng: Random) -> bytes:
         of = rng.choice((test_walk, test_lookup, test_scatter))
         of.add(w, i, rng.choice(of.PLAIN))
     return w.finish()
+
+
+def _pairs(rng: Random) -> bytes:
+    """Functions of two tensors and of more, of any type, of one shape or repeated."""
+    found = test_pairs.Model()
+    for layer in rng.sample(list(test_pairs.every_layer()), rng.randint(1, 4)):
+        shapes = rng.choice([((2, 3), (3,)), ((1, 4, 1), (3, 1, 5)), ((2, 3, 4), (2, 3, 4)), layer.shapes])
+        alike = layer.kind in ("ATAN2", "PRELU") or (layer.kind, layer.dtype) == ("ADD", "int16")
+        found.layer(layer if alike else replace(layer, shapes=shapes, constant=rng.choice((-1, -1, 0, 1))))
+    kind, shapes = rng.choice(test_pairs.SELECTIONS)
+    test_pairs.select(found.writer, kind, rng.choice(test_pairs.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
+    test_pairs.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
+    return found.finish()
 
 
 def _stored(rng: Random) -> bytes:

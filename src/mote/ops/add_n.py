@@ -53,6 +53,9 @@ class AddN(Op):
             return f"the output's scale {y.scale:g} is too small for the inputs'"
         return None
 
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no int8 ADD_N" if self.input(g).dtype == DType.INT8 else None
+
     def multiplier(self, g: Graph) -> tuple[int, int]:
         return quantize_multiplier(2 * self.input(g).scale / ((1 << HEADROOM[DType.INT8]) * self.output(g).scale))
 

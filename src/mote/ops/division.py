@@ -7,17 +7,30 @@ from typing import ClassVar
 
 import numpy as np
 
-from mote.graph import Graph
+from mote.graph import Graph, Tensor
 from mote.graph.fixedpoint import Ints, high_mul, quantize_multiplier, reciprocal, rounding_shift_right
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.arithmetic import Arithmetic, finish
 from mote.ops.plain import Plain
 
+DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 15)}
+"""The least and the largest shift of quotients with which LiteRT shifts none of them by fewer places than 0 or more than
+31."""
+
 
 def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
     """Why constants cannot be divided by, or None."""
     return "division by a constant zero" if divisor is not None and np.any(divisor == zero) else None
+
+
+def stopping(divisor: Tensor, zero: int = 0) -> str | None:
+    """What LiteRT makes of a divisor of integers, where it cannot be known that it divides by it."""
+    if divisor.dtype == DType.FLOAT32:
+        return None
+    if divisor.data is None:
+        return "LiteRT stops where integers are divided by zero"
+    return "LiteRT may crash where integers are divided by -1" if zero == 0 and np.any(divisor.data == -1) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +48,12 @@ class Div(Arithmetic):
 
     def scales_problem(self, g: Graph) -> str | None:
         return None
+
+    def misjudged(self, g: Graph) -> str | None:
+        y = self.output(g)
+        if y.dtype in DEFINED and not DEFINED[y.dtype][0] <= self.multiplier(g)[1] <= DEFINED[y.dtype][1]:
+            return f"LiteRT's {y.dtype} quotients with these scales are undefined"
+        return stopping(self.input(g, 1), self.input(g, 1).zero_point)
 
     def multiplier(self, g: Graph) -> tuple[int, int]:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
@@ -75,6 +94,10 @@ class FloorDiv(Plain):
     def unsupported(self, g: Graph) -> str | None:
         return super().unsupported(g) or zero_problem(self.input(g, 1).data)
 
+    def misjudged(self, g: Graph) -> str | None:
+        zero = self.input(g, 1).dtype == DType.FLOAT32 and self.input(g, 1).data is None
+        return "LiteRT stops where a number is divided by zero" if zero else stopping(self.input(g, 1))
+
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:
             return np.floor(a.astype(np.float64) / b.astype(np.float64))
@@ -91,6 +114,9 @@ class FloorMod(Plain):
     def unsupported(self, g: Graph) -> str | None:
         b = self.input(g, 1)
         return super().unsupported(g) or (zero_problem(b.data) if b.dtype != DType.FLOAT32 else None)
+
+    def misjudged(self, g: Graph) -> str | None:
+        return stopping(self.input(g, 1))
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:

@@ -84,6 +84,10 @@ class Pow(Plain):
             return "a negative exponent of integers, which LiteRT does not take"
         return None
 
+    def misjudged(self, g: Graph) -> str | None:
+        whole = self.input(g).dtype == DType.INT32
+        return "LiteRT stops at negative exponents, and what becomes of large powers is undefined" if whole else None
+
     def rounds(self, g: Graph) -> bool:
         """Whether LiteRT takes an exponent that is nearly a whole number for it: one that is repeated."""
         return self.input(g, 1).size == 1 and self.input(g).shape != self.input(g, 1).shape

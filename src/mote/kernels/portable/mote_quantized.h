@@ -16,7 +16,7 @@ typedef struct {
 MOTE_ALWAYS_INLINE int32_t mote_limited(int32_t x, int32_t lo, int32_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
 MOTE_ALWAYS_INLINE int32_t mote_result(const mote_result_t *p, int32_t x) {
-    return mote_limited(mote_rescale(x, p->mult, p->shift) + p->zero, p->lo, p->hi);
+    return mote_limited(mote_wrapping_add(mote_rescale(x, p->mult, p->shift), p->zero), p->lo, p->hi);
 }
 
 /* int16 sums and differences. */
@@ -33,7 +33,8 @@ MOTE_ALWAYS_INLINE int32_t mote_summed_s16(const mote_term_t *p, int32_t x) {
 }
 
 MOTE_ALWAYS_INLINE int32_t mote_sum_of_s16(const mote_sum_s16_t *p, int32_t a, int32_t b) {
-    return mote_result(&p->y, mote_summed_s16(&p->a, a) + p->sign * mote_summed_s16(&p->b, b));
+    const uint32_t x = (uint32_t)mote_summed_s16(&p->a, a), y = (uint32_t)mote_summed_s16(&p->b, b);
+    return mote_result(&p->y, (int32_t)(p->sign < 0 ? x - y : x + y));
 }
 
 /* The same where scales are powers of two: an input is shifted right, halves away from zero. */
@@ -81,8 +82,8 @@ MOTE_ALWAYS_INLINE int32_t mote_squared(const mote_term_t *p, int32_t x) {
 }
 
 MOTE_ALWAYS_INLINE int32_t mote_square_of(const mote_square_t *p, int32_t a, int32_t b) {
-    const int32_t difference = mote_squared(&p->a, a) - mote_squared(&p->b, b);
-    return mote_result(&p->y, difference * difference);
+    const uint32_t difference = (uint32_t)mote_squared(&p->a, a) - (uint32_t)mote_squared(&p->b, b);
+    return mote_result(&p->y, (int32_t)(difference * difference));
 }
 
 #endif

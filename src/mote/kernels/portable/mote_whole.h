@@ -21,20 +21,23 @@ typedef struct {
 
 /* The quotient, towards zero: 0 where b is, and the largest number in place of the one after it. */
 MOTE_ALWAYS_INLINE int32_t mote_divide(const mote_limits_t *p, int32_t a, int32_t b) {
-    const int32_t y = b == 0 ? 0 : b == -1 ? (a == INT32_MIN ? INT32_MAX : -a) : a / b;
+    int32_t y = 0;
+    if (b > 0 || b < -1) {
+        y = a / b;
+    } else if (b == -1) {
+        y = a == INT32_MIN ? INT32_MAX : -a;
+    }
     return y < p->low ? p->low : y > p->high ? p->high : y;
 }
 
 /* The quotient, rounded down: 0 where b is. */
 MOTE_ALWAYS_INLINE int32_t mote_floor_divide(int32_t a, int32_t b) {
-    if (b == 0) {
-        return 0;
+    uint32_t y = b == 0 ? 0 : 0u - (uint32_t)a;
+    if (b > 0 || b < -1) {
+        const int32_t rest = a % b;
+        y = (uint32_t)(a / b) - (rest != 0 && (rest < 0) != (b < 0));
     }
-    if (b == -1) {
-        return (int32_t)(0u - (uint32_t)a);
-    }
-    const int32_t y = a / b;
-    return y - (y * b != a && (a < 0) != (b < 0));
+    return (int32_t)y;
 }
 
 #define MOTE_FLOOR_DIV(p, a, b) mote_floor_divide(a, b)
@@ -43,11 +46,12 @@ MOTE_ALWAYS_INLINE int32_t mote_floor_divide(int32_t a, int32_t b) {
 #define MOTE_FLOOR_MOD(name, type) \
     MOTE_ALWAYS_INLINE type mote_##name##_of(const mote_nothing_t *p, type a, type b) { \
         (void)p; \
-        if (b == 0 || b == -1) { \
-            return 0; \
+        type y = 0; \
+        if (b > 0 || b < -1) { \
+            y = (type)(a % b); \
+            y = y != 0 && (y < 0) != (b < 0) ? (type)((uint64_t)y + (uint64_t)b) : y; \
         } \
-        const type y = (type)(a % b); \
-        return (type)(y != 0 && (y < 0) != (b < 0) ? y + b : y); \
+        return y; \
     } \
     MOTE_PAIRS(name, mote_nothing_t, type, type, type, mote_##name##_of)
 
