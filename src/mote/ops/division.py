@@ -14,9 +14,8 @@ from mote.graph.types import DType
 from mote.ops.arithmetic import Arithmetic, finish
 from mote.ops.plain import Plain
 
-DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 15)}
-"""The least and the largest shift of quotients with which LiteRT shifts none of them by fewer places than 0 or more than
-31."""
+DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 16)}
+"""The least and the largest shift of quotients with which LiteRT shifts all of them right by 0 to 31 places."""
 
 
 def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
@@ -24,13 +23,15 @@ def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
     return "division by a constant zero" if divisor is not None and np.any(divisor == zero) else None
 
 
-def stopping(divisor: Tensor, zero: int = 0) -> str | None:
-    """What LiteRT makes of a divisor of integers, where it cannot be known that it divides by it."""
-    if divisor.dtype == DType.FLOAT32:
-        return None
-    if divisor.data is None:
-        return "LiteRT stops where integers are divided by zero"
-    return "LiteRT may crash where integers are divided by -1" if zero == 0 and np.any(divisor.data == -1) else None
+def stopping(divisor: Tensor) -> str | None:
+    """What LiteRT does with divisors that are not known, or None."""
+    return None if divisor.data is not None else "LiteRT stops where it divides by zero"
+
+
+def crashing(divisor: Tensor) -> str | None:
+    """The same for divisors of the least integer."""
+    known = divisor.data is None or divisor.dtype == DType.FLOAT32 or not np.any(divisor.data == -1)
+    return None if known else "LiteRT may crash where it divides by -1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class Div(Arithmetic):
         y = self.output(g)
         if y.dtype in DEFINED and not DEFINED[y.dtype][0] <= self.multiplier(g)[1] <= DEFINED[y.dtype][1]:
             return f"LiteRT's {y.dtype} quotients with these scales are undefined"
-        return stopping(self.input(g, 1), self.input(g, 1).zero_point)
+        return stopping(self.input(g, 1)) if y.dtype != DType.FLOAT32 else None
 
     def multiplier(self, g: Graph) -> tuple[int, int]:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
@@ -95,8 +96,7 @@ class FloorDiv(Plain):
         return super().unsupported(g) or zero_problem(self.input(g, 1).data)
 
     def misjudged(self, g: Graph) -> str | None:
-        zero = self.input(g, 1).dtype == DType.FLOAT32 and self.input(g, 1).data is None
-        return "LiteRT stops where a number is divided by zero" if zero else stopping(self.input(g, 1))
+        return stopping(self.input(g, 1)) or crashing(self.input(g, 1))
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:
@@ -116,7 +116,8 @@ class FloorMod(Plain):
         return super().unsupported(g) or (zero_problem(b.data) if b.dtype != DType.FLOAT32 else None)
 
     def misjudged(self, g: Graph) -> str | None:
-        return stopping(self.input(g, 1))
+        b = self.input(g, 1)
+        return crashing(b) or (stopping(b) if b.dtype != DType.FLOAT32 else None)
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:

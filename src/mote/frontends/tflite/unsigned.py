@@ -25,8 +25,8 @@ MOVES = frozenset(
         "BATCH_TO_SPACE_ND", "BROADCAST_TO", "CONCATENATION", "DEPTH_TO_SPACE", "DEQUANTIZE", "DYNAMIC_UPDATE_SLICE",
         "EXPAND_DIMS", "GATHER", "GATHER_ND", "MATRIX_SET_DIAG", "MIRROR_PAD", "PACK", "PAD", "PADV2", "QUANTIZE",
         "RANK", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SELECT", "SELECT_V2", "SHAPE",
-        "SLICE", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE",
-        "UNPACK",
+        "SLICE", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE",
+        "TRANSPOSE", "UNPACK",
     }
 )  # fmt: skip
 """Operators that take uint8 as it is: a file with no others is left alone."""
