@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.ops.unary import Table, Unary
+from network import Net
 from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
@@ -245,6 +247,39 @@ def test_on_a_core() -> None:
     ]
     exact_on("cortex-m4", model(layers), RAMP)
     exact_on("cortex-m0plus", floats((*FLOAT32, "GELU"), (1.0, 40.0)), 3)
+
+
+@needs_litert
+@pytest.mark.parametrize("mode", [{"least_ram": True}, {"input": "rows"}], ids=str)
+def test_sixteen_bits_by_rows(mode: dict[str, Any]) -> None:
+    """A network with 16-bit activations between real numbers; its RELU is clamped to by the layer before."""
+    rng, shape = np.random.default_rng(0), (1, 6, 5, 3)
+    w = Writer("wide")
+
+    def add(kind: str, operands: list[int], dtype: str, scale: float | None = None, **options: Any) -> int:
+        y = w.tensor(f"t{len(w._tensors)}", shape, dtype, scale)
+        w.op(kind, operands, [y], **options)
+        return y
+
+    q = add("QUANTIZE", [w.input("x", shape, "float32")], "int16", 3e-5)
+    weights = w.const("weights", rng.integers(-127, 128, (3, 3, 3, 3)).astype(np.int8), [0.01, 0.02, 0.01])
+    bias = w.const("bias", rng.integers(-9999, 9999, 3).astype(np.int64), [3e-7, 6e-7, 3e-7])
+    layer = add("CONV_2D", [q, weights, bias], "int16", 2e-4, padding="SAME")
+    positive = add("RELU", [layer], "int16", 2e-4)
+    gate = add("LOGISTIC", [add("LEAKY_RELU", [q], "int16", 3e-4, alpha=0.1)], "int16", 2**-15)
+    real = add("DEQUANTIZE", [gate], "float32")
+    narrow = add("QUANTIZE", [add("SQRT", [add("ABS", [positive], "int16", 1e-4)], "int16", 1e-4)], "int8", 0.02)
+    w.output(real, narrow, add("CAST", [add("EXP", [real], "float32")], "int32"))
+    assert "RELU" not in {op.kind for op in check(w.finish(), **mode).plan.graph.ops}
+
+
+@needs_litert
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_layers_clamp_to_the_unit_interval(dtype: str) -> None:
+    net = Net(dtype=dtype)
+    layer = net.conv(net.input(1, 5, 4, 3), 2)
+    model = net.finish(net.op("RELU_0_TO_1", [layer], quant=net.quants[layer]))
+    assert [op.kind for op in check(model).plan.graph.ops] == ["CONV_2D"]
 
 
 def test_gelu_in_c() -> None:
