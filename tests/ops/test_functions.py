@@ -110,7 +110,7 @@ def graph(*layers: Config) -> Graph:
 
 @needs_litert
 @given(st.lists(bytes_(), min_size=32, max_size=32))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_int8(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(layers), RAMP)
 

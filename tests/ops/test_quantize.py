@@ -210,7 +210,7 @@ def add_rescaling(w: Writer, i: int, layer: Rescaling, *shape: int) -> None:
 
 @needs_litert
 @given(st.lists(rescalings(), min_size=20, max_size=20))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_between_integers(layers: list[Rescaling]) -> None:
     data = rescaled_model(layers, 1000)
     check_numpy(tflite.parse(data, "model"), data, inputs=6)

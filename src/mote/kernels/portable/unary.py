@@ -29,7 +29,7 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import scale_params
 from mote.ops import functions
 from mote.ops.common import FLOAT_MAX, quantized_range
-from mote.ops.unary import Clamp, Flip, HardSwish, Interpolated, LeakyRelu, Logistic, Sigmoid, Tanh, Unary
+from mote.ops.unary import Clamp, Flip, HardSwish, Interpolated, LeakyRelu, Logistic, Relu, Relu6, Sigmoid, Tanh, Unary
 
 INT16 = signature(DType.INT16, DType.INT16)
 BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
@@ -170,7 +170,7 @@ KERNELS = (
     Kernel("gelu_f32", (functions.Gelu,), FLOAT32, _gelu, header="functions_f32", costs=OTHER_F32),
     Kernel("lut_s16", (Interpolated,), INT16, _interpolated, costs=OTHER),
     Kernel("sigmoid_s16", (Sigmoid,), INT16, _sigmoid, header="sigmoid_s16", costs=OTHER),
-    Kernel("relu_s16", (Clamp,), INT16, _relu, header="linear_s16", costs=OTHER),
+    *(Kernel("relu_s16", (op,), INT16, _relu, header="linear_s16", costs=OTHER) for op in (Relu, Relu6)),
     Kernel("leaky_relu_s16", (LeakyRelu,), INT16, _leaky_relu, header="linear_s16", costs=OTHER),
     Kernel("abs_s16", (functions.Abs,), INT16, _abs, header="linear_s16", costs=OTHER),
     Kernel("sqrt_s16", (functions.Sqrt,), INT16, _sqrt, costs=OTHER),
