@@ -58,7 +58,8 @@ def configs(draw: st.DrawFn) -> Config:
     )
 
 
-def add_layer(w: Writer, i: int, c: Config, **changes: object) -> None:
+def add_layer(w: Writer, i: int, c: Config, boxes: int | None = None, **changes: object) -> None:
+    """`boxes`: a tensor that has them, if they are no input."""
     rng = np.random.default_rng(c.seed)
     quantized = c.dtype != "float32"
 
@@ -66,7 +67,8 @@ def add_layer(w: Writer, i: int, c: Config, **changes: object) -> None:
         return {"scale": scale, "zero_point": zero} if quantized else {}
 
     zeros = QUANT[c.dtype]
-    boxes = w.input(f"boxes{i}", (1, c.boxes, c.coordinates), c.dtype, **quant(0.02, zeros[0]))
+    if boxes is None:
+        boxes = w.input(f"boxes{i}", (1, c.boxes, c.coordinates), c.dtype, **quant(0.02, zeros[0]))
     scores = w.input(f"scores{i}", (1, c.boxes, c.classes + c.background), c.dtype, **quant(0.004, zeros[1]))
     anchors = rng.uniform(0, 0.8, (c.boxes, 4)).astype(np.float32)
     if quantized:
@@ -160,6 +162,18 @@ def _shifted(g: Graph) -> Graph:
         for i, t in g.tensors.items()
     }
     return replace(g, tensors=tensors)
+
+
+@needs_litert
+def test_behind_a_layer_in_uint8() -> None:
+    """The layer is computed in int8, and so the boxes come as int8."""
+    c = Config("uint8", 9, 3, each=2)
+    w = Writer("bytes")
+    x = w.input("x", (1, c.boxes, c.coordinates), "uint8", 0.02, 128)
+    boxes = w.tensor("sums", (1, c.boxes, c.coordinates), "uint8", 0.04, 128)
+    w.op("ADD", [x, x], [boxes])
+    add_layer(w, 0, c, boxes)
+    check(w.finish(), 6)
 
 
 @pytest.mark.parametrize(
