@@ -18,6 +18,7 @@ import test_projection
 import test_quantize
 import test_reduce
 import test_scatter
+import test_sequences
 import test_signal
 import test_svdf
 import test_walk
@@ -296,6 +297,13 @@ def reduced_rows() -> bytes:
     w.op("L2_POOL_2D", [y], [rooted], padding="VALID", filter_height=2, filter_width=2)
     w.output(wider, rooted)
     return w.finish()
+
+
+def sequences() -> bytes:
+    """Layers that remember, forwards and backwards."""
+    few = test_sequences.Config(time=2, inputs=2, units=2, cells=2)
+    rnn = replace(few, kind="BIDIRECTIONAL_SEQUENCE_RNN", activation="RELU")
+    return test_sequences.model(few, rnn, replace(few, kind="RNN"))
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

@@ -72,6 +72,8 @@ class Lstm(Op):
     cell_clip: float = 0.0
     projection_clip: float = 0.0
     intermediates: tuple[tuple[float, int], ...] = ()
+    backward: bool = False
+    """From the last element of the sequence on: the other side of a bidirectional LSTM, in float32."""
     kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
     weights = 1 + FORGET
 
@@ -107,6 +109,8 @@ class Lstm(Op):
         if problem := activation_type(g, self):
             return problem
         quantized = self.input(g).dtype == DType.INT8
+        if self.backward and (quantized or hybrid(g, self)):
+            return "a backward sequence is only supported in float32, with float32 weights"
         for position in range(1, len(self.inputs)):
             t = self.tensor(g, position)
             if t is not None and (problem := operand_problem(t, position, quantized, hybrid(g, self))):
@@ -207,7 +211,7 @@ class Lstm(Op):
         h, c = (v.reshape(batch, -1).astype(np.int64 if x.dtype == np.int8 else np.float64) for v in (hidden, cell))
         by_time = x if self.time_major else x.swapaxes(0, 1)
         out = np.empty((time, *h.shape), x.dtype)
-        for t in range(time):
+        for t in reversed(range(time)) if self.backward else range(time):
             for b in range(batch):
                 h[b], c[b] = step(g, values, by_time[t, b].astype(h.dtype), h[b], c[b])
             out[t] = h

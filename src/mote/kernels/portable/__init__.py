@@ -23,6 +23,7 @@ from mote.kernels.portable import (
     quantize,
     reduce,
     resize,
+    rnn,
     scatter,
     select,
     signal,
@@ -69,4 +70,5 @@ KERNELS = (
     *layers.KERNELS,
     *signal.KERNELS,
     *conv3d.KERNELS,
+    *rnn.KERNELS,
 )

@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM: `mote_lstm_s8.h` and `mote_lstm_f32.h`."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM: `mote_lstm_s8.h` and `mote_lstm_f32.h`; backwards `mote_lstm_backward_f32.h`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def _lstm_f32(view: View) -> Packed:
     if op.tensor(view.graph, PROJECTION) is not None:
         bias = float_bias(op.tensor(view.graph, PROJECTION_BIAS), view.output.shape[-1])
         params |= {"projection": view.constant(PROJECTION), "projection_bias": bias}
-    return Packed("lstm_f32", params, operands=OPERANDS, scratch=16 * lstm_cells(view))
+    name = "lstm_backward_f32" if op.backward else "lstm_f32"
+    return Packed(name, params, operands=OPERANDS, scratch=16 * lstm_cells(view))
 
 
 def _real_gate(view: View, n: int) -> Params:
