@@ -272,7 +272,7 @@ def reductions() -> bytes:
         test_along.add(w, 100 + i, layer, w.input(f"along{i}", layer.shape, layer.dtype))
     for i, normalization in enumerate(test_normalize.every(3)):
         test_normalize.add(w, i, normalization)
-    return w.finish()
+    return test_along.int8_sums(test_along.Config("CUMSUM", "int8", (2, 2), 0), writer=w)
 
 
 def reduced_rows() -> bytes:

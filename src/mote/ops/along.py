@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
+from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
@@ -17,9 +18,12 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.analysis import pointwise
+from mote.ops.common import activation_type
 from mote.ops.reduce import outer_axes, same_scale_problem
 
 INDEX_TYPES = (DType.INT32, DType.INT64)
+SUM_POINT = 19
+"""Bits after the point of int8 running sums."""
 MOST_SHORT_INDEX = (1 << 15) - 1
 
 
@@ -89,22 +93,31 @@ class ArgMin(ArgExtreme):
 @dataclass(frozen=True, kw_only=True)
 class CumSum(Op):
     """Sums of all elements up to each one along an axis, without that one where they are exclusive; from the end where
-    they are reversed. Integers wrap."""
+    they are reversed. Integers wrap. Only TFLite Micro has int8 ones: with 19 bits after the point, in 32 bits, and
+    beginning with the negative zero point."""
 
     axis: int
     exclusive: bool = False
     reverse: bool = False
     kind = "CUMSUM"
-    types: ClassVar = (DType.INT32, DType.INT64, DType.FLOAT32)
+    types: ClassVar = (DType.INT8, DType.INT32, DType.INT64, DType.FLOAT32)
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]
 
     def unsupported(self, g: Graph) -> str | None:
-        x, y = self.input(g), self.output(g)
-        if y.dtype != x.dtype:
-            return f"{x.dtype} input with {y.dtype} output is not supported"
-        return _type_problem(self, g, self.types)
+        if problem := activation_type(g, self, dtypes=self.types):
+            return problem
+        if self.input(g).dtype == DType.INT8 and self.scale(g)[1] > 0:
+            return "the output's scale is too small for the input's"
+        return None
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no CUMSUM of int8" if self.input(g).dtype == DType.INT8 else None
+
+    def scale(self, g: Graph) -> tuple[int, int]:
+        """Multiplier and shift from int8 sums to the output."""
+        return quantize_multiplier(self.input(g).scale / self.output(g).scale / (1 << SUM_POINT))
 
     def work(self, g: Graph) -> int:
         return self.input(g).size
@@ -118,11 +131,18 @@ class CumSum(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        wide: NDArray[Any] = x.astype(np.float64) if x.dtype == np.float32 else x
-        wide = np.flip(wide, self.axis) if self.reverse else wide
-        sums = np.cumsum(wide, self.axis, dtype=wide.dtype)
-        sums = sums - wide if self.exclusive else sums
-        return [(np.flip(sums, self.axis) if self.reverse else sums).astype(x.dtype)]
+        if x.dtype != np.int8:
+            wide: NDArray[Any] = x.astype(np.float64) if x.dtype == np.float32 else x
+            return [self._sums(wide).astype(x.dtype)]
+        y, zero = self.output(g), self.input(g).zero_point
+        sums = wrap32(self._sums(x.astype(np.int64) - zero) - zero << SUM_POINT)
+        return [np.clip(wrap32(rescale(sums, *self.scale(g)) + y.zero_point), -128, 127).astype(np.int8)]
+
+    def _sums(self, x: NDArray[Any]) -> NDArray[Any]:
+        x = np.flip(x, self.axis) if self.reverse else x
+        sums = np.cumsum(x, self.axis, dtype=x.dtype)
+        sums = sums - x if self.exclusive else sums
+        return np.flip(sums, self.axis) if self.reverse else sums
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(exclusive=False).evaluate(g, values)

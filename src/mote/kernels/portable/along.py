@@ -1,5 +1,5 @@
-"""ARG_MAX and ARG_MIN, CUMSUM, TOPK_V2, SEGMENT_SUM: `mote_arg.h`, `mote_cumsum.h`, `mote_topk.h`,
-`mote_segment_sum.h`."""
+"""ARG_MAX and ARG_MIN, CUMSUM, TOPK_V2, SEGMENT_SUM: `mote_arg.h`, `mote_cumsum.h` and `mote_cumsum_s8.h`,
+`mote_topk.h`, `mote_segment_sum.h`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mote.graph import Op
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.kernels.contract import (
+    INT8,
     OTHER,
     OTHER_F32,
     Call,
@@ -78,14 +79,27 @@ def _arg_add(view: View) -> Packed | Refusal:
 
 
 def _cumsum(view: View) -> Packed:
-    op = view.the(CumSum)
-    count, inner = _along(view, op.axis)
     suffix, element = ELEMENTS[view.input.dtype]
     name = f"cumsum_{suffix}"
-    params: Params = {"count": count, "inner": inner, "exclusive": int(op.exclusive), "reverse": int(op.reverse)}
-    instance = Instance("MOTE_CUMSUM", (name, element, SUMS[view.input.dtype]))
-    units = units_of(view.input.shape, count * inner)
-    return Packed(name, params, Call.FLAT, units, in_place=(0,), instances=(instance,))
+    return _summed(view, name, _lines(view), Instance("MOTE_CUMSUM", (name, element, SUMS[view.input.dtype])))
+
+
+def _cumsum_s8(view: View) -> Packed:
+    mult, shift = view.the(CumSum).scale(view.graph)
+    zeros: Params = {"zero": view.input.zero_point, "out_zero": view.output.zero_point}
+    return _summed(view, "cumsum_s8", {"over": _lines(view), **zeros, "mult": mult, "shift": -shift - 1})
+
+
+def _lines(view: View) -> Params:
+    """`mote_cumsum_t`."""
+    op = view.the(CumSum)
+    count, inner = _along(view, op.axis)
+    return {"count": count, "inner": inner, "exclusive": int(op.exclusive), "reverse": int(op.reverse)}
+
+
+def _summed(view: View, name: str, params: Params, *instances: Instance) -> Packed:
+    units = units_of(view.input.shape, prod(_along(view, view.the(CumSum).axis)))
+    return Packed(name, params, Call.FLAT, units, in_place=(0,), instances=instances)
 
 
 def _top_k(view: View) -> Packed:
@@ -128,7 +142,8 @@ ARGS = Signature(frozenset(ArgExtreme.types), frozenset(INDEX_TYPES))
 KERNELS = (
     *_kernels("arg", ArgExtreme, ArgExtreme.types, INDEX_TYPES, _arg),
     Kernel("arg_add", (ArgExtreme,), ARGS, _arg_add, header="arg", costs=OTHER, call=Call.ADDS),
-    *_kernels("cumsum", CumSum, CumSum.types, (), _cumsum),
+    Kernel("cumsum_s8", (CumSum,), INT8, _cumsum_s8, costs=OTHER),
+    *_kernels("cumsum", CumSum, tuple(SUMS), (), _cumsum),
     *_kernels("topk", TopK, TopK.types, TopK.types, _top_k),
     *_kernels("segment_sum", SegmentSum, SegmentSum.types, (), _segment_sum),
 )
