@@ -10,6 +10,7 @@ import test_batch_matmul
 import test_conv3d
 import test_detection
 import test_functions
+import test_hybrid
 import test_lookup
 import test_lstm
 import test_normalize
@@ -21,6 +22,7 @@ import test_scatter
 import test_sequences
 import test_signal
 import test_svdf
+import test_unsigned
 import test_walk
 from streams import Variable
 
@@ -312,3 +314,37 @@ CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connecte
 
 def _quant(dtype: str, scale: float, zero: int) -> Quant:
     return (scale, zero) if dtype == "int8" else FLOAT
+
+
+def unsigned() -> bytes:
+    """A uint8 model: weights of 9 bits, averages that round up, uint8 at the edges."""
+    net = test_unsigned.Bytes(1)
+    x, v = net.input(1, 4, 5, 5), net.input(2, 6)
+    k = net.writer.const("k", net.rng.integers(0, 256, (5, 6)).astype(np.uint8), 0.01, 151)
+    large = net.writer.const("b", net.rng.integers(-(1 << 29), 1 << 29, 5).astype(np.int32))
+    return net.finish(
+        net.conv(x, 3, stride=2),
+        net.conv(x, 3, 1),
+        net.depthwise(x),
+        net.depthwise(x, 2, 2),
+        net.dense(v, 5),
+        net.op("FULLY_CONNECTED", [v, k, large], (2, 5), (0.01 * net.quants[v][0] * 2.0**22, 120)),
+        net.pool(x, 2, padding="SAME"),
+    )
+
+
+def hybrid() -> bytes:
+    """float32 layers with int8 weights."""
+    net = Net(4, "float32")
+    net.writer = test_hybrid.Small(expanded=False, axis=0, named="p")
+    x = net.input(1, 4, 5, 3)
+    found = [net.conv(x, 3, stride=2), net.conv(x, 2, 2, dilation=2)]
+    net.writer.axis = 3
+    found.append(net.depthwise(x, 2))
+    net.writer.axis = None
+    found.append(net.fully_connected(net.flat(x), 3))
+    test_svdf.add_layer(net.writer, 7, test_svdf.Config("float32", 2, inputs=5, units=2, memory=3))
+    normalized = test_lstm.Config("float32", inputs=2, cells=3, outputs=2, peepholes=True, normalized=True)
+    test_lstm.add_layer(net.writer, 8, normalized)
+    test_lstm.add_layer(net.writer, 9, test_lstm.Config("float32", time=2, inputs=2, cells=3, coupled=True))
+    return net.finish(*found)

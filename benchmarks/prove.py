@@ -77,6 +77,8 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "coded": provable.coded,
     "halves": provable.halves,
     "window": provable.window,
+    "unsigned": provable.unsigned,
+    "hybrid": provable.hybrid,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -112,6 +114,8 @@ QUICK = (
     ("coded", "coded"),
     ("halves", "layers"),
     ("window", "stream"),
+    ("unsigned", "layers"),
+    ("hybrid", "layers"),
 )
 """The proofs of `make test`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"
