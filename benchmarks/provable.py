@@ -319,16 +319,16 @@ def _quant(dtype: str, scale: float, zero: int) -> Quant:
 def unsigned() -> bytes:
     """A uint8 model: weights of 9 bits, averages that round up, uint8 at the edges."""
     net = test_unsigned.Bytes(1)
-    x, v = net.input(1, 4, 5, 5), net.input(2, 6)
-    k = net.writer.const("k", net.rng.integers(0, 256, (5, 6)).astype(np.uint8), 0.01, 151)
-    large = net.writer.const("b", net.rng.integers(-(1 << 29), 1 << 29, 5).astype(np.int32))
+    x, v = net.input(1, 4, 5, 5), net.input(2, 4)
+    k = net.writer.const("k", np.array([[1, 0, 0, 200], [0, 0, 2, 1]], np.uint8), 0.25)
+    large = net.writer.const("b", np.array([-1_011_538_438, -1_011_538_436], np.int32))
     return net.finish(
         net.conv(x, 3, stride=2),
         net.conv(x, 3, 1),
         net.depthwise(x),
         net.depthwise(x, 2, 2),
         net.dense(v, 5),
-        net.op("FULLY_CONNECTED", [v, k, large], (2, 5), (0.01 * net.quants[v][0] * 2.0**22, 120)),
+        net.op("FULLY_CONNECTED", [v, k, large], (2, 2), (0.25 * net.quants[v][0] / 1.3e-7, 132)),
         net.pool(x, 2, padding="SAME"),
     )
 
@@ -340,7 +340,7 @@ def hybrid() -> bytes:
     x = net.input(1, 4, 5, 3)
     found = [net.conv(x, 3, stride=2), net.conv(x, 2, 2, dilation=2)]
     net.writer.axis = 3
-    found.append(net.depthwise(x, 2))
+    found.append(net.depthwise(x, 2, stride=2))
     net.writer.axis = None
     found.append(net.fully_connected(net.flat(x), 3))
     test_svdf.add_layer(net.writer, 7, test_svdf.Config("float32", 2, inputs=5, units=2, memory=3))

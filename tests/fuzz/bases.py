@@ -13,6 +13,7 @@ import test_batch_matmul
 import test_conv3d
 import test_functions
 import test_gru
+import test_hybrid
 import test_lookup
 import test_lstm
 import test_normalize
@@ -23,6 +24,7 @@ import test_reduce
 import test_scatter
 import test_storage
 import test_svdf
+import test_unsigned
 import test_walk
 
 from network import Net
@@ -37,6 +39,8 @@ KINDS = {
     "variables": 6,
     "gru": 3,
     "stored": 6,
+    "uint8": 6,
+    "hybrid": 4,
     "products": 6,
     "functions": 6,
     "moves": 8,
@@ -68,6 +72,12 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, test_gru.Gru(rng.choice(("int8", "float32")), 3, 4).model(rng.randint(1, 3))
     if name == "stored":
         return name, _stored(rng)
+    if name == "uint8":
+        return name, _uint8(rng)
+    if name == "hybrid":
+        return name, test_hybrid.layers(False, rng.random() < 0.5) if rng.random() < 0.7 else test_hybrid.recurrent(
+            False
+        )
     if name == "products":
         return name, _products(rng, seed)
     if name == "functions":
@@ -141,6 +151,17 @@ def _pairs(rng: Random) -> bytes:
     test_pairs.select(found.writer, kind, rng.choice(test_pairs.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
     test_pairs.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
     return found.finish()
+
+
+def _uint8(rng: Random) -> bytes:
+    """A few layers of a uint8 model."""
+    net = test_unsigned.Bytes(rng.randrange(1 << 30))
+    x = net.input(1, rng.randint(1, 6), rng.randint(2, 6), rng.randint(1, 5))
+    layers = (net.conv, net.depthwise, net.pool)
+    for layer in rng.choices(layers, k=rng.randint(1, 3)):
+        x = layer(x, rng.randint(1, 2))
+    *image, channels = net.shapes[x]
+    return net.finish(net.op("ADD", [x, x]), net.op("CONCATENATION", [x, x], (*image, 2 * channels), axis=3))
 
 
 def _stored(rng: Random) -> bytes:

@@ -28,7 +28,7 @@ static inline void mote_fully_connected_offset_s8(const mote_fully_connected_off
         for (; c > 3; c -= 4, w += (depth + 3) / 4 * 16) {
             int32_t sum[4];
             for (int32_t i = 0; i < 4; i++) {
-                sum[i] = mote_wrapping_add(q[i].bias, part);
+                sum[i] = MOTE_PLUS(q[i].bias, part);
             }
             mote_dot_1x4(in, w, depth, sum);
             for (int32_t i = 0; i < 4; i++, q++) {
@@ -36,7 +36,7 @@ static inline void mote_fully_connected_offset_s8(const mote_fully_connected_off
             }
         }
         for (; c > 0; c--, q++, w += depth) {
-            *out++ = mote_finish_fc(mote_dot_1x1(in, w, depth, mote_wrapping_add(q->bias, part)), q, once, o);
+            *out++ = mote_finish_fc(mote_dot_1x1(in, w, depth, MOTE_PLUS(q->bias, part)), q, once, o);
         }
     }
 }
@@ -48,7 +48,7 @@ static inline void mote_fully_connected_offset_steps_s8(const mote_fully_connect
         const int32_t part = mote_offset_part(in, l->depth, p->offset);
         const int8_t *w = l->weights;
         for (int32_t c = 0; c < l->channels; c++, w += l->depth) {
-            const int32_t sum = mote_dot_1x1(in, w, l->depth, mote_wrapping_add(l->start[c], part));
+            const int32_t sum = mote_dot_1x1(in, w, l->depth, MOTE_PLUS(l->start[c], part));
             *out++ = mote_clamp(mote_steps_reached(sum, l->steps + c * l->step), l->output.lo, l->output.hi);
         }
     }

@@ -34,10 +34,10 @@ MOTE_NOINLINE void mote_offset_2(const mote_offset_t *p, const int8_t *x0, const
     for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride) {
         const int32_t pair = c > 1, bias = q[0].bias, other = pair ? q[1].bias : 0;
         int32_t sum[4];
-        sum[0] = mote_wrapping_add(bias, part0);
-        sum[1] = mote_wrapping_add(other, pair ? part0 : 0);
-        sum[2] = mote_wrapping_add(bias, part1);
-        sum[3] = mote_wrapping_add(other, pair ? part1 : 0);
+        sum[0] = MOTE_PLUS(bias, part0);
+        sum[1] = MOTE_PLUS(other, pair ? part0 : 0);
+        sum[2] = MOTE_PLUS(bias, part1);
+        sum[3] = MOTE_PLUS(other, pair ? part1 : 0);
         mote_dot_2x2(x0, x1, w, depth, sum);
         out[0] = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
         out[pixel] = mote_requantize(sum[2], q[0].mult, q[0].shift, o);
@@ -59,8 +59,8 @@ MOTE_NOINLINE void mote_offset_1(const mote_offset_t *p, const int8_t *x0, int8_
     const int8_t *w = g->weights;
     for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride) {
         int32_t sum[2];
-        sum[0] = mote_wrapping_add(q[0].bias, part);
-        sum[1] = c > 1 ? mote_wrapping_add(q[1].bias, part) : 0;
+        sum[0] = MOTE_PLUS(q[0].bias, part);
+        sum[1] = c > 1 ? MOTE_PLUS(q[1].bias, part) : 0;
         mote_dot_1x2(x0, w, depth, sum);
         *out++ = mote_requantize(sum[0], q[0].mult, q[0].shift, o);
         if (c > 1) {
