@@ -23,6 +23,7 @@ from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.kernels import cost
 from mote.kernels.cost import Costs
+from mote.ops.control import unbounded
 from mote.passes import Saving, optimize, stream
 from mote.plan.estimate import estimate
 from mote.plan.goal import DoesNotFitError, Goal, Say, silent
@@ -147,6 +148,11 @@ class Compiled:
     @cached_property
     def macs(self) -> int:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
+
+    @property
+    def unbounded(self) -> list[str]:
+        """The loops of which nobody knows how often they run, so that neither MACs nor cost say what they take."""
+        return list(dict.fromkeys(op.name for op in unbounded(self.plan.graph)))
 
     @cached_property
     def cost(self) -> int:

@@ -22,6 +22,7 @@ from mote.errors import MoteError, explaining
 from mote.files import fill, temporary_folder
 from mote.graph import Tensor
 from mote.graph.tensor import Array
+from mote.ops.control import depends
 from mote.plan.goal import Say, silent
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
@@ -243,6 +244,13 @@ def stimulus(compiled: Compiled, inputs: Inputs | None) -> list[list[bytes]]:
 def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
     """The same model with a header that states how many instructions a step takes at most: measured on some inputs and
     rounded up by STEP_MARGIN, since a few kernels take a little longer for some values than for others."""
+    flow = next((op for op in compiled.plan.graph.ops if depends(op)), None)
+    if flow is not None:
+        raise MoteError(
+            "takes as long as the inputs make it, so that no bound for a step can be stated",
+            where=flow.where,
+            remedy="leave --step away: the step function is there without it",
+        )
     cases = stimuli(compiled.plan.graph, STEP_INPUTS, seed=0)
     raw = [[case[t].tobytes() for t in compiled.plan.graph.inputs] for case in cases]
     with temporary_folder() as folder:
@@ -300,8 +308,9 @@ def code_size(compiled: Compiled) -> CodeSize:
 
 def _estimate(compiled: Compiled) -> int:
     """More than any model so far has taken on any core, with any optimization."""
-    files = {step.kernel.file for step in compiled.plan.steps}
-    return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * len(compiled.plan.works)
+    plans = compiled.plan.all
+    files = {step.kernel.file for plan in plans for step in plan.steps}
+    return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * sum(len(plan.works) for plan in plans)
 
 
 def checked_code(compiled: Compiled) -> CodeSize:

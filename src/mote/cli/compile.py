@@ -104,6 +104,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
         "files": sorted(compiled.project.files),
         "steps": len(compiled.plan.steps),
         "macs": compiled.macs,
+        "unbounded": compiled.unbounded,
         "estimate": {
             "unit": compiled.settings.costs.unit,
             "cost": compiled.cost,
@@ -147,6 +148,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.renamed:
         print(f"  name: {compiled.name}, since {compiled.renamed}")
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
+    for name in compiled.unbounded:
+        print(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")
     if plan.graph.states:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")

@@ -8,7 +8,7 @@ from typing import Any
 from mote import frontends
 from mote.cli.common import Subparsers, add_json, bold, print_json, red, shortened, table
 from mote.frontends.model import Layer, Model
-from mote.graph import Graph, Tensor
+from mote.graph import Graph, Op, Tensor
 
 
 def add(commands: Subparsers) -> None:
@@ -34,7 +34,8 @@ def describe(path: str) -> dict[str, Any]:
         "outputs": [_tensor(model.tensors[t]) for t in model.outputs],
         "layers": layers,
         "macs": sum(x["macs"] or 0 for x in layers),
-        "weights": sum(t.nbytes for t in _constants(model)),
+        "weights": sum(t.nbytes for t in _constants(model))
+        + sum(_inner_weights(op) for layer in model.layers for op in layer.ops),
         "warnings": list(model.warnings),
         "unsupported": [x for x in layers if x["unsupported"]],
     }
@@ -54,9 +55,25 @@ def _layer(model: Model, graph: Graph, layer: Layer) -> dict[str, Any]:
         "inputs": [_tensor(t) for t in reads if t.data is None],
         "outputs": [_tensor(model.tensors[i]) for i in layer.outputs],
         "macs": sum(op.macs(graph) for op in layer.ops) if layer.problem is None else None,
-        "weights": sum(t.nbytes for t in reads if t.data is not None),
+        "weights": sum(t.nbytes for t in reads if t.data is not None) + sum(map(_inner_weights, layer.ops)),
+        "bodies": [_body(body) for op in layer.ops for body in op.bodies],
         "unsupported": layer.problem,
     }
+
+
+def _body(graph: Graph) -> dict[str, Any]:
+    """What is inside of control flow."""
+    layers = [
+        {"op": op.kind, "name": op.name, "macs": op.macs(graph), "bodies": [_body(body) for body in op.bodies]}
+        for op in graph.ops
+    ]
+    return {"name": graph.name, "layers": layers}
+
+
+def _inner_weights(op: Op) -> int:
+    """Bytes of the constants inside of control flow."""
+    inside = [t.nbytes for body in op.bodies for t in body.tensors.values() if t.data is not None]
+    return sum(inside) + sum(_inner_weights(inner) for body in op.bodies for inner in body.ops)
 
 
 def _tensor(t: Tensor) -> dict[str, Any]:

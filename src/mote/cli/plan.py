@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,12 @@ from mote.cli.common import (
     table,
     write_svg,
 )
+from mote.graph import Op
 from mote.graph.ranges import Peak
+from mote.ops.control import While
 from mote.plan.estimate import estimate
 from mote.plan.pins import one_layer
-from mote.plan.plan import Option, Plan, Runs, Step
+from mote.plan.plan import Bodied, Option, Plan, Runs, Step
 from mote.plan.select import refusals
 from mote.report import pictures
 from mote.report.memory import Holding, MemoryMap, direction
@@ -120,6 +123,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "steps": len(steps),
                 "macs": op.macs(plan.graph),
                 "sums": _sums(plan, steps[0]),
+                "bodies": _bodies(op, steps[0]),
                 "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
                 "refused": [asdict(refused) for refused in refusals(plan, steps[0])],
             }
@@ -159,6 +163,31 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
     }
 
 
+def _bodies(op: Op, step: Step) -> list[dict[str, Any]]:
+    """The plans of the bodies of control flow, which lie in the working memory of its step."""
+    if not isinstance(step.kernel, Bodied):
+        return []
+    return [
+        {
+            "name": plan.graph.name,
+            "arena": plan.arena,
+            "turns": op.trips if isinstance(op, While) else 1,
+            "operators": [
+                {
+                    "op": inner.kind,
+                    "name": inner.name,
+                    "kernel": steps[0].kernel.name,
+                    "mode": plan.runs(steps),
+                    "macs": inner.macs(plan.graph),
+                    "bodies": _bodies(inner, steps[0]),
+                }
+                for inner, steps in plan.works
+            ],
+        }
+        for plan in step.kernel.plans
+    ]
+
+
 def _buffer(h: Holding, compiled: Compiled) -> dict[str, Any]:
     tensors = compiled.plan.graph.tensors
     b = h.buffer
@@ -189,6 +218,9 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(f"  cost:  about {estimate(costs, plan):,.0f} {costs.unit}, by the table of {costs.core}")
     print()
     print(_operators(compiled))
+    for op, (step, *_) in plan.works:
+        for line in _body_lines(_bodies(op, step), f"#{step.number} {op.kind}"):
+            print(line)
     print()
     print(_buffers(memory, steps))
     print()
@@ -248,6 +280,17 @@ def _operators(compiled: Compiled) -> str:
     ]
     head = ("#", "operator", "op", "kernel", "runs", "why this kernel", "steps", "largest sum", "spare bits")
     return table(head, rows, left=6)
+
+
+def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:
+    """What is inside of control flow, a line for each body."""
+    for body in bodies:
+        turns = "turns as its condition says" if body["turns"] is None else f"{body['turns']:,} turns"
+        kinds = ", ".join(f"{x['op']} ({x['kernel']})" for x in body["operators"]) or "nothing"
+        much = f"{turns}, " if body["turns"] != 1 else ""
+        yield f"  inside of {inside}, '{shorten(body['name'], 40)}': {much}{body['arena']:,} bytes: {kinds}"
+        for x in body["operators"]:
+            yield from _body_lines(x["bodies"], f"{inside} > {x['op']}")
 
 
 def _peak(plan: Plan, step: Step) -> Peak | None:

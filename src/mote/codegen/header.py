@@ -10,6 +10,7 @@ from mote.codegen.states import saved_bytes
 from mote.codegen.values import brief
 from mote.graph.rows import row_count
 from mote.graph.types import DType
+from mote.ops.control import unbounded
 from mote.plan.plan import Plan
 
 STATUS = Text("""\
@@ -67,6 +68,12 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
             f"if ({name}_run() == MOTE_OK) {{ use({results}); }}",
         ]
         note = "Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
+    if loops := unbounded(plan.graph):
+        names = ", ".join(dict.fromkeys(brief(op.name) for op in loops))
+        note += (
+            "\nHow long a run takes, and whether it ends, depends on the inputs: loops go on while a condition holds"
+        )
+        note += f"\n({names})."
     if options.shared_arena:
         note += "\nOther models use the same memory: mote_arena.h says what that means."
     kept = ", what the model remembers" if plan.graph.states else ""

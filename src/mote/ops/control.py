@@ -268,6 +268,13 @@ def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:
                 yield from nested(body)
 
 
+def depends(op: Op) -> bool:
+    """Whether how long an operator takes depends on what it is given: there are branches in it, or loops that go on as
+    long as something holds."""
+    inside = any(depends(inner) for body in op.bodies for inner in body.ops)
+    return inside or isinstance(op, If) or (isinstance(op, While) and op.trips is None)
+
+
 def unbounded(graph: Graph) -> list[While]:
     """The loops in a graph of which nobody knows how often they run."""
     graphs = [graph, *(body for _, body in nested(graph))]

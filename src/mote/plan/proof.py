@@ -4,8 +4,10 @@ planning."""
 from __future__ import annotations
 
 from mote.plan.bound import lower_bound
+from mote.plan.control import with_bodies
 from mote.plan.plan import Plan
 from mote.plan.planner import Planner
+from mote.plan.planner import plan as plan_of
 from mote.plan.select import offers
 from mote.plan.strategies import LEANEST
 
@@ -13,7 +15,7 @@ from mote.plan.strategies import LEANEST
 def bound(plan: Plan) -> int:
     """The bytes that no plan of the same work takes less than: with no row computed twice that is computed once, each
     operator's rows in one direction, and the least working memory that the kernels can do with."""
-    planner = Planner(offers(plan.graph), plan.how, plan.goal)
+    planner = Planner(with_bodies(offers(plan.graph), plan.goal, plan_of), plan.how, plan.goal)
     found = []
     for side in planner.sides(LEANEST):
         schedule = side.scheduler.cheapest(side.least)
