@@ -6,18 +6,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from streams import handle
 
-from flow import BOOL, Flow
+from flow import BOOL, INT, Flow
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
+from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph.tolerance import compare
-from mote.ops.control import unbounded
-from mote.plan.plan import Plan
-from support import check, needs_litert
+from mote.ops.control import If, While, unbounded
+from mote.passes import optimize
+from mote.plan.plan import Bodied, Plan
+from support import check, check_numpy, examples, exact_on, needs_litert
 from tflite_writer import NO_TENSOR
 
 pytestmark = needs_litert
@@ -204,3 +208,179 @@ def counters() -> bytes:
 def test_variables_inside_of_control_flow() -> None:
     compiled = over_time(counters())
     assert len(compiled.plan.graph.states) == 2
+
+
+def less(flow: Flow, a: int, b: int) -> int:
+    y = flow.plain(BOOL, *flow.shapes[a])
+    flow.writer.op("LESS", [a, b], [y])
+    return y
+
+
+def one_more(flow: Flow, i: int) -> int:
+    y = flow.like(i)
+    flow.writer.op("ADD", [i, flow.constant(np.ones(flow.shapes[i]), INT)], [y])
+    return y
+
+
+def counting(turns: int, dtype: str = "int8") -> bytes:
+    """A loop that counts to a constant, and one that counts to what an input says."""
+    f = Flow(7, dtype)
+    x, n = f.input(1, 6, 5, 3), f.writer.input("n", (), "int8", 1.0, 0)
+    asked = f.plain(INT)
+    f.writer.op("CAST", [n], [asked], in_data_type="int8", out_data_type="int32")
+    begin, end = f.constant(0, INT), f.constant(turns, INT)
+    y = f.repeat([begin, end, x], lambda b, t: [less(b, t[0], t[1])],
+                 lambda b, t: [one_more(b, t[0]), t[1], parts(b, t[2])])[2]  # fmt: skip
+    z = f.repeat([y, begin, asked], lambda b, t: [less(b, t[1], t[2])],
+                 lambda b, t: [wider(b, total(b, [t[0], t[0]])), one_more(b, t[1]), t[2]])  # fmt: skip
+    return f.finish(z[0], z[1])
+
+
+def test_loops_that_count() -> None:
+    compiled = check(counting(5), 7)
+    known, asked = compiled.plan.graph.ops[-2:]
+    assert isinstance(known, While) and known.trips == 5 and known.condition is None and len(known.given) == 1
+    assert isinstance(asked, While) and asked.trips is None and len(asked.made) == 2
+    assert "turn < 5" in compiled.project.files["model.c"]
+    assert compiled.unbounded == [asked.name]
+    assert compiled.macs == 5 * sum(op.macs(known.body) for op in known.body.ops) > 0
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_short_loops_are_unrolled(turns: int) -> None:
+    compiled = check(counting(turns), 2)
+    assert [type(op) for op in compiled.plan.graph.ops].count(While) == 1
+    assert sum(op.kind == "DEPTHWISE_CONV_2D" for op in compiled.plan.graph.ops) == turns
+
+
+def test_loops_over_constants_are_computed() -> None:
+    f = Flow(1, "float32")
+    x = f.input(1, 4)
+    given = [f.constant(0, INT), f.constant([[1, 2, 3, 4]], "float32")]
+    found = f.repeat(given, lambda b, t: [less(b, t[0], b.constant(100, INT))],
+                     lambda b, t: [one_more(b, t[0]), b.add(t[1], t[1])])  # fmt: skip
+    f.dtypes.pop(found[1])
+    compiled = check(f.finish(f.op("MUL", [x, found[1]])))
+    assert [op.kind for op in compiled.plan.graph.ops] == ["MUL"]
+
+
+def known_branch(seed: int, flag: object) -> bytes:
+    f = Flow(seed)
+    x = f.input(1, 6, 5, 3)
+    made = [f.like(x), f.like(x)]
+    f.choose(
+        f.constant(flag, BOOL), [x], lambda b, t: [parts(b, t[0]), t[0]], lambda b, t: [t[0], wider(b, t[0])], made
+    )
+    return f.finish(*made)
+
+
+@pytest.mark.parametrize("flag", [True, [False]])
+def test_constant_conditions_leave_one_branch(flag: object) -> None:
+    compiled = check(known_branch(2, flag))
+    kinds = [op.kind for op in compiled.plan.graph.ops]
+    assert "IF" not in kinds and ("DEPTHWISE_CONV_2D" in kinds) == (flag is True)
+    assert any("IF" in saving.detail for saving in compiled.savings)
+
+
+def test_a_call_is_put_in_place() -> None:
+    """LiteRT knows no CALL: held against the same layers without it."""
+    f, plain = Flow(4), Flow(4)
+    x = f.input(1, 6, 5, 3)
+    y = f.like(x)
+    f.writer.op("CALL", [x], [y], subgraph=f.body([x], lambda b, t: [parts(b, t[0])]))
+    called = compile(f.finish(y))
+    inner = Flow(int(np.random.default_rng(4).integers(1 << 30)))
+    assert [op.kind for op in called.plan.graph.ops] == ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
+    assert called.plan.ram < 1000 and plain.seed == 4 and inner.dtype == "int8"
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(["int8", "float32"]))
+def test_random_control_flow(seed: int, dtype: str) -> None:
+    model = tangled(seed, dtype)
+    graph = tflite.parse(model, "model")
+    if not any(op.misjudged(graph) for op in graph.ops):
+        check_numpy(graph, model, 8)
+    result = verify(compile(model), 8, sanitize=True)
+    assert result.passed, (result.mismatches, graph.text())
+
+
+def tangled(seed: int, dtype: str) -> bytes:
+    """Control flow of any kind inside of any other, between tensors of one type that change places."""
+    f = Flow(seed, dtype)
+    x = f.input(1, 4, 3, 2)
+    given = [x, f.input(1, 4, 3, 2, quant=f.quants[x])]
+    flags = [f.flag() for _ in range(3)]
+    found = list(given)
+    for _ in range(int(f.rng.integers(1, 4))):
+        found = list(_tangle(f, flags, found, 0))
+    outputs = [t for t in dict.fromkeys(found) if t not in given] or [total(f, found)]
+    return f.finish(*outputs)
+
+
+def _tangle(f: Flow, flags: Sequence[int], given: Sequence[int], depth: int) -> Sequence[int]:
+    kind = f.rng.integers(0, 6 if depth < 3 else 4)
+    if kind == 0:
+        return [given[1], given[0]]
+    if kind == 1:
+        return [wider(f, given[0]), given[1]]
+    if kind == 2:
+        return [parts(f, given[1]), total(f, given)]
+    if kind == 3:
+        return [total(f, given), given[0]]
+
+    def body(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        found: Sequence[int] = t[3:]
+        for _ in range(int(b.rng.integers(0, 3))):
+            found = _tangle(b, t[:3], found, depth + 1)
+        return found
+
+    order = [flags[i] for i in f.rng.permutation(3)]
+    if kind == 4:
+        made = [f.like(given[0]), f.like(given[0])]
+        return f.choose(order[0], [*order, *given], _distinct(body), _distinct(body), made)
+    count = shifted(3)
+    return f.repeat([*order, *given], first, lambda b, t: [*count(b, t), *_distinct(body)(b, t)])[3:]
+
+
+def _distinct(body: Callable[[Flow, Sequence[int]], Sequence[int]]) -> Callable[[Flow, Sequence[int]], Sequence[int]]:
+    """Where a body gives a tensor twice, LiteRT gives it once: it is made anew."""
+
+    def build(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        a, c = body(b, t)
+        return [a, c if c != a else total(b, [a, a])]
+
+    return build
+
+
+def fibonacci(flip: bool) -> bytes:
+    """Two numbers that change places while they are added up."""
+    f = Flow(1, "float32")
+    flags = [f.flag() for _ in range(4)]
+    count = shifted(4)
+
+    def turn(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        both = b.add(t[4], t[5])
+        return [*count(b, t), *([both, t[4]] if flip else [t[5], both])]
+
+    found = f.repeat([*flags, f.input(1, 2), f.input(1, 2)], first, turn)
+    return f.finish(found[4], found[5])
+
+
+def test_what_litert_copies_over_is_kept() -> None:
+    """LiteRT loses an input that is given back in a later place; TFLite Micro does not."""
+    for flip in (False, True):
+        model = fibonacci(flip)
+        graph = tflite.parse(model, "model")
+        assert any(op.misjudged(graph) for op in graph.ops) == flip
+        result = verify(compile(model), 8, sanitize=True)
+        assert result.passed and ("LiteRT copies over" in result.reference) == flip
+        case = dict(
+            zip(
+                graph.inputs,
+                [*map(np.array, (True, True, True, False)), *np.float32([[[1, 2]], [[2, 3]]])],
+                strict=True,
+            )
+        )
+        got = [graph.evaluate(case)[t].tolist() for t in graph.outputs]
+        assert got == ([[[7.0, 12.0]], [[4.0, 7.0]]] if flip else [[[5.0, 8.0]], [[8.0, 13.0]]])

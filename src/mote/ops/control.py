@@ -105,6 +105,14 @@ class Control(Op):
             return []
         return [np.array(size) for size in sizes]
 
+    def misjudged(self, g: Graph) -> str | None:
+        """What LiteRT does wrongly with one of the bodies, or inside of it."""
+        inside = (inner.misjudged(body) for body in self.bodies for inner in body.ops)
+        return next((reason for reason in (self._misjudged(), *inside) if reason), None)
+
+    def _misjudged(self) -> str | None:
+        raise NotImplementedError
+
     def mismatch(self, g: Graph, body: Graph, given: Sequence[int], made: Sequence[int]) -> str | None:
         """Why a body does not fit tensors of the graph around it, or None."""
         for what, own, outer in (("input", body.inputs, given), ("output", body.outputs, made)):
@@ -156,6 +164,10 @@ class If(Control):
             return problem
         found = (self.mismatch(g, body, self.given[1:], self.made) for body in self.branches)
         return next((problem for problem in found if problem), None)
+
+    def _misjudged(self) -> str | None:
+        twice = any(len(set(body.outputs)) < len(body.outputs) for body in self.branches)
+        return "LiteRT gives a tensor only once that a branch gives twice" if twice else None
 
     def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
         condition, *given = present(values)
@@ -211,6 +223,12 @@ class While(Control):
         if body is self.condition:
             body = replace(body, outputs=())
         return super().mismatch(g, body, given, made)
+
+    def _misjudged(self) -> str | None:
+        body = self.body
+        changed = [t for t, made in zip(body.inputs, body.outputs, strict=False) if t != made]
+        lost = any(made in changed and made in body.inputs[:i] for i, made in enumerate(body.outputs))
+        return "LiteRT copies over what a loop's body gives back in a later place" if lost else None
 
     def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
         known = present(values)
