@@ -10,6 +10,7 @@ from random import Random
 
 import test_along
 import test_batch_matmul
+import test_control
 import test_conv3d
 import test_functions
 import test_gru
@@ -48,6 +49,7 @@ KINDS = {
     "pairs": 6,
     "wide": 6,
     "volumes": 2,
+    "flow": 6,
     "digits": 8,
     "keywords": 1,
 }
@@ -91,6 +93,8 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, _reductions(rng)
     if name == "pairs":
         return name, _pairs(rng)
+    if name == "flow":
+        return name, rng.choice((test_control.tangled(seed, rng.choice(("int8", "float32"))), test_control.counters()))
     if name == "wide":
         return name, _wide(rng)
     return name, _bundled(name)

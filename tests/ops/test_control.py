@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,18 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import handle
 
-from flow import BOOL, INT, Flow
+from flow import BOOL, INT, Body, Flow
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
+from mote.api.measure import with_step_bound
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph.tolerance import compare
-from mote.ops.control import If, While, unbounded
-from mote.passes import optimize
+from mote.ops.control import While, unbounded
+from mote.plan.check import PlanError
+from mote.plan.check import check as check_plan
 from mote.plan.plan import Bodied, Plan
-from support import check, check_numpy, examples, exact_on, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import NO_TENSOR
 
 pytestmark = needs_litert
@@ -283,15 +287,18 @@ def test_constant_conditions_leave_one_branch(flag: object) -> None:
 
 
 def test_a_call_is_put_in_place() -> None:
-    """LiteRT knows no CALL: held against the same layers without it."""
-    f, plain = Flow(4), Flow(4)
-    x = f.input(1, 6, 5, 3)
-    y = f.like(x)
-    f.writer.op("CALL", [x], [y], subgraph=f.body([x], lambda b, t: [parts(b, t[0])]))
-    called = compile(f.finish(y))
-    inner = Flow(int(np.random.default_rng(4).integers(1 << 30)))
-    assert [op.kind for op in called.plan.graph.ops] == ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
-    assert called.plan.ram < 1000 and plain.seed == 4 and inner.dtype == "int8"
+    """LiteRT knows no CALL: held against a branch that is always taken."""
+    results = []
+    for kind in ("CALL", "IF"):
+        f = Flow(4)
+        x = f.input(1, 6, 5, 3)
+        y, number = f.like(x), f.body([x], lambda b, t: [parts(b, t[0])])
+        if kind == "CALL":
+            f.writer.op("CALL", [x], [y], subgraph=number)
+        else:
+            f.writer.op("IF", [f.constant(True, BOOL), x], [y], then_subgraph_index=number, else_subgraph_index=number)
+        results.append(compile(f.finish(y)).project.files["model.c"])
+    assert results[0] == results[1] and "mote_depthwise" in results[0]
 
 
 @settings(max_examples=examples(6), deadline=None)
@@ -384,3 +391,209 @@ def test_what_litert_copies_over_is_kept() -> None:
         )
         got = [graph.evaluate(case)[t].tolist() for t in graph.outputs]
         assert got == ([[[7.0, 12.0]], [[4.0, 7.0]]] if flip else [[[5.0, 8.0]], [[8.0, 13.0]]])
+
+
+def looped(condition: Body, body: Body, *given: Callable[[Flow], int]) -> bytes:
+    """One loop over an image and what else is given."""
+    f = Flow(0)
+    found = f.repeat([f.input(1, 6, 5, 3), *(make(f) for make in given)], condition, body)
+    return f.finish(found[0])
+
+
+def flag(flow: Flow) -> int:
+    return flow.flag()
+
+
+def second(flow: Flow, t: Sequence[int]) -> Sequence[int]:
+    return t[1:2]
+
+
+def assigning(flow: Flow, t: Sequence[int]) -> Sequence[int]:
+    flow.writer.op("ASSIGN_VARIABLE", [variable(flow), t[0]], [])
+    return t[1:2]
+
+
+def itself(flow: Flow, t: Sequence[int]) -> Sequence[int]:
+    made = [flow.like(i) for i in t]
+    flow.writer.op("WHILE", t, made, cond_subgraph_index=1, body_subgraph_index=2)
+    return made
+
+
+def unknown(flow: Flow, t: Sequence[int]) -> Sequence[int]:
+    return [flow.op("CUSTOM", t[:1], custom_code="Mystery"), t[1]]
+
+
+def pooled(flow: Flow, t: Sequence[int]) -> Sequence[int]:
+    return [flow.pool(t[0]), t[1]]
+
+
+def listing(flow: Flow) -> int:
+    return flow.plain("variant", given=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (looped(second, pooled, flag), "shapes that change while the model runs are not supported"),
+        (looped(second, lambda b, t: t[:1], flag), "subgraph 'body' has 1 outputs, the operator 2"),
+        (looped(lambda b, t: t[:1], keep), "the condition is int8 of 90 elements, not one bool"),
+        (looped(keep, keep, flag), "its condition has 2 outputs"),
+        (looped(lambda b, t: [b.constant([True, True], BOOL)], keep), "the condition is bool of 2 elements"),
+        (looped(assigning, keep, flag), "its condition, assigns a variable"),
+        (looped(second, itself, flag), "subgraph 2 calls itself: that needs memory without a limit"),
+        (looped(second, unknown, flag), "subgraph 2: layer 0 CUSTOM(Mystery)"),
+        (looped(second, keep, flag, listing), "is a list of tensors, which grows while the model runs"),
+        (looped(lambda b, t: [b.constant(True, BOOL)], keep), "is still running after 4,096 turns"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(model: bytes, reason: str) -> None:
+    with pytest.raises(MoteError) as error:
+        compile(model)
+    assert reason in str(error.value)
+
+
+def called(**indices: int) -> bytes:
+    f = Flow(0)
+    x, c = f.input(1, 2, 2, 1), f.flag()
+    f.body([x], keep)
+    f.body([x], lambda b, t: [b.add(t[0], t[0], quant=b.quants[t[0]])])
+    y = f.like(x)
+    f.writer.op("IF", [c, x], [y], **indices)
+    return f.finish(y)
+
+
+@pytest.mark.parametrize(
+    ("indices", "reason"),
+    [
+        ({"then_subgraph_index": 1, "else_subgraph_index": 3}, "calls subgraph 3 of 3"),
+        ({"then_subgraph_index": -1, "else_subgraph_index": 1}, "calls subgraph -1 of 3"),
+        ({"then_subgraph_index": 0, "else_subgraph_index": 1}, "calls subgraph 0 of 3"),
+        ({"then_subgraph_index": 1, "else_subgraph_index": 1}, "nothing calls number 2"),
+    ],
+)
+def test_subgraphs_that_are_not_there(indices: dict[str, int], reason: str) -> None:
+    with pytest.raises(MoteError, match=reason):
+        compile(called(**indices))
+
+
+def test_bodies_that_would_be_read_too_often() -> None:
+    f = Flow(0)
+
+    def twice(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        made = [b.like(i) for i in t]
+        number = len(f.writer._others) + 1
+        for out in made[:1]:
+            b.writer.op("IF", [t[1], *t], [out, b.like(t[1])], then_subgraph_index=number, else_subgraph_index=number)
+            b.writer.op(
+                "IF", [t[1], *t], [b.like(out), made[1]], then_subgraph_index=number, else_subgraph_index=number
+            )
+        return made
+
+    x, c = f.input(1, 2, 2, 1), f.flag()
+    for _ in range(12):
+        f.body([x, c], twice)
+    f.body([x, c], keep)
+    made = [f.like(x), f.like(c)]
+    f.writer.op("IF", [c, x, c], made, then_subgraph_index=1, else_subgraph_index=1)
+    with pytest.raises(MoteError, match="201 bodies of control flow are more than 200"):
+        compile(f.finish(*made))
+
+
+def test_a_state_belongs_to_one_call() -> None:
+    f = Flow(0, "float32")
+    x, c = f.input(1, 4), f.flag()
+    number = f.body([x], lambda b, t: [remembering(b, t[0])])
+    made = [f.like(x), f.like(x)]
+    for y in made:
+        f.writer.op("IF", [c, x], [y], then_subgraph_index=number, else_subgraph_index=number)
+    with pytest.raises(MoteError, match="subgraph 1 keeps a state and is called from several places"):
+        compile(f.finish(*made))
+
+
+def test_no_longest_step_is_stated() -> None:
+    with pytest.raises(MoteError, match="takes as long as the inputs make it"):
+        with_step_bound(compile(branches("int8"), target="cortex-m4", step="layer"))
+
+
+def test_open_shapes_follow_from_what_bodies_are_given() -> None:
+    f = Flow(0, "float32")
+    x, c = f.input(1, 4), f.flag()
+    number = len(f.writer._others) + 1
+    inner = f.writer.subgraph("open")
+    a, b = (inner.input("a", (), "float32"), inner.tensor("b", (1, 1), "float32", signature=(-1, -1)))
+    inner.op("ADD", [a, a], [b])
+    inner.output(b)
+    y = f.writer.tensor("y", (1, 1), "float32", signature=(-1, -1))
+    f.writer.op("IF", [c, x], [y], then_subgraph_index=number, else_subgraph_index=number)
+    f.writer.output(y)
+    compiled = check(f.writer.finish())
+    assert compiled.plan.graph.tensors[y].shape == (1, 4)
+
+
+def test_on_cortex_m4() -> None:
+    exact_on("cortex-m4", loops("int8"))
+    exact_on("cortex-m4", branches("int8"), least_ram=True)
+
+
+@pytest.mark.parametrize(
+    "options", [{"red_zones": True}, {"least_ram": True, "check_flash": True}, {"step": "row", "single_file": True}]
+)
+def test_options(options: dict[str, object]) -> None:
+    for model in (loops("int8"), memories()):
+        result = verify(compile(model, **options), 6, sanitize=True)
+        assert result.passed, result.mismatches
+
+
+def tall() -> bytes:
+    """Bodies that take less memory by rows."""
+    f = Flow(9)
+    x, c = f.input(1, 24, 8, 2), f.flag()
+    made = [f.like(x)]
+
+    def deep(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        wide = b.conv(b.conv(t[0], 12), 12)
+        constants = b.constants(wide, b.weights(2, 1, 1, 12))
+        return [b.op("CONV_2D", [wide, *constants], b.shapes[t[0]], b.quants[t[0]], padding="SAME")]
+
+    f.choose(c, [x], deep, keep, made)
+    flags = [f.flag() for _ in range(2)]
+    count = shifted(2)
+    return f.finish(f.repeat([*flags, made[0]], first, lambda b, t: [*count(b, t), *deep(b, t[2:])])[2])
+
+
+def test_bodies_by_rows() -> None:
+    compiled = check(tall(), 6, least_ram=True)
+    inner = compiled.plan.all[1:]
+    assert sum(not plan.straight for plan in inner) == 2
+    assert compiled.plan.arena < compile(tall(), optimize="speed").plan.arena
+
+
+def corrupted() -> Iterator[tuple[str, Plan]]:
+    """Plans of control flow, each with one thing wrong."""
+    plan = compile(loops("int8")).plan
+    step = plan.steps[1]
+    kernel = step.kernel
+    assert isinstance(kernel, Bodied)
+    copies = kernel.copies[-1]
+
+    def changed(**fields: Any) -> Plan:
+        steps = [replace(s, kernel=replace(kernel, **fields)) if s is step else s for s in plan.steps]
+        return replace(plan, steps=tuple(steps))
+
+    yield "a body needs", changed(scratch=(kernel.scratch or 0) - 4)
+    yield "plans for", changed(plans=kernel.plans[:1], copies=kernel.copies[:1])
+    yield "another body's", changed(plans=(kernel.plans[1], kernel.plans[1]))
+    yield "does not get where it belongs", changed(copies=((), copies[1:]))
+    yield "is copied twice", changed(copies=((), (*copies, copies[-1])))
+    yield "still needed", changed(copies=((), tuple(replace(c, by_way=None) for c in copies)))
+    yield (
+        "no place of its own",
+        changed(copies=((), tuple(replace(c, by_way=None if c.by_way is None else 0) for c in copies))),
+    )
+    yield "writes over what it reads", changed(in_place=())
+
+
+def test_the_checker_sees_what_is_wrong_with_bodies() -> None:
+    for reason, plan in corrupted():
+        with pytest.raises(PlanError, match=reason):
+            check_plan(plan)

@@ -145,9 +145,9 @@ def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
 
 
 def _ending(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
-    """Inferences one after another, without those in which a loop goes on for too long."""
-    for pattern in patterns:
-        with suppress(EndlessError):
+    """Inferences one after another, up to the first one in which a loop goes on for too long."""
+    with suppress(EndlessError):
+        for pattern in patterns:
             yield _alone(graph, pattern)
 
 

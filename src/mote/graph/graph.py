@@ -227,6 +227,11 @@ class Graph:
         return inside or any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
 
     @cached_property
+    def work(self) -> int:
+        """About what the NumPy reference takes, in multiplications."""
+        return sum(op.work(self) for op in self.ops)
+
+    @cached_property
     def producers(self) -> dict[int, Op]:
         return {out: op for op in self.ops for out in op.outputs}
 

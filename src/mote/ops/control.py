@@ -8,6 +8,7 @@ last inputs of the operator are what the bodies find there, its last outputs wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,12 +22,29 @@ from mote.graph.types import DType
 MOST_TURNS = 1 << 12
 """How often the reference goes round a loop before it takes it for one that does not end."""
 
+MOST_EFFORT = 1 << 16
+"""Operators that the reference computes in all turns of all loops of an inference before it gives up; those that
+multiply much count as more than one."""
+HEAVY = 1 << 14
+"""Multiplications that count as an operator."""
+
 See = Callable[[int, dict[int, Array]], None]
 """Is shown the number of a body and the values of its tensors."""
 
 
 class EndlessError(MoteError):
     """A loop that the reference gave up on."""
+
+
+@dataclass
+class _Effort:
+    """What is left of MOST_EFFORT."""
+
+    left: int = MOST_EFFORT
+
+
+_effort: ContextVar[_Effort] = ContextVar("effort")
+"""Of the outermost operator that is being computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +93,12 @@ class Control(Op):
     def run(self, body: int, values: Sequence[Array], kept: list[Array]) -> dict[int, Array]:
         """Every tensor of a body for values of its inputs; `kept`, the states, is changed."""
         graph, own = self.bodies[body], self.kept[body] if self.kept else ()
+        effort = _effort.get()
+        effort.left -= 1 + len(graph.ops) + graph.work // HEAVY
+        if effort.left < 0:
+            raise EndlessError(
+                "takes too long for the reference", where=self.where, remedy="let its loops end after fewer turns"
+            )
         given = dict(zip(graph.inputs, values, strict=True))
         given |= {s.before: kept[i] for s, i in zip(graph.states, own, strict=True)}
         found = graph.evaluate(given)
@@ -83,7 +107,17 @@ class Control(Op):
         return {t: x.data for t, x in graph.tensors.items() if x.data is not None} | found
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self.follow(values, lambda body, found: None)
+        return self._followed(values, lambda body, found: None)
+
+    def _followed(self, values: Sequence[Array | None], see: See) -> list[Array]:
+        """`follow`, with an effort that all operators inside share."""
+        if _effort.get(None) is not None:
+            return self.follow(values, see)
+        token = _effort.set(_Effort())
+        try:
+            return self.follow(values, see)
+        finally:
+            _effort.reset(token)
 
     def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
         """The outputs for values of the inputs; `see` is shown every body that has run."""
@@ -100,7 +134,7 @@ class Control(Op):
                 sizes[i] = max(sizes[i], known.get(t, largest(found[t])))
 
         try:
-            self.follow(values, see)
+            self._followed(values, see)
         except EndlessError:
             return []
         return [np.array(size) for size in sizes]
@@ -182,7 +216,7 @@ class If(Control):
         return max(body_macs(body) for body in self.branches)
 
     def work(self, g: Graph) -> int:
-        return max(body_work(body) for body in self.branches)
+        return max(body.work for body in self.branches)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,15 +293,11 @@ class While(Control):
         return (1 if self.trips is None else self.trips) * sum(map(body_macs, self.bodies))
 
     def work(self, g: Graph) -> int:
-        return (1 if self.trips is None else self.trips) * sum(map(body_work, self.bodies))
+        return (1 if self.trips is None else self.trips) * sum(body.work for body in self.bodies)
 
 
 def body_macs(graph: Graph) -> int:
     return sum(op.macs(graph) for op in graph.ops)
-
-
-def body_work(graph: Graph) -> int:
-    return sum(op.work(graph) for op in graph.ops)
 
 
 def present(values: Sequence[Array | None]) -> list[Array]:

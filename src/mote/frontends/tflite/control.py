@@ -24,6 +24,7 @@ from mote.ops.reshape import Reshape
 from mote.text import printable
 
 OPERATORS = ("IF", "WHILE", "CALL")
+UNROLL = "export the loop with a fixed length, or unrolled (`unroll=True` in Keras)"
 SHOWN = 3
 """So many layers of a body that cannot be compiled are named."""
 
@@ -94,6 +95,11 @@ class Caller:
         """The operator that calls subgraphs."""
         if -1 in (*node.inputs, *node.outputs):
             raise UnsupportedNodeError("an input or output is left out")
+        for t in (self.tensors[i] for i in (*node.inputs, *node.outputs) if i not in self.variables.handles):
+            if t.dtype == DType.VARIANT:
+                raise UnsupportedNodeError(
+                    f"'{t.name}' is a list of tensors, which grows while the model runs: {UNROLL}"
+                )
         if node.code == "WHILE":
             return self._while(node)
         return self._if(node) if node.code == "IF" else self._call(node)
@@ -125,7 +131,7 @@ class Caller:
             branches=(then, otherwise),
             kept=kept,
         )
-        return self._finished(op, assigned)
+        return self._finished(node, op, assigned)
 
     def _while(self, node: Node) -> tuple[Op, ...]:
         names = ("cond_subgraph_index", "body_subgraph_index")
@@ -150,7 +156,7 @@ class Caller:
             body=graphs[1],
             kept=kept,
         )
-        return self._finished(op, assigned)
+        return self._finished(node, op, assigned)
 
     def _body(self, number: int, given: Sequence[int]) -> Body:
         return self.read(number, given)
@@ -202,10 +208,17 @@ class Caller:
         self.tensors[new] = replace(t, id=new)
         return new
 
-    def _finished(self, op: Control, assigned: Sequence[Key]) -> tuple[Op, ...]:
-        """The variables hold what the operator makes of them."""
+    def _finished(self, node: Node, op: Control, assigned: Sequence[Key]) -> tuple[Op, ...]:
+        """The operator, if its bodies fit it; variables hold what it makes of them. Shapes of outputs that the file
+        leaves open are those that the bodies give."""
         if not op.made:
             raise UnsupportedNodeError("has no outputs: nothing would be computed")
+        graph = Graph("", self.tensors, (), (), ())
+        for t, shape in zip(op.made, op.shapes(graph), strict=False):
+            if t in node.open:
+                self.tensors[t] = replace(self.tensors[t], shape=shape)
+        if problem := op.unsupported(graph):
+            raise UnsupportedNodeError(problem)
         for key, t in zip(assigned, op.made[len(op.made) - len(assigned) :], strict=True):
             self.variables.held[key] = t
         return (op,)
