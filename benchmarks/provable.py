@@ -110,31 +110,20 @@ def wide_layers() -> bytes:
 
 
 def products() -> bytes:
-    """Products of matrices of all types that they have, both the usual way round and turned."""
-    of_each = set(test_batch_matmul.TYPES)
-    turned = ((False, False), (True, True))
-    plain = test_batch_matmul.Config(batches=((2, 1), (2,)), sizes=(2, 3, 5), zeros=(-128, 127, 4))
-    return test_batch_matmul.model(*(replace(plain, types=t, turned=way) for t in sorted(of_each) for way in turned))
-
-
-def projections() -> bytes:
-    """Fully connected layers with weights that are computed."""
-    plain = test_projection.Config(depth=3, channels=2)
-    return test_projection.model(*(replace(plain, types=types) for types in sorted(set(test_projection.TYPES))))
-
-
-def volumes() -> bytes:
-    """Convolutions of volumes, and one transposed."""
-    plain = test_conv3d.Config(size=(2, 3, 2), kernel=(2, 2, 2))
-    spread = replace(plain, dilation=(1, 2, 2), stride=(1, 1, 1))
-    return test_conv3d.model(plain, replace(plain, transposed=True), spread)
-
-
-def groups() -> bytes:
-    """A convolution of groups of channels in int8."""
-    net = Net(9)
-    x = net.input(1, 3, 4, 4)
-    return net.finish(net.conv(x, net.weights(10, 2, 3, 2), stride=2), net.conv(x, net.weights(2, 2, 1, 2), dilation=2))
+    """Products of matrices, fully connected layers with weights that are computed, and convolutions of volumes: of all
+    types that they have."""
+    w = Writer("products")
+    matrices = test_batch_matmul.Config(batches=((2, 1), (2,)), sizes=(2, 3, 5), zeros=(-128, 127, 4))
+    for i, types in enumerate(sorted(set(test_batch_matmul.TYPES))):
+        for turned in (False, True):
+            test_batch_matmul.add_layer(w, 10 * i + turned, replace(matrices, types=types, turned=(turned, turned)))
+    for i, types in enumerate(sorted(set(test_projection.TYPES))):
+        test_projection.add_layer(w, 100 + i, test_projection.Config(types, depth=3, channels=2))
+    volume = test_conv3d.Config(size=(2, 3, 2), kernel=(2, 2, 2))
+    spread = replace(volume, dilation=(1, 2, 2), stride=(1, 1, 1))
+    volumes = (volume, replace(volume, transposed=True), spread)
+    w.output(*(test_conv3d.add_layer(w, i, c) for i, c in enumerate(volumes, 200)))
+    return w.finish()
 
 
 def lines(turned: bool) -> bytes:

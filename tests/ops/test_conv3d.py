@@ -103,7 +103,7 @@ def network() -> bytes:
 
 
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_random_layers(layers: list[Config]) -> None:
     check(model(*layers))
 

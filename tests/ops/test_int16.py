@@ -25,7 +25,9 @@ def network() -> bytes:
     y = net.depthwise(net.depthwise(y, 2, (3, 2)), stride=2, fused_activation_function="RELU6")
     y = net.transpose_conv(net.conv(y, 5, (2, 3), dilation=2), 3)
     padded = net.conv(net.pad(y, (0, 0), (1, 1), (2, 0), (0, 0)), 6, 3, padding="VALID")
-    return net.finish(net.fully_connected(net.flat(padded), 10))
+    pooled = net.pool(net.pool(padded, 2, "MAX_POOL_2D", 1), 2)
+    classes = net.fully_connected(net.flat(pooled), 10)
+    return net.finish(net.op("SOFTMAX", [classes], quant=(1 / 32768, 0), beta=1.0))
 
 
 @pytest.mark.parametrize("options", [{"least_ram": True}, {"input": "rows"}])

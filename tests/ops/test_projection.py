@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED with weights that are computed or int16, against LiteRT."""
+"""FULLY_CONNECTED with weights that are computed, int16, or have a zero point, against LiteRT."""
 
 from __future__ import annotations
 
@@ -62,34 +62,38 @@ def configs() -> st.SearchStrategy[Config]:
     )
 
 
+def add_layer(w: Writer, i: int, c: Config) -> None:
+    rng = np.random.default_rng(c.seed)
+    kind, weights, biases = c.types
+    real, wide = kind == "float32", kind == "int16"
+    zeros = (0, 0, 0) if wide else c.zeros
+    shape = (*c.batch, c.depth)
+    result = (*c.batch, c.channels) if c.keep_dims else (int(np.prod(c.batch)), c.channels)
+    spread = {"int8": 70.0, "int16": 19000.0}.get(weights, 1.0)
+    scales = (0.05, 0.01, float(0.05 * 0.01 * spread * c.depth**0.5 * c.gain))
+    quants = [{} if real else {"scale": s, "zero_point": z} for s, z in zip(scales, zeros, strict=True)]
+    x = w.input(f"x{i}", shape, kind, **quants[0])
+    values = any_values(rng, weights, (c.channels, c.depth))
+    constant = c.constant and (weights == "int16" or (weights == "int8" and zeros[1] != 0))
+    k = w.const(f"k{i}", values, **quants[1]) if constant else w.input(f"k{i}", values.shape, weights, **quants[1])
+    bias = rng.integers(-2000, 2000, c.channels).astype(biases)
+    b = [w.const(f"b{i}", bias, **({} if real else {"scale": scales[0] * scales[1]}))] if c.biased else []
+    y = w.tensor(f"y{i}", result, kind, **quants[2])
+    options = {"quantized_bias_type": biases} if wide and c.biased else {}
+    options |= {"keep_num_dims": c.keep_dims, "fused_activation_function": c.activation}
+    w.op("FULLY_CONNECTED", [x, k, *b], [y], version=12, **options)
+    w.output(y)
+
+
 def model(*layers: Config) -> bytes:
     w = Writer("projections")
     for i, c in enumerate(layers):
-        rng = np.random.default_rng(c.seed)
-        kind, weights, biases = c.types
-        real, wide = kind == "float32", kind == "int16"
-        zeros = (0, 0, 0) if wide else c.zeros
-        shape = (*c.batch, c.depth)
-        result = (*c.batch, c.channels) if c.keep_dims else (int(np.prod(c.batch)), c.channels)
-        spread = {"int8": 70.0, "int16": 19000.0}.get(weights, 1.0)
-        scales = (0.05, 0.01, float(0.05 * 0.01 * spread * c.depth**0.5 * c.gain))
-        quants = [{} if real else {"scale": s, "zero_point": z} for s, z in zip(scales, zeros, strict=True)]
-        x = w.input(f"x{i}", shape, kind, **quants[0])
-        values = any_values(rng, weights, (c.channels, c.depth))
-        constant = c.constant and weights == "int16"
-        k = w.const(f"k{i}", values, **quants[1]) if constant else w.input(f"k{i}", values.shape, weights, **quants[1])
-        bias = rng.integers(-2000, 2000, c.channels).astype(biases)
-        b = [w.const(f"b{i}", bias, **({} if real else {"scale": scales[0] * scales[1]}))] if c.biased else []
-        y = w.tensor(f"y{i}", result, kind, **quants[2])
-        options = {"quantized_bias_type": biases} if wide and c.biased else {}
-        options |= {"keep_num_dims": c.keep_dims, "fused_activation_function": c.activation}
-        w.op("FULLY_CONNECTED", [x, k, *b], [y], version=12, **options)
-        w.output(y)
+        add_layer(w, i, c)
     return w.finish()
 
 
 @given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_random_layers(layers: list[Config]) -> None:
     check(model(*layers))
 

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED with weights that are computed, or int16."""
+"""FULLY_CONNECTED with weights that are computed, int16, or have a zero point."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Projection(Op):
             return problem
         x, w, b = self.input(g), self.input(g, 1), self.tensor(g, 2)
         if w.dtype not in WEIGHTS[x.dtype]:
-            return f"{x.dtype} input with computed {w.dtype} weights is not supported"
+            return f"{x.dtype} input with {'computed ' if w.data is None else ''}{w.dtype} weights is not supported"
         if b is not None and (b.data is None or b.dtype not in BIASES[x.dtype]):
             return f"a {'computed' if b.data is None else b.dtype} bias is not supported with {x.dtype} input"
         if b is not None and b.size != w.shape[0]:

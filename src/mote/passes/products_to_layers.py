@@ -37,7 +37,8 @@ def _is_layer(graph: Graph, op: BatchMatmul) -> bool:
     types = {left.dtype, right.dtype, output.dtype}
     if right.data is None or prod(right.shape[:-2]) != 1 or op.left_turned or len(left.shape) != len(output.shape):
         return False
-    return types == {DType.FLOAT32} or (types == {DType.INT8} and right.zero_point == 0)
+    wide = (left.dtype, right.dtype) == (DType.INT16, DType.INT8)
+    return types == {DType.FLOAT32} or wide or (types == {DType.INT8} and right.zero_point == 0)
 
 
 def _weights(graph: Graph, op: BatchMatmul, fresh: int) -> Tensor:

@@ -56,7 +56,7 @@ static inline void mote_conv3d_f32(const mote_conv3d_f32_t *p, const float *in, 
     const float *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
         mote_volume_rows(&p->deep, &p->high, mote_volume_under, in, p->plane.rows.in_stride, y, rows);
-        mote_conv2d_f32_row(&p->plane, rows, out + y * p->plane.rows.out_stride);
+        mote_conv3d_f32_row(p, rows, out + y * p->plane.rows.out_stride);
     }
 }
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
-from mote.graph import Op
+from mote.graph import Op, Tensor
 from mote.graph.types import Activation, DType
 from mote.ops.batch_matmul import AXES, BatchMatmul
 from mote.ops.fully_connected import FullyConnected
@@ -29,9 +29,21 @@ def fully_connected(node: Node) -> Op:
     keep_dims = node.options.flag("keep_num_dims")
     if keep_dims and x.shape[-1] != w.shape[1]:
         raise UnsupportedNodeError(f"weights {w.shape} do not fit the last axis of an input of shape {x.shape}")
-    given = w.data is None or (x.dtype, w.dtype) == (DType.INT16, DType.INT16)
-    kind = Projection if given else FullyConnected
+    kind = Projection if w.data is None or _uncommon(x, w) else FullyConnected
     return kind(**node.same(), activation=node.activation(), keep_dims=keep_dims)
+
+
+def _uncommon(x: Tensor, w: Tensor) -> bool:
+    """Whether constant weights are of a kind that only the layer takes whose weights may be anything: int16 ones with
+    int16 inputs, and int8 ones with one zero point that is not 0."""
+    if (x.dtype, w.dtype) == (DType.INT16, DType.INT16):
+        return True
+    return (
+        (x.dtype, w.dtype) == (DType.INT8, DType.INT8)
+        and w.zero_point != 0
+        and w.quant is not None
+        and not w.quant.per_channel
+    )
 
 
 def batch_matmul(node: Node) -> Op:
