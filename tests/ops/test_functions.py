@@ -134,6 +134,15 @@ def test_every_int16(layers: list[Config]) -> None:
 
 
 @needs_litert
+def test_sigmoids_of_any_scale() -> None:
+    """Powers of two that are exact multiples and those next to them, and the widest and the narrowest arguments."""
+    found = [2.0**-40, 1e-9, 2.0**-13, 2.0**-12, 2.0**-11, 2.0**-10, 1.0005 * 2**-12, 1.001 * 2**-12, 0.7, 2.7, 5.3]
+    layers = [Config(kind, "int16", (x, 0), (2**-15, 0)) for kind in ("LOGISTIC", "TANH") for x in found]
+    data = model(layers, 4096)
+    check_numpy(tflite.parse(data, "model"), data, RAMP)
+
+
+@needs_litert
 @given(scales(-17, -8), scales(-17, -8), st.integers(-3000, 3000), st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_gelu_of_every_int16(x: float, y: float, zero: int, approximate: bool) -> None:

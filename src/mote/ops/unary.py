@@ -114,9 +114,8 @@ class FloatTable(Unary):
             return None
         codes = np.linspace(*x.dtype.limits, 256, dtype=np.int64)
         with np.errstate(all="ignore"):
-            steps = self.tabled(np.float32(x.scale) * (codes - x.zero_point).astype(np.float32), y) / np.float32(
-                y.scale
-            )
+            inputs = np.float32(x.scale) * (codes - x.zero_point).astype(np.float32)
+            steps = self.tabled(inputs, y) / np.float32(y.scale)
         most = 2.0**31 if x.dtype == DType.INT8 else math.inf
         return None if np.all(np.abs(steps) < most) else f"LiteRT's {self.kind} overflows"
 
