@@ -72,7 +72,7 @@ static inline int32_t mote_code_of(float steps, int32_t zero, int32_t lo, int32_
 /* Integers that do not fit wrap; real numbers are given as they are. */
 #define MOTE_CAST_PLAIN(name, from, to) MOTE_CAST(name, from, to, x)
 
-#define MOTE_CAST_BOOL(name, from) MOTE_CAST(name, from, uint8_t, x != 0)
+#define MOTE_CAST_BOOL(name, from) MOTE_CAST(name, from, uint8_t, x != 0 ? 1 : 0)
 
 /* A real number is rounded towards zero. From `limit` on, and where it is no number, it is the largest integer. */
 #define MOTE_CAST_REAL(name, to, least, most, limit) \

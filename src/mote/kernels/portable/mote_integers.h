@@ -20,7 +20,7 @@
 /* `word` is the unsigned type in which signs change: the least integer stays what it is. */
 #define MOTE_NEG(name, type, word) MOTE_INTEGERS(name, type, 0u - (word)x)
 #define MOTE_ABS(name, type, word) MOTE_INTEGERS(name, type, x < 0 ? 0u - (word)x : (word)x)
-#define MOTE_SIGN(name, type, word) MOTE_INTEGERS(name, type, (x > 0) - (x < 0))
-#define MOTE_NOT(name) MOTE_INTEGERS(name, uint8_t, x == 0)
+#define MOTE_SIGN(name, type, word) MOTE_INTEGERS(name, type, x > 0 ? 1 : x < 0 ? -1 : 0)
+#define MOTE_NOT(name) MOTE_INTEGERS(name, uint8_t, x == 0 ? 1 : 0)
 
 #endif
