@@ -48,12 +48,12 @@ class Pick(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         if not self.by_rows(g):
             return None
-        x = self.input(g).shape
-        axes = row_axes(x)
-        rows = np.zeros((), np.int64)
-        for places, n in zip(self.indices(g)[:axes], x, strict=False):
-            rows = rows[..., None] * n + places
-        return (int(rows.reshape(-1)[y]),)
+        x, row, rows = self.input(g).shape, 0, 1
+        for n, m, places in reversed(list(zip(x, self.shape, self.places, strict=True))[: row_axes(x)]):
+            y, at = divmod(y, m)
+            row += rows * (at if places is None else places[at])
+            rows *= n
+        return (row,)
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         same = self.places and self.places[-1] is None and self.shape[-1] == self.input(g).channels

@@ -58,8 +58,8 @@ class ScatterNd(Op):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseToDense(Op):
-    """The default (input 2) everywhere but where indices (input 1) name the place of a value (input 0); one value is
-    for all of them."""
+    """The default (input 2) everywhere but where indices (input 1) name the place of a value (input 0), the last one
+    where there are several; one value is for all of them."""
 
     shape: Shape
     kind = "SPARSE_TO_DENSE"
@@ -80,8 +80,7 @@ class SparseToDense(Op):
         assert x is not None and indices is not None and default is not None
         at, inside = flat_places(indices.reshape(-1, len(self.shape)), self.shape)
         found = np.full(prod(self.shape), default.reshape(-1)[0])
-        for place, value in zip(at[inside], np.broadcast_to(x.reshape(-1), at.shape)[inside], strict=True):
-            found[place] = value
+        found[at[inside]] = np.broadcast_to(x.reshape(-1), at.shape)[inside]
         return [found.reshape(self.shape)]
 
 
