@@ -423,6 +423,26 @@ def test_what_litert_stops_at() -> None:
 
 
 @needs_litert
+def test_masks_of_infinity() -> None:
+    """As attention has them: before SOFTMAX, elements that do not count are infinitely small."""
+    w = Writer("masked")
+    mask = np.tril(np.ones((4, 4), np.bool_))
+    x = w.input("x", (2, 4, 4), "float32")
+    scores, sums, most, y = (w.tensor(f"t{i}", (2, 4, 4), "float32") for i in range(4))
+    small = w.const("small", np.float32(-np.inf))
+    w.op("SELECT_V2", [w.const("mask", mask[None]), x, small], [scores])
+    w.op("ADD", [scores, w.const("bias", np.where(mask, 0, -np.inf)[None].astype(np.float32))], [sums])
+    w.op("MAXIMUM", [sums, small], [most])
+    w.op("SOFTMAX", [most], [y])
+    w.output(scores, y)
+    check(w.finish(), inputs=6)
+    with pytest.raises(UnsupportedError, match="infinity or what is no number"):
+        tflite.parse(built("MUL", [FLOATS, np.float32(np.inf)], FLOATS), "model")
+    with pytest.raises(UnsupportedError, match="infinity or what is no number"):
+        tflite.parse(built("ADD", [FLOATS, np.float32(np.nan)], FLOATS), "model")
+
+
+@needs_litert
 def test_quantized_uint8() -> None:
     """It is int8 inside."""
     w = Writer("uint8")

@@ -82,7 +82,8 @@ class Magnitudes:
             if out in self.found:
                 shape = self.values[out].shape
                 share = NOISE * self.found[out] * noise.choice([-1, 1], shape)
-                self.drifted[out] = result.reshape(shape) + share.astype(np.float32)
+                with np.errstate(over="ignore"):  # of masks, which are as small as numbers can be
+                    self.drifted[out] = result.reshape(shape) + share.astype(np.float32)
 
     def _drifted(self, tensor: int) -> Array:
         data = self.graph.tensors[tensor].data

@@ -18,7 +18,7 @@ from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.folding import Known
 from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
-from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, PARSERS, Parser
+from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
@@ -453,6 +453,13 @@ def _check_outputs(node: Node) -> None:
 _CUSTOM: dict[str, Parser] = {custom_code(name): parser for name, parser in CUSTOM_PARSERS.items()}
 
 
+def _takes(node: Node, tensor: int, data: Array) -> bool:
+    """Whether an operator takes a constant although it may hold infinity, or what is no number."""
+    if np.all(np.isfinite(data)) or (node.code == "PADV2" and tensor == node.inputs[-1]):
+        return True
+    return node.code in MAY_BE_INFINITE and not np.any(np.isnan(data))
+
+
 def _parse_node(node: Node) -> tuple[Op, ...]:
     parser = PARSERS.get(node.code) or _CUSTOM.get(node.code)
     if parser is None:
@@ -460,8 +467,7 @@ def _parse_node(node: Node) -> tuple[Op, ...]:
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
         if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")
-        padding = node.code == "PADV2" and t.id == node.inputs[-1]
-        if t.data is not None and not padding and not np.all(np.isfinite(t.data)):
+        if t.data is not None and not _takes(node, t.id, t.data):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
     empty = {p for p, i in enumerate(node.inputs) if i >= 0 and not node.tensors[i].size}
     if wrong := empty - MAY_BE_EMPTY.get(node.code, frozenset()):

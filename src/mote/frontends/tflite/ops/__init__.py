@@ -176,6 +176,9 @@ CUSTOM_PARSERS: Mapping[str, Parser] = {
 }
 """The parsers of custom operators, by the name that their code has in the file."""
 
+MAY_BE_INFINITE = frozenset({"ADD", "GREATER", "LESS", "MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2", "SUB"})
+"""Operators whose constants may hold infinity, as masks do."""
+
 MAY_BE_EMPTY: Mapping[str, frozenset[int]] = {
     "BROADCAST_ARGS": frozenset({0, 1}),
     "BROADCAST_TO": frozenset({1}),
