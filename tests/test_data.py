@@ -13,6 +13,7 @@ from mote.api.data import given_inputs, read_inputs
 from mote.frontends import tflite
 from mote.graph import Graph
 from network import Net
+from tflite_writer import Writer
 
 SHAPE = (1, 3, 2, 4)
 RNG = np.random.default_rng(0)
@@ -58,6 +59,17 @@ def test_real_numbers_are_rounded_and_clamped() -> None:
     reals = np.zeros(SHAPE)
     reals.reshape(-1)[:4] = (0.25, -0.25, 1e9, 0.2)
     assert values(given_inputs(graph(), reals)).reshape(-1)[:5].tolist() == [4, 2, 127, 3, 3]
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("uint8", 255), ("int16", 32767)])
+def test_real_numbers_of_other_types(dtype: str, most: int) -> None:
+    w = Writer("wide")
+    x, y = w.input("x", (4,), dtype, 0.5, 0), w.tensor("y", (2, 2), dtype, 0.5, 0)
+    w.op("RESHAPE", [x, w.const("shape", np.array([2, 2], np.int32))], [y])
+    w.output(y)
+    reals = np.array([0.25, 1e9, 3.0, -1e9])
+    found = values(given_inputs(tflite.parse(w.finish(), "model"), reals)).reshape(-1)
+    assert found.tolist() == [1, most, 6, 0 if dtype == "uint8" else -32768]
 
 
 def test_whole_numbers_for_a_float_model() -> None:

@@ -12,7 +12,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.quantize import quantized
+from mote.ops.quantize import QUANTIZED, quantized
 
 Arrays = Mapping[int, Array] | Mapping[str, Array]
 Inputs = Array | Arrays | Sequence[Arrays]
@@ -106,7 +106,7 @@ def _converted(tensor: Tensor, value: Array) -> Array | None:
         return value
     if kind == "f" and tensor.dtype == DType.FLOAT32:
         return value.astype(wanted)
-    if kind == "f" and tensor.dtype == DType.INT8 and tensor.quant is not None:
+    if kind == "f" and tensor.dtype in QUANTIZED and tensor.quant is not None:
         return quantized(value, tensor)
     if kind in "iub":
         same = value.astype(wanted)
