@@ -266,6 +266,14 @@ def reductions() -> bytes:
     return test_along.int8_sums(test_along.Config("CUMSUM", "int8", (2, 2), 0), writer=w)
 
 
+def maxima() -> bytes:
+    """Of an int8 image that comes row by row, and sums."""
+    image, quants = (1, 5, 3, 5), test_reduce.QUANTS["int8"]
+    kinds = (("REDUCE_MAX", (1, 2)), ("REDUCE_MAX", (1, 3)), ("SUM", (1, 2)))
+    layers = (test_reduce.Config(kind, "int8", image, axes, False, *quants) for kind, axes in kinds)
+    return test_reduce.model(*layers, shared=True)
+
+
 def reduced_rows() -> bytes:
     """An int16 image that comes row by row, and its indices, sums, maxima and averages in one row; and wider ones."""
     w = Writer("reduced_rows")

@@ -1,4 +1,5 @@
-"""MEAN: `mote_mean_s8.h`, `mote_mean_f32.h`, and with running sums `mote_mean_add_s8.h`."""
+"""MEAN, and SUM of int8, which is scaled otherwise: `mote_mean_s8.h`, `mote_mean_f32.h`, and with running sums
+`mote_mean_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from mote.graph.types import Activation
 from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.params import output_params
 from mote.ops.mean import Mean
-from mote.ops.reduce import LOOPS
+from mote.ops.reduce import LOOPS, ScaledSum, Sum
 
 
 def _walk(view: View) -> Params:
     """The loops over the input."""
-    kept, averaged, inner = view.the(Mean).loops(view.graph)
+    kept, averaged, inner = view.the(ScaledSum).loops(view.graph)
     return {"inner": inner, "kept": _structs(kept), "averaged": _structs(averaged)}
 
 
@@ -27,7 +28,7 @@ def _structs(loops: list[tuple[int, int]]) -> Structs:
 
 def _finish(view: View) -> Params:
     """How sums become outputs."""
-    op = view.the(Mean)
+    op = view.the(ScaledSum)
     mult, shift = op.scale(view.graph)
     bias = -view.input.zero_point * op.count(view.graph)
     return {
@@ -46,7 +47,7 @@ def _mean(view: View) -> Packed:
 
 def _mean_add(view: View) -> Packed | Refusal:
     """Where all rows become one: the pixels of a row are added up, which makes `size` sums."""
-    shape, axes = view.input.shape, view.the(Mean).axes
+    shape, axes = view.input.shape, view.the(ScaledSum).axes
     rows = row_count(shape)
     outer = len(shape) - (2 if len(shape) > 2 else 1)
     if rows == 1:
@@ -62,6 +63,6 @@ def _mean_add(view: View) -> Packed | Refusal:
 
 KERNELS = (
     Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32, costs=OTHER_F32),
-    Kernel("mean", (Mean,), INT8, _mean, tuned=True),
-    Kernel("mean_add", (Mean,), INT8, _mean_add, call=Call.ADDS, tuned=True),
+    *(Kernel("mean", (op,), INT8, _mean, tuned=True) for op in (Mean, Sum)),
+    *(Kernel("mean_add", (op,), INT8, _mean_add, call=Call.ADDS, tuned=True) for op in (Mean, Sum)),
 )

@@ -1,6 +1,6 @@
 """SUM, REDUCE_MAX and their kin: `mote_reduce.h`, for axes next to one another, for any axes, and with running sums.
 
-MEAN of int8 and float32 has kernels of its own.
+MEAN of int8 and float32, and SUM of int8, have kernels of their own; REDUCE_MAX of int8 has `mote_most_s8.h`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mote.graph.fixedpoint import wrap32
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.kernels.contract import (
+    INT8,
     OTHER,
     OTHER_F32,
     Call,
@@ -152,6 +153,8 @@ def _adjacent(view: View) -> tuple[int, int] | None:
 
 def _flat(view: View) -> Packed | Refusal:
     found = _adjacent(view)
+    if isinstance(view.op, ReduceMax) and view.input.dtype == DType.INT8:
+        return Refusal("it is done four at a time")
     if found is None or _scaled_product(view):
         return Refusal("axes do not lie next to one another, or the order matters")
     count, inner = found
@@ -205,6 +208,27 @@ def _add(view: View) -> Packed | Refusal:
     return way.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
 
 
+def _most(view: View) -> Packed | Refusal:
+    found = _adjacent(view)
+    if found is None:
+        return Refusal("axes do not lie next to one another")
+    count, inner = found
+    params: Params = {"count": count, "inner": inner, "lines": 1}
+    return Packed("most_s8", params, Call.FLAT, units_of(view.output.shape, inner))
+
+
+def _most_add(view: View) -> Packed | Refusal:
+    """Where all rows become one, and have all of its results."""
+    shape, axes = view.input.shape, view.the(Reduction).axes
+    if any(n > 1 and i not in axes for i, n in enumerate(shape[: outer_axes(shape)])):
+        return Refusal("not all rows are reduced")
+    if row_count(shape) == 1 or row_count(view.output.shape) != 1:
+        return Refusal("the output is not one row made from several")
+    count, inner, lines = _in_row(view.the(Reduction), shape)
+    params: Params = {"count": count, "inner": inner, "lines": lines}
+    return Packed("most_add_s8", params, Call.ADDS, sums=view.output.size)
+
+
 def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
     """What one result of a row is of, how many of them lie side by side, and how many lines of these there are."""
     axes = [(n, i in op.axes) for i, n in enumerate(shape) if i >= outer_axes(shape)]
@@ -232,6 +256,8 @@ def _kernels(op: type[Reduction], types: tuple[DType, ...]) -> tuple[Kernel, ...
 
 
 KERNELS = (
+    Kernel("most", (ReduceMax,), INT8, _most, header="most_s8", costs=OTHER, tuned=True),
+    Kernel("most_add", (ReduceMax,), INT8, _most_add, header="most_s8", costs=OTHER, call=Call.ADDS, tuned=True),
     *(kernel for op in NAMES if op is not Mean for kernel in _kernels(op, op.types)),
     *_kernels(Mean, (DType.INT16, DType.INT32, DType.INT64)),
 )
