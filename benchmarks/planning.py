@@ -1,7 +1,7 @@
 """How long compiling takes, and how much work planning is, as networks grow.
 
-    PYTHONPATH=models python benchmarks/planning.py                 # chains and models, seconds of the processor
-    PYTHONPATH=models python benchmarks/planning.py --work          # growing networks: calls that planning takes
+    PYTHONPATH=models:tests python benchmarks/planning.py           # chains and models, seconds of the processor
+    PYTHONPATH=models:tests python benchmarks/planning.py --work    # growing networks: calls that planning takes
 
 Seconds differ from machine to machine and from run to run; calls do not, and a test holds their growth.
 """
@@ -20,6 +20,7 @@ from mote import frontends
 from mote.api import compiler
 from mote.passes import optimize
 from mote.plan.goal import silent
+from network import Net
 from quantize import to_int8
 from random_net import start
 
@@ -62,10 +63,62 @@ def side_by_side(layers: int, side: int = 8) -> bytes:
     return to_int8(r.net)
 
 
+def detector(side: int = 192) -> bytes:
+    """A one-stage detector of the shape of YOLOv8n: blocks that split, add and join channels, SiLU as two operators,
+    three scales."""
+    net = Net(7)
+
+    def conv(x: int, channels: int, kernel: int = 3, stride: int = 1) -> int:
+        y = net.conv(x, channels, kernel, stride=stride)
+        return net.op("MUL", [y, net.op("LOGISTIC", [y], quant=(1 / 256, -128))])
+
+    def block(x: int, channels: int, count: int, *, add: bool) -> int:
+        y = conv(x, channels, 1)
+        half, (n, h, w, _) = channels // 2, net.shapes[y]
+        parts = [net.slice(y, (0, 0, 0, at), (n, h, w, half)) for at in (0, half)]
+        for _ in range(count):
+            new = conv(conv(parts[-1], half), half)
+            parts.append(net.add(new, parts[-1]) if add else new)
+        return conv(same(parts), channels, 1)
+
+    def same(parts: list[int]) -> int:
+        """Joined, brought to one scale first."""
+        quant = net.quants[parts[0]]
+        return net.concatenate(
+            3, *(p if net.quants[p] == quant else net.op("QUANTIZE", [p], quant=quant) for p in parts)
+        )
+
+    def up(x: int) -> int:
+        _, h, w, _ = net.shapes[x]
+        return net.resize(x, 2 * h, 2 * w, "RESIZE_NEAREST_NEIGHBOR")
+
+    def head(x: int) -> int:
+        boxes, classes = (net.conv(conv(conv(x, c), c), out, 1) for c, out in ((64, 64), (80, 80)))
+        return same([boxes, classes])
+
+    x = conv(conv(net.input(1, side, side, 3), 16, stride=2), 32, stride=2)
+    scales = []
+    for channels, count in ((32, 1), (64, 2), (128, 2), (256, 1)):
+        x = conv(x, channels, stride=2) if channels > 32 else x
+        x = block(x, channels, count, add=True)
+        scales.append(x)
+    pooled = [conv(x, 128, 1)]
+    for _ in range(3):
+        window = {"filter_height": 5, "filter_width": 5, "stride_h": 1, "stride_w": 1}
+        pooled.append(net.moved("MAX_POOL_2D", [pooled[-1]], padding="SAME", **window))
+    deep = conv(net.concatenate(3, *pooled), 256, 1)
+    middle = block(same([up(deep), scales[2]]), 128, 1, add=False)
+    fine = block(same([up(middle), scales[1]]), 64, 1, add=False)
+    middle = block(same([conv(fine, 64, stride=2), middle]), 128, 1, add=False)
+    deep = block(same([conv(middle, 128, stride=2), deep]), 256, 1, add=False)
+    return net.finish(*map(head, (fine, middle, deep)))
+
+
 FAMILIES: dict[str, Callable[..., bytes]] = {"chain": chain, "residuals": residuals, "side by side": side_by_side}
 MODELS: dict[str, Callable[[], bytes]] = {
     "MobileNetV2 224": lambda: mcunet_v2.build(mcunet_v2.MOBILENET_V2),
     "MCUNetV2 224": lambda: mcunet_v2.build(mcunet_v2.LARGE),
+    "detector 192": detector,
 }
 
 

@@ -155,10 +155,17 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
     order = sorted(range(len(items)), key=lambda i: items[i].first)
     last = [x.last for x in items]
     active: list[int] = []
+    alone = [s[0][2:] if len(s) == 1 else None for s in strips]
     for i in order:
         begin = items[i].first
         active = [j for j in active if last[j] >= begin]
+        own = alone[i]
         for j in active:
+            if own is not None and (other := alone[j]) is not None and (i, j) not in overlays:
+                lo, hi = other[0] - own[1] + 1, other[1] - own[0] - 1
+                found[i].append((j, lo, hi))
+                found[j].append((i, -hi, -lo))
+                continue
             for lo, hi in _forbidden(strips[i], strips[j], overlays.get((i, j), set())):
                 found[i].append((j, lo, hi))
                 found[j].append((i, -hi, -lo))
@@ -168,8 +175,6 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
 
 def _forbidden(a: list[Strip], b: list[Strip], overlays: set[tuple[int, int]]) -> list[tuple[int, int]]:
     """The distances from b's offset to a's at which they would collide, as ranges."""
-    if len(a) == len(b) == 1 and not overlays:
-        return [(b[0][2] - a[0][3] + 1, b[0][3] - a[0][2] - 1)]
     ranges: list[tuple[int, int]] = []
     for i, (first, last, at, end) in enumerate(a):
         for j, (other_first, other_last, other_at, other_end) in enumerate(b):

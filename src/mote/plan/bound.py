@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from heapq import nsmallest
 from itertools import accumulate
 
 from mote.plan.flow import FOREVER, Flow
@@ -51,16 +52,20 @@ class Bound:
         """The bound, with the help of a schedule. Nodes during which no more is live in it than the best bound so far
         cannot raise that and are left out: a good schedule makes this fast. Of the others the `moments` with the most
         live are looked at: fewer only make the bound lower."""
-        number = {id(node): i for i, node in enumerate(self.nodes)}
         state = self.given.prefixes[0].copy()
-        ranked = sorted((-state.run(self.given, node), number[id(node)]) for node in order)
-        for most, i in ranked[:moments]:
+        during = [(-state.run(self.given, node), self.number[id(node)]) for node in order]
+        for most, i in nsmallest(moments, during):
             if -most <= self.best:
                 break
             if i not in self._seen:
                 self._seen.add(i)
                 self.best = max(self.best, self._at(i))
         return self.best
+
+    @cached_property
+    def number(self) -> dict[int, int]:
+        """The nodes' numbers, by their identity."""
+        return {id(node): i for i, node in enumerate(self.nodes)}
 
     @cached_property
     def maker(self) -> dict[int, int]:

@@ -154,6 +154,16 @@ class RowGraph:
         return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
 
     @cached_property
+    def last_reader(self) -> list[int]:
+        """The last operator that needs something of each operator, or is that itself."""
+        found = list(range(len(self.works)))
+        for i, work in enumerate(self.works):
+            for node in work.by_rows:
+                for p, _ in node.needs:
+                    found[p] = max(found[p], i)
+        return found
+
+    @cached_property
     def prefixes(self) -> list[Liveness]:
         """What is live after the first i operators, for every i."""
         state = Liveness.start(self)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate
+from itertools import count as counted
 from typing import NamedTuple
 
 from mote.kernels.cost import Costs
@@ -46,6 +47,8 @@ WINDOW = 200
 """The most operators that a search orders anew."""
 EAGER = 16
 """The most operators of a segment that runs eagerly; of a longer one many could run at any time."""
+PROOFS = 8
+"""After how many searches the bound is looked at again."""
 GLANCE = 12
 """How many moments of a schedule a first look at the bound takes in."""
 
@@ -99,25 +102,34 @@ class Scheduler:
     _peaks: dict[Segment, tuple[int, bool]] = field(default_factory=dict)
     _searched: dict[Segment, tuple[Node, ...]] = field(default_factory=dict)
     """Orders that a search has found."""
+    _reach: list[int] = field(default_factory=list)
+    """The least peak of all cuts of the first operators, by their number, where it is below that of all of them."""
+    _segments_at: dict[int, list[Segment]] = field(default_factory=dict)
+    """The segments that begin at an operator."""
 
     def least_peak(self) -> int:
         """The least peak of all cuts into segments."""
         n = len(self.rows.works)
         if not n:
             return self.rows.prefixes[0].live
-        best = self._layered_peak()
-        reach = [best] * (n + 1)
-        reach[0] = 0
-        for lo in range(n):
-            if reach[lo] >= best:
+        if not self._reach:
+            self._reach = [0, *[self._layered_peak()] * n]
+            self._extend({0})
+        return self._reach[n]
+
+    def _extend(self, lower: set[int]) -> None:
+        """Follow cuts that have got lower peaks, from the numbers of operators that they end at."""
+        reach, n = self._reach, len(self.rows.works)
+        for lo in range(min(lower), n):
+            if lo not in lower or reach[lo] >= reach[n]:
                 continue
             for segment in self._segments(lo):
-                limit = min(best, reach[segment.hi])
+                limit = min(reach[n], reach[segment.hi])
                 if self.rows.prefixes[segment.hi].live < limit:
                     peak = max(reach[lo], self.peak(segment, limit))
-                    reach[segment.hi] = min(reach[segment.hi], peak)
-            best = min(best, reach[n])
-        return reach[n]
+                    if peak < reach[segment.hi]:
+                        reach[segment.hi] = peak
+                        lower.add(segment.hi)
 
     def cheapest(self, limit: int, whole: int | None = None) -> Schedule | None:
         """The cut with the least extra work among those with a peak within `limit` (of whole operators, within
@@ -153,27 +165,33 @@ class Scheduler:
         """The least peak that can be found: by longer segments, then by a search for better orders around the peak,
         until the peak is at the bound, the effort is spent, or the search has shown that there are none."""
         nodes = sum(len(work.by_rows) for work in self.rows.works)
-        for self.longest in (n for n in LENGTHS if n == LENGTHS[0] or nodes * n * n // 2 <= SIMULATED):
-            least = self._settle("planning")
+        for longest in (n for n in LENGTHS if n == LENGTHS[0] or nodes * n * n // 2 <= SIMULATED):
+            self._allow(longest)
+            least, segments = self._settle("planning")
             if least <= self.bound:
                 return least
-        while least > self.bound and not effort.spent:
-            segments = self._cheapest(least, least)
-            assert segments is not None
-            if not self._search(segments, least, self.bound, effort):
+        for searched in counted(1):
+            if least <= self.bound or effort.spent or not self._search(segments, least, self.bound, effort):
                 break
             effort.spend(len(self.rows.works) * self.longest // 2)
-            least = self._settle("searching")
+            least, segments = self._settle("searching", prove=searched % PROOFS == 0)
         return least
 
-    def _settle(self, doing: str) -> int:
-        """The least peak so far; the bound is found anew with its help."""
+    def _allow(self, longest: int) -> None:
+        """Let segments have so many operators."""
+        if longest != self.longest:
+            self.longest = longest
+            self._reach, self._segments_at = [], {}
+
+    def _settle(self, doing: str, *, prove: bool = True) -> tuple[int, list[Segment]]:
+        """The least peak so far, and segments that have it; `prove`: the bound is found anew with their help."""
         least = self.least_peak()
-        schedule = self.cheapest(least)
-        assert schedule is not None
-        self.bound = max(self.bound, self._proof.raised(schedule.nodes(self.rows), GLANCE))
+        segments = self._cheapest(least, least)
+        assert segments is not None
+        if prove:
+            self.bound = max(self.bound, self._proof.raised(self._join(segments).nodes(self.rows), GLANCE))
         self.say(f"{doing}: {least:,} bytes live, no schedule needs less than {self.bound:,}...")
-        return least
+        return least, segments
 
     @cached_property
     def _proof(self) -> Bound:
@@ -194,8 +212,7 @@ class Scheduler:
             for limit in dict.fromkeys((min(outside, least - 1), least - 1)):
                 found = Search(self.rows, window.lo, window.hi, limit, effort).run()
                 if found.order is not None:
-                    self._searched[window] = found.order
-                    self._peaks.pop(window, None)
+                    self._take(window, found.order)
                     return True
                 if not found.exhausted:
                     return False
@@ -203,11 +220,24 @@ class Scheduler:
                 break
         return False
 
+    def _take(self, window: Segment, order: tuple[Node, ...]) -> None:
+        """Use an order that a search has found."""
+        self._searched[window] = order
+        self._peaks.pop(window, None)
+        self._segments_at.pop(window.lo, None)
+        if self._reach:
+            self._extend({window.lo})
+
     def _layered_peak(self) -> int:
         """More than what one operator after another takes."""
-        return 1 + max(self.peak(next(self._segments(i))) for i in range(len(self.rows.works)))
+        return 1 + max(self.peak(self._segments(i)[0]) for i in range(len(self.rows.works)))
 
-    def _segments(self, lo: int) -> Iterator[Segment]:
+    def _segments(self, lo: int) -> list[Segment]:
+        if lo not in self._segments_at:
+            self._segments_at[lo] = list(self._all_segments(lo))
+        return self._segments_at[lo]
+
+    def _all_segments(self, lo: int) -> Iterator[Segment]:
         work = self.rows.works[lo]
         if work.whole is not None and (self.whole or not work.splits):
             yield Segment(lo, lo + 1, Pace.WHOLE)
@@ -282,15 +312,17 @@ def _lazy(rows: RowGraph, segment: Segment) -> Iterator[Node]:
 
 
 def _eager(rows: RowGraph, segment: Segment) -> Iterator[Node]:
-    """Whatever can run farthest downstream."""
-    works = rows.works
+    """Whatever can run farthest downstream. What has run lets its readers run, and nothing behind the last of them."""
+    works, lo, last = rows.works, segment.lo, segment.hi - 1
     done = [0] * segment.hi
-    left = sum(len(w.by_rows) for w in works[segment.lo : segment.hi])
+    left = sum(len(w.by_rows) for w in works[lo : segment.hi])
+    start = last
     while left:
-        for w in range(segment.hi - 1, segment.lo - 1, -1):
+        for w in range(start, lo - 1, -1):
             nodes = works[w].by_rows
-            if done[w] < len(nodes) and all(done[p] >= n for p, n in nodes[done[w]].needs if p >= segment.lo):
+            if done[w] < len(nodes) and all(done[p] >= n for p, n in nodes[done[w]].needs if p >= lo):
                 done[w] += 1
                 left -= 1
                 yield nodes[done[w] - 1]
+                start = min(rows.last_reader[w], last)
                 break
