@@ -25,7 +25,10 @@ from mote.passes.shrink import totals, weight_bytes
 from mote.toolchain import Mode
 
 INPUTS = 2000
-"""To check with, if nothing else is asked for."""
+"""To check with, if nothing else is asked for and the model is not so large that it would take minutes."""
+FEWEST = 20
+CHECKED_MACS = 5 * 10**9
+"""Multiplications that the check may take, unless it would then have the fewest inputs."""
 BATCH = 250
 """Inputs that are in memory at once."""
 
@@ -79,17 +82,21 @@ class ShrinkResult:
 
 
 @explaining()
-def shrink(model: str | Path | bytes, *, inputs: int = INPUTS, seed: int = 0, **options: Any) -> ShrinkResult:
-    """Shrink a model, and compare its outputs with those of the whole one on so many inputs: both as compiled for the
-    host, or by the reference in NumPy where there is no compiler. Options are the fields of Settings but for `target`
-    and `shrink`."""
-    check_at_least("inputs", inputs, 1)
+def shrink(model: str | Path | bytes, *, inputs: int | None = None, seed: int = 0, **options: Any) -> ShrinkResult:
+    """Shrink a model, and compare its outputs with those of the whole one on so many inputs (as a rule 2,000, fewer of
+    a large model): both as compiled for the host, or by the reference in NumPy where there is no compiler. Options are
+    the fields of Settings but for `target` and `shrink`."""
+    if inputs is not None:
+        check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
-    settings = make_settings(**options)
+    settings = make_settings(
+        **{"optimize": "speed", **options}
+    )  # the plan that is found fastest: RAM is no matter here
     whole, small = (line.compile(model, replace(settings, shrink=on)) for on in (False, True))
     before = whole.plan.graph
     after, removals = shrunk(before)
     layers = _layers(before, after, removals)
+    inputs = inputs or min(INPUTS, max(FEWEST, CHECKED_MACS // max(whole.macs, 1)))
     differing, checked = _compare(whole, small, inputs, seed)
     return ShrinkResult(
         model=whole.path,
