@@ -48,8 +48,8 @@ tried: $(VENV)/test
 	@$(CHECKER) benchmarks/tried.py
 
 lint: $(VENV)/test
-	$(BIN)/ruff check src tests models benchmarks
-	$(BIN)/ruff format --check src tests models benchmarks
+	$(BIN)/ruff check src tests models benchmarks examples
+	$(BIN)/ruff format --check src tests models benchmarks examples
 
 types: $(VENV)/test
 	$(BIN)/mypy

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mote.api.compiler import Compiled, Settings
     from mote.api.explorer import Front, Point, explore
     from mote.api.measure import RunResult, compile, run
+    from mote.api.register import register, register_kernel
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
     from mote.api.verifier import VerifyResult, verify
@@ -45,6 +46,8 @@ __all__ = [
     "load",
     "profile",
     "profile_elf",
+    "register",
+    "register_kernel",
     "run",
     "shrink",
     "verify",
@@ -68,6 +71,8 @@ _HOMES = {
     "load": "frontends",
     "profile": "profiler",
     "profile_elf": "profiler",
+    "register": "api.register",
+    "register_kernel": "api.register",
     "run": "api.measure",
     "shrink": "api.shrinker",
     "verify": "api.verifier",

@@ -110,7 +110,7 @@ def _sums(view: View) -> Packed:
 
 
 SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, "common", call=Call.ADDS, writes_planar=True, costs=OTHER)
-catalogue.KERNELS = (*catalogue.KERNELS, SUMS)
+catalogue.KERNELS.append(SUMS)
 
 
 class AddingPool(Adds, AveragePool):

@@ -61,6 +61,8 @@ def _run(given: Sequence[str]) -> int:
         arguments = parser(_needed(given)).parse_args(given)
     except SystemExit as done:  # the help or the version was printed
         return int(done.code or 0)
+    if plugins := getattr(arguments, "plugin", []):
+        import_module("mote.api.register").load_plugins(plugins)
     status: int = arguments.run(arguments)
     return status
 

@@ -25,13 +25,25 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None:
+    """The model, or as many as `count` says, and what it may need."""
+    parser.add_argument("model", metavar="MODEL", nargs=count, help="a .tflite file")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="run this Python file first, which registers operators or kernels of yours (mote.register);"
+        " may be given several times",
+    )
+
+
 def add_compile_options(
     parser: argparse.ArgumentParser, *, plan: bool = True, several: bool = False, optional: bool = False
 ) -> None:
     """The model (or `several`, or an `optional` one) and how to compile it; `plan`: with the options that choose one
     plan."""
-    count = "+" if several else "?" if optional else None
-    parser.add_argument("model", metavar="MODEL", nargs=count, help="a .tflite file")
+    add_model(parser, "+" if several else "?" if optional else None)
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
     )

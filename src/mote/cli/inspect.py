@@ -6,14 +6,14 @@ import argparse
 from typing import Any
 
 from mote import frontends
-from mote.cli.common import Subparsers, add_json, bold, print_json, red, shortened, table
+from mote.cli.common import Subparsers, add_json, add_model, bold, print_json, red, shortened, table
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
 
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("inspect", help="layers, shapes, types, quantization, MACs, weights", description=__doc__)
-    p.add_argument("model", metavar="MODEL", help="a .tflite file")
+    add_model(p)
     add_json(p)
     p.set_defaults(run=run)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from mote.api.compiler import IO, NUMERICS
-from mote.api.shrinker import INPUTS, ShrinkResult, ShrunkLayer, shrink
-from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress, red, shortened, table
+from mote.api.shrinker import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
+from mote.cli.common import Subparsers, add_json, add_model, bold, green, print_json, progress, red, shortened, table
 from mote.cli.verify import count
 
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("shrink", help="what cannot matter, and the check that it does not", description=__doc__)
-    p.add_argument("model", metavar="MODEL", help="a .tflite file")
+    add_model(p)
     p.add_argument("--io", choices=IO, default="model", help="int8: without QUANTIZE/DEQUANTIZE at the model's edges")
     p.add_argument(
         "--numerics", choices=NUMERICS, default="litert", help="whose rounding to follow bit for bit (default: litert)"
@@ -20,9 +20,8 @@ def add(commands: Subparsers) -> None:
     p.add_argument(
         "--inputs",
         type=count,
-        default=INPUTS,
         metavar="N",
-        help=f"compare outputs on so many: random, extreme, structured (default: {INPUTS})",
+        help=f"compare outputs on so many: random, extreme, structured (default: {INPUTS}, of large models {FEWEST})",
     )
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     add_json(p)
@@ -30,7 +29,7 @@ def add(commands: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with progress(f"running {arguments.inputs} inputs"):
+    with progress("comparing outputs"):
         result = shrink(
             arguments.model,
             inputs=arguments.inputs,

@@ -57,7 +57,7 @@ class Costs:
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
         if kernel.cost is not None:
-            return kernel.cost
+            return kernel.cost if whole else kernel.cost + row_count(op.output(graph).shape) * self.row
         found = features(graph, op, kernel, whole)
         known = self._family(kernel.costs)
         if kernel.coding is not None:

@@ -8,9 +8,25 @@ from importlib.resources.abc import Traversable
 
 FOLDERS: tuple[Traversable, ...] = tuple(files("mote.kernels") / name for name in ("portable", "armv7em"))
 """Where a C compiler finds them."""
+_added: dict[str, str] = {}
+"""Files that users have brought, by name."""
+
+
+def is_own(name: str) -> bool:
+    """Whether the file is Mote's, and not a user's."""
+    return any((folder / name).is_file() for folder in FOLDERS)
+
+
+def add(name: str, text: str) -> None:
+    """A user's file, in place of one of the same name."""
+    _added[name] = text
+
+
+def header(name: str) -> str:
+    """The text of a file of the library; its name is unique in all folders."""
+    return _added[name] if name in _added else _header(name)
 
 
 @cache
-def header(name: str) -> str:
-    """The text of a file of the library; its name is unique in all folders."""
+def _header(name: str) -> str:
     return next(path for folder in FOLDERS if (path := folder / name).is_file()).read_text(encoding="utf-8")

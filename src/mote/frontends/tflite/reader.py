@@ -18,7 +18,7 @@ from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.folding import Known
 from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
-from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser
+from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
@@ -450,7 +450,13 @@ def _check_outputs(node: Node) -> None:
             raise UnsupportedNodeError(f"how large '{t.name}' is, is only known at run time: {FIX_SHAPES}")
 
 
-_CUSTOM: dict[str, Parser] = {custom_code(name): parser for name, parser in CUSTOM_PARSERS.items()}
+def _custom_parser(code: str) -> Parser | None:
+    """The parser of a custom operator: the user's before Mote's own."""
+    name = code.removeprefix("CUSTOM(").removesuffix(")")
+    if code != custom_code(name):
+        return None
+    own = CUSTOM_PARSERS.get(name, partial(custom.refuse, name))
+    return partial(custom.parse, name) if custom.defined(name) else own
 
 
 def _takes(node: Node, tensor: int, data: Array) -> bool:
@@ -461,7 +467,7 @@ def _takes(node: Node, tensor: int, data: Array) -> bool:
 
 
 def _parse_node(node: Node) -> tuple[Op, ...]:
-    parser = PARSERS.get(node.code) or _CUSTOM.get(node.code)
+    parser = PARSERS.get(node.code) or _custom_parser(node.code)
     if parser is None:
         raise UnsupportedNodeError("Mote has no such operator yet")
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):

@@ -1,0 +1,93 @@
+"""`mote.register` and `mote.register_kernel`: operators and kernels that users bring, in C of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+from mote.api.compiler import forget
+from mote.errors import MoteError
+from mote.graph.tensor import Array, Shape
+from mote.kernels import catalogue, library
+from mote.kernels.contract import Kernel
+from mote.ops.custom import DEFINITIONS, Definition, Use
+
+NAMES = "a file of kernels is called mote_NAME.h, and defines the type mote_NAME_t and the function mote_NAME"
+
+
+def register(
+    code: str,
+    *,
+    header: str | Path,
+    shape: Callable[[Use], Shape],
+    reference: Callable[..., Array],
+    parameters: Callable[[Use], Mapping[str, Any]] = lambda use: {},
+    scratch: Callable[[Use], int] | None = None,
+    elementwise: bool = False,
+    refuses: Callable[[Use], str | None] = lambda use: None,
+) -> None:
+    """Define the operator that models call by a custom code; a second definition takes the place of the first.
+
+    `header`: a C file `mote_NAME.h` with a struct `mote_NAME_t` of parameters and the function
+    `mote_NAME(const mote_NAME_t *p, inputs..., output)`, with a pointer to its working memory at the end where there is
+    `scratch`; `elementwise` functions take `size_t`, how many elements to compute, after the output, and are called
+    for any run of them.
+    `shape(use)` gives the shape of the output, `reference(use, *inputs)` its values in NumPy, with None for inputs that
+    are left out; `parameters(use)` the fields of the struct: numbers, and arrays that become constants in flash;
+    `scratch(use)` the bytes of working memory; `refuses(use)` why a use cannot be compiled, or None.
+    """
+    function = _own_header(header)
+    DEFINITIONS[code] = Definition(code, function, shape, reference, parameters, scratch, elementwise, refuses)
+    forget()
+
+
+def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
+    """Offer a kernel of one's own beside those that Mote has (see docs/adding-a-kernel.md for the contract). It is
+    chosen where it costs least (`Packed.cost`), where its `Packed.beats` names the others, or where
+    `--kernel LAYER=NAME` asks for it. A second kernel of the same name takes the place of the first."""
+    _own_header(header)
+    catalogue.register(kernel)
+    forget()
+
+
+def load_plugins(paths: list[str]) -> None:
+    """Run Python files that register operators and kernels."""
+    for path in paths:
+        try:
+            run_path(path)
+        except MoteError:
+            raise
+        except OSError as error:
+            raise MoteError(f"cannot be read: {error.strerror}", where=path) from None
+        except Exception as error:
+            line = next((t.tb_lineno for t in _frames(error) if t.tb_frame.f_code.co_filename == path), 0)
+            raise MoteError(f"{type(error).__name__}: {error}", where=f"{path}:{line}") from None
+
+
+def _frames(error: Exception) -> list[Any]:
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found[::-1]
+
+
+def _own_header(header: str | Path) -> str:
+    """Take a user's C file into the library; the name of its function, without the prefix."""
+    path = Path(header)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MoteError(f"cannot be read ({error})", where=str(path), remedy="give the path of a C file") from None
+    name = path.name.removeprefix("mote_").removesuffix(".h")
+    if not re.fullmatch(r"mote_[a-z][a-z0-9_]*\.h", path.name) or library.is_own(path.name):
+        why = "has the name of a file of Mote's" if library.is_own(path.name) else "has no name of a file of kernels"
+        raise MoteError(why, where=str(path), remedy=NAMES)
+    for needed in (f"mote_{name}_t", f"mote_{name}"):
+        if not re.search(rf"\b{needed}\b", text):
+            raise MoteError(f"does not define {needed}", where=str(path), remedy=NAMES)
+    library.add(path.name, text)
+    return name

@@ -1,0 +1,60 @@
+"""Custom operators that a user has defined (`mote.register`), and what to say of those that nobody has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mote.frontends.tflite import flexbuffer
+from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.graph.types import DType
+from mote.ops.custom import DEFINITIONS, Custom
+
+C_NAMES = {DType.FLOAT32: "float", DType.BOOL: "uint8_t"}
+"""The types of C that are not called as the elements are."""
+
+
+def defined(name: str) -> bool:
+    return name in DEFINITIONS
+
+
+def parse(name: str, node: Node) -> Custom:
+    """A use of an operator that is defined."""
+    if len(node.outputs) != 1:
+        raise UnsupportedNodeError(f"has {len(node.outputs)} outputs; an operator of your own has one")
+    return Custom(**node.same(), definition=DEFINITIONS[name], options=_options(node), raw=node.custom)
+
+
+def _options(node: Node) -> Mapping[str, Any]:
+    """Options that are no FlexBuffer map are left to the definition, as bytes."""
+    try:
+        return flexbuffer.read_map(node.custom)
+    except MalformedError:
+        return {}
+
+
+def refuse(name: str, node: Node) -> Custom:
+    """A custom operator that nobody has defined is refused with the code that would define it."""
+    function = re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower() or "own"
+    given = [node.tensors[i] for i in node.inputs if i >= 0]
+    names = [f"x{i}" for i in range(len(given))]
+    pointers = [f"const {_c_type(t.dtype)} *{x}" for x, t in zip(names, given, strict=True)]
+    made = [node.tensors[i] for i in node.outputs]
+    output = f"{_c_type(made[0].dtype)} *out" if made else "void *out"
+    shape = made[0].shape if made else ()
+    prototype = f"void mote_{function}(const mote_{function}_t *p, {', '.join([*pointers, output])})"
+    raise UnsupportedNodeError(f"""\
+Mote has no such operator; define it in a Python file that you give with --plugin (docs/custom-operators.md):
+      import mote
+      mote.register(
+          "{name}",
+          header="mote_{function}.h",  # {prototype}
+          shape=lambda use: {shape},
+          reference=lambda use, {", ".join(names)}: ...,  # the output, in NumPy
+      )""")
+
+
+def _c_type(dtype: DType) -> str:
+    return C_NAMES.get(dtype, f"{dtype}_t")

@@ -1,0 +1,25 @@
+"""Operators that users bring: the C that they brought with them."""
+
+from __future__ import annotations
+
+from mote.graph.graph import ABSENT
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View, aligned
+from mote.ops.custom import Custom
+
+
+def _own(view: View) -> Packed:
+    op = view.the(Custom)
+    use, definition = op.use(view.graph), op.definition
+    same_size = definition.elementwise and use.inputs[0] is not None and use.inputs[0].nbytes == use.output.nbytes
+    return Packed(
+        definition.function,
+        {**definition.parameters(use)} or {"unused": 0},
+        Call.FLAT if definition.elementwise else Call.WHOLE,
+        use.output.size,
+        operands=tuple(p for p, i in enumerate(op.inputs) if i != ABSENT),
+        scratch=None if definition.scratch is None else aligned(definition.scratch(use)),
+        in_place=(0,) if same_size else (),
+    )
+
+
+KERNELS = (Kernel("custom", (Custom,), ANY_TYPE, _own, costs=OTHER),)
