@@ -11,19 +11,16 @@ import test_conv3d
 import test_detection
 import test_functions
 import test_hybrid
-import test_lookup
 import test_lstm
 import test_normalize
 import test_pairs
 import test_projection
 import test_quantize
 import test_reduce
-import test_scatter
 import test_sequences
 import test_signal
 import test_svdf
 import test_unsigned
-import test_walk
 from streams import Variable
 
 from network import FLOAT, Net, Quant
@@ -203,20 +200,6 @@ def conversions() -> bytes:
         test_quantize.add_rescaling(w, i, (pair, (0.02, 0), (0.0003, 0)), 3)
     test_quantize.add_real(w, "uint8", 0.02, 7, 3)
     test_quantize.add_real(w, "int16", 0.0001, 0, 3)
-    return w.finish()
-
-
-def moves() -> bytes:
-    """Operators that pick elements and put them somewhere, where indices say that are computed."""
-    w = Writer("moves")
-    layers = (
-        (test_walk.add, [*test_walk.PLAIN, test_walk.TALL]),
-        (test_lookup.add, test_lookup.PLAIN),
-        (test_scatter.add, test_scatter.PLAIN),
-    )
-    for add, configs in layers:
-        for i, config in enumerate(configs):
-            add(w, i, config)
     return w.finish()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import test_lstm
+import test_scatter
 import test_svdf
 from streams import Variable
 
@@ -127,6 +128,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "lstm": (test_lstm.model(lstm("int8"), lstm("float32")), {}),
         "svdf": (test_svdf.model(svdf(), svdf("float32")), {}),
         "variable": (variable(Net(9)), {}),
+        "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),
     }
 

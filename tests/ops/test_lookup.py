@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_walk import DTYPES, quant, sizes
@@ -14,7 +13,7 @@ from test_walk import DTYPES, quant, sizes
 import mote
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from support import check, check_numpy, exact_on, examples, needs_litert
+from support import check, check_numpy, examples, needs_litert
 from tflite_writer import Writer
 
 pytestmark = needs_litert
@@ -278,13 +277,3 @@ def test_constant_indices_outside_are_refused(index: int) -> None:
     w.output(y)
     with pytest.raises(UnsupportedError, match=f"an index from {index} to {index} is outside"):
         tflite.parse(w.finish(), "model")
-
-
-def test_on_a_core() -> None:
-    """One of each, where words do not lie as on the host."""
-    w = Writer("all")
-    for i, c in enumerate(PLAIN):
-        add(w, i, c)
-    for i, c in enumerate(test_walk.PLAIN):
-        test_walk.add(w, i, c)
-    exact_on("cortex-m4", w.finish(), 2)

@@ -85,8 +85,8 @@ def batches(draw: st.DrawFn) -> Config:
 
 def add(w: Writer, i: int, c: Config) -> None:
     dtype = c["dtype"]
-    x = w.input(f"x{i}", c["shape"], dtype, **quant(dtype))
-    y = w.tensor(f"y{i}", c["out"], dtype, **quant(dtype))
+    how = {"scale": 0.05, "zero_point": 7} if dtype == "uint8" else quant(dtype)
+    x, y = w.input(f"x{i}", c["shape"], dtype, **how), w.tensor(f"y{i}", c["out"], dtype, **how)
     reads = [x, *(w.const(f"c{i}_{k}", value) for k, value in enumerate(c["constants"]))]
     w.op(c["kind"], reads, [y], version=2 if c["kind"] == "BROADCAST_TO" else 1, **c.get("options", {}))
     w.output(y)
