@@ -117,6 +117,13 @@ class Lstm(Op):
                 return problem
         return self._integer_problem(g) if quantized else None
 
+    def misjudged(self, g: Graph) -> str | None:
+        """Where both sides are merged, LiteRT looks for the states of all sequences but the first in a wrong place."""
+        merged = self.backward and self.output(g).inner
+        if merged and not self.time_major and self.batch_and_time(g)[0] > 1:
+            return "LiteRT mixes up the states of several sequences, batch first, whose directions are merged"
+        return rounded_inputs(g, self)
+
     def _integer_problem(self, g: Graph) -> str | None:
         cell, hidden = self.input(g, MEMORY), self.input(g, HIDDEN)
         if hidden.quant is None or cell.quant is None:
@@ -222,9 +229,6 @@ class Lstm(Op):
         small = (np.int8, np.int16)
         given = ((self.tensor(g, p), v) for p, v in enumerate(values))
         return [v if t is None or v is None or v.dtype not in small else real_constant(t, v) for t, v in given]
-
-    def misjudged(self, g: Graph) -> str | None:
-        return rounded_inputs(g, self)
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         """What a gate lets through is a share of a number up to one; cells and projections add it up."""
