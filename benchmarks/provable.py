@@ -19,6 +19,7 @@ import test_quantize
 import test_reduce
 import test_sequences
 import test_signal
+import test_spectrum
 import test_svdf
 import test_unsigned
 from streams import Variable
@@ -286,6 +287,11 @@ def sequences() -> bytes:
     few = test_sequences.Config(time=2, inputs=2, units=2, cells=2)
     rnn = replace(few, kind="BIDIRECTIONAL_SEQUENCE_RNN", activation="RELU")
     return test_sequences.model(few, rnn, replace(few, kind="RNN"))
+
+
+def spectra() -> bytes:
+    """Spectra of images, of one row and of several."""
+    return test_spectrum.model(((1, 6), 1, 8), ((3, 5), 2, 4))
 
 
 CODED = {"0": "coded_pointwise_s8", "1": "coded_conv2d_s8", "3": "fully_connected_coded_s8"}

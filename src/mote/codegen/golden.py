@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.graph.tolerance import Magnitudes, allowed_difference
+from mote.graph.tolerance import REALS, Magnitudes, allowed_difference
 from mote.graph.types import DType
 from mote.ops.control import EndlessError
 
@@ -129,7 +129,7 @@ def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Mag
     with np.errstate(all="ignore"):
         values = graph.evaluate({**pattern.inputs(graph), **states})
         magnitudes = sizes.step(values)
-    floats = (t for t, v in values.items() if v.dtype == np.float32)
+    floats = (t for t, v in values.items() if v.dtype in REALS)
     return Run(pattern, values, {t: allowed_difference(values[t], magnitudes.get(t, 0.0)) for t in floats})
 
 

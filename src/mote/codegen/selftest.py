@@ -58,6 +58,7 @@ class _Seen:
 
     def add(self, values: Array, tolerance: float) -> None:
         flat = np.ascontiguousarray(values).reshape(-1)
+        flat = flat.view(np.float32) if flat.dtype == np.complex64 else flat
         if self.width:
             self.crc = zlib.crc32(flat.astype(flat.dtype.newbyteorder("<")).tobytes(), self.crc)
             return
@@ -100,7 +101,7 @@ def _test(plan: Plan, options: ProjectOptions, runs: Sequence[Run]) -> _Test:
     """With all that is expected."""
     graph = plan.graph
     tensors = [graph.tensors[t] for t in (*(plan.shown(op)[0] for op, _ in plan.works), *graph.outputs)]
-    widths = (0 if t.dtype == DType.FLOAT32 else t.dtype.numpy.itemsize for t in tensors)
+    widths = (0 if t.dtype.real else t.dtype.numpy.itemsize for t in tensors)
     test = _Test(plan, options, runs, [_Seen(width) for width in widths])
     for number, run in enumerate(runs):
         for (op, steps), seen in zip(plan.works, test.seen, strict=False):

@@ -31,6 +31,7 @@ CTYPES = {
     DType.UINT32: CType("uint32_t", "u32"),
     DType.UINT64: CType("uint64_t", "u64"),
     DType.FLOAT32: CType("float", "f32"),
+    DType.COMPLEX64: CType("float", "f32"),
     DType.BOOL: CType("uint8_t", "u8"),
 }
 LINE_LENGTH = 116

@@ -20,10 +20,12 @@ import numpy as np
 
 from mote.graph.graph import ABSENT, Graph, Op
 from mote.graph.tensor import Array
-from mote.graph.types import DType
 
 FLOAT_TOLERANCE = 1e-5
 NOISE = FLOAT_TOLERANCE / 10
+
+REALS = (np.float32, np.complex64)
+"""What NumPy calls the types of real numbers and of pairs of them."""
 
 
 def largest(values: Array) -> float:
@@ -33,12 +35,14 @@ def largest(values: Array) -> float:
 
 def allowed_difference(want: Array, magnitude: float = 0.0) -> float:
     """By how much any element may differ from `want`, a tensor of this magnitude (at least that of its values)."""
-    return FLOAT_TOLERANCE * max(magnitude, largest(want)) if want.dtype == np.float32 else 0.0
+    return FLOAT_TOLERANCE * max(magnitude, largest(want)) if want.dtype in REALS else 0.0
 
 
 def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int]:
     """(largest absolute difference, number of elements that count as wrong) of a tensor of this magnitude. What is no
     number equals what is none either."""
+    if want.dtype == np.complex64:
+        got, want = (np.ascontiguousarray(x).view(np.float32) for x in (got, want))
     delta = np.zeros(want.shape)
     differs = (got != want) & ~((got != got) & (want != want))
     np.subtract(got, want, out=delta, where=differs, dtype=np.float64)
@@ -48,8 +52,8 @@ def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int
 
 def computes_floats(g: Graph) -> bool:
     """Whether any operator computes float32 from float32; where none does there is nothing to add up."""
-    reads = (op for op in g.ops if any(t.dtype == DType.FLOAT32 for t in op.activations(g)))
-    return any(g.tensors[out].dtype == DType.FLOAT32 for op in reads for out in op.outputs)
+    reads = (op for op in g.ops if any(t.dtype.real for t in op.activations(g)))
+    return any(g.tensors[out].dtype.real for op in reads for out in op.outputs)
 
 
 @dataclass
@@ -103,7 +107,7 @@ class Magnitudes:
 
     def _add(self, op: Op) -> None:
         """The magnitudes of an operator's outputs."""
-        floats = [out for out in op.outputs if self.graph.tensors[out].dtype == DType.FLOAT32]
+        floats = [out for out in op.outputs if self.graph.tensors[out].dtype.real]
         if not floats:
             return
         terms = op.terms(self._absolute, [None if i == ABSENT else self._terms(i) for i in op.inputs])
@@ -121,4 +125,4 @@ class Magnitudes:
 
 
 def _absolute(values: Array | None) -> Array | None:
-    return np.abs(values) if values is not None and values.dtype == np.float32 else values
+    return np.abs(values) if values is not None and values.dtype in REALS else values

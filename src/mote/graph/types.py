@@ -20,6 +20,7 @@ class DType(StrEnum):
     UINT32 = auto()
     UINT64 = auto()
     FLOAT32 = auto()
+    COMPLEX64 = auto()
     BOOL = auto()
 
     INT2 = auto()
@@ -29,7 +30,6 @@ class DType(StrEnum):
     FLOAT16 = auto()
     BFLOAT16 = auto()
     FLOAT64 = auto()
-    COMPLEX64 = auto()
     COMPLEX128 = auto()
     STRING = auto()
     RESOURCE = auto()
@@ -58,6 +58,11 @@ class DType(StrEnum):
         return np.issubdtype(self.numpy, np.integer)
 
     @property
+    def real(self) -> bool:
+        """Whether elements are real numbers, or pairs of them."""
+        return self in (DType.FLOAT32, DType.COMPLEX64)
+
+    @property
     def limits(self) -> tuple[int, int]:
         """The least and the largest value of an integer type."""
         info = np.iinfo(self.value)
@@ -74,6 +79,7 @@ _COMPUTED = frozenset(
         DType.INT64,
         DType.UINT64,
         DType.FLOAT32,
+        DType.COMPLEX64,
         DType.BOOL,
     },
 )

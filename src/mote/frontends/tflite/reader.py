@@ -215,6 +215,11 @@ def _check_edges(
     kept = {state.before for state in states}
     for what, ids in (("input", inputs), ("output", outputs)):
         for i in ids:
+            if tensors[i].dtype == DType.COMPLEX64:
+                raise MoteError(
+                    f"{what} '{tensors[i].name}' has complex numbers",
+                    remedy="export the model with REAL and IMAG, or COMPLEX_ABS, of it instead",
+                )
             if i in kept:
                 raise MoteError(
                     f"{what} '{tensors[i].name}' is a variable tensor",

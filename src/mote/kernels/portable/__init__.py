@@ -29,6 +29,7 @@ from mote.kernels.portable import (
     select,
     signal,
     softmax,
+    spectrum,
     state,
     svdf,
     transpose_conv,
@@ -73,4 +74,5 @@ KERNELS = (
     *signal.KERNELS,
     *conv3d.KERNELS,
     *rnn.KERNELS,
+    *spectrum.KERNELS,
 )

@@ -19,12 +19,14 @@ from mote.frontends.tflite.ops import (
     sequences,
     signals,
     slices,
+    spectra,
     walks,
     windows,
 )
 from mote.graph import Op
 from mote.ops.mean import Mean
 from mote.ops.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Sum
+from mote.ops.spectrum import ComplexAbs, Imag, Real
 
 Parser = Callable[[Node], Op | list[Op]]
 
@@ -45,6 +47,7 @@ PARSERS: Mapping[str, Parser] = {
     "BROADCAST_TO": walks.broadcast_to,
     "CAST": elementwise.cast,
     "CEIL": elementwise.ceil,
+    "COMPLEX_ABS": spectra.of_complex(ComplexAbs),
     "CONCATENATION": moves.concatenation,
     "CONV_2D": windows.conv,
     "CONV_3D": windows.conv_3d,
@@ -72,6 +75,7 @@ PARSERS: Mapping[str, Parser] = {
     "GREATER": pairs.greater,
     "GREATER_EQUAL": pairs.greater_equal,
     "HARD_SWISH": elementwise.hard_swish,
+    "IMAG": spectra.of_complex(Imag),
     "L2_NORMALIZATION": matrix.l2_normalization,
     "L2_POOL_2D": windows.l2_pool,
     "LEAKY_RELU": elementwise.leaky_relu,
@@ -105,6 +109,7 @@ PARSERS: Mapping[str, Parser] = {
     "QUANTIZE": elementwise.quantize,
     "RANGE": constants.range_,
     "RANK": constants.rank,
+    "REAL": spectra.of_complex(Real),
     "REDUCE_ALL": reductions.reduction(ReduceAll),
     "REDUCE_ANY": reductions.reduction(ReduceAny),
     "REDUCE_MAX": reductions.reduction(ReduceMax),
@@ -119,6 +124,7 @@ PARSERS: Mapping[str, Parser] = {
     "RESIZE_NEAREST_NEIGHBOR": windows.resize_nearest,
     "REVERSE_SEQUENCE": scatters.reverse_sequence,
     "REVERSE_V2": walks.reverse,
+    "RFFT2D": spectra.rfft2d,
     "RIGHT_SHIFT": pairs.right_shift,
     "RNN": sequences.rnn,
     "ROUND": elementwise.round_,

@@ -1,0 +1,32 @@
+"""RFFT2D, COMPLEX_ABS, REAL and IMAG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.graph import Op
+from mote.ops.fft import LENGTHS
+from mote.ops.spectrum import OfComplex, Rfft2d
+
+
+def rfft2d(node: Node) -> Op:
+    node.arity(2)
+    x, lengths = node.input().shape, node.integers(1, "the length of a transform")
+    most = LENGTHS[1]
+    if len(x) < 2 or len(lengths) != 2:
+        raise UnsupportedNodeError(f"lengths {lengths} do not fit an input of shape {x}")
+    height, width = lengths
+    if not all(1 <= n <= most and n & (n - 1) == 0 for n in lengths) or width < 2:
+        raise UnsupportedNodeError(
+            f"a transform of {height}x{width} is not supported (only powers of two, to {most}, and columns from 2 on)"
+        )
+    return Rfft2d(**{**node.same(), "inputs": node.inputs[:1]}, height=height, width=width)
+
+
+def of_complex(kind: type[OfComplex]) -> Callable[[Node], Op]:
+    def parse(node: Node) -> Op:
+        node.arity(1)
+        return kind(**node.same())
+
+    return parse
