@@ -84,6 +84,12 @@ def test_sums_of_64_bits(kind: str) -> None:
     assert all(step.kernel.name.endswith("sums64") for step in compiled.plan.steps)
 
 
+def test_parts_of_long_sums_on_a_core() -> None:
+    """More products than one sum of 32 bits holds."""
+    bias = (np.linspace(-1, 1, 5) * 2.0**36).astype(np.int64)
+    exact_on("cortex-m4", layer("CONV_2D", bias=bias, depth=600, scales=(0.01, 0.02, 137.0)), inputs=2)
+
+
 @pytest.mark.parametrize("scale", [2.0**-4, 2.0**-6, 2.0**-7, 0.0313, 1e-9])
 def test_halves_in_fully_connected_layers(scale: float) -> None:
     """Scales that are powers of two give ties, and tiny ones nothing but zeros."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import INT32_MAX, reduced
+from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import Instance, Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
@@ -25,6 +26,9 @@ from mote.ops.projection import Projection
 from mote.ops.sums import wide_parts
 
 WORD = 0xFFFFFFFF
+HIGH = 16
+"""Sums of 32 bits that are shifted right by more than that are multiplied by 2^16 as much, so that the high word of the
+product is enough."""
 CTYPE_SUFFIXES = {"int8_t": "s8", "int16_t": "s16"}
 
 
@@ -35,9 +39,23 @@ class Form:
     suffix: str
     arguments: tuple[str, ...]
     finish: Params
+    quads: str = ""
+    """The macro that adds up products four inputs at a time, if there is one for the types."""
 
-    def instance(self, macro: str, name: str) -> Instance:
-        return Instance(macro, (name, *self.arguments))
+    def instance(self, macro: str, name: str, *more: str) -> Instance:
+        return Instance(macro, (name, *self.arguments, *more))
+
+    def dots(self, quads: bool) -> tuple[str, str]:
+        """How products are added up, in the kernel's name and as a macro."""
+        return ("quads_", self.quads) if quads else ("", "MOTE_DOTS")
+
+
+def quads(weights: Array) -> Array:
+    """Weights with the middle two of each four on the last axis swapped; what is left over stays."""
+    fours = weights.shape[-1] // 4 * 4
+    found = weights.copy()
+    found[..., 1:fours:4], found[..., 2:fours:4] = weights[..., 2:fours:4], weights[..., 1:fours:4]
+    return found
 
 
 def form(view: View, activation: Activation, *, axis: int = 0, rounding: Rounding = Rounding.TWICE) -> Form | Refusal:
@@ -80,13 +98,15 @@ def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -
     scale = _exact_scales(view, min(largest, 1 << 31) if bits == 32 else largest) if once else _wide_scales(view)
     if isinstance(scale, Refusal):
         return scale
-    kind = "exact" if once else "wide"
+    kind, way = ("exact", "EXACT") if once else ("wide", "WIDE")
+    if not once and bits == 32 and scale.rows[:, 1].min() > HIGH:
+        scale, way = Structs(scale.ctype, scale.rows * np.array([1 << HIGH, 1]) - np.array([0, HIGH])), "HIGH"
     types = "int16_t", "int8_t", "int32_t", f"int{bits}_t", "int16_t"
     plus = "MOTE_LAYER_ADD" if wide else "MOTE_PLUS"
-    how = f"mote_finish_{kind}{bits}_t", "MOTE_LAYER_NO_ZERO", plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}"
-    suffix = "s16_sums64" if bits == 64 else "s16" if wide else "s16_sums32"
+    how = f"mote_finish_{kind}{bits}_t", "MOTE_LAYER_NO_ZERO", plus, "MOTE_START_BIAS", f"MOTE_FINISH_{way}"
+    suffix = "s16_sums64" if bits == 64 else "s16_sums32" if not wide else "s16_high" if way == "HIGH" else "s16"
     bias = _bias(view).astype(f"int{bits}")
-    return Form(suffix, (*types, *how), {"bias": bias, "lo": lo, "hi": hi, "scale": scale})
+    return Form(suffix, (*types, *how), {"bias": bias, "lo": lo, "hi": hi, "scale": scale}, f"MOTE_DOTS_QUADS{bits}")
 
 
 def _narrow(view: View, lo: int, hi: int) -> Form:
@@ -94,13 +114,14 @@ def _narrow(view: View, lo: int, hi: int) -> Form:
     scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     types = "int16_t", "int8_t", "int32_t", "int32_t", "int16_t"
     how = "mote_finish_narrow_t", "MOTE_LAYER_NO_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_NARROW"
-    return Form("s16_narrow", types + how, {"channel": channel_structs(_bias(view), *scales), "lo": lo, "hi": hi})
+    finish: Params = {"channel": channel_structs(_bias(view), *scales), "lo": lo, "hi": hi}
+    return Form("s16_narrow", types + how, finish, "MOTE_DOTS_QUADS32")
 
 
 def _wide_scales(view: View) -> Structs:
     """`mote_wide_t` of each channel."""
     mult, shift = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
-    return Structs("mote_wide_t", np.stack([reduced(mult), 15 - shift], axis=1))
+    return Structs("mote_wide_t", np.stack([reduced(mult), np.where(mult == 0, HIGH + 1, 15 - shift)], axis=1))
 
 
 def projection(view: View) -> Form | Refusal:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View, signature, units_of
-from mote.kernels.pack.layers import form, projection
+from mote.kernels.pack.layers import form, projection, quads
 from mote.kernels.pack.params import window_params
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
@@ -27,6 +27,7 @@ def _conv2d(view: View) -> Packed | Refusal:
     if isinstance(made, Refusal):
         return made
     depth = weights.shape[3]
+    by_fours = bool(made.quads) and depth % 4 == 0
     groups = view.input.shape[3] // depth
     params: Params = {
         **window_params(view),
@@ -35,11 +36,12 @@ def _conv2d(view: View) -> Packed | Refusal:
         "depth": depth,
         "outputs": weights.shape[0] // groups,
         "in_zero": view.input.zero_point,
-        "weights": weights,
+        "weights": quads(weights) if by_fours else weights,
         "finish": made.finish,
     }
-    name = f"layer_conv2d_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_CONV2D", name),)
+    what, dots = made.dots(by_fours)
+    name = f"layer_conv2d_{what}{made.suffix}"
+    instances = (made.instance("MOTE_LAYER_CONV2D", name, dots),)
     return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
 
 
@@ -72,11 +74,11 @@ def _fully_connected(view: View) -> Packed | Refusal:
         "depth": depth,
         "channels": channels,
         "in_zero": view.input.zero_point,
-        "weights": weights,
+        "weights": quads(weights),
         "finish": made.finish,
     }
     name = f"layer_fully_connected_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name),)
+    instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name, made.quads),)
     return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth), instances=instances)
 
 
@@ -115,11 +117,11 @@ def _transpose_conv(view: View) -> Packed | Refusal:
         "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
         "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
         "in_zero": view.input.zero_point,
-        "weights": view.constant(1),
+        "weights": quads(view.constant(1)),
         "finish": made.finish,
     }
     name = f"layer_transpose_conv_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name),)
+    instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name, made.quads),)
     return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps, instances=instances)
 
 

@@ -3,11 +3,13 @@
  *
  * A layer is a macro over the types of its input (in_t), weights (weight_t), products (each_t), sums (sum_t) and output
  * (out_t), the struct `finish_t` with the constants of its output channels, and macros: `zero_of(p)` is what the input
- * holds for the number zero, `plus` adds to a sum, `start_of(f, c)` is where the sum of output channel c begins, and
- * `finish_of(f, c, sum)` is what becomes of it. */
+ * holds for the number zero, `plus` adds to a sum, `start_of(f, c)` is where the sum of output channel c begins,
+ * `finish_of(f, c, sum)` is what becomes of it, and `dots` defines how products are added up: MOTE_DOTS, or one of
+ * mote_dots_s16.h. */
 #ifndef MOTE_LAYER_H
 #define MOTE_LAYER_H
 
+#include "mote_dots_s16.h"
 #include "mote_exact.h"
 #include "mote_wide.h"
 
@@ -61,6 +63,8 @@ typedef struct {
 #define MOTE_START_S8(f, c) (f)->channel[c].bias
 #define MOTE_FINISH_WIDE(f, c, sum) \
     mote_clamp_s16(mote_rescale_wide(sum, (f)->scale[c].mult, (f)->scale[c].shift), (f)->lo, (f)->hi)
+#define MOTE_FINISH_HIGH(f, c, sum) \
+    mote_clamp_s16(mote_rescale_high(sum, (f)->scale[c].mult, (f)->scale[c].shift), (f)->lo, (f)->hi)
 #define MOTE_FINISH_EXACT(f, c, sum) (int16_t)mote_rescale_exact(sum, &(f)->scale[c], (f)->lo, (f)->hi)
 #define MOTE_FINISH_NARROW(f, c, sum) \
     mote_clamp_s16(mote_rescale(sum, (f)->channel[c].mult, (f)->channel[c].shift), (f)->lo, (f)->hi)

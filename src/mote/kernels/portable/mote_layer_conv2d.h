@@ -5,7 +5,8 @@
 #include "mote_layer.h"
 
 /* Output channels of a group read the `depth` input channels of that group. */
-#define MOTE_LAYER_CONV2D_ROW(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of) \
+#define MOTE_LAYER_CONV2D(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of, \
+                          dots) \
     typedef struct { \
         mote_window_t rows; \
         mote_span_t cols; \
@@ -15,7 +16,8 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
-    MOTE_DOTS(name, in_t, weight_t, each_t, sum_t, plus) \
+    dots(name, in_t, weight_t, each_t, sum_t, plus) \
+    MOTE_WINDOW_OF(name, in_t) \
 \
     /* Adds the window whose column `lo` lies `at` elements behind the beginning of a row: `columns` of each row. */ \
     static inline void mote_##name##_four(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
@@ -74,11 +76,7 @@
                 } \
             } \
         } \
-    }
-
-#define MOTE_LAYER_CONV2D(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of) \
-    MOTE_LAYER_CONV2D_ROW(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of) \
-    MOTE_WINDOW_OF(name, in_t) \
+    } \
 \
     static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, int32_t hi) { \
         const in_t *rows[MOTE_MAX_TAPS]; \

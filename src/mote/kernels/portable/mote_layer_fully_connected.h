@@ -4,7 +4,8 @@
 
 #include "mote_layer.h"
 
-#define MOTE_LAYER_FULLY_CONNECTED(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of) \
+#define MOTE_LAYER_FULLY_CONNECTED(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, \
+                                   finish_of, dots) \
     typedef struct { \
         int32_t depth, channels; \
         int32_t in_zero; \
@@ -12,7 +13,7 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
-    MOTE_DOTS(name, in_t, weight_t, each_t, sum_t, plus) \
+    dots(name, in_t, weight_t, each_t, sum_t, plus) \
 \
     MOTE_NOINLINE void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t vectors) { \
         const finish_t *f = &p->finish; \

@@ -17,8 +17,8 @@ typedef struct {
 #define MOTE_LAYER_WEIGHT_ZERO(p) (p)->weight_zero
 
 /* `weights` are [channels][depth]; weight_zero_of(p) is what they hold for the number zero. */
-#define MOTE_LAYER_PROJECTION(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of, \
-                              weight_zero_of) \
+#define MOTE_LAYER_PROJECTION(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, \
+                              finish_of, weight_zero_of) \
     typedef struct { \
         int32_t depth, channels; \
         int32_t in_zero, weight_zero; \

@@ -6,7 +6,8 @@
 #include "mote_layer.h"
 #include "mote_transpose_conv.h"
 
-#define MOTE_LAYER_TRANSPOSE_CONV(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of) \
+#define MOTE_LAYER_TRANSPOSE_CONV(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, \
+                                  finish_of, dots) \
     typedef struct { \
         int32_t in_rows, in_columns, in_channels; \
         int32_t out_rows, out_columns, out_channels; \
@@ -16,10 +17,10 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
-    MOTE_DOTS(name, in_t, weight_t, each_t, sum_t, plus) \
+    dots(name, in_t, weight_t, each_t, sum_t, plus) \
 \
-    /* One output pixel from the input rows that reach it and their columns lo..hi-1; `ky` and `kx` are the taps that \
-     * rows[0] and column lo reach it by. */ \
+    /* One output pixel from the input rows that reach it and their columns lo..hi-1; `ky` and `kx` are the taps \
+     * that rows[0] and column lo reach it by. */ \
     static inline void mote_##name##_pixel(const mote_##name##_t *p, const in_t *const *rows, int32_t taps, \
                                            int32_t ky, int32_t kx, int32_t lo, int32_t hi, out_t *out) { \
         const int32_t depth = p->in_channels, line = p->columns.taps * depth, pitch = p->rows.taps * line; \
@@ -44,16 +45,16 @@
             for (int32_t k = 0; k < taps; k++) { \
                 const weight_t *w = p->weights + c * pitch + (ky - k * p->rows.stride) * line; \
                 for (int32_t i = lo; rows[k] != NULL && i < hi; i++) { \
-                    sum = mote_##name##_dot(rows[k] + i * depth, w + (kx - (i - lo) * p->columns.stride) * depth, depth, \
-                                            zero_of(p), sum); \
+                    sum = mote_##name##_dot(rows[k] + i * depth, w + (kx - (i - lo) * p->columns.stride) * depth, \
+                                            depth, zero_of(p), sum); \
                 } \
             } \
             out[c] = finish_of(f, c, sum); \
         } \
     } \
 \
-    /* Output row y (of all images). `rows` are the input rows that reach it, top to bottom, NULL for those outside the \
-     * image. */ \
+    /* Output row y (of all images). `rows` are the input rows that reach it, top to bottom, NULL for those outside \
+     * the image. */ \
     MOTE_NOINLINE void mote_##name##_row(const mote_##name##_t *p, const in_t *const *rows, int32_t y, out_t *out) { \
         const mote_spread_t *s = &p->columns; \
         const int32_t phase_y = (y % p->out_rows + p->rows.pad) % p->rows.stride; \
