@@ -43,6 +43,12 @@ class Bytes:
         self.shapes[x], self.quants[x] = shape, quant
         return x
 
+    def plain(self, kind: str, operands: Sequence[int], shape: Shape, dtype: str, **options: Any) -> int:
+        """An operator whose result is not quantized."""
+        y = self.writer.tensor("plain", shape, dtype)
+        self.writer.op(kind, operands, [y], **options)
+        return y
+
     def op(
         self, kind: str, operands: Sequence[int], shape: Shape | None = None, quant: Quant | None = None, **options: Any
     ) -> int:
@@ -126,6 +132,43 @@ def many(seed: int) -> bytes:
     return net.finish(*found, x)
 
 
+def later(seed: int) -> bytes:
+    """Operators that uint8 networks seldom have."""
+    net = Bytes(seed)
+    x, v, c = net.input(1, 4, 6, 4), net.input(3, 5), net.writer.input("c", (3, 5), "bool")
+    same, r = net.quants[v], net.op("RELU", [x])
+    other = net.op("RELU", [v], quant=same)
+    two = net.ints(2, 2)
+    found = [
+        net.op("DEPTH_TO_SPACE", [r], (1, 8, 12, 1), net.quants[r], block_size=2),
+        net.op("SPACE_TO_DEPTH", [r], (1, 2, 3, 16), net.quants[r], block_size=2),
+        net.op("SPACE_TO_BATCH_ND", [r, two, net.ints((1, 1), (0, 0))], (4, 3, 3, 4), net.quants[r]),
+        net.op("MIRROR_PAD", [v, net.ints((1, 1), (1, 2))], (5, 8), same, mode="REFLECT"),
+        net.op("REVERSE_V2", [v, net.ints(1)], quant=same),
+        net.op("TILE", [v, net.ints(2, 1)], (6, 5), same),
+        net.op("GATHER", [v, net.ints(2, 0)], (2, 5), same, axis=0),
+        net.op("SELECT_V2", [c, v, other], (3, 5), same),
+        net.op("MAXIMUM", [v, other], quant=same),
+        net.op("MINIMUM", [v, other], quant=same),
+        net.op("REDUCE_MAX", [v, net.ints(1)], (3,), same),
+        net.op("REDUCE_MIN", [v, net.ints(0)], (5,), same),
+        net.op("SUM", [v, net.ints(1)], (3,)),
+        net.op("LOG_SOFTMAX", [v], quant=(16 / 256, 255)),
+        net.op("GELU", [v]),
+        net.op("RELU_0_TO_1", [v]),
+        net.op("PADV2", [v, net.ints((1, 0), (0, 2)), net.writer.const("seven", np.uint8([7]), *same)], (4, 7), same),
+        net.plain("ARG_MAX", [v, net.ints(1)], (3,), "int32", output_type="int32"),
+        net.plain("ARG_MIN", [v, net.ints(0)], (5,), "int32", output_type="int32"),
+        *(net.plain(kind, [v, net.op("RELU", [v])], (3, 5), "bool") for kind in ("LESS", "EQUAL", "GREATER_EQUAL")),
+    ]
+    return net.finish(*found)
+
+
+def test_operators_of_later_times() -> None:
+    for seed in range(6):
+        check_numpy(tflite.parse(model := later(seed), "model"), model, inputs=5)
+
+
 def test_many_layers() -> None:
     compiled = check(many(1), inputs=4)
     g = compiled.source
@@ -193,6 +236,28 @@ def test_what_differs_is_refused(kind: str, options: dict[str, Any]) -> None:
     model = net.finish(net.op(kind, operands, shape, net.quants[x], **options))
     with pytest.raises(UnsupportedError, match=f"{kind} .*quantized uint8 is not supported"):
         tflite.parse(model, "model")
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "TRANSPOSE_CONV"])
+@pytest.mark.parametrize("zero", [100, 127])
+def test_layers_without_kernels_for_nine_bits(kind: str, zero: int) -> None:
+    """Groups of channels and transposed convolutions take weights that fit int8 only."""
+    net = Bytes(8)
+    x = net.input(1, 3, 3, 4)
+    k = net.writer.const(
+        "k", net.rng.integers(0, 255, (6, 3, 3, 2 if kind == "CONV_2D" else 4)).astype(np.uint8), 0.01, zero
+    )
+    b = net.writer.const("b", net.rng.integers(-500, 500, 6).astype(np.int32), np.float32(0.01) * net.quants[x][0])
+    if kind == "CONV_2D":
+        y = net.op(kind, [x, k, b], (1, 3, 3, 6))
+    else:
+        y = net.op(kind, [net.ints(1, 6, 6, 6), k, x, b], (1, 6, 6, 6), stride_h=2, stride_w=2, version=3)
+    model = net.finish(y)
+    if zero == 127:
+        check_numpy(tflite.parse(model, "model"), model)
+    else:
+        with pytest.raises(UnsupportedError, match="uint8 weights that do not fit int8"):
+            tflite.parse(model, "model")
 
 
 def test_uint8_at_the_edges_only_stays_as_it_is() -> None:

@@ -52,7 +52,7 @@ class Op:
     is_view: ClassVar[bool] = False
     """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
     weights: ClassVar[int | None] = None
-    """The position of the input that is its weights, whose type may be another one than that of its first input."""
+    """The position of the input that is its weights, where kernels say which types of those they take."""
 
     @property
     def bodies(self) -> tuple[Graph, ...]:

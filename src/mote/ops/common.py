@@ -281,8 +281,10 @@ def weight_problem(g: Graph, op: Op) -> str | None:
     x, w, b = op.input(g), op.input(g, 1), op.tensor(g, 2)
     if w.data is None:
         return "weights that are computed at run time are not supported"
-    fits = hybrid(g, op) or (wide_weights(w) and x.dtype == DType.INT8)
-    if w.dtype != x.dtype and not fits:
+    wide = wide_weights(w) and x.dtype == DType.INT8
+    if wide and op.weights is None:
+        return "uint8 weights that do not fit int8 once their zero point is taken off are not supported"
+    if w.dtype != x.dtype and not (wide or hybrid(g, op)):
         return f"{x.dtype} input with {w.dtype} weights is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"

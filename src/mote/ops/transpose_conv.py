@@ -19,7 +19,7 @@ from mote.graph.ranges import Peak, Range
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation
-from mote.ops.common import Axis, hybrid, weight_problem, wide_weights
+from mote.ops.common import Axis, weight_problem
 from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products
 
@@ -37,7 +37,6 @@ class TransposeConv(Op):
     horizontal: Axis
     activation: Activation = Activation.NONE
     kind = "TRANSPOSE_CONV"
-    weights = 1
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [(self.input(g).shape[0], *self.size, self.input(g, 1).shape[0])]
@@ -69,10 +68,6 @@ class TransposeConv(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := weight_problem(g, self):
             return problem
-        if hybrid(g, self):
-            return "float32 input with int8 weights is not supported (nor by LiteRT)"
-        if wide_weights(self.input(g, 1)):
-            return "uint8 weights that do not fit int8 once their zero point is taken off are not supported"
         sizes = (self.vertical.size(self.size[0]), self.horizontal.size(self.size[1]))
         if sizes != self.input(g).shape[1:3]:
             return f"an output of {self.size} comes from images of {sizes}, not {self.input(g).shape[1:3]}"

@@ -22,20 +22,19 @@ WEIGHTED = {"CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "FULLY_CONNECTED": 1, "TRANSPO
 """Operators with weights, and the position of those."""
 MOVES = frozenset(
     {
-        "CUSTOM(TFLite_Detection_PostProcess)",
         "BATCH_TO_SPACE_ND", "BROADCAST_TO", "CONCATENATION", "DEPTH_TO_SPACE", "DEQUANTIZE", "DYNAMIC_UPDATE_SLICE",
-        "EXPAND_DIMS", "GATHER", "GATHER_ND", "MATRIX_SET_DIAG", "MIRROR_PAD", "PACK", "PAD", "PADV2", "QUANTIZE",
-        "RANK", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE", "REVERSE_V2", "SELECT", "SELECT_V2", "SHAPE",
-        "SLICE", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE",
-        "TRANSPOSE", "UNPACK",
+        "EXPAND_DIMS", "GATHER", "GATHER_ND", "MIRROR_PAD", "PACK", "PAD", "PADV2", "QUANTIZE", "RESHAPE",
+        "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "SELECT", "SELECT_V2", "SHAPE", "SLICE", "SPACE_TO_BATCH_ND",
+        "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE", "UNPACK",
     }
 )  # fmt: skip
 """Operators that take uint8 as it is: a file with no others is left alone."""
 SAME = MOVES | frozenset(
     {
-        *WEIGHTED, "ADD", "AVERAGE_POOL_2D", "DIV", "EQUAL", "GELU", "GREATER", "GREATER_EQUAL", "HARD_SWISH",
-        "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGISTIC", "MAX_POOL_2D", "MAXIMUM", "MEAN", "MINIMUM", "MUL", "NOT_EQUAL",
-        "PRELU", "RELU", "RELU6", "RELU_0_TO_1", "RELU_N1_TO_1", "SOFTMAX", "SUB", "TANH",
+        *WEIGHTED, "ADD", "ARG_MAX", "ARG_MIN", "AVERAGE_POOL_2D", "EQUAL", "GELU", "GREATER", "GREATER_EQUAL",
+        "HARD_SWISH", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGISTIC", "LOG_SOFTMAX", "MAX_POOL_2D", "MAXIMUM", "MEAN",
+        "MINIMUM", "MUL", "NOT_EQUAL", "PRELU", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RELU_0_TO_1",
+        "RELU_N1_TO_1", "SOFTMAX", "SUB", "SUM", "TANH", "TOPK_V2",
     }
 )  # fmt: skip
 """Operators that mean the same in int8."""
