@@ -183,14 +183,7 @@ def functions() -> bytes:
 
 def pairs() -> bytes:
     """Functions of two and more tensors, each in three types, of one shape and repeated."""
-    found = test_pairs.Model()
-    for layer in test_pairs.every_layer(3):
-        found.layer(layer)
-    for dtype in ("int8", "int64"):
-        test_pairs.select(found.writer, "SELECT_V2", dtype, ((1, 2, 1), (2, 1, 3), (2, 2, 1)))
-    for dtype, quants in (("int8", [{"scale": 0.05, "zero_point": 3}] * 2), ("int32", [{}] * 2), ("float32", [{}] * 2)):
-        test_pairs.add_n(found.writer, dtype, 3, (3,), quants)
-    return found.finish()
+    return test_pairs.every_kernel(3, ("int8", "int32", "float32"))
 
 
 def conversions() -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import test_lstm
+import test_pairs
 import test_scatter
 import test_svdf
 from streams import Variable
@@ -130,6 +131,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "variable": (variable(Net(9)), {}),
         "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),
+        "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
     }
 
 

@@ -48,6 +48,7 @@ def words(path: str, value: Value) -> Iterator[tuple[str, int]]:
     elif isinstance(value, float):
         yield path, int(np.float32(value).view(np.uint32))
     elif isinstance(value, int):
+        assert -(1 << 31) <= value < 1 << 32, f"{path} takes four bytes, which do not hold {value}"
         yield path, value & 0xFFFFFFFF
 
 

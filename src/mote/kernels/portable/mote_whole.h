@@ -4,20 +4,31 @@
 
 #include "mote_pairs.h"
 
-/* a op b with a fused activation. What does not fit the type wraps, and is clamped then. */
-#define MOTE_WHOLE(name, type, op) \
-    typedef struct { \
-        type low, high; \
-    } mote_##name##_limits_t; \
-    MOTE_ALWAYS_INLINE type mote_##name##_of(const mote_##name##_limits_t *p, type a, type b) { \
-        const type y = (type)((uint64_t)a op (uint64_t)b); \
-        return y < p->low ? p->low : y > p->high ? p->high : y; \
-    } \
-    MOTE_PAIRS(name, mote_##name##_limits_t, type, type, type, mote_##name##_of)
-
+/* What a fused activation leaves. */
 typedef struct {
     int32_t low, high;
 } mote_limits_t;
+
+MOTE_ALWAYS_INLINE int32_t mote_limit(const mote_limits_t *p, int32_t x) {
+    return x < p->low ? p->low : x > p->high ? p->high : x;
+}
+
+/* The same for 64 bits, of which activations know small limits only. */
+typedef struct {
+    int32_t low, high;
+    int32_t has_low, has_high; /* whether there is such a limit */
+} mote_long_limits_t;
+
+MOTE_ALWAYS_INLINE int64_t mote_limit_long(const mote_long_limits_t *p, int64_t x) {
+    return p->has_low && x < p->low ? p->low : p->has_high && x > p->high ? p->high : x;
+}
+
+/* a op b, which wraps, and is limited then. */
+#define MOTE_WHOLE(name, type, op, limits, limit) \
+    MOTE_ALWAYS_INLINE type mote_##name##_of(const limits *p, type a, type b) { \
+        return (type)limit(p, (type)((uint64_t)a op (uint64_t)b)); \
+    } \
+    MOTE_PAIRS(name, limits, type, type, type, mote_##name##_of)
 
 /* The quotient, towards zero: 0 where b is, and the largest number in place of the one after it. */
 MOTE_ALWAYS_INLINE int32_t mote_divide(const mote_limits_t *p, int32_t a, int32_t b) {
@@ -27,7 +38,7 @@ MOTE_ALWAYS_INLINE int32_t mote_divide(const mote_limits_t *p, int32_t a, int32_
     } else if (b == -1) {
         y = a == INT32_MIN ? INT32_MAX : -a;
     }
-    return y < p->low ? p->low : y > p->high ? p->high : y;
+    return mote_limit(p, y);
 }
 
 /* The quotient, rounded down: 0 where b is. */

@@ -67,6 +67,20 @@ def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
     )
 
 
+def _limits(activation: Activation, dtype: DType) -> Params:
+    """`mote_limits_t`."""
+    low, high = whole_range(activation, dtype)
+    return {"low": low, "high": high}
+
+
+def _long_limits(activation: Activation) -> Params:
+    """`mote_long_limits_t`."""
+    least, most = DType.INT32.limits
+    low, high = whole_range(activation, DType.INT64)
+    limits = {"has_low": int(low >= least), "has_high": int(high <= most)}
+    return {"low": max(low, least), "high": min(high, most), **limits}
+
+
 def _whole(stem: str, kind: type[Arithmetic], sign: Callable[[View], str]) -> Kernel:
     """Integers that wrap, with a fused activation."""
 
@@ -74,9 +88,10 @@ def _whole(stem: str, kind: type[Arithmetic], sign: Callable[[View], str]) -> Ke
         op, dtype = view.the(Arithmetic), view.output.dtype
         if not op.whole(view.graph):
             return SCALED
-        low, high = whole_range(op.activation, dtype)
-        limits: Params = {"low": low, "high": high}
-        return pair_kernel(view, f"{op.kind.lower()}_whole", "MOTE_WHOLE", (CTYPES[dtype], sign(view)), limits)
+        limits, params = ("mote_limits_t", "mote_limit"), _limits(op.activation, dtype)
+        if dtype == DType.INT64:
+            limits, params = ("mote_long_limits_t", "mote_limit_long"), _long_limits(op.activation)
+        return pair_kernel(view, f"{op.kind.lower()}_whole", "MOTE_WHOLE", (CTYPES[dtype], sign(view), *limits), params)
 
     return _kernel(f"{stem}_whole", kind, WHOLE, pack, "whole")
 
@@ -136,8 +151,8 @@ def _div(view: View) -> Packed:
 
 
 def _div_whole(view: View) -> Packed:
-    low, high = whole_range(view.the(Div).activation, view.output.dtype)
-    return plain_kernel(view, "div_whole", "mote_divide", "mote_limits_t", {"low": low, "high": high})
+    params = _limits(view.the(Div).activation, view.output.dtype)
+    return plain_kernel(view, "div_whole", "mote_divide", "mote_limits_t", params)
 
 
 def _div_f32(view: View) -> Packed:
