@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from mote.api.compiler import Compiled, compile
+from mote.api.verifier import verify
 from mote.errors import MoteError
 from mote.targets.flags import OPTIMIZATION
 from mote.toolchain import Compiler, Mode, builder
 from network import Net
+from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"
@@ -215,3 +217,19 @@ def test_no_heap_and_no_libc_beyond_string_and_math() -> None:
         for name, text in compile(model).project.files.items():
             if name.startswith(("mote_", model.stem)):
                 assert "malloc" not in text and "<stdio.h>" not in text
+
+
+@pytest.mark.parametrize(("middle", "several"), [("int16", True), ("float32", False)])
+def test_steps_on_several_types_in_one_memory_are_kept_apart(middle: str, several: bool) -> None:
+    """C lets a compiler move an access of one type before one of another; only bytes may stand for everything."""
+    w = Writer("types")
+    x = w.input("x", (1, 64), "float32")
+    q = w.tensor("q", (1, 64), middle, *((0.01, 0) if middle == "int16" else ()))
+    y = w.tensor("y", (1, 64), "float32")
+    kinds = ("QUANTIZE", "DEQUANTIZE") if middle == "int16" else ("TANH", "RELU")
+    for kind, source, result in zip(kinds, (x, q), (q, y), strict=True):
+        w.op(kind, [source], [result])
+    w.output(y)
+    compiled = compile(w.finish())
+    assert ("MOTE_NEXT();" in compiled.project.files["model.c"]) == several
+    assert verify(compiled, 3).passed

@@ -288,7 +288,17 @@ class Executor:
 
     def _case(self, i: int, op: Op, steps: tuple[Step, ...]) -> Case:
         shape = "x".join(map(str, op.output(self.plan.graph).shape)) or "scalar"
-        return Case(i, brief(f"{op.kind} {shape} {op.name}"), self._body(i, op, steps))
+        after = [call("MOTE_NEXT")] if self.outermost.several_types else []
+        return Case(i, brief(f"{op.kind} {shape} {op.name}"), [*self._body(i, op, steps), *after])
+
+    @cached_property
+    def several_types(self) -> bool:
+        """Whether memory is used for elements of several types, bytes aside, which C lets nobody confuse."""
+        used = {t.dtype for plan in self.plan.all for t in plan.graph.tensors.values() if t.data is None}
+        wide = {dtype for dtype in used if dtype.itemsize > 1}
+        steps = (step for plan in self.plan.all for step in plan.steps)
+        works = any(step.scratch is not None or step.sums is not None for step in steps)
+        return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
 
     def _body(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         if isinstance(op, Arrival):

@@ -70,6 +70,7 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
         Include(f"{name}_constants.h"),
         BLANK,
         _trace(options),
+        *([NEXT] if executor.several_types else []),
         *parameters_,
         *(part for e in executor.all for part in e.tables),
         *_memory(plan, options),
@@ -152,6 +153,17 @@ def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
         ),
         Function(f"static void {name}_look{arguments}", [when(changed, assign(f"{name}_state.broken", 1))]),
     ]
+
+
+NEXT = Text("""\
+/* The arena holds elements of several types, one after another in the same place. A compiler may take accesses of
+ * different types for independent; between two steps it must not move any. */
+#if defined(__GNUC__) && !defined(__FRAMAC__)
+#define MOTE_NEXT() __asm__ volatile("" : : : "memory")
+#else
+#define MOTE_NEXT() ((void)0) /* another compiler: switch type-based alias analysis off */
+#endif
+""")
 
 
 def _trace(options: ProjectOptions) -> Definition:
