@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from test_walk import DTYPES, quant, sizes
 
 import mote
+from mote.codegen import golden
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.ops.bounds import input_bounds
 from support import check, check_numpy, examples, needs_litert
 from tflite_writer import Writer
 
@@ -212,6 +214,20 @@ def test_a_row_that_an_index_picks() -> None:
     w.op("STRIDED_SLICE", [x, at, end, w.const("one", np.int32([1]))], [y], shrink_axis_mask=1)
     w.output(y)
     check(w.finish())
+
+
+def test_inputs_that_become_indices() -> None:
+    """What is tried on a model, and what its self-test feeds it with, are indices that mean something."""
+    w = Writer("words")
+    words = w.input("words", (1, 6), "int32")
+    flat, y = w.tensor("flat", (6,), "int32"), w.tensor("y", (6, 2), "float32")
+    w.op("RESHAPE", [words, w.const("shape", np.int32([6]))], [flat])
+    w.op("EMBEDDING_LOOKUP", [flat, w.const("table", np.arange(10, dtype=np.float32).reshape(5, 2))], [y])
+    w.output(y)
+    graph = check(w.finish()).source
+    assert input_bounds(graph) == {words: (0, 4)}
+    given = golden.FULL.inputs(graph)[words]
+    assert given.min() >= 0 and given.max() <= 4 and len(np.unique(given)) > 2
 
 
 def test_what_lies_outside_is_zeros() -> None:

@@ -7,12 +7,10 @@ from itertools import islice
 
 import numpy as np
 
-from mote.graph import Graph, Op, Tensor
+from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.move import Join, Transpose
-from mote.ops.pick import Pick
-from mote.ops.walk import Walk
+from mote.ops.bounds import Bounds, input_bounds
 
 Limits = tuple[float, float]
 Stimulus = Callable[[Tensor, Limits, np.random.Generator], Array]
@@ -80,27 +78,6 @@ def stimuli(graph: Graph, count: int, seed: int = 0) -> list[dict[int, Array]]:
     ]
 
 
-Bounds = tuple[int, int]
-
-
-def input_bounds(graph: Graph) -> dict[int, Bounds]:
-    """The least and the largest value that mean something, of inputs that become indices: LiteRT refuses others."""
-    found: dict[int, Bounds] = {}
-    for op in reversed(graph.ops):
-        for position, i in op.computed(graph):
-            through = found.get(op.outputs[0]) if _passes_on(op) else None
-            for bounds in (op.bounds(graph, position), through):
-                if bounds is not None:
-                    low, high = found.get(i, bounds)
-                    found[i] = max(low, bounds[0]), min(high, bounds[1])
-    return {t: found[t] for t in graph.inputs if t in found}
-
-
-def _passes_on(op: Op) -> bool:
-    """Whether the values of the output are those of the inputs."""
-    return op.is_view or isinstance(op, Join | Transpose | Walk | Pick) or op.kind == "CAST"
-
-
 def _between(values: Array, bounds: Bounds | None) -> Array:
     """The values, folded into what means something."""
     if bounds is None:
@@ -108,4 +85,4 @@ def _between(values: Array, bounds: Bounds | None) -> Array:
     low, high = bounds
     if np.issubdtype(values.dtype, np.floating):
         return (low + np.abs(values) * (high - low)).astype(values.dtype)
-    return (low + values.astype(np.int64) % max(high - low + 1, 1)).astype(values.dtype)
+    return (low + values.astype(np.int64) % (high - low + 1)).astype(values.dtype)

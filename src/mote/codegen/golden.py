@@ -13,6 +13,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import REALS, Magnitudes, allowed_difference
 from mote.graph.types import DType
+from mote.ops.bounds import input_bounds
 from mote.ops.control import EndlessError
 
 STEPS = 5
@@ -65,12 +66,17 @@ class Pattern:
         return codes.clip(-128, 127)
 
     def inputs(self, graph: Graph) -> dict[int, Array]:
-        """As inputs of the model: a real number is what `RealCodes` makes of a code, a bool its lowest bit."""
+        """As inputs of the model: a real number is what `RealCodes` makes of a code, a bool its lowest bit, and
+        what becomes an index is folded into what it indexes."""
         found = {}
+        bounds = input_bounds(graph)
         for number, t in enumerate(graph.tensors[i] for i in graph.inputs):
             codes = self.codes(t.size, number).reshape(t.shape)
             if t.dtype == DType.FLOAT32:
                 found[t.id] = real_codes(graph, t.id).values(codes)
+            elif t.id in bounds:
+                low, high = bounds[t.id]
+                found[t.id] = (low + (codes + 128) % (high - low + 1)).astype(t.dtype.numpy)
             else:
                 found[t.id] = (codes & 1 if t.dtype == DType.BOOL else codes).astype(t.dtype.numpy)
         return found

@@ -38,6 +38,7 @@ from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.ops.bounds import input_bounds
 from mote.plan.plan import Plan
 
 MOST = np.finfo(np.float64).max
@@ -323,6 +324,9 @@ def _filled(graph: Graph, port: Port, number: int, data: str, size: str, at: str
         step = f" * {real.step}" if real.step != 1 else ""
         offset = f" + {real.offset}" if real.offset else ""
         value = f"(float)({code}{step}{offset}) * {literal(real.scale)}"
+    elif port.tensor.id in (bounds := input_bounds(graph)):
+        low, high = bounds[port.tensor.id]
+        value = f"({CTYPES[dtype].name})({low} + ({code} + 128) % {high - low + 1})"
     if dtype == DType.BOOL:
         value = f"{code} & 1"
     return loop("size_t", "i", size, assign(index(data, "i"), value))
