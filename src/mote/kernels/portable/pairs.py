@@ -52,6 +52,8 @@ def _of_any(name: str, kind: type[Binary], types: Collection[DType] = INTEGERS) 
 
 
 def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
+    """Of numbers that stand for themselves, and of codes with scales."""
+
     def scaled(view: View) -> Packed | Refusal:
         op, g = view.the(Comparison), view.graph
         if not op.scaled(g):
@@ -62,9 +64,8 @@ def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
         )
 
     codes = {DType.INT8, DType.INT16} if kind.scaled16 else {DType.INT8}
-    return *_of_any(name, kind, WHOLE | (kind.types & ONLY_BOOL)), _kernel(
-        f"{name}_scaled", kind, codes, scaled, "compare"
-    )
+    of_codes = _kernel(f"{name}_scaled", kind, codes, scaled, "compare")
+    return *_of_any(name, kind, WHOLE | (kind.types & ONLY_BOOL)), of_codes
 
 
 def _limits(activation: Activation, dtype: DType) -> Params:
@@ -88,9 +89,10 @@ def _whole(stem: str, kind: type[Arithmetic], sign: Callable[[View], str]) -> Ke
         op, dtype = view.the(Arithmetic), view.output.dtype
         if not op.whole(view.graph):
             return SCALED
-        limits, params = ("mote_limits_t", "mote_limit"), _limits(op.activation, dtype)
         if dtype == DType.INT64:
             limits, params = ("mote_long_limits_t", "mote_limit_long"), _long_limits(op.activation)
+        else:
+            limits, params = ("mote_limits_t", "mote_limit"), _limits(op.activation, dtype)
         return pair_kernel(view, f"{op.kind.lower()}_whole", "MOTE_WHOLE", (CTYPES[dtype], sign(view), *limits), params)
 
     return _kernel(f"{stem}_whole", kind, WHOLE, pack, "whole")
