@@ -115,7 +115,7 @@ def _with_constant(body: Graph, at: int, data: Array | None) -> Graph:
     t = body.inputs[at]
     inputs = (*body.inputs[:at], *body.inputs[at + 1 :])
     if data is None or t not in _read(body, body.outputs):
-        return replace(body, inputs=inputs).with_ops(body.ops)
+        return replace(body, inputs=inputs).with_ops(_needed_ops(body))
     known = replace(body.tensors[t], data=data.reshape(body.tensors[t].shape))
     if t not in body.outputs:
         return replace(body, inputs=inputs).with_ops(body.ops, [known])
@@ -157,7 +157,7 @@ def _rearranged(op: While, order: Sequence[int], made: Sequence[int]) -> While:
         op,
         inputs=(*(op.given[k] for k in order), *op.inputs[len(op.given) :]),
         outputs=(*(op.made[k] for k in made), *op.outputs[len(op.made) :]),
-        condition=None if condition is None else condition.with_ops(condition.ops),
+        condition=None if condition is None else condition.with_ops(_needed_ops(condition)),
         body=body.with_ops(_needed_ops(body)),
     )
 

@@ -7,7 +7,7 @@ inside of a body keeps for itself (a variable tensor) is a state of the graph ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -91,8 +91,8 @@ class Caller:
     stateful: set[int] = field(default_factory=set)
     """The subgraphs with states that were called: each has them once, whoever calls it."""
 
-    def parse(self, node: Node) -> tuple[Op, ...]:
-        """The operator that calls subgraphs."""
+    def parse(self, node: Node, check: Callable[[Node, Collection[int]], None]) -> tuple[Op, ...]:
+        """The operator that calls subgraphs. `check` refuses operands, without those that are handles."""
         if -1 in (*node.inputs, *node.outputs):
             raise UnsupportedNodeError("an input or output is left out")
         for t in (self.tensors[i] for i in (*node.inputs, *node.outputs) if i not in self.variables.handles):
@@ -100,9 +100,13 @@ class Caller:
                 raise UnsupportedNodeError(
                     f"'{t.name}' is a list of tensors, which grows while the model runs: {UNROLL}"
                 )
-        if node.code == "WHILE":
-            return self._while(node)
-        return self._if(node) if node.code == "IF" else self._call(node)
+        parser = {"IF": self._if, "WHILE": self._while, "CALL": self._call}[node.code]
+        check(node, {*self.variables.handles, *self._handles_made(node)})
+        return parser(node)
+
+    def _handles_made(self, node: Node) -> list[int]:
+        """The outputs that may be handles of variables, which is seen when bodies are read."""
+        return [t for t in node.outputs if self.tensors[t].dtype == DType.RESOURCE]
 
     def _if(self, node: Node) -> tuple[Op, ...]:
         if not node.inputs:

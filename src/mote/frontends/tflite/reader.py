@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -91,6 +91,7 @@ class _File:
         layers = self._layers(bytes_, Known(tensors, _open(main, tensors)), held, own, made)
         if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
             raise MalformedError("an input or a variable tensor is computed")
+        _check_unread(inputs, tensors, layers)
         unused = set(range(1, len(self.subgraphs))) - once - self.called
         if unused and not any(layer.problem for layer in layers):
             raise MoteError(
@@ -183,7 +184,8 @@ class _File:
                     bytes_of[node.outputs[0]] = node.inputs[0]
                 else:
                     node = with_small_weights(node, bytes_of)
-                    ops = known.take(caller.parse(node) if call.code in control.OPERATORS else _parse_node(node))
+                    flow = call.code in control.OPERATORS
+                    ops = known.take(caller.parse(node, _check_operands) if flow else _parse_node(node))
                     _check_outputs(node)
             except (UnsupportedNodeError, VariableError) as reason:
                 problem = str(reason)
@@ -225,6 +227,14 @@ def _check_edges(
                     f"{what} '{tensors[i].name}' is a variable tensor",
                     remedy=f"export the model without it among the {what}s, or with a copy of it instead",
                 )
+
+
+def _check_unread(inputs: tuple[int, ...], tensors: dict[int, Tensor], layers: tuple[Layer, ...]) -> None:
+    """Refuse inputs that have no type in C; those that a layer reads are refused with it."""
+    for i in inputs:
+        if not tensors[i].dtype.computable and not any(i in layer.inputs for layer in layers):
+            name, dtype = tensors[i].name, tensors[i].dtype
+            raise MoteError(f"input '{name}' has type {dtype}", remedy="export the model without it: nothing reads it")
 
 
 def _computed_inputs(inputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]) -> tuple[int, ...]:
@@ -471,18 +481,23 @@ def _takes(node: Node, tensor: int, data: Array) -> bool:
     return node.code in MAY_BE_INFINITE and not np.any(np.isnan(data))
 
 
-def _parse_node(node: Node) -> tuple[Op, ...]:
-    parser = PARSERS.get(node.code) or _custom_parser(node.code)
-    if parser is None:
-        raise UnsupportedNodeError("Mote has no such operator yet")
-    for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0):
+def _check_operands(node: Node, handles: Collection[int] = ()) -> None:
+    """Refuse tensors that nothing can be computed with; handles of variables are none."""
+    for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0 and i not in handles):
         if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")
         if t.data is not None and not _takes(node, t.id, t.data):
             raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
-    empty = {p for p, i in enumerate(node.inputs) if i >= 0 and not node.tensors[i].size}
+    empty = {p for p, i in enumerate(node.inputs) if i >= 0 and i not in handles and not node.tensors[i].size}
     if wrong := empty - MAY_BE_EMPTY.get(node.code, frozenset()):
         raise UnsupportedNodeError(f"constant '{node.input(min(wrong)).name}' has no elements")
+
+
+def _parse_node(node: Node) -> tuple[Op, ...]:
+    parser = PARSERS.get(node.code) or _custom_parser(node.code)
+    if parser is None:
+        raise UnsupportedNodeError("Mote has no such operator yet")
+    _check_operands(node)
     with working_on(node):
         parsed = parser(node)
     return tuple(parsed) if isinstance(parsed, list) else (parsed,)

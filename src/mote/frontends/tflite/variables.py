@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from mote.frontends.tflite.record import Record
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
@@ -141,6 +143,8 @@ def initial_values(calls: list[Call], tensors: Mapping[int, Tensor]) -> dict[Key
             data = tensors[call.inputs[1]].data
             if data is None:
                 raise VariableError("it gives a variable a value that is no constant")
+            if not np.all(np.isfinite(data)):
+                raise VariableError("it gives a variable infinity, or what is no number")
             found[handles[call.inputs[0]]] = data
         else:
             raise VariableError(f"it runs {call.code}; only constants can be assigned to variables")
