@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import test_along
 import test_batch_matmul
+import test_control
 import test_conv3d
 import test_detection
 import test_functions
@@ -24,6 +25,7 @@ import test_svdf
 import test_unsigned
 from streams import Variable
 
+from flow import Flow
 from network import FLOAT, Net, Quant
 from tflite_writer import Writer
 
@@ -310,6 +312,23 @@ def unsigned() -> bytes:
         net.op("FULLY_CONNECTED", [v, k, large], (2, 2), (0.25 * net.quants[v][0] / 1.3e-7, 132)),
         net.pool(x, 2, padding="SAME"),
     )
+
+
+def flow() -> bytes:
+    """Branches, and loops with a known number of turns and one that an input says; memories inside of them."""
+    net = Flow(3, "float32")
+    x, flags = net.input(1, 3), [net.flag(), net.flag()]
+    made = [net.like(x)]
+    net.choose(flags[0], [x], lambda b, t: [test_control.remembering(b, t[0])], test_control.keep, made)
+    count = test_control.shifted(2)
+    again = net.repeat([*flags, made[0]], test_control.first, lambda b, t: [*count(b, t), b.add(t[2], t[2])])
+    given = [net.constant(0, "int32"), again[2], made[0]]
+    end = net.repeat(
+        given,
+        lambda b, t: [test_control.less(b, t[0], b.constant(9, "int32"))],
+        lambda b, t: [test_control.one_more(b, t[0]), t[2], b.add(t[1], t[2])],
+    )
+    return net.finish(end[1], end[2])
 
 
 def hybrid() -> bytes:

@@ -80,6 +80,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "window": provable.window,
     "unsigned": provable.unsigned,
     "hybrid": provable.hybrid,
+    "flow": provable.flow,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -114,6 +115,7 @@ QUICK = (
     ("window", "stream"),
     ("unsigned", "layers"),
     ("hybrid", "layers"),
+    ("flow", "layers"),
 )
 """The proofs of `make test`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"
