@@ -13,10 +13,11 @@ import numpy as np
 
 from mote import targets, toolchain
 from mote.codegen.c import printed
-from mote.codegen.values import Constants
+from mote.codegen.values import CTYPES, Constants
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.kernels import library
 from mote.kernels.contract import Call, Layout, Packed
 from mote.toolchain import Execution, Mode
@@ -239,7 +240,7 @@ def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Packed, values: 
     scratch = "" if kernel.scratch is None else f", {program.block(max(kernel.scratch, 1))}"
     nbytes = kernel.writes.line * y.shape[-1] if kernel.writes.planar else y.nbytes // count
     out = [program.block(nbytes) for _ in range(count)]
-    ctype = "float" if kernel.row.endswith("f32_row") else "int8_t"
+    ctype = CTYPES[DType.INT8 if kernel.moves else op.input(g, kernel.operands[0]).dtype].name
     for row in reversed(range(count)):
         read = {p: op.reads(g, p, row) for p in kernel.operands}
         assert all(r is not None for r in read.values())

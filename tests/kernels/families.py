@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import test_along
 import test_arithmetic
 import test_conv
 import test_functions
+import test_normalize
 import test_pool
+import test_reduce
 import test_resize
 import test_softmax
 import test_transpose_conv
 import test_unary
 from hypothesis import strategies as st
 
+from tflite_writer import Writer
+
 
 def batch(configs: st.SearchStrategy[object]) -> st.SearchStrategy[list[object]]:
     return st.lists(configs, min_size=24, max_size=24)
+
+
+def reductions(
+    some: list[test_reduce.Config], along: list[test_along.Config], normal: list[test_normalize.Config]
+) -> bytes:
+    w = Writer("reductions")
+    for i, c in enumerate(some):
+        test_reduce.add(w, i, c, w.input(f"r{i}", c.shape, c.dtype, *c.input))
+    for i, a in enumerate(along):
+        test_along.add(w, 100 + i, a, w.input(f"a{i}", a.shape, a.dtype))
+    for i, n in enumerate(normal):
+        test_normalize.add(w, i, n)
+    return w.finish()
 
 
 FAMILIES = {
@@ -24,6 +42,11 @@ FAMILIES = {
     "transpose conv": batch(test_transpose_conv.configs()).map(test_transpose_conv.model),
     "pool": batch(test_pool.configs()).map(test_pool.model),
     "resize": batch(test_resize.configs()).map(test_resize.model),
+    "reductions": st.tuples(
+        st.lists(test_reduce.configs(), min_size=12, max_size=12),
+        st.lists(test_along.configs(), min_size=12, max_size=12),
+        st.lists(test_normalize.configs(), min_size=6, max_size=6),
+    ).map(lambda layers: reductions(*layers)),
     "arithmetic": batch(test_arithmetic.configs()).map(lambda layers: test_arithmetic.model(*layers)),
     "softmax": batch(test_softmax.configs()).map(lambda layers: test_softmax.model(*layers)),
     "functions": batch(test_functions.words() | test_functions.bytes_()).map(

@@ -18,12 +18,15 @@ pytestmark = needs_litert
 Config = dict[str, Any]
 
 
+TYPES = ("int8", "int8", "int16", "float32")
+
+
 @st.composite
-def configs(draw: st.DrawFn) -> Config:
+def configs(draw: st.DrawFn, types: tuple[str, ...] = TYPES) -> Config:
     padding = draw(st.sampled_from(["SAME", "VALID"]))
     kernel = draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     least = kernel if padding == "VALID" else (1, 1)
-    dtype = draw(st.sampled_from(["int8", "int8", "int16", "float32"]))
+    dtype = draw(st.sampled_from(types))
     kinds = ["AVERAGE_POOL_2D", "MAX_POOL_2D", *(["L2_POOL_2D"] if dtype == "float32" else [])]
     return {
         "kind": draw(st.sampled_from(kinds)),
