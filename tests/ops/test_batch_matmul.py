@@ -161,7 +161,7 @@ def test_on_cores() -> None:
     layers = [
         Config(types, ((2, 1), (3,)), (5, 17, 6), turned, zeros=(-128, 127, 4), gain=0.3)
         for types in TYPES
-        for turned in ((False, False), (True, True))
+        for turned in ((False, False), (True, True), (False, True))
     ]
     for core in ("cortex-m4", "rv32imc"):
         exact_on(core, model(*layers))

@@ -22,14 +22,14 @@ from mote.kernels.contract import (
     View,
     signature,
 )
-from mote.kernels.pack.params import output_params, scale_params
+from mote.kernels.pack.params import channel_structs, output_params
 from mote.ops.batch_matmul import BatchMatmul
 
 
 @dataclass(frozen=True)
 class _Form:
     """What `mote_batch_matmul.h` is told of types: the parameters, the elements of both operands, products and their
-    sums, results, zero points, how sums are added up and what becomes of them."""
+    sums, results, zero points, how sums are added up, what becomes of them, and what adds up many at once."""
 
     params: str
     left: str
@@ -40,11 +40,12 @@ class _Form:
     zero: str = "MOTE_MATMUL_NO_ZERO"
     plus: str = "MOTE_MATMUL_ADD"
     finish: str = "MOTE_MATMUL_PLAIN"
+    run: str = "MOTE_MATMUL_NO_RUN"
 
     def instances(self, name: str, row: str) -> tuple[Instance, ...]:
         how = self.zero, self.plus, self.finish
         types = self.params, self.left, self.right, self.each, self.sum, self.out
-        found = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how))]
+        found = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how, self.run))]
         if row == f"{name}_turned":
             found.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.out)))
         if row == f"{name}_lines":
@@ -57,7 +58,7 @@ WIDE = "mote_matmul_wide_t"
 PLAIN = "mote_matmul_plain_t"
 BYTES = _Form(
     "mote_matmul_s8_t", "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "MOTE_MATMUL_LEFT_ZERO", "MOTE_PLUS",
-    "MOTE_MATMUL_S8",
+    "MOTE_MATMUL_S8", "MOTE_MATMUL_RUN_S8",
 )  # fmt: skip
 SUMS = _Form(PLAIN, "int8_t", "int8_t", "int32_t", "int32_t", "int32_t")
 REAL = _Form(PLAIN, "float", "float", "float", "float", "float")
@@ -108,11 +109,14 @@ def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
 
 def _bytes(view: View) -> Packed:
     op = view.the(BatchMatmul)
+    channels = channel_structs(*(np.array([n], np.int64) for n in (0, *op.scale(view.graph))))
+    _, mult, shift = channels.rows[0].tolist()
     more: Params = {
         "left_zero": view.input.zero_point,
         "right_zero": op.input(view.graph, 1).zero_point,
-        **scale_params(*op.scale(view.graph)),
-        "output": output_params(Activation.NONE, view.output),
+        "mult": mult,
+        "shift": shift,
+        "output": output_params(Activation.NONE, view.output, channels),
     }
     return _packed(view, "batch_matmul_s8", BYTES, more)
 

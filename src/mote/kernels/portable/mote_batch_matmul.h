@@ -33,8 +33,8 @@ typedef struct {
     mote_output_t output;
 } mote_matmul_s8_t;
 
-/* What the left matrix holds for the number zero; how sums are added up; and what they become, where `all` is the sum of
- * what was read from the left matrix. */
+/* What the left matrix holds for the number zero; how sums are added up; and what they become, where `all` is the sum
+ * of what was read from the left matrix. */
 #define MOTE_MATMUL_NO_ZERO(p) 0
 #define MOTE_MATMUL_LEFT_ZERO(p) (p)->left_zero
 #define MOTE_MATMUL_ADD(a, b) ((a) + (b))
@@ -50,8 +50,48 @@ typedef struct {
     mote_requantize((sum) - (p)->right_zero * (all), (p)->mult, (p)->shift, (p)->output)
 #endif
 
+/* Adds up as many products as it can of rows and columns whose elements lie one after another, and says how many those
+ * are: none, or with DSP instructions four at a time of int8. */
+#define MOTE_MATMUL_NO_RUN(a, b, line, n, zero, sums, all) 0
+#if MOTE_DSP
+static inline int32_t mote_matmul_four_s8(uint32_t even, uint32_t odd, uint32_t words, int32_t sum) {
+    uint32_t first, second;
+    __asm__("sxtb16 %0, %1" : "=r"(first) : "r"(words));
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(second) : "r"(words));
+    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(even), "r"(first));
+    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(odd), "r"(second));
+    return sum;
+}
+
+MOTE_HOT static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32_t line, int32_t n,
+                                                  int32_t zero, int32_t *sums, int32_t *all) {
+    const int8_t *const b1 = b + line, *const b2 = b1 + line, *const b3 = b2 + line;
+    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
+    const int32_t end = n & ~3;
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, total = 0;
+    for (int32_t k = 0; k < end; k += 4) {
+        const uint32_t xs = mote_load4(a + k);
+        uint32_t even, odd;
+        __asm__("sxtab16 %0, %1, %2" : "=r"(even) : "r"(minus_zero), "r"(xs));
+        __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(odd) : "r"(minus_zero), "r"(xs));
+        __asm__("smlad %0, %1, %2, %0" : "+r"(total) : "r"(even), "r"(0x10001u));
+        __asm__("smlad %0, %1, %2, %0" : "+r"(total) : "r"(odd), "r"(0x10001u));
+        s0 = mote_matmul_four_s8(even, odd, mote_load4(b + k), s0);
+        s1 = mote_matmul_four_s8(even, odd, mote_load4(b1 + k), s1);
+        s2 = mote_matmul_four_s8(even, odd, mote_load4(b2 + k), s2);
+        s3 = mote_matmul_four_s8(even, odd, mote_load4(b3 + k), s3);
+    }
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+    *all = total;
+    return end;
+}
+#define MOTE_MATMUL_RUN_S8 mote_matmul_run_s8
+#else
+#define MOTE_MATMUL_RUN_S8 MOTE_MATMUL_NO_RUN
+#endif
+
 /* Products are of the type `each_t`, and are added up in `sum_t`. */
-#define MOTE_BATCH_MATMUL(name, params_t, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish) \
+#define MOTE_BATCH_MATMUL(name, params_t, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish, run) \
     typedef params_t mote_##name##_t; \
 \
     /* A sum: `a` is a row of the left matrix, `b` a column of the right one. */ \
@@ -74,9 +114,12 @@ typedef struct {
         const int32_t left = p->size.left_step, right = p->size.right_step, line = p->size.right_line; \
         const right_t *const b1 = b + line, *const b2 = b1 + line, *const b3 = b2 + line; \
         const each_t zero = zero_of(p); \
-        sum_t s0 = 0, s1 = 0, s2 = 0, s3 = 0; \
+        sum_t sums[4] = {0}; \
         each_t all = 0; \
-        for (int32_t k = p->size.depth, at = 0; k > 0; k--, a += left, at += right) { \
+        int32_t at = left == 1 && right == 1 ? run(a, b, line, p->size.depth, zero, sums, &all) : 0; \
+        sum_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3]; \
+        a += at; \
+        for (int32_t k = p->size.depth - at; k > 0; k--, a += left, at += right) { \
             const each_t x = *a - zero; \
             s0 = plus(s0, x * b[at]); \
             s1 = plus(s1, x * b1[at]); \
@@ -110,8 +153,8 @@ typedef struct {
         } \
     }
 
-/* One line of a product of two matrices whose lines may lie anywhere: rows[0] is a line of the left matrix, those behind
- * it are all lines of the right one, its columns where it is turned. */
+/* One line of a product of two matrices whose lines may lie anywhere: rows[0] is a line of the left matrix, those
+ * behind it are all lines of the right one, its columns where it is turned. */
 #define MOTE_BATCH_MATMUL_TURNED(name, left_t, out_t) \
     static inline void mote_##name##_turned(const mote_##name##_t *p, const left_t *const *rows, out_t *out) { \
         for (int32_t c = 0; c < p->size.columns; c++) { \
