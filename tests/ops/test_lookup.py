@@ -230,6 +230,17 @@ def test_inputs_that_become_indices() -> None:
     assert given.min() >= 0 and given.max() <= 4 and len(np.unique(given)) > 2
 
 
+def test_what_nobody_needs_has_indices_too() -> None:
+    """LiteRT computes it all the same."""
+    w = Writer("dead")
+    x, at = w.input("x", (3, 2), "float32"), w.input("at", (2,), "int32")
+    y, z = w.tensor("y", (2, 2), "float32"), w.tensor("z", (3, 2), "float32")
+    w.op("GATHER", [x, at], [y])
+    w.op("ADD", [x, x], [z])
+    w.output(z)
+    check(w.finish())
+
+
 def test_what_lies_outside_is_zeros() -> None:
     """LiteRT refuses it."""
     w = Writer("outside")

@@ -66,11 +66,12 @@ STIMULI: tuple[Stimulus, ...] = (
 )
 
 
-def stimuli(graph: Graph, count: int, seed: int = 0) -> list[dict[int, Array]]:
-    """`count` sets of inputs: each kind in turn, then random ones."""
+def stimuli(graph: Graph, count: int, seed: int = 0, source: Graph | None = None) -> list[dict[int, Array]]:
+    """`count` sets of inputs: each kind in turn, then random ones. What they mean is known from `source`, the model
+    that the graph was made from, where that is given: of what nobody needs nothing is left in the graph."""
     rng = np.random.default_rng(seed)
     kinds = [*STIMULI, *([_random] * max(0, count - len(STIMULI)))]
-    bounds = input_bounds(graph)
+    bounds = input_bounds(source or graph)
     inputs = [(t, _limits(graph, t)) for t in (graph.tensors[i] for i in graph.inputs)]
     return [
         {t.id: _between(kind(t, limits, rng), bounds.get(t.id)) for t, limits in inputs}

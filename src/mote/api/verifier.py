@@ -80,7 +80,7 @@ def verify(
     check_at_least("seed", seed, 0)
     plan = compiled.plan
     graph = plan.graph
-    cases = stimuli(graph, inputs + _runs_before_a_window(compiled), seed)
+    cases = stimuli(graph, inputs + _runs_before_a_window(compiled), seed, compiled.source)
     oracle, name, wanted = _oracle(compiled)
     magnitudes = reference.magnitudes(graph)
     with temporary_folder() as folder:
