@@ -1,0 +1,66 @@
+"""Transformers of two layers, 64 wide, against LiteRT: whole sequences, and one token at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mote.api import reference
+from mote.api.compiler import compile
+from mote.api.stimuli import stimuli
+from mote.api.verifier import verify
+from mote.frontends import tflite
+from support import check, emulated, exact_on, needs_litert
+from transformer import Shape, alive, decoder, encoder, step
+
+pytestmark = needs_litert
+SMALL = Shape(length=10, hidden=48, words=40)
+SEQUENCES = {"encoder": encoder(SMALL), "decoder": decoder(SMALL)}
+STEPS = {"place": step(SMALL), "window": step(SMALL, window=True)}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_activations_are_alive(name: str) -> None:
+    graph = tflite.parse(SEQUENCES[name], name)
+    values = [graph.evaluate(case) for case in stimuli(graph, 4)]
+    for t in graph.producers:
+        found = np.concatenate([v[t].ravel() for v in values])
+        assert alive(found), f"{graph.producers[t]}: {np.unique(found)}"
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences(name: str) -> None:
+    check(SEQUENCES[name], inputs=2, least_ram=True)
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+def test_sequences_on_cores(core: str) -> None:
+    for model in SEQUENCES.values():
+        exact_on(core, model, inputs=1)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps(name: str) -> None:
+    """More tokens than the caches have lines for."""
+    graph = tflite.parse(STEPS[name], name)
+    oracle, ours = reference.litert(STEPS[name]), reference.numpy(graph)
+    for case in stimuli(graph, 25):
+        want, got = oracle(case), ours(case)
+        assert want is not None and got is not None
+        (y,) = graph.outputs
+        np.testing.assert_array_equal(got[y], want[y])
+    assert verify(compile(STEPS[name]), 25, sanitize=True).passed
+
+
+def test_steps_on_cores() -> None:
+    assert verify(compile(STEPS["place"], target=emulated("cortex-m4")), 12).passed
+    assert verify(compile(STEPS["window"], target=emulated("cortex-m55")), 12).passed
+
+
+def test_tables_stay_in_flash() -> None:
+    """Neither the words nor where they stand have a place in RAM."""
+    shape = Shape(length=10, hidden=48, words=1000)
+    plan = compile(encoder(shape), target="cortex-m4", least_ram=True).plan
+    assert plan.arena < shape.words * shape.width // 8
+    tables = [t.id for t in plan.graph.tensors.values() if t.data is not None]
+    assert not set(tables) & set(plan.place)
