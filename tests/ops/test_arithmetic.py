@@ -21,6 +21,8 @@ from mote.codegen.values import Constants
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.rows import row_count
+from mote.graph.tensor import Array
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
@@ -225,6 +227,30 @@ def test_axes_are_merged() -> None:
     assert (order, walk["run"], walk["b_step"], walk["axes"]) == ((0, 1), 30, 1, 2)
 
 
+def computed_alone(g: Graph, inputs: list[Array], folder: Path) -> Array:
+    """What the first operator's kernel, built alone, gives when it is called for one row after another, last one
+    first."""
+    op = g.ops[0]
+    kernel = offered(g, op)[0]
+    constants = Constants("k")
+    params = constants.struct("p", kernel.params)
+    made = "\n".join([f'#include "{kernel.file}"', *map(str, kernel.instances), printed(constants.definitions)])
+    names = [f"x{i}" for i in range(len(inputs))]
+    source, shared = folder / f"{kernel.name}.c", folder / f"{kernel.name}.so"
+    source.write_text(
+        f"{made}\nstatic const mote_{kernel.name}_t p = {params};\n"
+        f"void rows({', '.join(f'const void *{x}' for x in names)}, void *out, int32_t lo, int32_t hi) {{\n"
+        f"    mote_{kernel.name}(&p, {', '.join(names)}, out, lo, hi);\n}}\n"
+    )
+    needs("cc")
+    subprocess.run(["cc", "-shared", "-fPIC", *KERNELS, str(source), "-o", str(shared)], check=True)
+    out = np.zeros(op.output(g).shape, op.output(g).dtype.numpy)
+    pointers = [inputs[i].ctypes.data_as(ctypes.c_void_p) for i in kernel.operands]
+    for row in reversed(range(row_count(out.shape))):
+        ctypes.CDLL(str(shared)).rows(*pointers, out.ctypes.data_as(ctypes.c_void_p), row, row + 1)
+    return out
+
+
 @pytest.mark.parametrize("kind", ["ADD", "MUL"])
 @pytest.mark.parametrize(
     "shapes",
@@ -236,30 +262,10 @@ def test_axes_are_merged() -> None:
     ],
 )
 def test_any_rows_can_be_computed(shapes: Shapes, kind: str, tmp_path: Path) -> None:
-    """The kernel, built alone and called for one row after another, last one first."""
     g = graph(Config(kind=kind, shapes=shapes))
-    op = g.ops[0]
-    kernel = offered(g, op)[0]
-    constants = Constants("k")
-    params = constants.struct("p", kernel.params)
-    body = printed(constants.definitions)
-    source = tmp_path / "rows.c"
-    source.write_text(
-        f'#include "{kernel.file}"\n{body}\nstatic const mote_{kernel.name}_t p = {params};\n'
-        "void rows(const int8_t *a, const int8_t *b, int8_t *out, int32_t lo, int32_t hi) {\n"
-        f"    mote_{kernel.name}(&p, a, b, out, lo, hi);\n}}\n"
-    )
-    shared = tmp_path / "rows.so"
-    needs("cc")
-    subprocess.run(["cc", "-shared", "-fPIC", *KERNELS, str(source), "-o", str(shared)], check=True)
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
-    out = np.zeros(op.output(g).shape, np.int8)
-    rows = np.prod(out.shape[:-2], dtype=int) if out.ndim > 2 else out.shape[0]
-    pointers = [inputs[i].ctypes.data_as(ctypes.c_void_p) for i in kernel.operands]
-    for row in reversed(range(int(rows))):
-        ctypes.CDLL(str(shared)).rows(*pointers, out.ctypes.data_as(ctypes.c_void_p), row, row + 1)
-    assert np.array_equal(out, op.evaluate(g, inputs)[0])
+    assert np.array_equal(computed_alone(g, inputs, tmp_path), g.ops[0].evaluate(g, inputs)[0])
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_arithmetic import ACTIVATIONS, Shapes, shape_pairs
+from test_arithmetic import ACTIVATIONS, Shapes, computed_alone, shape_pairs
 
 from mote.api import reference
 from mote.api.compiler import compile
@@ -353,6 +354,19 @@ def test_rows_are_computed_alone() -> None:
     compiled = check(by_rows(), inputs=6, least_ram=True)
     assert not any(step.whole for step in compiled.plan.steps)
     assert compiled.plan.arena < compile(by_rows(), optimize="speed").plan.arena
+
+
+@pytest.mark.parametrize("shapes", [((2, 1, 4, 1), (1, 3, 1, 5)), ((3, 1), (1, 4)), ((5,), (3, 2, 2, 1, 1))])
+def test_any_rows_can_be_computed(shapes: Shapes, tmp_path: Path) -> None:
+    rng, whole = np.random.default_rng(0), np.broadcast_shapes(*shapes)
+    operands = [_values(rng, shape, "int16") for shape in shapes]
+    g = graph(Config("MAXIMUM", "int16", shapes))
+    assert np.array_equal(computed_alone(g, operands, tmp_path), np.maximum(*operands))
+    condition = _values(rng, (*whole[:-1], 1), "bool")
+    w = Writer("select")
+    select(w, "SELECT_V2", "int16", (condition.shape, *shapes))
+    g = tflite.parse(w.finish(), "model")
+    assert np.array_equal(computed_alone(g, [condition, *operands], tmp_path), np.where(condition, *operands))
 
 
 FITTING: dict[tuple[str, str], tuple[float, float, float]] = {
