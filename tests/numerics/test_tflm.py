@@ -6,8 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import test_int16
+import test_projection
 
+from mote.api.compiler import compile
 from mote.api.stimuli import stimuli
+from mote.api.verifier import verify
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import optimize
@@ -49,6 +53,20 @@ def test_fully_connected(seed: int) -> None:
     net = Net(seed)
     quant = float(net.rng.uniform(0.01, 0.06)), int(net.rng.integers(-128, 128))
     agrees(net.finish(net.fully_connected(net.input(1, 48), 40, quant=quant)))
+
+
+@pytest.mark.parametrize("types", sorted(t for t in {*test_projection.TYPES} if t[0] != "float32" and t[1] != "int16"))
+def test_computed_weights(types: tuple[str, str, str]) -> None:
+    for seed in range(3):
+        config = test_projection.Config(types, (5,), 40, 30, gain=0.4, seed=seed)
+        agrees(test_projection.model(config))
+        result = verify(compile(test_projection.model(config), numerics="tflm"), 2, sanitize=True)
+        assert result.exact, result.mismatches
+
+
+@pytest.mark.parametrize("kind", test_int16.KINDS)
+def test_int16_layers(kind: str) -> None:
+    agrees(test_int16.layer(kind, bias=np.array([-70_000, 9, 3_000], np.int64), outputs=3, scales=(0.01, 0.02, 0.07)))
 
 
 @pytest.mark.parametrize("seed", range(5))

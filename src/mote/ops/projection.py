@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 
-from mote.graph import Graph, Op
-from mote.graph.fixedpoint import INT32_MAX, Ints, rescale_wide, scale_once, wrap32
+from mote.graph import Graph, Op, Tensor
+from mote.graph.fixedpoint import INT32_MAX, Ints, rescale, rescale_wide, scale_once, wrap32
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
+from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import (
     WIDEST,
     activation_type,
@@ -34,10 +34,11 @@ BIASES = {DType.INT8: (DType.INT32,), DType.INT16: (DType.INT32, DType.INT64), D
 @dataclass(frozen=True, kw_only=True)
 class Projection(Op):
     """[.., depth] x [channels, depth]. LiteRT multiplies sums by a double and rounds once; where weights are int16 it
-    multiplies sums of 64 bits by 15 bits."""
+    multiplies sums of 64 bits by 15 bits. TensorFlow Lite Micro never has doubles."""
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
+    rounding: Rounding = Rounding.ONCE
     kind = "FULLY_CONNECTED"
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -85,18 +86,20 @@ class Projection(Op):
         return problem(*zip(*map(np.ndarray.tolist, channel_scales(x, w, y, w.shape[0])), strict=True))
 
     def rounds_once(self, g: Graph) -> bool:
-        return self.input(g, 1).dtype != DType.INT16
+        return self.rounding is Rounding.ONCE and self.input(g, 1).dtype != DType.INT16
 
     def narrow(self, g: Graph) -> bool:
         """Whether LiteRT keeps sums in 32 bits: of int8, and of int16 and int8 with a bias of int32."""
         bias = self.tensor(g, 2)
         int32 = bias is not None and bias.dtype == DType.INT32
-        return self.input(g).dtype == DType.INT8 or (int32 and self.rounds_once(g))
+        return self.input(g).dtype == DType.INT8 or (int32 and self.input(g, 1).dtype == DType.INT8)
+
+    def _tensors(self, g: Graph) -> tuple[Tensor, Tensor, Tensor]:
+        return self.input(g), self.input(g, 1), self.output(g)
 
     def real(self, g: Graph) -> Array:
         """What sums are multiplied by."""
-        w = self.input(g, 1)
-        return real_scales(self.input(g), w, self.output(g), w.shape[0])
+        return real_scales(*self._tensors(g), self.input(g, 1).shape[0])
 
     def largest(self, g: Graph) -> int:
         """How far sums go from zero, with any values; as far as 32 bits hold them where they wrap."""
@@ -111,7 +114,8 @@ class Projection(Op):
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         if self.input(g).dtype == DType.FLOAT32 or not self.narrow(g):
             return None
-        return Peak(self._part(g), self._part(g))
+        part, (_, shifts) = self._part(g), channel_scales(*self._tensors(g), self.input(g, 1).shape[0])
+        return Peak(part, (part << max(int(shifts.max()), 0)) - LEAST)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w, y = values[0], values[1], self.output(g)
@@ -124,11 +128,13 @@ class Projection(Op):
         parts = ((t.astype(np.int64) - self.input(g, p).zero_point) for p, t in enumerate((vectors, w)))
         left, right = parts
         total: Ints = left @ right.T + bias_values(self.tensor(g, 2), channels)
+        total = wrap32(total) if self.narrow(g) else total
         if self.rounds_once(g):
-            scaled = scale_once(wrap32(total) if self.narrow(g) else total, self.real(g))
+            scaled = scale_once(total, self.real(g))
         else:
-            scaled = rescale_wide(total, *channel_scales(self.input(g), self.input(g, 1), y, channels))
-        return [np.clip(scaled + y.zero_point, *quantized_range(self.activation, y)).astype(y.dtype.numpy)]
+            scales = channel_scales(*self._tensors(g), channels)
+            scaled = (rescale if self.narrow(g) else rescale_wide)(total, *scales)
+        return [np.clip(wrap32(scaled + y.zero_point), *quantized_range(self.activation, y)).astype(y.dtype.numpy)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

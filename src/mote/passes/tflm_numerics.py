@@ -12,7 +12,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import (
     INT32_MAX,
@@ -41,13 +40,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _follow(graph: Graph, op: Op) -> Op:
-    if isinstance(op, Projection) and op.input(graph).dtype == DType.INT8:
-        raise MoteError(
-            f"{op.where}: weights that are computed are not supported with this option",
-            where="option numerics",
-            remedy="compile it without --numerics tflm",
-        )
-    if isinstance(op, FullyConnected):
+    if isinstance(op, FullyConnected | Projection):
         return op.with_(rounding=Rounding.TWICE)
     if op.kind not in TABLES or (x := op.input(graph)).dtype != DType.INT8:
         return op

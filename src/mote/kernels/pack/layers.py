@@ -130,6 +130,12 @@ def projection(view: View) -> Form | Refusal:
     if y.dtype == DType.FLOAT32:
         real = _real(view, op.activation)
         return Form(real.suffix, (*real.arguments, "MOTE_LAYER_NO_ZERO"), real.finish)
+    if op.narrow(g) and not op.rounds_once(g):
+        twice = (
+            _bytes(view, op.activation) if y.dtype == DType.INT8 else _narrow(view, *quantized_range(op.activation, y))
+        )
+        zero = "MOTE_LAYER_WEIGHT_ZERO" if y.dtype == DType.INT8 else "MOTE_LAYER_NO_ZERO"
+        return Form(f"{twice.suffix}_twice", (*twice.arguments, zero), twice.finish)
     lo, hi = (bound - y.zero_point for bound in quantized_range(op.activation, y))
     scale = _exact_scales(view, op.largest(g)) if op.rounds_once(g) else _wide_scales(view)
     if isinstance(scale, Refusal):
@@ -141,10 +147,11 @@ def projection(view: View) -> Form | Refusal:
         types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "mote_finish_exact8_t"
         how = "MOTE_LAYER_ZERO", plus, "MOTE_START_BIAS", "MOTE_FINISH_EXACT8", "MOTE_LAYER_WEIGHT_ZERO"
         return Form("s8", types + how, finish | {"zero": y.zero_point})
-    kind, weights = ("exact", "int8_t") if op.rounds_once(g) else ("wide", "int16_t")
+    kind = "exact" if op.rounds_once(g) else "wide"
+    weights = f"{op.input(g, 1).dtype}_t"
     types = "int16_t", weights, "int32_t", f"int{bits}_t", "int16_t", f"mote_finish_{kind}{bits}_t"
     none = "MOTE_LAYER_NO_ZERO"
-    suffix = f"s16_{CTYPE_SUFFIXES[weights]}_sums{bits}"
+    suffix = f"s16_{CTYPE_SUFFIXES[weights]}_{kind}{bits}"
     return Form(suffix, (*types, none, plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}", none), finish)
 
 
