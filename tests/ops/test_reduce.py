@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -24,9 +24,9 @@ NUMBERS = ("int8", "int16", "int32", "int64", "float32")
 TYPES = {
     "MEAN": NUMBERS,
     "SUM": ("int32", "int64", "float32", "bool"),
-    "REDUCE_MAX": (*NUMBERS, "bool"),
-    "REDUCE_MIN": (*NUMBERS, "bool"),
-    "REDUCE_PROD": (*NUMBERS, "bool"),
+    "REDUCE_MAX": (*NUMBERS, "uint8", "bool"),
+    "REDUCE_MIN": (*NUMBERS, "uint8", "bool"),
+    "REDUCE_PROD": (*NUMBERS, "uint8", "bool"),
     "REDUCE_ANY": ("bool",),
     "REDUCE_ALL": ("bool",),
 }
@@ -170,6 +170,15 @@ def test_quantized_sums(dtype: str) -> None:
             interpreter.set_input(case[graph.inputs[0]], 0)
             interpreter.invoke()
             assert np.array_equal(interpreter.get_output(0), graph.evaluate(case)[graph.outputs[0]]), layer
+
+
+@needs_litert
+def test_sums_of_uint8() -> None:
+    """They become int8 inside, with the same arithmetic, and LiteRT has them right."""
+    layers = [sums(seed, "int8") for seed in range(24)]
+    quants = [[(scale, zero + 128) for scale, zero in (c.input, c.output)] for c in layers]
+    found = [replace(c, dtype="uint8", input=x, output=y) for c, (x, y) in zip(layers, quants, strict=True)]
+    assert verify(check(model(*found), inputs=5), 1).reference == "LiteRT BUILTIN_REF"
 
 
 @needs_litert

@@ -189,8 +189,9 @@ class Sum(ScaledSum):
         return quantize_multiplier(self.input(g).scale / self.output(g).scale)
 
     def misjudged(self, g: Graph) -> str | None:
-        quantized = self.input(g).dtype in QUANTIZED
-        return "LiteRT's reference takes the bytes of int8 and int16 sums for uint8" if quantized else None
+        x = self.input(g)
+        right = x.dtype not in QUANTIZED or (x.quant is not None and x.quant.unsigned)
+        return None if right else "LiteRT's reference takes the bytes of int8 and int16 sums for uint8"
 
     def reduced(self, g: Graph, x: Array) -> NDArray[Any]:
         if self.input(g).dtype in QUANTIZED:
@@ -202,7 +203,7 @@ class Sum(ScaledSum):
 class Extreme(RowReduction):
     """The largest or the least element. Quantized ones keep their quantization, as LiteRT demands."""
 
-    types = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
+    types = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
 
     def unsupported(self, g: Graph) -> str | None:
         return super().unsupported(g) or same_scale_problem(self.input(g), self.output(g))
@@ -260,7 +261,7 @@ class ReduceProd(RowReduction):
     as often as there are values."""
 
     kind = "REDUCE_PROD"
-    types = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
+    types = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
 
     def quantized(self, g: Graph) -> bool:
         return self.input(g).dtype in QUANTIZED and self.input(g).quant is not None

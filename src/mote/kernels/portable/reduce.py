@@ -50,6 +50,7 @@ ELEMENTS = {
     DType.INT32: ("s32", "int32_t", "INT32"),
     DType.INT64: ("s64", "int64_t", "INT64"),
     DType.FLOAT32: ("f32", "float", ""),
+    DType.UINT8: ("u8", "uint8_t", "UINT8"),
     DType.BOOL: ("u8", "uint8_t", "UINT8"),
 }
 """How the names of kernels end, the C type, and what the macros for its limits begin with."""
@@ -105,10 +106,8 @@ def _way(view: View) -> _Way:
         begin = f"{sign}{FLOAT_MAX}"
         if dtype == DType.FLOAT32 and op.every_axis(view.graph):
             name, begin = f"{name}_all", "*x"
-        elif dtype == DType.BOOL:
-            begin = "0" if name == "max" else "1"
         elif dtype != DType.FLOAT32:
-            begin = f"{limits}_{'MIN' if name == 'max' else 'MAX'}"
+            begin = f"{limits}_MAX" if name == "min" else "0" if limits == "UINT8" else f"{limits}_MIN"
         return _Way(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)
     if isinstance(op, ScaledSum) and dtype in QUANTIZED:
         mult, shift = op.scale(view.graph)
