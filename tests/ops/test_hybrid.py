@@ -20,7 +20,7 @@ from mote.frontends import tflite
 from mote.graph.tensor import Shape
 from network import Net
 from support import check_numpy, emulated, needs_litert
-from tflite_writer import NO_TENSOR, Writer
+from tflite_writer import NO_TENSOR, Level, Sparsity, Writer
 
 pytestmark = needs_litert
 
@@ -166,6 +166,20 @@ def test_int4_weights() -> None:
     w.op("FULLY_CONNECTED", [x, k, NO_TENSOR], [y], version=12)
     w.output(y)
     assert verify(compile(w.finish()), 3, sanitize=True).passed
+
+
+def test_sparse_weights() -> None:
+    """DENSIFY leaves them int8, so that LiteRT rounds inputs, and is no judge."""
+    w = Writer("sparse")
+    levels = [Level(2), Level(0, [0, 1, 2], [1, 0], "uint8")]
+    k = w.const("k", np.int8([3, 5]), 0.1, shape=(2, 3), sparsity=Sparsity((0, 1), (), levels))
+    dense, x = w.tensor("dense", (2, 3), "int8", 0.1), w.input("x", (1, 3), "float32")
+    y = w.tensor("y", (1, 2), "float32")
+    w.op("DENSIFY", [k], [dense])
+    w.op("FULLY_CONNECTED", [x, dense, NO_TENSOR], [y])
+    w.output(y)
+    result = verify(compile(w.finish()), 3, sanitize=True)
+    assert result.passed and result.reference.startswith("numpy")
 
 
 def test_how_far_litert_is_off() -> None:

@@ -181,7 +181,7 @@ class _File:
                     held.take(call)
                 elif (value := known_result(node)) is not None:
                     tensors[node.outputs[0]] = replace(node.output(), data=value)
-                    bytes_of[node.outputs[0]] = node.inputs[0]
+                    bytes_of |= {node.outputs[0]: node.inputs[0]} if call.code == "DEQUANTIZE" else {}
                 else:
                     node = with_small_weights(node, bytes_of)
                     flow = call.code in control.OPERATORS
