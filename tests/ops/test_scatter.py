@@ -16,6 +16,7 @@ from test_walk import quant, sizes
 import mote
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from network import Net
 from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
@@ -300,3 +301,15 @@ def every() -> bytes:
 def test_on_a_core() -> None:
     """Where words do not lie as on the host."""
     exact_on("cortex-m4", every(), 2)
+
+
+def test_what_is_written_over_is_not_copied() -> None:
+    """A tensor that nobody else reads is changed where it lies."""
+    net = Net(1)
+    x, begin = net.input(1, 64, 4), net.writer.input("begin", (3,), "int32")
+    curved = net.op("TANH", [x], quant=(1 / 128, 0))
+    changed = net.moved("DYNAMIC_UPDATE_SLICE", [curved, net.slice(curved, (0, 0, 0), (1, 2, 4)), begin])
+    diagonal = net.moved("SLICE", [curved, net.ints(0, 0, 0), net.ints(1, 1, 4)], (1, 1, 4))
+    set_ = net.moved("MATRIX_SET_DIAG", [changed, net.reshape(diagonal, 1, 4)])
+    compiled = check(net.finish(net.op("MUL", [set_, set_])))
+    assert compiled.plan.ram < 1.5 * 64 * 4

@@ -161,6 +161,8 @@ class Packed:
     """Working memory in bytes, None where the function takes none."""
     in_place: tuple[int, ...] = ()
     """The positions of inputs that the output may lie over, where they are of the same size."""
+    overlays: bool = False
+    """It runs whole, and leaves most of an input that it writes over as it is."""
     taps: int = 0
     """Rows of the window, for kernels that keep a pointer to each."""
     row: str = ""

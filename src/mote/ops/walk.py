@@ -46,19 +46,13 @@ class RowWalk:
     inner: list[Loop]
     """What is taken of each row, in elements."""
 
-    def counted(self, y: int) -> list[int]:
-        """The digits of row y."""
-        found = []
-        for size, _ in reversed(self.digits):
-            y, digit = divmod(y, size)
-            found.append(digit)
-        return found[::-1]
-
     def first(self, y: int) -> int:
         """The row that row y of the output begins at."""
-        return sum(self.split(step)[0] * n for n, (_, step) in zip(self.counted(y), self.digits, strict=True)) + (
-            self.start // self.row
-        )
+        row = self.start // self.row
+        for size, step in reversed(self.digits):
+            y, digit = divmod(y, size)
+            row += digit * self.split(step)[0]
+        return row
 
     def split(self, step: int) -> tuple[int, int]:
         """A step as rows, or as elements inside a row."""

@@ -272,7 +272,7 @@ class _Checker:
             for (t, r), source in (ranked[k] for k in near):
                 if t in updated:
                     continue
-                if op.bodies:
+                if op.bodies or step.kernel.overlays:
                     allowed = r == y and self._goes_on_as(step, op, t, made)
                 else:
                     allowed = _only_at(op, t, step.kernel.in_place) and needed(t).get(r, set()) <= {y}
@@ -289,8 +289,8 @@ class _Checker:
             raise PlanError(f"{where} has no place for its sums")
 
     def _goes_on_as(self, step: Step, op: Op, given: int, made: int) -> bool:
-        """Whether an output of control flow may lie where an input does: a loop begins with what it is given, which it
-        is given as nothing else."""
+        """Whether an output of control flow, or of a kernel that leaves most of an input as it is, may lie where that
+        input does: it begins with what it is given, which it is given as nothing else."""
         same = [p for p, t in op.computed(self.graph) if self.root[t] == self.root[given]]
         return len(same) == 1 and same[0] in step.kernel.in_place and op.outputs[same[0] : same[0] + 1] == (made,)
 

@@ -415,7 +415,7 @@ class _Builder:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
         further = [r for t in further_outputs(op) for r in self._rows_of(t)]
-        pairs = self._pairs(op, kernel) if op.bodies else ()
+        pairs = self._pairs(op, kernel) if op.bodies or kernel.overlays else ()
         written: list[int] = []
         if by_rows and row_kernel.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}

@@ -109,7 +109,9 @@ def _overlay_params(view: View, op: DynamicUpdateSlice | MatrixSetDiag) -> Param
 
 
 def _set_diagonals(view: View) -> Packed:
-    return Packed("overlay", _overlay_params(view, view.the(MatrixSetDiag)), operands=(0, 1), in_place=(0,))
+    return Packed(
+        "overlay", _overlay_params(view, view.the(MatrixSetDiag)), operands=(0, 1), in_place=(0,), overlays=True
+    )
 
 
 def _update(view: View) -> Packed:
@@ -122,7 +124,7 @@ def _update(view: View) -> Packed:
         "begin": begins(rows),
         "overlay": _overlay_params(view, op),
     }
-    return Packed("update", params, operands=(0, 1, 2), in_place=(0,))
+    return Packed("update", params, operands=(0, 1, 2), in_place=(0,), overlays=True)
 
 
 def _diagonals(view: View) -> Packed:
