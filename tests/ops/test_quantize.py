@@ -230,7 +230,7 @@ def test_from_int8_to_int32() -> None:
     assert result.passed and "from int8 to int32" in result.reference
 
 
-TYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32")
+TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "float32")
 FAR = [sign * 2.0**k for k in (0, 6, 7, 8, 15, 16, 24, 31, 32, 63, 64, 100) for sign in (1, -1)]
 REALS = [*FAR, np.inf, -np.inf, np.nan, 0.0, -0.0, 0.5, -0.5, 127.5, -128.5, 255.9, -0.9, 1e-30]
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
 
 from mote.errors import MoteError
-from mote.graph import Graph
+from mote.graph import Graph, Op
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, computes_floats
 from mote.ops.part import Part
 from mote.ops.signal import MicroOp
 
+LITTERS = 2
+"""How often it is tried what follows from elements that TFLite Micro does not write."""
 MICRO_ROOM = 1 << 20
 """Bytes that TFLite Micro gets beside what follows from the model."""
 
@@ -54,7 +57,7 @@ def micro_installed() -> bool:
 
 def micro(model: bytes, graph: Graph) -> Reference:
     """TFLite Micro, for operators that LiteRT does not know; every tensor has a place of its own. Elements that it does
-    not write are taken from Mote's own reference."""
+    not write, and what follows from them, are taken from Mote's own reference."""
     from tflite_micro import runtime  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     room = MICRO_ROOM + 4 * len(model) + 8 * sum(t.nbytes for t in graph.tensors.values())
@@ -62,24 +65,63 @@ def micro(model: bytes, graph: Graph) -> Reference:
     with _refusals("TFLite Micro"):
         interpreter = runtime.Interpreter.from_bytes(model, arena_size=room, intrepreter_config=keeping)
 
-    ours, partial = numpy(graph), {op.outputs[0]: op for op in graph.ops if isinstance(op, MicroOp)}
+    ours, others = numpy(graph), [numpy(_littered(graph, seed)) for seed in range(LITTERS)]
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
         with _refusals("TFLite Micro"):
             for i, t in enumerate(graph.inputs):
                 interpreter.set_input(inputs[t], i)
             interpreter.invoke()
-        values = ours(inputs)
-        assert values is not None
+        values, littered = _known(ours, inputs), [_known(other, inputs) for other in others]
 
         def tensor(t: int) -> Array:
-            found: Array = np.asarray(interpreter.GetTensor(t, 0)["tensor_data"])
-            left = partial[t].unwritten(graph, values) if t in partial else None
-            return found if left is None else np.where(left, values[t], found.reshape(left.shape))
+            found: Array = np.asarray(interpreter.GetTensor(t, 0)["tensor_data"]).reshape(values[t].shape)
+            meaningless = np.any([x[t] != values[t] for x in littered], axis=0)
+            return np.where(meaningless, values[t], found)
 
         return _Tensors(tensor)
 
     return run
+
+
+def _known(oracle: Reference, inputs: Mapping[int, Array]) -> Mapping[int, Array]:
+    values = oracle(inputs)
+    assert values is not None
+    return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Littered(Op):
+    """An operator of TFLite Micro, with anything where it writes nothing."""
+
+    of: MicroOp
+    seed: int
+    kind = "LITTERED"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return self.of.updates
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        results = self.of.evaluate(g, values)
+        known = {i: v for i, v in zip(self.inputs, values, strict=True) if v is not None}
+        left = self.of.unwritten(g, known | dict(zip(self.outputs, results, strict=True)))
+        if left is not None:
+            first = results[0].reshape(left.shape)
+            anything = np.random.default_rng(self.seed).integers(1, 255, (*first.shape, first.itemsize), np.uint8)
+            results[0] = np.where(left, anything.view(first.dtype)[..., 0], first)
+        return results
+
+
+def _littered(graph: Graph, seed: int) -> Graph:
+    """The graph with anything where TFLite Micro writes nothing: what then differs follows from that."""
+    ops = [
+        _Littered(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, of=op, seed=seed)
+        if isinstance(op, MicroOp)
+        else op
+        for op in graph.ops
+    ]
+    return graph.with_ops(ops)
 
 
 @contextmanager
@@ -92,11 +134,6 @@ def _refusals(who: str = "LiteRT") -> Iterator[None]:
             f"{who} does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
             remedy=f"export the model again, so that {who} runs it; `mote run` runs it without a comparison",
         ) from None
-
-
-def spilling(graph: Graph) -> bool:
-    """Whether operators of the model read what TFLite Micro does not write."""
-    return any(isinstance(op, MicroOp) and op.spills(graph) for op in graph.ops)
 
 
 def micro_only(graph: Graph) -> bool:

@@ -12,7 +12,16 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.analysis import Pointwise
 
-TYPES = (DType.BOOL, DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
+TYPES = (
+    DType.BOOL,
+    DType.INT8,
+    DType.UINT8,
+    DType.INT16,
+    DType.INT32,
+    DType.UINT32,
+    DType.INT64,
+    DType.FLOAT32,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

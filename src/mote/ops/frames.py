@@ -97,9 +97,6 @@ class Framer(MicroOp):
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.broadcast_to(~self._done(g, values[self.inputs[2]])[:, None], self.output(g).shape)
 
-    def spills(self, g: Graph) -> bool:
-        return self.missing > 0 and self.outputs[0] in g.consumers
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ready(MicroOp):
@@ -256,9 +253,6 @@ class Stacker(MicroOp):
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.full(self.output(g).shape, values[self.inputs[2]][1] == 0)
-
-    def spills(self, g: Graph) -> bool:
-        return self.right > 0 and self.outputs[0] in g.consumers
 
 
 @dataclass(frozen=True, kw_only=True)

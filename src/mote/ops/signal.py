@@ -35,10 +35,6 @@ class MicroOp(Op):
         values of tensors; None: it writes all."""
         return None
 
-    def spills(self, g: Graph) -> bool:
-        """Whether other operators may read such elements: then all that follows from them has no meaning."""
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Typed(MicroOp):
@@ -156,13 +152,6 @@ class SignalEnergy(_Typed):
         bins = np.arange(self.output(g).size)
         return (bins < self.start) | (bins >= self.end)
 
-    def spills(self, g: Graph) -> bool:
-        """Filter banks usually take the bins that were computed and no others."""
-        if self.start == 0 and self.end == self.output(g).size:
-            return False
-        readers = g.consumers.get(self.outputs[0], [])
-        return not all(isinstance(op, SignalFilterBank) and op.inside(g, self.start, self.end) for op in readers)
-
 
 @dataclass(frozen=True, kw_only=True)
 class SignalFilterBank(_Typed):
@@ -194,10 +183,6 @@ class SignalFilterBank(_Typed):
                 found.append(np.uint64(carried + kept))
                 carried = np.uint64(given)
         return [np.array(found[1:], np.uint64)]
-
-    def inside(self, g: Graph, start: int, end: int) -> bool:
-        """Whether it reads no energies but these."""
-        return all(start <= a and a + n <= end for a, _, n in self.channels(g) if n)
 
     def channels(self, g: Graph) -> list[tuple[int, int, int]]:
         """Where each begins among the energies and among the weights, and how wide it is."""

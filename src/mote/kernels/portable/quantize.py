@@ -14,6 +14,7 @@ NAMES = {
     DType.UINT8: ("u8", "uint8_t"),
     DType.INT16: ("s16", "int16_t"),
     DType.INT32: ("s32", "int32_t"),
+    DType.UINT32: ("u32", "uint32_t"),
     DType.INT64: ("s64", "int64_t"),
     DType.FLOAT32: ("f32", "float"),
 }
@@ -23,6 +24,7 @@ LIMITS = {
     DType.UINT8: ("0", "UINT8_MAX", "256.0f"),
     DType.INT16: ("INT16_MIN", "INT16_MAX", "32768.0f"),
     DType.INT32: ("INT32_MIN", "INT32_MAX", "2147483648.0f"),
+    DType.UINT32: ("0", "UINT32_MAX", "4294967296.0f"),
     DType.INT64: ("INT64_MIN", "INT64_MAX", "9223372036854775808.0f"),
 }
 """The least and the largest integer, and the first real number that is too large, in C."""
