@@ -12,6 +12,7 @@ import test_along
 import test_batch_matmul
 import test_control
 import test_conv3d
+import test_detection
 import test_functions
 import test_gru
 import test_hybrid
@@ -23,6 +24,9 @@ import test_projection
 import test_quantize
 import test_reduce
 import test_scatter
+import test_sequences
+import test_signal
+import test_spectrum
 import test_storage
 import test_svdf
 import test_unsigned
@@ -50,6 +54,8 @@ KINDS = {
     "wide": 6,
     "volumes": 2,
     "flow": 6,
+    "front": 6,
+    "compound": 6,
     "digits": 8,
     "keywords": 1,
 }
@@ -72,6 +78,10 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, sliding(seed, rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 2))
     if name == "gru":
         return name, test_gru.Gru(rng.choice(("int8", "float32")), 3, 4).model(rng.randint(1, 3))
+    if name == "front":
+        return name, _front(rng)
+    if name == "compound":
+        return name, _compound(rng, seed)
     if name == "stored":
         return name, _stored(rng)
     if name == "uint8":
@@ -203,6 +213,43 @@ def _wide(rng: Random) -> bytes:
     for _ in range(rng.randint(1, 3)):
         y = rng.choice((_conv, _depthwise, _transpose_conv, _pad, _slice))(rng, net, y)
     return net.finish(_dense(rng, net, net.flat(y)))
+
+
+def _front(rng: Random) -> bytes:
+    """A few Signal operators of TFLite Micro, one after another and beside each other."""
+    front, size = test_signal.Front(), rng.choice((8, 12, 16))
+    x = front.input((1, 4))
+    frames = front.framer(x, (1, 4), size, 2, prefill=rng.random() < 0.5)
+    front.overlap_add(frames, (1, 2, size), 2)
+    front.delay(x, (1, 4), rng.randint(0, 6))
+    scaled, bits = front.auto_scale(front.input((size,)), size)
+    energy = front.energy(front.rfft(scaled, (), size), size // 2 + 1, rng.randint(0, 1))
+    roots = front.square_root(front.filter_bank(energy, [1, 2, 2], rng.randint(0, 9)), bits, 2)
+    clean, noise = front.subtraction(roots, 2)
+    logs = front.log(front.pcan(clean, noise, 2, rng.randint(0, 31)), 2)
+    front.stacker(logs, 2, rng.randint(0, 2), rng.randint(0, 2), 1)
+    dtype = rng.choice(("int16", "int32", "float32"))
+    front.irfft(front.input((2, size + 2), dtype), (2,), size, dtype)
+    return front.finish()
+
+
+def _compound(rng: Random, seed: int) -> bytes:
+    """Operators with several results, with two directions, or with complex numbers inside."""
+    kind = rng.choice(("boxes", "suppression", "sequence", "spectrum"))
+    if kind == "boxes":
+        regular, dtype = rng.random() < 0.5, rng.choice(("float32", "uint8"))
+        return test_detection.model(
+            test_detection.Config(dtype, rng.randint(1, 9), rng.randint(1, 4), each=2, regular=regular, seed=seed)
+        )
+    if kind == "suppression":
+        sigma = rng.choice((None, 0.0, 0.5))
+        return test_detection.suppression(rng.randint(1, 9), rng.randint(1, 5), 0.5, -0.5, sigma, seed)
+    if kind == "spectrum":
+        return test_spectrum.model(((2, rng.randint(1, 3), rng.randint(1, 9)), rng.choice((1, 2)), 8))
+    whole = rng.choice(
+        ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_LSTM")
+    )
+    return test_sequences.model(test_sequences.Config(whole, merged=rng.random() < 0.5, seed=seed))
 
 
 @cache

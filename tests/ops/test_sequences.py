@@ -19,6 +19,7 @@ from mote.graph.tolerance import compare
 from support import exact_on, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
+KINDS = ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_LSTM")
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1", "TANH")
 
 
