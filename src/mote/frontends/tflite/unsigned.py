@@ -26,6 +26,7 @@ MOVES = frozenset(
         "EXPAND_DIMS", "GATHER", "GATHER_ND", "MIRROR_PAD", "PACK", "PAD", "PADV2", "QUANTIZE", "RESHAPE",
         "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "SELECT", "SELECT_V2", "SHAPE", "SLICE", "SPACE_TO_BATCH_ND",
         "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE", "UNPACK",
+        "CUSTOM(TFLite_Detection_PostProcess)",
     }
 )  # fmt: skip
 """Operators that take uint8 as it is: a file with no others is left alone."""
