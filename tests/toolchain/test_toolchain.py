@@ -16,7 +16,7 @@ import fake_model as fake
 import pytest
 
 from mote import targets, toolchain
-from mote.errors import MoteError
+from mote.errors import BudgetError, MoteError
 from mote.stopping import StoppedError, stopping
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, compilers
@@ -211,6 +211,15 @@ def test_large_models_fit_the_emulated_board(tmp_path: Path, core: str) -> None:
     for emulator in emulators(target):
         got = run(tmp_path, target, emulator, elf, Mode.MEASURE)
         assert struct.unpack_from("<i", got.outputs[0][1]) == (16,)
+
+
+@pytest.mark.parametrize(("core", "kind"), [("cortex-m4", "gcc"), ("cortex-m4", "zig"), ("rv32imc", "gcc")])
+def test_models_that_do_not_fit_the_emulated_board(tmp_path: Path, core: str, kind: str) -> None:
+    target = targets.load(core)
+    model = BIG.replace("3 << 19", "1 << 30")
+    with pytest.raises(BudgetError, match=r"needs [\d,]{13,} bytes of RAM, [\d,]+ more than its [\d,]+\n") as error:
+        build(tmp_path, target, compiler_for(target, kind), Mode.MEASURE, model=model)
+    assert "--ram min" in str(error.value)
 
 
 def with_run(body: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from string import Template
 
-from mote.errors import MoteError
+from mote.errors import BudgetError, MoteError
 from mote.targets import Memory, Target
 from mote.targets.flags import OPTIMIZATION
 
@@ -27,6 +28,8 @@ _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-f
 _SANITIZE_LEVEL = "-Og"
 _SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 # The harness must pull in no library: what is in the ELF of a library is the model's.
+_OVERFLOWED = re.compile(r"region [`'](?P<region>\w+)':? overflowed by (?P<over>\d+) bytes")
+"""What GNU's linker and LLVM's say of memory that is too small."""
 _HARNESS_FLAGS = ("-Os", "-ffreestanding", "-fno-builtin")
 
 
@@ -77,8 +80,29 @@ def build(
 
     elf = workdir / "model.elf"
     link = [*base, level, *_link_flags(target, compiler, workdir), *objects]
-    compile_or_raise([*link, "-o", str(elf), *_libraries(compiler)], workdir, f"linking {elf.name}")
+    try:
+        compile_or_raise([*link, "-o", str(elf), *_libraries(compiler)], workdir, f"linking {elf.name}")
+    except MoteError as error:
+        raise _overflow(str(error), target) or error from None
     return elf
+
+
+def _overflow(said: str, target: Target) -> BudgetError | None:
+    """What a linker says of memory that is too small, with the numbers; None where it says something else."""
+    found = {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
+    if not found or target.arch == "host":
+        return None
+    board = board_of(target)
+    sizes = {"ROM": ("flash", board.rom[1]), "RAM": ("RAM", board.ram[1])}
+    parts = [(*sizes[region], over) for region, over in found.items() if region in sizes]
+    reason = " and ".join(
+        f"{size + over:,} bytes of {what}, {over:,} more than its {size:,}" for what, size, over in parts
+    )
+    return BudgetError(
+        f"does not fit the emulated board: with code, inputs and outputs it needs {reason}",
+        where=f"target {target.name}",
+        remedy="use a smaller model, --ram min or --input rows; `mote compile` and `mote plan` need no board",
+    )
 
 
 @dataclass(frozen=True)
