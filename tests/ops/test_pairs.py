@@ -312,21 +312,38 @@ def exact_in_numpy(model: bytes, inputs: int = 6) -> None:
     assert result.exact, result.mismatches
 
 
+def micro_agrees(model: bytes, inputs: int = 8) -> None:
+    """The NumPy reference against TensorFlow Lite Micro."""
+    tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed (x86-64 only)")
+    g, interpreter = tflite.parse(model, "model"), tflite_micro.runtime.Interpreter.from_bytes(model)
+    for case in stimuli(g, inputs):
+        for i, t in enumerate(g.inputs):
+            interpreter.set_input(case[t], i)
+        interpreter.invoke()
+        assert np.array_equal(g.evaluate(case)[g.outputs[0]], interpreter.get_output(0))
+
+
 def test_int8_sums_of_many_are_those_of_tensorflow_lite_micro() -> None:
     """LiteRT has none."""
-    tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed (x86-64 only)")
     every = Writer("every")
     for count, x, y in ((2, (0.05, 3), (0.06, -7)), (15, (0.01, -128), (0.13, 0)), (5, (0.5, 100), (0.5, 127))):
         w, quants = Writer("many"), [{"scale": s, "zero_point": z} for s, z in (x, y)]
         for model in (w, every):
             add_n(model, "int8", count, (256,), quants)
-        g, interpreter = tflite.parse(w.finish(), "model"), tflite_micro.runtime.Interpreter.from_bytes(w.finish())
-        for case in stimuli(g, 8):
-            for i, t in enumerate(g.inputs):
-                interpreter.set_input(case[t], i)
-            interpreter.invoke()
-            assert np.array_equal(g.evaluate(case)[g.outputs[0]], interpreter.get_output(0))
+        micro_agrees(w.finish())
     exact_in_numpy(every.finish())
+
+
+def test_squares_that_tensorflow_lite_micro_alone_has() -> None:
+    """Of int16, and of int8 with an output of a small scale."""
+    layers = [
+        Config("SQUARED_DIFFERENCE", "int16", ((300,), (300,)), scales=(0.001, 0.0007, 0.03)),
+        Config("SQUARED_DIFFERENCE", "int16", ((300,), (1,)), scales=(0.5, 0.5, 0.001)),
+        Config("SQUARED_DIFFERENCE", "int8", ((256,), (256,)), scales=(0.5, 0.4, 1e-5), zeros=(3, -7, 11)),
+    ]
+    for layer in layers:
+        micro_agrees(model(layer))
+    exact_in_numpy(model(*layers))
 
 
 def by_rows() -> bytes:
@@ -497,7 +514,8 @@ SCALES = (0.05, 0.03, 0.06)
         (Config("LOGICAL_AND", "int32"), "int32 input is not supported"),
         (Config("DIV", "int64"), "int64 input is not supported"),
         (Config("POW", "int8", scales=SCALES), "int8 input is not supported"),
-        (Config("SQUARED_DIFFERENCE", "int8", scales=(1.0, 1.0, 1e-9)), "too small"),
+        (Config("SQUARED_DIFFERENCE", "int8", scales=(3e4, 3e4, 1e-6)), "too small"),
+        (Config("SQUARED_DIFFERENCE", "int16", scales=SCALES, zeros=(1, 0, 0)), "another zero point than 0"),
         (Config("SUB", "int16"), "no per-tensor quantization"),
         (Config("ADD", "int16", scales=SCALES, zeros=(0, 1, 0)), "another zero point than 0"),
         (Config("MUL", "int16", scales=SCALES, zeros=(0, 0, 1)), "another zero point than 0"),

@@ -59,7 +59,7 @@ def quantization_problem(t: Tensor) -> str | None:
 
 
 def zero_point_problem(g: Graph, op: Op) -> str | None:
-    """LiteRT adds and multiplies int16 numbers with zero point 0 only."""
+    """int16 numbers are added, subtracted and multiplied with zero point 0 only."""
     for t in (op.input(g), op.input(g, 1), op.output(g)):
         if t.dtype == DType.INT16 and t.zero_point != 0:
             return f"int16 tensor '{t.name}' has another zero point than 0"

@@ -1,5 +1,5 @@
-/* mote_quantized.h: sums and products of int16 numbers, and squares of differences of int8 ones, step by step as LiteRT
- * computes them. */
+/* mote_quantized.h: sums and products of int16 numbers, and squares of differences, step by step as LiteRT and TensorFlow
+ * Lite Micro compute them. */
 #ifndef MOTE_QUANTIZED_H
 #define MOTE_QUANTIZED_H
 
@@ -69,21 +69,20 @@ MOTE_ALWAYS_INLINE int32_t mote_slope_s16(const mote_slope_s16_t *p, int32_t x, 
     return q >= 0 ? mote_result(&p->above, q) : mote_result(&p->below, (int32_t)product);
 }
 
-/* Squares of differences of int8 numbers. */
+/* Squares of differences. */
 typedef struct {
     mote_term_t a, b;
+    int32_t unit; /* a number has so many parts: 128 of int8, one of int16 */
     mote_result_t y;
 } mote_square_t;
 
-#define MOTE_SQUARE_PLACES 7
-
-MOTE_ALWAYS_INLINE int32_t mote_squared(const mote_term_t *p, int32_t x) {
-    return mote_rescale((x - p->zero) * (1 << MOTE_SQUARE_PLACES), p->mult, p->shift);
+MOTE_ALWAYS_INLINE int32_t mote_squared(const mote_term_t *p, int32_t unit, int32_t x) {
+    return mote_rescale((x - p->zero) * unit, p->mult, p->shift);
 }
 
 MOTE_ALWAYS_INLINE int32_t mote_square_of(const mote_square_t *p, int32_t a, int32_t b) {
-    const uint32_t difference = (uint32_t)mote_squared(&p->a, a) - (uint32_t)mote_squared(&p->b, b);
-    return mote_result(&p->y, (int32_t)(difference * difference));
+    const uint32_t x = (uint32_t)mote_squared(&p->a, p->unit, a), y = (uint32_t)mote_squared(&p->b, p->unit, b);
+    return mote_result(&p->y, (int32_t)((x - y) * (x - y)));
 }
 
 #endif

@@ -13,7 +13,7 @@ from mote.ops.common import float_range, quantized_range, whole_range
 from mote.ops.comparison import Comparison, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from mote.ops.division import Div, FloorDiv, FloorMod
 from mote.ops.plain import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow, RightShift
-from mote.ops.squared_difference import SquaredDifference
+from mote.ops.squared_difference import PLACES, SquaredDifference
 
 Pack = Callable[[View], Packed | Refusal]
 INTEGERS = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64})
@@ -137,6 +137,7 @@ def _squared_difference(view: View) -> Packed:
     params: Params = {
         "a": term_params(op.input(g), first),
         "b": term_params(op.input(g, 1), second),
+        "unit": 1 << PLACES[view.output.dtype],
         "y": result_params(result, Activation.NONE, view.output),
     }
     return plain_kernel(view, "squared_difference", "mote_square_of", "mote_square_t", params)
@@ -192,7 +193,7 @@ KERNELS = (
     _plain("floor_div_f32", FloorDiv, ONLY_FLOAT, "pairs_f32"),
     _kernel("floor_mod", FloorMod, FloorMod.types - ONLY_FLOAT, _floor_mod, "whole"),
     _plain("floor_mod_f32", FloorMod, ONLY_FLOAT, "pairs_f32"),
-    _kernel("squared_difference", SquaredDifference, {DType.INT8}, _squared_difference, "quantized"),
+    _kernel("squared_difference", SquaredDifference, PLACES, _squared_difference, "quantized"),
     _plain("whole_squared_difference", SquaredDifference, {DType.INT32}, "whole"),
     _plain("squared_difference_f32", SquaredDifference, ONLY_FLOAT, "pairs_f32"),
     _plain("pow", Pow, {DType.INT32}, "whole"),
