@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from network import Net
@@ -40,6 +42,16 @@ def test_network(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("core", ["cortex-m4", "rv32imc"])
 def test_network_on_cores(core: str) -> None:
     exact_on(core, network(), least_ram=True)
+
+
+def test_stream() -> None:
+    """The last rows of the stream are in ring buffers."""
+    net = Net(4, "int16")
+    y = net.conv(net.input(1, 16, 3, 4), 6, (3, 1), padding="VALID")
+    y = net.conv(net.depthwise(y, 1, (2, 1), padding="VALID"), 4, (3, 1), padding="VALID")
+    compiled = compile(net.finish(net.fully_connected(net.flat(y), 3)), stream=1)
+    assert "ring" in [step.kernel.name for step in compiled.plan.steps]
+    assert verify(compiled, 4, sanitize=True).exact
 
 
 def layer(
