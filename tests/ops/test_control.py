@@ -171,6 +171,20 @@ def test_layers_with_memories_inside_of_control_flow() -> None:
     assert len(compiled.plan.graph.states) == 5
 
 
+@pytest.mark.parametrize("turns", [1, 4])
+def test_memories_in_control_flow_that_is_known(turns: int) -> None:
+    f = Flow(6, "float32")
+    x = f.input(1, 4)
+    made = [f.like(x)]
+    branch = f.constant(True, BOOL)
+    f.choose(branch, [x], lambda b, t: [remembering(b, t[0])], lambda b, t: [remembering(b, t[0])], made)
+    found = f.repeat([f.constant(0, INT), made[0]], lambda b, t: [less(b, t[0], b.constant(turns, INT))],
+                     lambda b, t: [one_more(b, t[0]), remembering(b, t[1])])  # fmt: skip
+    compiled = over_time(f.finish(found[1]), 6)
+    assert len(compiled.plan.graph.states) == 2
+    assert sum(bool(op.bodies) for op in compiled.plan.graph.ops) == (turns > 1)
+
+
 def variable(flow: Flow, name: str = "v") -> int:
     return handle(flow.writer, name)
 

@@ -23,7 +23,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
-from mote.passes import tflm_numerics
+from mote.passes import control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
 
@@ -208,7 +208,7 @@ def _mistakes(source: Graph) -> str:
 
 
 def _with_numerics(compiled: Compiled) -> Graph:
-    return tflm_numerics.run(compiled.source)
+    return control.everywhere(tflm_numerics.run)(compiled.source)
 
 
 def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:

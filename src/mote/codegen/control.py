@@ -22,11 +22,12 @@ class Body:
     op: Control
     plan: Plan
     copies: tuple[Copy, ...]
+    number: int
     name: str
 
     @property
     def is_condition(self) -> bool:
-        return isinstance(self.op, While) and self.name.endswith(CONDITION)
+        return isinstance(self.op, While) and self.number < len(self.op.bodies) - 1
 
     @property
     def written(self) -> tuple[int, ...]:
@@ -58,7 +59,8 @@ class Body:
     @property
     def signature(self) -> str:
         result = "int" if self.is_condition else "void"
-        return f"static {result} {self.name}({', '.join(given.declaration for given in self.lent)})"
+        taken = ",\n    ".join(given.declaration for given in self.lent)
+        return f"static {result} {self.name}(\n    {taken})"
 
     def end(self, address: Address, arena: Given) -> list[Statement]:
         """What is done when the steps have run: outputs are copied, those first out of the way that lie where others
@@ -79,7 +81,7 @@ class Body:
         graph, op = self.plan.graph, self.op
         first = 1 if isinstance(op, If) else 0
         outer = dict(zip(graph.inputs, op.given[first:], strict=True))
-        own = op.kept[self._number] if op.kept else ()
+        own = op.kept[self.number] if op.kept else ()
         states = op.inputs[len(op.given) :]
         outer |= {s.before: states[i] for s, i in zip(graph.states, own, strict=True)}
         if isinstance(op, While):
@@ -90,25 +92,12 @@ class Body:
         copied = [op.made[c.output] for c in self._copied_out]
         return call(self.name, scratch, *(address(outer[t]) for t in self.plan.goal.lent), *map(address, copied))
 
-    @property
-    def _number(self) -> int:
-        return next(i for i, name in enumerate(names(self.op)) if self.name.endswith(name))
-
-
-CONDITION = "condition"
-
-
-def names(op: Control) -> tuple[str, ...]:
-    """What the bodies of an operator are called."""
-    return ("then", "else") if isinstance(op, If) else (CONDITION, "body")[-len(op.bodies) :]
-
 
 def bodies(op: Control, kernel: Bodied, prefix: str) -> list[Body]:
-    """Those that have plans."""
-    return [
-        Body(op, plan, copies, f"{prefix}_{name}")
-        for plan, copies, name in zip(kernel.plans, kernel.copies, names(op), strict=True)
-    ]
+    """The bodies of an operator."""
+    names = ("then", "else") if isinstance(op, If) else ("condition", "body")[-len(op.bodies) :]
+    parts = zip(kernel.plans, kernel.copies, names, strict=True)
+    return [Body(op, plan, copies, i, f"{prefix}_{name}") for i, (plan, copies, name) in enumerate(parts)]
 
 
 def statements(

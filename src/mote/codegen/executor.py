@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +27,7 @@ from mote.codegen.c import (
     index,
     loop,
     plus,
+    printed,
     times,
     uses,
 )
@@ -250,8 +252,10 @@ class Executor:
         else:
             steps = [loop("uint32_t", "step", len(plan.steps), Switch(f"{self._order_name}[step]", cases))]
         counters = [f"uint{8 * plan.counter_bytes}_t next[{plan.counters}] = {{0}}"] if plan.counters else []
-        unused = [f"(void){given.pointer}" for given in body.lent]
-        return Function(body.signature, [*self.variables, *counters, *unused, *steps, *body.end(self._address, arena)])
+        end = body.end(self._address, arena)
+        said = printed([*steps, *end])
+        unused = [f"(void){given.pointer}" for given in body.lent if not re.search(rf"\b{given.pointer}\b", said)]
+        return Function(body.signature, [*self.variables, *counters, *unused, *steps, *end])
 
     def _address(self, tensor: int) -> Expression:
         """Where a tensor lies that has a place."""

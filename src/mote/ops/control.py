@@ -29,7 +29,7 @@ HEAVY = 1 << 14
 """Multiplications that count as an operator."""
 
 See = Callable[[int, dict[int, Array]], None]
-"""Is shown the number of a body and the values of its tensors."""
+"""Is shown the number of a body that makes the results, and the values of its tensors."""
 
 
 class EndlessError(MoteError):
@@ -120,7 +120,7 @@ class Control(Op):
             _effort.reset(token)
 
     def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
-        """The outputs for values of the inputs; `see` is shown every body that has run."""
+        """The outputs for values of the inputs; `see` is shown every body that has made some of them."""
         raise NotImplementedError
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -130,7 +130,7 @@ class Control(Op):
         def see(body: int, found: dict[int, Array]) -> None:
             graph = self.bodies[body]
             known = Magnitudes(graph).step(found)
-            for i, t in enumerate(graph.outputs if len(graph.outputs) == len(sizes) else ()):
+            for i, t in enumerate(graph.outputs):
                 sizes[i] = max(sizes[i], known.get(t, largest(found[t])))
 
         try:
@@ -169,9 +169,10 @@ def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
     )
 
 
-def scalar_problem(t: Tensor, what: str) -> str | None:
+def condition_problem(t: Tensor) -> str | None:
     """Why a tensor is no condition."""
-    return None if t.dtype == DType.BOOL and t.size == 1 else f"{what} is {t.dtype} of {t.size} elements, not one bool"
+    is_one = t.dtype == DType.BOOL and t.size == 1
+    return None if is_one else f"the condition is {t.dtype} of {t.size} elements, not one bool"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +195,7 @@ class If(Control):
         return replace(self, branches=(then, otherwise))
 
     def unsupported(self, g: Graph) -> str | None:
-        if problem := scalar_problem(self.input(g), "the condition"):
+        if problem := condition_problem(self.input(g)):
             return problem
         found = (self.mismatch(g, body, self.given[1:], self.made) for body in self.branches)
         return next((problem for problem in found if problem), None)
@@ -246,17 +247,13 @@ class While(Control):
         assert self.condition is not None
         if len(self.condition.outputs) != 1:
             return f"its condition has {len(self.condition.outputs)} outputs"
-        if problem := scalar_problem(self.condition.tensors[self.condition.outputs[0]], "the condition"):
+        if problem := condition_problem(self.condition.tensors[self.condition.outputs[0]]):
             return problem
         for inside, outside in zip(self.given, self.made, strict=False):
             if problem := differs(g.tensors[inside], g.tensors[outside], f"what goes round ('{self.name}')"):
                 return problem
-        return self.mismatch(g, self.condition, self.given, []) or self.mismatch(g, self.body, self.given, self.made)
-
-    def mismatch(self, g: Graph, body: Graph, given: Sequence[int], made: Sequence[int]) -> str | None:
-        if body is self.condition:
-            body = replace(body, outputs=())
-        return super().mismatch(g, body, given, made)
+        asked = self.mismatch(g, replace(self.condition, outputs=()), self.given, ())
+        return asked or self.mismatch(g, self.body, self.given, self.made)
 
     def _misjudged(self) -> str | None:
         body = self.body

@@ -39,6 +39,8 @@ def _with_bodies(graph: Graph, run: Pass) -> Graph:
 def run(graph: Graph) -> Graph:
     """The graph with simpler control flow, and without what is known; what comes to light in one round may tell more in
     the next."""
+    if not any(op.bodies for op in graph.ops):
+        return graph
     simplify = everywhere(lambda g: fold_constants.run(_once(g)))
     count = -1
     while count != (count := len(list(nested(graph)))):
@@ -56,14 +58,24 @@ def _once(graph: Graph) -> Graph:
 
 def _simplified(graph: Graph, op: Control) -> Graph:
     if isinstance(op, If):
-        condition = op.input(graph).data
-        if condition is not None:
-            taken = 0 if condition.reshape(-1)[0] else 1
-            inlining = _Inlining(graph, op)
-            return _replaced(graph, op, inlining.turn(taken, op.given[1:], op.made), inlining.made)
-        graph, op = _without_unread_results(graph, op)
-        return _replaced(graph, op, [_without_constants(graph, op, 1)])
+        return _simple_branch(graph, op)
     assert isinstance(op, While)
+    return _simple_loop(graph, op)
+
+
+def _simple_branch(graph: Graph, op: If) -> Graph:
+    """The branch that is always taken in place of the operator, or both with what they need."""
+    condition = op.input(graph).data
+    if condition is not None:
+        inlining = _Inlining(graph, op)
+        ops = inlining.turn(0 if condition.reshape(-1)[0] else 1, op.given[1:], op.made)
+        return _replaced(graph, op, ops, inlining.made)
+    graph, op = _without_unread_results(graph, op)
+    return _replaced(graph, op, [_without_constants(graph, op, 1)])
+
+
+def _simple_loop(graph: Graph, op: While) -> Graph:
+    """The loop with what it needs, and with the number of its turns or its turns where these are known."""
     graph, op = _with_invariants(graph, op)
     graph, op = _without_unread(graph, op)
     counted = _counted(graph, op)
@@ -72,8 +84,7 @@ def _simplified(graph: Graph, op: Control) -> Graph:
         graph, op = _without_unread(graph, counted)
     if op.trips is not None and _is_short(op):
         return _unrolled(graph, op)
-    simple = _without_constants(graph, op, len(op.made))
-    return _replaced(graph, op, [simple])
+    return _replaced(graph, op, [_without_constants(graph, op, len(op.made))])
 
 
 def _replaced(graph: Graph, op: Op, ops: Sequence[Op], tensors: Iterable[Tensor] = ()) -> Graph:
@@ -226,7 +237,9 @@ def _counted(graph: Graph, op: While) -> While:
 
 
 def _counters(op: While, positions: set[int]) -> set[int]:
-    return _positions(op.body, [op.body.outputs[k] for k in positions if k < len(op.made)])
+    """The inputs that these are made from in a turn of the loop, whatever it keeps."""
+    outputs = [op.body.outputs[k] for k in positions if k < len(op.made)]
+    return _positions(replace(op.body, states=()), outputs)
 
 
 def _part(body: Graph, outputs: Sequence[int]) -> Graph:

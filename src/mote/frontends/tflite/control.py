@@ -120,7 +120,7 @@ class Caller:
         return self._branch(node, always, node.inputs, [node.options.integer("subgraph")] * 2)
 
     def _branch(self, node: Node, condition: int, given: Sequence[int], numbers: Sequence[int]) -> tuple[Op, ...]:
-        bodies = {number: self._body(number, given) for number in dict.fromkeys(numbers)}
+        bodies = {number: self.read(number, given) for number in dict.fromkeys(numbers)}
         keys = dict.fromkeys(key for body in bodies.values() for key in body.keys)
         assigned = [key for key in keys if any(body.keys.get(key) for body in bodies.values())]
         graphs = {number: body.graph(list(keys), assigned) for number, body in bodies.items()}
@@ -140,7 +140,7 @@ class Caller:
     def _while(self, node: Node) -> tuple[Op, ...]:
         names = ("cond_subgraph_index", "body_subgraph_index")
         numbers = [node.options.integer(name) for name in names]
-        condition, body = (self._body(number, node.inputs) for number in numbers)
+        condition, body = (self.read(number, node.inputs) for number in numbers)
         if len(node.inputs) != len(node.outputs):
             raise UnsupportedNodeError(f"has {len(node.inputs)} inputs and {len(node.outputs)} outputs")
         if any(condition.keys.values()):
@@ -161,9 +161,6 @@ class Caller:
             kept=kept,
         )
         return self._finished(node, op, assigned)
-
-    def _body(self, number: int, given: Sequence[int]) -> Body:
-        return self.read(number, given)
 
     def _values(self, given: Sequence[int]) -> list[int]:
         """The inputs that are no handles."""
