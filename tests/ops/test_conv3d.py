@@ -113,6 +113,20 @@ def test_volumes_run_by_rows() -> None:
     assert not any(step.whole for step in compiled.plan.steps)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_batch_normalization_is_folded(transposed: bool) -> None:
+    w = Writer("normalized")
+    c = Config(transposed)
+    x = add_layer(w, 0, c)
+    shape = (1, *(c.size if transposed else c.positions), 3)
+    for i, kind in enumerate(("MUL", "ADD"), 1):
+        y = w.tensor(f"y{i}", shape, "float32")
+        w.op(kind, [x, w.const(f"c{i}", np.float32([0.5, -2, 3]))], [y], fused_activation_function="NONE")
+        x = y
+    w.output(x)
+    assert [op.kind for op in check(w.finish()).plan.graph.ops] == ["CONV_3D_TRANSPOSE" if transposed else "CONV_3D"]
+
+
 def test_on_cores() -> None:
     for core in ("cortex-m4", "rv32imc"):
         exact_on(core, network(), inputs=1)

@@ -12,8 +12,14 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import Activation, DType
 from mote.ops.conv import Conv2D
+from mote.ops.conv3d import Conv3D, Conv3DTranspose
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
+from mote.ops.grouped import GroupedConv2D
+
+Layer = Conv2D | GroupedConv2D | DepthwiseConv2D | FullyConnected | Conv3D | Conv3DTranspose
+CHANNELS: dict[type[Op], int] = {DepthwiseConv2D: 3, Conv3D: 4, Conv3DTranspose: 3}
+"""The axis of weights that has the output's channels, where it is not the first."""
 
 
 def run(graph: Graph) -> Graph:
@@ -35,7 +41,7 @@ def _fold_one(graph: Graph) -> Graph | None:
 
 def _foldable(graph: Graph, layer: Op) -> bool:
     return (
-        isinstance(layer, Conv2D | DepthwiseConv2D | FullyConnected)
+        isinstance(layer, Layer)
         and layer.activation == Activation.NONE
         and layer.output(graph).dtype == layer.input(graph, 1).dtype == DType.FLOAT32
     )
@@ -61,7 +67,7 @@ def _fold(graph: Graph, layer: Op, after: Op, factor: NDArray[np.float64]) -> Gr
     weights = w.data.astype(np.float64)
     bias = np.zeros(channels) if b is None or b.data is None else b.data.astype(np.float64)
     if after.kind == "MUL":
-        axis = weights.ndim - 1 if isinstance(layer, DepthwiseConv2D) else 0
+        axis = next((axis for kind, axis in CHANNELS.items() if isinstance(layer, kind)), 0)
         weights = weights * factor.reshape([-1 if i == axis else 1 for i in range(weights.ndim)])
         bias = bias * factor
     else:
