@@ -16,7 +16,7 @@ from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from support import check, check_numpy, exact_on, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 QUANT = {"uint8": (128, 100), "int8": (0, -28), "float32": (0, 0), "int16": (0, 0)}
@@ -103,7 +103,7 @@ def model(*configs: Config, **changes: object) -> bytes:
 
 
 @needs_litert
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36), deadline=None)
 @given(configs())
 def test_numpy(c: Config) -> None:
     data = model(c)
@@ -128,14 +128,38 @@ MANY = [
 ]
 
 
+SUPPRESSIONS: list[tuple[int, int, float, float, float | None]] = [
+    (12, 5, 0.5, 0.0, None),
+    (30, 9, 0.1, -2.0, None),
+    (30, 9, 0.4, -1.0, 0.3),
+    (8, 12, 0.0, -0.5, 0.0),
+    (1, 1, 1.0, -2.0, 1.0),
+]
+
+
+def together(count: int = 99) -> bytes:
+    """All of them in one model, and boxes behind a layer, which is computed in int8 although the file has uint8."""
+    w = Writer("boxes")
+    for i, c in enumerate(MANY[:count]):
+        add_layer(w, i, c)
+    c = Config("uint8", 9, 3, each=2)
+    x = w.input("x", (1, c.boxes, c.coordinates), "uint8", 0.02, 128)
+    boxes = w.tensor("sums", (1, c.boxes, c.coordinates), "uint8", 0.04, 128)
+    w.op("ADD", [x, x], [boxes])
+    add_layer(w, len(MANY), c, boxes)
+    for seed, case in enumerate(SUPPRESSIONS):
+        suppression(*case, seed, w)
+    return w.finish()
+
+
 @needs_litert
 def test_c() -> None:
-    check(model(*MANY), 6)
+    check(together(), 6)
 
 
 @needs_litert
 def test_on_a_core() -> None:
-    exact_on("cortex-m4", model(*MANY[1::2]), 3)
+    exact_on("cortex-m4", together(4))
 
 
 def test_int8_is_uint8_shifted() -> None:
@@ -162,18 +186,6 @@ def _shifted(g: Graph) -> Graph:
         for i, t in g.tensors.items()
     }
     return replace(g, tensors=tensors)
-
-
-@needs_litert
-def test_behind_a_layer_in_uint8() -> None:
-    """The layer is computed in int8, and so the boxes come as int8."""
-    c = Config("uint8", 9, 3, each=2)
-    w = Writer("bytes")
-    x = w.input("x", (1, c.boxes, c.coordinates), "uint8", 0.02, 128)
-    boxes = w.tensor("sums", (1, c.boxes, c.coordinates), "uint8", 0.04, 128)
-    w.op("ADD", [x, x], [boxes])
-    add_layer(w, 0, c, boxes)
-    check(w.finish(), 6)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +235,7 @@ def suppression(
 
 
 @needs_litert
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36), deadline=None)
 @given(
     st.integers(1, 40),
     st.integers(1, 20),
@@ -235,16 +247,6 @@ def suppression(
 def test_suppression(boxes: int, most: int, overlap: float, least: float, sigma: float | None, seed: int) -> None:
     data = suppression(boxes, most, overlap, least, sigma, seed)
     check_numpy(tflite.parse(data, "model"), data, 6, seed)
-
-
-@needs_litert
-def test_suppression_in_c() -> None:
-    w = Writer("suppression")
-    cases = [(12, 5, 0.5, 0.0, None), (30, 9, 0.1, -2.0, None), (30, 9, 0.4, -1.0, 0.3), (8, 12, 0.0, -0.5, 0.0)]
-    for seed, case in enumerate([*cases, (1, 1, 1.0, -2.0, 1.0)]):
-        data = suppression(*case, seed, w)
-    check(data, 6)
-    exact_on("cortex-m4", data, 3)
 
 
 def test_suppression_that_is_not_supported() -> None:

@@ -16,7 +16,7 @@ from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph.tolerance import compare
-from support import exact_on, needs_litert
+from support import exact_on, examples, needs_litert
 from tflite_writer import NO_TENSOR, Writer
 
 KINDS = ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_LSTM")
@@ -141,7 +141,7 @@ def model(*configs: Config) -> bytes:
 
 
 @needs_litert
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(36), deadline=None)
 @given(configs())
 def test_numpy(c: Config) -> None:
     data = model(c)

@@ -22,7 +22,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
 from mote.ops.fft import factors
 from mote.ops.signal import square_root
-from support import emulated
+from support import emulated, examples
 from tflite_writer import Writer
 
 needs_micro = pytest.mark.skipif(
@@ -148,7 +148,7 @@ def _weak(values: Array, seed: int) -> Array:
 
 
 @needs_micro
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24), deadline=None)
 @given(
     st.sampled_from([n for n in range(4, 200, 2) if factors(n // 2)]),
     st.sampled_from(["int16", "int32", "float32"]),
@@ -164,7 +164,7 @@ def test_transforms(length: int, dtype: str, outer: Shape, short: int) -> None:
 
 
 @needs_micro
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(18), deadline=None)
 @given(st.integers(1, 20), st.integers(1, 3), st.integers(0, 31), st.integers(0, 100))
 def test_samples(size: int, vectors: int, shift: int, seed: int) -> None:
     front, rng = Front(), np.random.default_rng(seed)
@@ -190,7 +190,7 @@ def test_the_lowest_sample(values: list[int]) -> None:
 
 
 @needs_micro
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(18), deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=9), st.integers(0, 31), st.integers(0, 200))
 def test_channels(widths: list[int], shift: int, seed: int) -> None:
     front, rng, n = Front(), np.random.default_rng(seed), len(widths) - 1
@@ -210,7 +210,7 @@ def test_channels(widths: list[int], shift: int, seed: int) -> None:
 
 
 @needs_micro
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24), deadline=None)
 @given(
     st.integers(1, 9),
     st.integers(1, 9),

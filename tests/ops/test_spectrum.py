@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.graph.tensor import Shape
-from support import check, check_numpy, exact_on, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 KINDS = ("COMPLEX_ABS", "REAL", "IMAG")
@@ -35,7 +35,7 @@ def model(*layers: tuple[Shape, int, int]) -> bytes:
 
 
 @needs_litert
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(24), deadline=None)
 @given(
     st.sampled_from([(), (1,), (3,), (2, 2)]),
     st.integers(1, 9),
