@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flex import options
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
 from mote.api.measure import bench
@@ -26,7 +28,7 @@ from mote.toolchain import Mode
 from network import Net
 from streaming.streams import Variable, handle, sliding
 from support import check, emulated, needs, needs_litert
-from tflite_writer import NO_TENSOR
+from tflite_writer import NO_TENSOR, Writer
 
 
 def counter() -> bytes:
@@ -142,19 +144,19 @@ EXERCISE = """
 #include "{name}.h"
 
 /* Inputs 0..n-1, then what was saved after half of them and the other half again; then from the beginning. */
-int exercise(const int8_t *inputs, int8_t *outputs, int n) {{
+int exercise(const uint8_t *inputs, uint8_t *outputs, int n) {{
     static uint8_t saved[{upper}_STATE_BYTES];
-    int8_t *out = outputs;
+    uint8_t *out = outputs;
     if ({name}_init() != MOTE_OK) return 1;
     for (int round = 0; round < 3; round++) {{
         if (round == 1 && {name}_restore(saved, sizeof saved) != MOTE_OK) return 3;
         if (round == 2 && {name}_reset() != MOTE_OK) return 4;
         for (int i = round == 1 ? n / 2 : 0; i < n; i++) {{
             if (round == 0 && i == n / 2 && {name}_save(saved, sizeof saved) != MOTE_OK) return 5;
-            memcpy({name}_input(), inputs + i * {upper}_INPUT_SIZE, {upper}_INPUT_BYTES);
+            memcpy({name}_input(), inputs + i * {upper}_INPUT_BYTES, {upper}_INPUT_BYTES);
             if ({name}_run() != MOTE_OK) return 2;
             memcpy(out, {name}_output(), {upper}_OUTPUT_BYTES);
-            out += {upper}_OUTPUT_SIZE;
+            out += {upper}_OUTPUT_BYTES;
         }}
     }}
     return 0;
@@ -162,20 +164,38 @@ int exercise(const int8_t *inputs, int8_t *outputs, int n) {{
 """
 
 
-def test_save_restore_and_reset(tmp_path: Path) -> None:
+def frames() -> bytes:
+    """Operators that keep what the file has no variables for: a framer that is not filled, sums of frames, a delay."""
+    w = Writer("frames")
+    x, framed = w.input("input", (8,), "int16"), w.tensor("framed", (4, 6), "int16")
+    ready, summed = w.tensor("ready", (), "bool"), w.tensor("summed", (8,), "int16")
+    y = w.tensor("output", (8,), "int16")
+    steps = (
+        ("SignalFramer", x, [framed, ready], {"frame_size": 6, "frame_step": 2, "prefill": False}),
+        ("SignalOverlapAdd", framed, [summed], {"T": 7, "frame_step": 2}),
+        ("SignalDelay", summed, [y], {"delay_length": 3}),
+    )
+    for name, given_, results, values in steps:
+        w.op("CUSTOM", [given_], results, custom_code=name, custom_options=options(**values))
+    w.output(y)
+    return w.finish()
+
+
+@pytest.mark.parametrize(("data", "dtype"), [(sliding(3, 1, 7, 8), np.int8), (frames(), np.int16)])
+def test_save_restore_and_reset(data: bytes, dtype: type[np.integer[Any]], tmp_path: Path) -> None:
     import ctypes
     import subprocess
 
     needs("cc")
-    compiled = compile(sliding(3, 1, 7, 8), name="model")
+    compiled = compile(data, name="model")
     compiled.write(tmp_path)
     (tmp_path / "exercise.c").write_text(EXERCISE.format(name="model", upper="MODEL"))
     library = tmp_path / "model.so"
     command = ["cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", str(library)]
     subprocess.run([*command, "model.c", "exercise.c"], cwd=tmp_path, check=True)
     n, size = 12, 8
-    inputs = np.random.default_rng(0).integers(-128, 128, (n, size)).astype(np.int8)
-    outputs = np.zeros((n + n // 2 + n, size), np.int8)
+    inputs = np.random.default_rng(0).integers(-128, 128, (n, size)).astype(dtype)
+    outputs = np.zeros((n + n // 2 + n, size), dtype)
     pointers = (x.ctypes.data_as(ctypes.c_void_p) for x in (inputs, outputs))
     assert ctypes.CDLL(str(library)).exercise(*pointers, n) == 0
     np.testing.assert_array_equal(outputs[n : n + n // 2], outputs[n // 2 : n])
