@@ -17,6 +17,7 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.limits import TooLargeError
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
@@ -320,6 +321,7 @@ STACK: Mapping[str, int] = {"stacker_left_context": 1, "stacker_right_context": 
         _bad("SignalDelay", (8,), [((8,), "int16")], delay_length=-1),
         _bad("SignalDelay", (8,), [((8,), "int32")], delay_length=2),
         _bad("SignalDelay", (8,), [((8,), "int16")]),
+        _bad("SignalDelay", (9000, 8), [((9000, 8), "int16")], delay_length=1 << 23),
         _bad("SignalOverlapAdd", (2, 4), [((10,), "int16")], T=7, frame_step=5),
         _bad("SignalOverlapAdd", (4,), [((4,), "int16")], T=7, frame_step=2),
         _bad("SignalOverlapAdd", (2, 4), [((4,), "int32")], "int32", T=2, frame_step=2),
@@ -339,7 +341,7 @@ STACK: Mapping[str, int] = {"stacker_left_context": 1, "stacker_right_context": 
     ],
 )
 def test_what_does_not_fit_is_refused(data: bytes) -> None:
-    with pytest.raises((UnsupportedError, MalformedError)):
+    with pytest.raises((UnsupportedError, MalformedError, TooLargeError)):
         tflite.parse(data, "model")
 
 

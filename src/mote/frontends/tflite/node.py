@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mote.frontends import limits
 from mote.frontends.tflite import flexbuffer
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.record import Record
@@ -129,16 +130,17 @@ class Node:
         self, name: str, shape: Shape, dtype: DType, data: Array | None = None, quant: Quantization | None = None
     ) -> int:
         """A new tensor, which the file does not have: what one operator made from this node hands to the next."""
-        found = max(self.tensors) + 1
-        self.tensors[found] = Tensor(found, f"{self.name} ({name})", shape, dtype, quant, data, inner=True)
-        return found
+        made = Tensor(max(self.tensors) + 1, f"{self.name} ({name})", shape, dtype, quant, data, inner=True)
+        limits.check_tensor(made, constant=data is not None)
+        self.tensors[made.id] = made
+        return made.id
 
     def state(self, name: str, shape: Shape, dtype: DType, after: int | None = None) -> tuple[int, int]:
         """A new state that begins as zeros: the tensors before and after an inference. `after` may be a tensor of the
         file, which the operator computes and keeps."""
         before = self.inner(name, shape, dtype)
         after = self.inner(f"{name}, kept", shape, dtype) if after is None else after
-        self.made.append(State(before, after, np.zeros(shape, dtype.numpy)))
+        self.made.append(State(before, after, np.broadcast_to(np.zeros((), dtype.numpy), shape)))
         return before, after
 
     def same(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import (
+    FLOAT32,
     OTHER,
     OTHER_F32,
     Call,
@@ -13,7 +14,6 @@ from mote.kernels.contract import (
     Kernel,
     Packed,
     Params,
-    Signature,
     Structs,
     View,
     signature,
@@ -192,13 +192,19 @@ def _stacker(view: View) -> Packed:
     return Packed("stacker", params, operands=(0, 1, 2))
 
 
-def _same(*dtypes: DType) -> Signature:
-    return Signature(frozenset(dtypes), frozenset(dtypes))
-
-
 KERNELS = (
-    Kernel("rfft", (Rfft,), _same(*CTYPES), _transform, "fft", costs=OTHER),
-    Kernel("irfft", (Irfft,), _same(*CTYPES), _transform, "fft", costs=OTHER),
+    *(
+        Kernel(
+            f"{name}_{suffix}",
+            (op,),
+            signature(dtype, dtype),
+            _transform,
+            "fft",
+            costs=OTHER_F32 if dtype.real else OTHER,
+        )
+        for name, op in (("rfft", Rfft), ("irfft", Irfft))
+        for dtype, (suffix, _) in CTYPES.items()
+    ),
     Kernel("signal_window", (SignalWindow,), SAMPLES, _window, "signal_samples", costs=OTHER),
     Kernel("scale_bits", (ScaleBits,), signature(DType.INT16, DType.INT32), _scale_bits, "signal_samples", costs=OTHER),
     Kernel("scaled", (Scaled,), SAMPLES, _scaled, "signal_samples", costs=OTHER),
@@ -232,7 +238,7 @@ KERNELS = (
     Kernel("framer", (Framer,), SAMPLES, _framer, "frames", costs=OTHER),
     Kernel("ready", (Ready,), signature(DType.INT32, DType.BOOL), _ready, "frames", costs=OTHER),
     Kernel("delay", (Delay,), SAMPLES, _delay, "frames", costs=OTHER),
-    Kernel("overlap_add", (OverlapAdd,), _same(DType.INT16), _overlap_add, "frames", costs=OTHER),
-    Kernel("overlap_add_f32", (OverlapAdd,), _same(DType.FLOAT32), _overlap_add, "frames", costs=OTHER_F32),
+    Kernel("overlap_add", (OverlapAdd,), SAMPLES, _overlap_add, "frames", costs=OTHER),
+    Kernel("overlap_add_f32", (OverlapAdd,), FLOAT32, _overlap_add, "frames", costs=OTHER_F32),
     Kernel("stacker", (Stacker,), SAMPLES, _stacker, "frames", costs=OTHER),
 )
