@@ -311,6 +311,7 @@ def unsigned() -> bytes:
         net.dense(v, 5),
         net.op("FULLY_CONNECTED", [v, k, large], (2, 2), (0.25 * net.quants[v][0] / 1.3e-7, 132)),
         net.pool(x, 2, padding="SAME"),
+        net.op("RESIZE_BILINEAR", [x, net.ints(3, 2)], (1, 3, 2, 5), net.quants[x], half_pixel_centers=True),
     )
 
 

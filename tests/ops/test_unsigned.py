@@ -225,15 +225,32 @@ def test_sums_that_no_multiplier_scales() -> None:
     assert "fully_connected_offset_steps" in {step.kernel.family for step in compiled.plan.steps}
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"), [("RESIZE_BILINEAR", {"half_pixel_centers": True}), ("L2_NORMALIZATION", {})]
-)
-def test_what_differs_is_refused(kind: str, options: dict[str, Any]) -> None:
+def resized(seed: int) -> bytes:
+    """Images of many sizes, smaller and larger, by all ways to place pixels."""
+    net = Bytes(seed)
+    found = []
+    for corners, centers in ((False, False), (True, False), (False, True), (False, True)):
+        height, width, rows, columns = (int(n) for n in net.rng.integers(1, 9, 4))
+        x = net.input(1 + corners, height, width, 3)
+        options = {"align_corners": corners, "half_pixel_centers": centers, "version": 3}
+        shape = (1 + corners, rows, 2 * columns, 3)
+        found.append(net.op("RESIZE_BILINEAR", [x, net.ints(*shape[1:3])], shape, net.quants[x], **options))
+    return net.finish(*found)
+
+
+def test_images_of_other_sizes() -> None:
+    for seed in range(20):
+        check_numpy(tflite.parse(model := resized(seed), "model"), model, inputs=6)
+    check(resized(20), inputs=6)
+    check(resized(21), inputs=6, ram="min")
+    exact_on("cortex-m4", resized(22), inputs=4)
+
+
+@pytest.mark.parametrize("kind", ["DIV", "L2_NORMALIZATION"])
+def test_what_differs_is_refused(kind: str) -> None:
     net = Bytes(7)
     x = net.input(1, 4, 4, 3)
-    operands = [x, net.ints(8, 8)] if kind == "RESIZE_BILINEAR" else [x]
-    shape = (1, 8, 8, 3) if kind == "RESIZE_BILINEAR" else None
-    model = net.finish(net.op(kind, operands, shape, net.quants[x], **options))
+    model = net.finish(net.op(kind, [x, x] if kind == "DIV" else [x]))
     with pytest.raises(UnsupportedError, match=f"{kind} .*quantized uint8 is not supported"):
         tflite.parse(model, "model")
 

@@ -85,6 +85,15 @@ class ResizeNearest(Resize):
         return [x[:, rows][:, :, columns]]
 
 
+def real_positions(op: Resize, size: int, out: int) -> NDArray[np.float32]:
+    """Where each of `out` positions lies among `size` inputs, in single precision."""
+    stretch = op.align_corners and out > 1
+    scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
+    at = np.arange(out, dtype=np.float32)
+    half = np.float32(0.5)
+    return np.asarray((at + half) * scale - half if op.half_pixel_centers else at * scale, np.float32)
+
+
 @dataclass(frozen=True)
 class Blend:
     """One axis of a linear interpolation: output i is between inputs lower[i] and lower[i] + 1, `weight[i]`
@@ -122,7 +131,7 @@ class ResizeBilinear(Resize):
             lower = np.clip(at // ONE, 0, size - 1)
             weight: NDArray[Any] = at - lower * ONE
         else:
-            real = self._positions_f32(size, out)
+            real = real_positions(self, size, out)
             lower = np.clip(np.floor(real), 0, size - 1).astype(np.int64)
             weight = real - lower.astype(np.float32)
         return Blend(lower, np.where((weight > 0) & (lower < size - 1), weight, 0).astype(weight.dtype))
@@ -133,13 +142,6 @@ class ResizeBilinear(Resize):
         scale = (ONE * above + below // 2) // below
         offset = scale // 2 - ONE // 2 if self.half_pixel_centers else 0
         return np.arange(out, dtype=np.int64) * scale + offset
-
-    def _positions_f32(self, size: int, out: int) -> NDArray[np.float32]:
-        stretch = self.align_corners and out > 1
-        scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
-        at = np.arange(out, dtype=np.float32)
-        half = np.float32(0.5)
-        return np.asarray((at + half) * scale - half if self.half_pixel_centers else at * scale, np.float32)
 
     def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, ...]:
         blend = self.blend(g, size, out)
@@ -162,3 +164,50 @@ class ResizeBilinear(Resize):
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.evaluate(g, values)
+
+
+@dataclass(frozen=True)
+class RealBlend:
+    """The same in single precision, as LiteRT interpolates uint8: output i is between inputs lower[i] and upper[i],
+    `weight[i]` of the way, which may be less than nothing at the edges, where both are the same."""
+
+    lower: Ints
+    upper: Ints
+    weight: NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResizeBilinearUnsigned(Resize):
+    """A uint8 image, held as int8 with values that are 128 less. Every product and every sum is rounded to single
+    precision, in LiteRT's order, and the mean of the four pixels to the nearest integer."""
+
+    kind = "RESIZE_BILINEAR"
+
+    def unsupported(self, g: Graph) -> str | None:
+        return _type_problem(g, self, (DType.INT8,))
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """Roundings may lead beyond the pixels."""
+        return None
+
+    def blend(self, size: int, out: int) -> RealBlend:
+        real = real_positions(self, size, out)
+        lower, upper = (np.clip(end, 0, size - 1).astype(np.int64) for end in (np.floor(real), np.ceil(real)))
+        return RealBlend(lower, upper, real - lower.astype(np.float32))
+
+    def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, ...]:
+        blend = self.blend(size, out)
+        return blend.lower, blend.upper
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        pixels = (x.astype(np.int16) + 128).astype(np.float32)
+        rows, columns = self.blend(x.shape[1], self.size[0]), self.blend(x.shape[2], self.size[1])
+        one, down, right = np.float32(1), rows.weight[:, None, None], columns.weight[:, None]
+        total = np.zeros((), np.float32)
+        for column, across in ((columns.lower, one - right), (columns.upper, right)):
+            for row, along in ((rows.lower, one - down), (rows.upper, down)):
+                total = total + pixels[:, row][:, :, column] * along * across
+        rounded = np.floor(np.clip(total + np.float32(0.5), 0, 255)).astype(np.int16)
+        return [(rounded - 128).astype(np.int8)]

@@ -1,5 +1,5 @@
 """RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear_s8.h`, `..._s16.h`
-and `..._f32.h`.
+and `..._f32.h`; of uint8 models `mote_resize_unsigned_s8.h`.
 
 Tables say where each output row and column reads.
 """
@@ -23,7 +23,7 @@ from mote.kernels.contract import (
     View,
     signature,
 )
-from mote.ops.resize import ResizeBilinear, ResizeNearest
+from mote.ops.resize import ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
 
 
 def _nearest(view: View) -> Packed:
@@ -73,9 +73,28 @@ def _blended(view: View, name: str, weight: DTypeLike) -> Packed:
     return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True)
 
 
+def _bilinear_unsigned(view: View) -> Packed:
+    op = view.the(ResizeBilinearUnsigned)
+    _, height, width, channels = view.input.shape
+    rows, columns = op.blend(height, op.size[0]), op.blend(width, op.size[1])
+    params: Params = {
+        "in_rows": height,
+        "out_rows": op.size[0],
+        "in_stride": width * channels,
+        "out_columns": op.size[1],
+        "channels": channels,
+        "row": np.stack([rows.lower, rows.upper], axis=1).astype(np.int16).reshape(-1),
+        "row_weight": rows.weight,
+        "column": np.stack([columns.lower, columns.upper], axis=1).astype(np.int16).reshape(-1),
+        "column_weight": columns.weight,
+    }
+    return Packed("resize_unsigned_s8", params, Call.ROWS, row="resize_unsigned_s8_row", row_index=True)
+
+
 KERNELS = (
     Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest, costs=OTHER),
     Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear),
     Kernel("resize_bilinear_s16", (ResizeBilinear,), signature(DType.INT16, DType.INT16), _bilinear_s16, costs=OTHER),
+    Kernel("resize_unsigned", (ResizeBilinearUnsigned,), INT8, _bilinear_unsigned, costs=OTHER_F32),
     Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32, costs=OTHER_F32),
 )

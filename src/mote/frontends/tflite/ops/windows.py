@@ -17,7 +17,7 @@ from mote.ops.conv3d import Conv3D, Conv3DTranspose
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.grouped import GroupedConv2D
 from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
-from mote.ops.resize import ResizeBilinear, ResizeNearest
+from mote.ops.resize import Resize, ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
 from mote.ops.transpose_conv import TransposeConv
 
 MOST_EXTENT = 1 << 23
@@ -168,10 +168,11 @@ def resize_nearest(node: Node) -> Op:
 def resize_bilinear(node: Node) -> Op:
     if node.options.flag("align_corners") and node.options.flag("half_pixel_centers"):
         raise UnsupportedNodeError("aligned corners together with half pixel centers are not supported")
-    return _resize(node, ResizeBilinear)
+    quant = node.input().quant
+    return _resize(node, ResizeBilinearUnsigned if quant is not None and quant.unsigned else ResizeBilinear)
 
 
-def _resize(node: Node, kind: type[ResizeNearest | ResizeBilinear]) -> Op:
+def _resize(node: Node, kind: type[Resize]) -> Op:
     node.arity(2)
     shape = _image(node, 0, "the input")
     size = node.integers(1, "the new size")
