@@ -264,6 +264,19 @@ def test_loops_that_count() -> None:
     assert compiled.macs == 5 * sum(op.macs(known.body) for op in known.body.ops) > 0
 
 
+def test_inputs_are_such_that_loops_end() -> None:
+    """A loop with as many turns as an input of 32 bits says: most inputs would keep LiteRT busy for hours."""
+    f = Flow(7, "float32")
+    x, n = f.input(1, 4), f.plain(INT, given=True)
+    found = f.repeat([f.constant(0, INT), n, x], lambda b, t: [less(b, t[0], t[1])],
+                     lambda b, t: [one_more(b, t[0]), t[1], b.op("TANH", [t[2]])])  # fmt: skip
+    model = f.finish(found[2])
+    cases = stimuli(tflite.parse(model, "model"), 8)
+    assert len(cases) == 8 and any(0 < case[n] < 128 for case in cases) and any(case[n] < -128 for case in cases)
+    result = verify(compile(model), 8, sanitize=True)
+    assert result.passed and result.inputs == 8
+
+
 @pytest.mark.parametrize("turns", [0, 1, 2])
 def test_short_loops_are_unrolled(turns: int) -> None:
     compiled = check(counting(turns), 2)
@@ -611,3 +624,37 @@ def test_the_checker_sees_what_is_wrong_with_bodies() -> None:
     for reason, plan in corrupted():
         with pytest.raises(PlanError, match=reason):
             check_plan(plan)
+
+
+def recurrent(dtype: str, steps: int = 6) -> bytes:
+    """A cell that a loop takes over a sequence, as frameworks write it where lengths are fixed: a row of the input is
+    picked, and one of the output put in its place."""
+    f = Flow(8, dtype)
+    x = f.input(steps, 4)
+    quant = f.quants[x]
+    begin = f.writer.const("begin", np.zeros((1, 3), "float32" if dtype == "float32" else "int8"), *quant)
+    empty = f.writer.const("empty", np.zeros((steps, 3), "float32" if dtype == "float32" else "int8"), *quant)
+    for t, shape in ((begin, (1, 3)), (empty, (steps, 3))):
+        f.shapes[t], f.quants[t] = shape, quant
+
+    def turn(b: Flow, t: Sequence[int]) -> Sequence[int]:
+        i, given, state, made = t
+        place = b.plain(INT, 1)
+        b.writer.op("RESHAPE", [i, b.ints(1)], [place])
+        row = b.moved("GATHER", [given, place], (1, 4))
+        both = b.concatenate(1, row, state)
+        cell = b.fully_connected(both, 3, quant=b.quants[state])
+        at = b.plain(INT, 2)
+        b.writer.op("PACK", [i, b.constant(0, INT)], [at], values_count=2)
+        return [one_more(b, i), given, cell, b.moved("DYNAMIC_UPDATE_SLICE", [made, cell, at])]
+
+    counted = f.constant(0, INT)
+    found = f.repeat([counted, x, begin, empty], lambda b, t: [less(b, t[0], b.constant(steps, INT))], turn)
+    return f.finish(found[2], found[3])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_a_cell_over_a_sequence(dtype: str) -> None:
+    compiled = check(recurrent(dtype), 4)
+    (loop,) = (op for op in compiled.plan.graph.ops if isinstance(op, While))
+    assert loop.trips == 6 and not compiled.unbounded

@@ -80,7 +80,8 @@ def verify(
     check_at_least("seed", seed, 0)
     plan = compiled.plan
     graph = plan.graph
-    cases = stimuli(graph, inputs + _runs_before_a_window(compiled), seed, compiled.source)
+    before = _runs_before_a_window(compiled)
+    cases = stimuli(graph, inputs + before, seed, compiled.source)
     oracle, name, wanted = _oracle(compiled)
     magnitudes = reference.magnitudes(graph)
     with temporary_folder() as folder:
@@ -120,7 +121,7 @@ def verify(
         max_abs_diff=judge.worst,
         max_share=judge.share,
         reference=name,
-        inputs=inputs,
+        inputs=len(cases) - before,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from mote import frontends
@@ -106,11 +107,23 @@ def print_text(found: dict[str, Any]) -> None:
         for x, name in zip(found["layers"], names, strict=True)
     ]
     print(table(("#", "op", "name", "output", "type", "quantization", "MACs", "weight bytes"), rows, left=6))
+    for x in found["layers"]:
+        for line in _inside(x, f"layer {x['index']} {x['op']}"):
+            print(line)
     print(f"{len(rows)} layers, {found['macs']:,} MACs, {found['weights']:,} bytes of weights")
     for warning in found["warnings"]:
         print(f"warning: {warning}")
     for x in found["unsupported"]:
         print(red(f"unsupported: layer {x['index']} {x['op']} '{x['name']}': {x['unsupported']}"))
+
+
+def _inside(layer: dict[str, Any], where: str) -> Iterator[str]:
+    """What is inside of control flow, a line for each body."""
+    for body in layer["bodies"]:
+        kinds = ", ".join(x["op"] for x in body["layers"]) or "nothing"
+        yield f"  inside of {where}, '{body['name']}': {kinds}"
+        for x in body["layers"]:
+            yield from _inside(x, f"{where} > {x['op']}")
 
 
 def _shape(t: dict[str, Any]) -> str:
