@@ -23,10 +23,11 @@ def scales_on(axis: int, depth: int = 6) -> bytes:
     rng = np.random.default_rng(3)
     w = Writer("scales")
     x, y = w.input("x", (1, 4, 4, depth), "int8", 0.1, 4), w.tensor("y", (1, 4, 4, depth), "int8", 0.2, -3)
-    k = w.const(
-        "k", rng.integers(-127, 128, (1, 3, 3, depth)).astype(np.int8), rng.uniform(0.01, 0.02, depth), axis=axis
+    scales = rng.uniform(0.01, 0.02, depth).astype(np.float32)
+    k = w.const("k", rng.integers(-127, 128, (1, 3, 3, depth)).astype(np.int8), scales, axis=axis)
+    b = w.const(
+        "b", rng.integers(-99, 99, depth).astype(np.int32), scales * np.float32(0.1), axis=0 if axis == 3 else axis
     )
-    b = w.const("b", rng.integers(-99, 99, depth).astype(np.int32))
     w.op("DEPTHWISE_CONV_2D", [x, k, b], [y])
     w.output(y)
     return w.finish()
@@ -37,6 +38,8 @@ def test_scales_on_the_wrong_axis(axis: int) -> None:
     """LiteRT refuses the file; TensorFlow Lite Micro, whose own example has such scales, does not look at the axis."""
     read = tflite.read(scales_on(axis), "odd")
     assert f"has 6 scales on axis {axis} of shape (1, 3, 3, 6): they are taken for those of axis 3" in read.warnings[0]
+    assert len(read.warnings) == 1
+    assert ("; the same of 1 more" in read.warnings[0]) == (axis != 0)
     check_numpy(read.graph(), scales_on(3))
     assert tflite.read(scales_on(3), "usual").warnings == ()
 

@@ -323,10 +323,13 @@ def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict
     computed = {i for record in operators for i in record.integers("outputs")} | inputs
     records = subgraph.children("tensors", schema.TENSOR)
     found = {}
+    odd: list[str] = []
     for i, record in enumerate(records):
         empty = (i not in computed or (i not in inputs and _is_open(record))) and not record.flag("is_variable")
         t = _tensor(i, record, buffers, hollow=i in hollow, empty=empty)
-        found[i] = replace(t, quant=_quantization(t, record, notes))
+        found[i] = replace(t, quant=_quantization(t, record, odd))
+    if odd:
+        notes.append(odd[0] if len(odd) == 1 else f"{odd[0]}; the same of {len(odd) - 1} more")
     return found
 
 
@@ -387,7 +390,8 @@ def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, emp
     return replace(found, dtype=storage.held(dtype), data=data.reshape(shape))
 
 
-def _quantization(t: Tensor, tensor: Record, notes: list[str]) -> Quantization | None:
+def _quantization(t: Tensor, tensor: Record, odd: list[str]) -> Quantization | None:
+    """The scales; `odd` grows where they are not on the axis that the file says."""
     record = Record(schema.QUANTIZATION, tensor.child("quantization"))
     scales, zeros = record.vector("scale"), record.vector("zero_point")
     if scales is None or scales.length == 0:
@@ -405,11 +409,11 @@ def _quantization(t: Tensor, tensor: Record, notes: list[str]) -> Quantization |
     if not valid:
         raise MalformedError(f"tensor {t.id} '{t.name}' has invalid quantization parameters")
     if scale.size > 1 and not (0 <= axis < len(t.shape) and t.shape[axis] == scale.size):
-        odd = f"tensor {t.id} '{t.name}' has {scale.size} scales on axis {axis} of shape {t.shape}"
+        what = f"tensor {t.id} '{t.name}' has {scale.size} scales on axis {axis} of shape {t.shape}"
         if t.shape.count(scale.size) != 1:
-            raise MalformedError(odd)
+            raise MalformedError(what)
         axis = t.shape.index(scale.size)
-        notes.append(f"{odd}: they are taken for those of axis {axis}, which alone has as many elements")
+        odd.append(f"{what}: they are taken for those of axis {axis}, which alone has as many elements")
     return Quantization(scale, np.broadcast_to(zero_point, scale.shape), axis)
 
 
