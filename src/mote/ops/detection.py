@@ -20,6 +20,29 @@ QUANTIZED = (DType.INT8, DType.UINT8)
 Floats = NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class ScoreScale:
+    """How scores are made of bytes. LiteRT takes eight at a time, and rounds these products before it adds to them; the
+    last ones are rounded once, so that equal codes may have different scores. Codes of int8 are shifted to uint8."""
+
+    scale: float = 1.0
+    zero: int = 0
+    shift: int = 0
+    split: int = 0
+    """How many scores, from the first on, are taken eight at a time."""
+
+    @property
+    def offset(self) -> float:
+        return float(np.float32(-self.zero * self.scale))
+
+    def reals(self, values: Array) -> Floats:
+        codes = values.reshape(-1).astype(np.float32) + np.float32(self.shift)
+        scale = np.float32(self.scale)
+        found = (codes - np.float32(self.zero)) * scale
+        found[: self.split] = codes[: self.split] * scale + np.float32(self.offset)
+        return np.asarray(found.reshape(values.shape))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Detection(Op):
     """Inputs: encoded boxes (y, x, height, width, each times a scale), scores of classes (maybe a background before
@@ -67,6 +90,13 @@ class Detection(Op):
             return "an anchor has a height or width below zero, for which LiteRT fails"
         return None
 
+    def scale_of_scores(self, g: Graph) -> ScoreScale:
+        t = self.input(g, SCORES)
+        if t.dtype == DType.FLOAT32:
+            return ScoreScale()
+        shift = 128 if t.dtype == DType.INT8 else 0
+        return ScoreScale(t.scale, t.zero_point + shift, shift, t.size // 8 * 8)
+
     def anchors(self, g: Graph) -> Floats:
         data = self.input(g, ANCHORS).data
         assert data is not None
@@ -76,7 +106,7 @@ class Detection(Op):
         encoded, given = values[BOXES], values[SCORES]
         assert encoded is not None and given is not None
         boxes = self._decoded(real(self.input(g, BOXES), encoded)[0, :, :4], self.anchors(g))
-        scores = real(self.input(g, SCORES), given)[0, :, -self.classes :]
+        scores = self.scale_of_scores(g).reals(given)[0, :, -self.classes :]
         found = self._regular(boxes, scores) if self.regular else self._fast(boxes, scores)
         out = np.zeros(6 * self.places + 1, np.float32)
         corners, classes, best = out[: 4 * self.places].reshape(-1, 4), out[4 * self.places :], out[5 * self.places :]

@@ -16,7 +16,7 @@ def _detection(view: View) -> Packed:
     op, g = view.the(Detection), view.graph
     boxes, scores = op.input(g, BOXES), op.input(g, SCORES)
     suffix, ctype = TYPES[boxes.dtype]
-    quantized = boxes.dtype != DType.FLOAT32
+    quantized, score = boxes.dtype != DType.FLOAT32, op.scale_of_scores(g)
     params: Params = {
         "boxes": boxes.shape[1],
         "coordinates": boxes.shape[2],
@@ -31,8 +31,11 @@ def _detection(view: View) -> Packed:
         "overlap_threshold": op.overlap_threshold,
         "box_scale": boxes.scale if quantized else 1.0,
         "box_zero": float(boxes.zero_point) if quantized else 0.0,
-        "score_scale": scores.scale if quantized else 1.0,
-        "score_zero": float(scores.zero_point) if quantized else 0.0,
+        "score_scale": score.scale,
+        "score_zero": float(score.zero),
+        "score_shift": float(score.shift),
+        "score_offset": score.offset,
+        "score_split": score.split,
         **{f"{name}_scale": scale for name, scale in zip("yxhw", op.scales, strict=True)},
         "anchors": op.anchors(g),
     }

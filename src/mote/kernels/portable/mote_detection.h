@@ -15,7 +15,10 @@ typedef struct {
     int32_t classes, told, each; /* classes, those told of a box, places for them */
     int32_t detections, per_class;
     float score_threshold, overlap_threshold;
-    float box_scale, box_zero, score_scale, score_zero; /* of codes; 1 and 0 where they are reals */
+    float box_scale, box_zero;     /* of codes; 1 and 0 where they are reals */
+    float score_scale, score_zero; /* the same */
+    float score_shift, score_offset;
+    int32_t score_split; /* so many scores are rounded before something is added, others once: as LiteRT's are */
     float y_scale, x_scale, h_scale, w_scale;
     const float *anchors; /* y, x, height, width */
 } mote_detection_t;
@@ -128,7 +131,10 @@ static inline int32_t mote_detection_insert(float *value, int32_t *kept, int32_t
                                                                                                                            \
     MOTE_UNUSED static float mote_detection_score_##suffix(const mote_detection_t *p, const type *scores, int32_t i,       \
                                                            int32_t c) {                                                    \
-        return ((float)scores[i * p->columns + p->background + c] - p->score_zero) * p->score_scale;                       \
+        const int32_t at = i * p->columns + p->background + c;                                                             \
+        const float code = (float)scores[at] + p->score_shift;                                                             \
+        const float product = code * p->score_scale;                                                                       \
+        return at < p->score_split ? product + p->score_offset : (code - p->score_zero) * p->score_scale;                  \
     }                                                                                                                      \
                                                                                                                            \
     /* Boxes suppress each other by their best classes. */                                                                 \
