@@ -179,8 +179,14 @@ class L2Normalization(Normalization):
         squares = np.square(q).sum(axis=-1, keepdims=True)
         known, which = np.unique(squares, return_inverse=True)
         mult, shift = np.array([inverse_sqrt(int(s)) for s in known], np.int64).T
-        which = which.reshape(squares.shape)
-        return [np.clip(rescale(q, mult[which], shift[which] + ONE_OVER_128), -128, 127).astype(np.int8)]
+        which, before = which.reshape(squares.shape), self.before(g)
+        scaled = rescale(q << before, mult[which], shift[which] + ONE_OVER_128 - before)
+        return [np.clip(scaled, -128, 127).astype(np.int8)]
+
+    def before(self, g: Graph) -> int:
+        """By how many bits LiteRT shifts values left before it scales them, and not after: in uint8 by all."""
+        quant = self.input(g).quant
+        return ONE_OVER_128 if quant is not None and quant.unsigned else 0
 
 
 @dataclass(frozen=True, kw_only=True)

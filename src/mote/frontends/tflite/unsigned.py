@@ -33,9 +33,9 @@ MOVES = frozenset(
 SAME = MOVES | frozenset(
     {
         *WEIGHTED, "ADD", "ARG_MAX", "ARG_MIN", "AVERAGE_POOL_2D", "DIV", "EQUAL", "GELU", "GREATER", "GREATER_EQUAL",
-        "HARD_SWISH", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGISTIC", "LOG_SOFTMAX", "MAX_POOL_2D", "MAXIMUM", "MEAN",
-        "MINIMUM", "MUL", "NOT_EQUAL", "PRELU", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RELU_0_TO_1",
-        "RELU_N1_TO_1", "RESIZE_BILINEAR", "SOFTMAX", "SUB", "SUM", "TANH", "TOPK_V2",
+        "HARD_SWISH", "L2_NORMALIZATION", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM",
+        "MAX_POOL_2D", "MEAN", "MINIMUM", "MUL", "NOT_EQUAL", "PRELU", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6",
+        "RELU_0_TO_1", "RELU_N1_TO_1", "RESIZE_BILINEAR", "SOFTMAX", "SUB", "SUM", "TANH", "TOPK_V2",
     }
 )  # fmt: skip
 """Operators that mean the same in int8."""

@@ -21,7 +21,7 @@ from mote.kernels.contract import (
     units_of,
 )
 from mote.kernels.pack.params import scale_params
-from mote.ops.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
+from mote.ops.normalize import ONE_OVER_128, L2Normalization, LocalResponseNormalization, LogSoftmax
 from mote.ops.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax
 
 MAX_SHIFT = 30
@@ -71,7 +71,10 @@ def _log_softmax_f32(view: View) -> Packed:
 
 
 def _l2_normalization(view: View) -> Packed:
-    return _packed(view, "l2_normalization_s8", {"zero": view.input.zero_point})
+    before = view.the(L2Normalization).before(view.graph)
+    return _packed(
+        view, "l2_normalization_s8", {"zero": view.input.zero_point, "before": before, "after": ONE_OVER_128 - before}
+    )
 
 
 def _l2_normalization_f32(view: View) -> Packed:
