@@ -190,12 +190,12 @@ class Builder:
     def places(self) -> Value:
         return self.constant(self.rng.normal(0, 0.3, (self.shape.length, self.shape.width)), "places")
 
-    def variable(self, name: str, quant: tuple[float, int]) -> int:
+    def variable(self, name: str, quant: tuple[float, int], lines: int) -> int:
         """A variable of keys or values of a sequence, all of them zero at first; its handle."""
         if self.once is None:
             self.once = self.writer.subgraph("init")
             self.writer.op("CALL_ONCE", [], [], init_subgraph_index=1)
-        initial = np.full((1, self.shape.length, self.shape.width), quant[1], np.int8)
+        initial = np.full((1, lines, self.shape.width), quant[1], np.int8)
         given = self.once.const(name, initial, *quant)
         self.once.op("ASSIGN_VARIABLE", [_handle(self.once, name), given], [])
         return _handle(self.writer, name)
@@ -279,17 +279,17 @@ def _kept(b: Builder, name: str, new: Value, begin: int | None) -> Value:
         real = np.stack([np.roll(np.where(np.tri(length)[i][:, None] > 0, lines, 0), -1 - i, 0) for i in range(length)])
     else:
         real = np.where(np.tri(length)[:, :, None] > 0, lines[None], 0)
-    handle = b.variable(name, new.quant)
-    old = b.writer.tensor(f"{name}_before", (1, length, width), "int8", *new.quant)
+    lines_before = length - 1 if begin is None else length
+    handle = b.variable(name, new.quant, lines_before)
+    old = b.writer.tensor(f"{name}_before", (1, lines_before, width), "int8", *new.quant)
     b.writer.op("READ_VARIABLE", [handle], [old])
-    if begin is None:
-        joined = b.writer.tensor(f"{name}_joined", (1, length + 1, width), "int8", *new.quant)
-        b.writer.op("CONCATENATION", [old, new.tensor], [joined], axis=1)
-        ends = [b.ints(0, 1, 0), b.ints(1, length + 1, width), b.ints(1, 1, 1)]
-        kept = b.op("STRIDED_SLICE", [joined, *ends], real, new.quant)
-    else:
+    if begin is not None:
         kept = b.op("DYNAMIC_UPDATE_SLICE", [old, new, begin], real, new.quant)
-    b.writer.op("ASSIGN_VARIABLE", [handle, kept.tensor], [])
+        b.writer.op("ASSIGN_VARIABLE", [handle, kept.tensor], [])
+        return kept
+    kept = b.op("CONCATENATION", [old, new], real, new.quant, axis=1)
+    ends = [b.ints(0, 1, 0), b.ints(1, length, width), b.ints(1, 1, 1)]
+    b.writer.op("ASSIGN_VARIABLE", [handle, b.op("STRIDED_SLICE", [kept, *ends], real[:, 1:], new.quant).tensor], [])
     return kept
 
 

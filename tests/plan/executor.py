@@ -299,6 +299,10 @@ class _Machine:
             for t in (*op.inputs, *op.outputs):
                 if t in self.plan.place:
                     self._check_strip(t)
+        for position in step.kernel.together:
+            t = self.plan.op(step).inputs[position]
+            if t in self.plan.place:
+                self._check_strip(t)
 
     def _check_strip(self, tensor: int) -> None:
         if _base(self.plan.place[tensor]) is None:

@@ -163,6 +163,9 @@ class Packed:
     """The positions of inputs that the output may lie over, where they are of the same size."""
     overlays: bool = False
     """It runs whole, and leaves most of an input that it writes over as it is."""
+    together: tuple[int, ...] = ()
+    """The positions of inputs whose rows lie one after another also where it is called for rows of the output: it finds
+    all of them from where the first one begins."""
     taps: int = 0
     """Rows of the window, for kernels that keep a pointer to each."""
     row: str = ""

@@ -1,4 +1,5 @@
-"""BATCH_MATMUL: products of matrices, one for each index of the axes before the last two."""
+"""BATCH_MATMUL: products of matrices, one for each index of the axes before the last two; or of heads, one for each
+index of the axis between those."""
 
 from __future__ import annotations
 
@@ -35,64 +36,27 @@ TYPES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchMatmul(Op):
-    """[.., rows, depth] x [.., depth, columns]; an operand has its last two axes the other way round where it is
-    turned. Axes before them are repeated as NumPy does."""
+class Product(Op):
+    """Products of matrices, however those lie in the operands."""
 
-    left_turned: bool = False
     right_turned: bool = False
+    """The right matrices are [columns, depth]."""
     kind = "BATCH_MATMUL"
-
-    def shapes(self, g: Graph) -> list[Shape]:
-        rows, _, columns = self.sizes(g)
-        return [(*self.batches(g), rows, columns)]
-
-    def batches(self, g: Graph) -> Shape:
-        return np.broadcast_shapes(self.input(g).shape[:-2], self.input(g, 1).shape[:-2])
 
     def sizes(self, g: Graph) -> tuple[int, int, int]:
         """Rows, depth and columns of each product."""
-        left, right = self.input(g).shape[-2:], self.input(g, 1).shape[-2:]
-        rows, depth = left[::-1] if self.left_turned else left
-        return rows, depth, right[0] if self.right_turned else right[1]
+        raise NotImplementedError
+
+    def matrices(self, x: Array, position: int) -> Array:
+        """An operand as [.., rows, depth] or [.., depth, columns]."""
+        raise NotImplementedError
+
+    def laid(self, products: Array) -> Array:
+        """[.., rows, columns] as the output has them."""
+        raise NotImplementedError
 
     def macs(self, g: Graph) -> int:
         return self.output(g).size * self.sizes(g)[1]
-
-    def steps(self, g: Graph, position: int) -> list[int]:
-        """How many matrices of an operand lie between two indices on each axis of the batches."""
-        return operand_steps(self.batches(g), self.input(g, position).shape[:-2])
-
-    def by_lines(self, g: Graph) -> bool:
-        """Whether both are matrices that are computed, whose rows are lines."""
-        return len(self.output(g).shape) == 2 and self.input(g, 1).data is None
-
-    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """Of more than two axes, rows are whole matrices. A line of a product is made from a line of the left matrix,
-        and from all lines of the right one; a constant is known by where it begins."""
-        operand, shape = self.input(g, position), self.output(g).shape
-        if len(shape) > 2:
-            at = zip(np.unravel_index(y, shape[:-2]), self.steps(g, position), strict=True)
-            matrix = sum(int(i) * n for i, n in at)
-            return (matrix,) if len(operand.shape) > 2 or operand.data is not None else None
-        if self.left_turned:
-            return None
-        if position == 0:
-            return (y,)
-        if operand.data is not None:
-            return (0,)
-        lines, same = operand.shape[0], operand.dtype == self.input(g).dtype
-        return tuple(range(lines)) if same and lines * shape[0] <= MOST_PAIRS else None
-
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
-        """Rows of the left matrices may come a few at a time, where the right ones are there."""
-        flow = flows.get(0)
-        if flow is None or len(flows) > 1 or self.left_turned:
-            return None
-        left = self.input(g).shape
-        if len(left) != len(self.output(g).shape) or flow.axis != len(left) - 2:
-            return None
-        return pointwise(self, flows)
 
     def unsupported(self, g: Graph) -> str | None:
         tensors = left, right, output = self.input(g), self.input(g, 1), self.output(g)
@@ -129,18 +93,17 @@ class BatchMatmul(Op):
         return Peak(total, max(part, (total << max(self.scale(g)[1], 0)) - LEAST))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        left, right = (self._turned(g, values, position) for position in (0, 1))
+        left, right = (self.matrices(self._exact(g, values, position), position) for position in (0, 1))
         output = self.output(g)
         if output.dtype == DType.FLOAT32:
-            return [(left @ right).astype(np.float32)]
-        return [self._finish(g, _product(left, right), output)]
+            return [self.laid(left @ right).astype(np.float32)]
+        return [self._finish(g, self.laid(_product(left, right)), output)]
 
-    def _turned(self, g: Graph, values: Sequence[Array | None], position: int) -> Array:
-        """An operand as [.., rows, columns] numbers."""
-        x, turned = values[position], (self.left_turned, self.right_turned)[position]
+    def _exact(self, g: Graph, values: Sequence[Array | None], position: int) -> Array:
+        """An operand less its zero point."""
+        x = values[position]
         assert x is not None
-        exact = x.astype(np.float64) - (self.input(g, position).zero_point if self._scaled(g) else 0)
-        return exact.swapaxes(-1, -2) if turned else exact
+        return x.astype(np.float64) - (self.input(g, position).zero_point if self._scaled(g) else 0)
 
     def _scaled(self, g: Graph) -> bool:
         return self.output(g).dtype in (DType.INT8, DType.INT16)
@@ -155,6 +118,96 @@ class BatchMatmul(Op):
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.evaluate(g, values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchMatmul(Product):
+    """[.., rows, depth] x [.., depth, columns]; an operand has its last two axes the other way round where it is
+    turned. Axes before them are repeated as NumPy does."""
+
+    left_turned: bool = False
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        rows, _, columns = self.sizes(g)
+        return [(*self.batches(g), rows, columns)]
+
+    def batches(self, g: Graph) -> Shape:
+        return np.broadcast_shapes(self.input(g).shape[:-2], self.input(g, 1).shape[:-2])
+
+    def sizes(self, g: Graph) -> tuple[int, int, int]:
+        """Rows, depth and columns of each product."""
+        left, right = self.input(g).shape[-2:], self.input(g, 1).shape[-2:]
+        rows, depth = left[::-1] if self.left_turned else left
+        return rows, depth, right[0] if self.right_turned else right[1]
+
+    def matrices(self, x: Array, position: int) -> Array:
+        return x.swapaxes(-1, -2) if (self.left_turned, self.right_turned)[position] else x
+
+    def laid(self, products: Array) -> Array:
+        return products
+
+    def steps(self, g: Graph, position: int) -> list[int]:
+        """How many matrices of an operand lie between two indices on each axis of the batches."""
+        return operand_steps(self.batches(g), self.input(g, position).shape[:-2])
+
+    def by_lines(self, g: Graph) -> bool:
+        """Whether both are matrices that are computed, whose rows are lines."""
+        return len(self.output(g).shape) == 2 and self.input(g, 1).data is None
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """Of more than two axes, rows are whole matrices. A line of a product is made from a line of the left matrix,
+        and from all lines of the right one; a constant is known by where it begins."""
+        operand, shape = self.input(g, position), self.output(g).shape
+        if len(shape) > 2:
+            at = zip(np.unravel_index(y, shape[:-2]), self.steps(g, position), strict=True)
+            matrix = sum(int(i) * n for i, n in at)
+            return (matrix,) if len(operand.shape) > 2 or operand.data is not None else None
+        if self.left_turned:
+            return None
+        if position == 0:
+            return (y,)
+        if operand.data is not None:
+            return (0,)
+        lines, same = operand.shape[0], operand.dtype == self.input(g).dtype
+        return tuple(range(lines)) if same and lines * shape[0] <= MOST_PAIRS else None
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """Rows of the left matrices may come a few at a time, where the right ones are there."""
+        flow = flows.get(0)
+        if flow is None or len(flows) > 1 or self.left_turned:
+            return None
+        left = self.input(g).shape
+        if len(left) != len(self.output(g).shape) or flow.axis != len(left) - 2:
+            return None
+        return pointwise(self, flows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadMatmul(Product):
+    """[rows, heads, depth] x [depth, heads, columns]: a product for each head, whose vectors lie beside each other as
+    the layer before made them. The right operand is [columns, heads, depth] where it is turned."""
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        rows, _, columns = self.sizes(g)
+        return [(rows, self.input(g).shape[1], columns)]
+
+    def sizes(self, g: Graph) -> tuple[int, int, int]:
+        (rows, _, depth), right = self.input(g).shape, self.input(g, 1).shape
+        return rows, depth, right[0 if self.right_turned else 2]
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """A row of all heads, and all rows of the right operand; a constant is known by where it begins."""
+        if position == 0:
+            return (y,)
+        right = self.input(g, 1)
+        return (0,) if right.data is not None else tuple(range(right.shape[0]))
+
+    def matrices(self, x: Array, position: int) -> Array:
+        heads = x.swapaxes(0, 1)
+        return heads.swapaxes(1, 2) if position and self.right_turned else heads
+
+    def laid(self, products: Array) -> Array:
+        return products.swapaxes(0, 1)
 
 
 def _product(left: Array, right: Array) -> Ints:

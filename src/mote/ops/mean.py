@@ -24,8 +24,10 @@ class Mean(ScaledSum):
     types = (DType.INT8, DType.FLOAT32, DType.INT16, DType.INT32, DType.INT64)
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """The kernels for int8 and float32 take whole tensors, or rows one by one into running sums."""
-        by_rows = self.input(g).dtype not in (DType.INT8, DType.FLOAT32)
+        """The kernels for int8 and float32 take whole tensors, or rows one by one into running sums; of vectors, each
+        of which becomes one number, one for int8 takes rows by themselves."""
+        x = self.input(g)
+        by_rows = x.dtype not in (DType.INT8, DType.FLOAT32) or (x.dtype == DType.INT8 and self.of_lines(g))
         return super().reads(g, position, y) if by_rows else None
 
     def reduced(self, g: Graph, x: Array) -> NDArray[Any]:

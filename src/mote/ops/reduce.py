@@ -62,6 +62,10 @@ class Reduction(Op):
         """How many elements each result is of."""
         return prod(self.input(g).shape[i] for i in self.axes)
 
+    def of_lines(self, g: Graph) -> bool:
+        """Whether each result is made of elements that lie side by side, those of the last axis."""
+        return self.axes == (len(self.input(g).shape) - 1,)
+
     def every_axis(self, g: Graph) -> bool:
         """Whether there is a single result."""
         return len(self.axes) == len(self.input(g).shape)

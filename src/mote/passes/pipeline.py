@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from mote.graph import Graph
 from mote.passes import (
     control,
+    flatten_sequences,
     fold_batch_norm,
     fold_constants,
+    fold_heads,
     fuse_activations,
     fuse_blocks,
     fuse_pads,
@@ -48,6 +50,8 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("remove dead code", remove_dead_code.run),
     ("remove identities", remove_identities.run),
     ("products to layers", products_to_layers.run),
+    ("fold heads", fold_heads.run),
+    ("flatten sequences", flatten_sequences.run),
     ("slide windows", slide_windows.run),
     ("join depthwise", join_depthwise.run),
     ("fold batch norm", fold_batch_norm.run),

@@ -102,6 +102,8 @@ class _Checker:
         if step.whole and step.tap is None and step.kernel.call is not Call.RING:
             for t in (*op.inputs, *op.outputs):
                 self._check_strip(t, where)
+        for position in step.kernel.together:
+            self._check_strip(op.inputs[position], where)
         work = []
         if step.scratch is not None:
             work.append(self._span(step.scratch_memory, step.scratch, step.kernel.scratch or 0, SCRATCH))

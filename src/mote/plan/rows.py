@@ -270,6 +270,15 @@ class _Builder:
     def kept(self) -> dict[int, tuple[int, int]]:
         return outside_places(self.graph, self.lent)
 
+    @cached_property
+    def together(self) -> frozenset[int]:
+        """The tensors whose rows lie one after another because a kernel wants them so that is called for rows."""
+        found = set()
+        for ops, op in self.pieces.items():
+            wanted = () if isinstance(op, Arrival) else self.row_kernels(ops).together
+            found |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
+        return frozenset(found)
+
     def build(self) -> RowGraph:
         for root in dict.fromkeys(self.root[t] for t in self.graph.tensors if t in self.root):
             self._add_tensor(root)
@@ -327,8 +336,10 @@ class _Builder:
         layout = self.layouts.get(root, Layout.NHWC)
         tensor = graph.tensors[root]
         row = layout.line * tensor.shape[-1] if layout.planar else tensor.nbytes // count
-        linear = any(n != count for n in counts.values()) or any(
-            t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members
+        linear = (
+            root in self.together
+            or any(n != count for n in counts.values())
+            or any(t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members)
         )
         self.place.update((t, len(self.stores)) for t in members)
         outside = next((self.kept[t] for t in members if t in self.kept), None)

@@ -371,7 +371,7 @@ class Selection:
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes just one output row from rows wherever they lie."""
-    return kernel.tile[0] == 1 and takes_rows(graph, op, kernel)
+    return kernel.tile[0] == 1 and not kernel.together and takes_rows(graph, op, kernel)
 
 
 @dataclass(frozen=True)

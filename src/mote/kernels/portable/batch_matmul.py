@@ -23,7 +23,7 @@ from mote.kernels.contract import (
     signature,
 )
 from mote.kernels.pack.params import channel_structs, output_params
-from mote.ops.batch_matmul import BatchMatmul
+from mote.ops.batch_matmul import BatchMatmul, HeadMatmul, Product
 
 
 @dataclass(frozen=True)
@@ -68,47 +68,76 @@ def _wide(right: str) -> _Form:
     return _Form(WIDE, "int16_t", right, "int32_t", "int64_t", "int16_t", finish="MOTE_MATMUL_WIDE")
 
 
-def _sizes(view: View) -> Params:
-    """`mote_matmul_t`."""
-    op, g = view.the(BatchMatmul), view.graph
+@dataclass(frozen=True)
+class Walk:
+    """Where the matrices of output rows lie: the axes outside of a product (their sizes, and elements from one index to
+    the next in both operands), the rows of a product, how many products an output row has, and elements from line to
+    line and along a sum in both operands."""
+
+    axes: list[tuple[int, int, int]]
+    rows: int
+    runs: int
+    left: tuple[int, int]
+    right: tuple[int, int]
+
+
+def _batch_walk(view: View, op: BatchMatmul) -> Walk:
+    """An output row is a product, or one line of it where tensors have two axes."""
+    g = view.graph
     rows, depth, columns = op.sizes(g)
     left = (1, rows) if op.left_turned else (depth, 1)
     right = (depth, 1) if op.right_turned else (1, columns)
     if len(view.output.shape) == 2:
-        axes, rows = [(rows, left[0], 0)], 1
-    else:
-        a, b = (np.array(op.steps(g, p)) * op.input(g, p).shape[-1] * op.input(g, p).shape[-2] for p in (0, 1))
-        axes = [axis for axis in zip(op.batches(g), a.tolist(), b.tolist(), strict=True) if axis[0] > 1]
-    loops = np.array(axes[::-1] or [(1, 0, 0)], np.int64)
+        return Walk([(rows, left[0], 0)], 1, 1, left, right)
+    a, b = (np.array(op.steps(g, p)) * op.input(g, p).shape[-1] * op.input(g, p).shape[-2] for p in (0, 1))
+    axes = [axis for axis in zip(op.batches(g), a.tolist(), b.tolist(), strict=True) if axis[0] > 1]
+    return Walk(axes, rows, 1, left, right)
+
+
+def _head_walk(view: View, op: HeadMatmul) -> Walk:
+    """An output row has a line of every head, which meets that head's part of every line of the right operand."""
+    rows, depth, columns = op.sizes(view.graph)
+    heads, part = view.output.shape[1], depth if op.right_turned else columns
+    right = (heads * depth, 1) if op.right_turned else (1, heads * columns)
+    return Walk([(rows, heads * depth, 0), (heads, depth, part)], 1, heads, (depth, 1), right)
+
+
+def _sizes(view: View) -> Params:
+    """`mote_matmul_t`."""
+    op = view.the(Product)
+    walk = _head_walk(view, op) if isinstance(op, HeadMatmul) else _batch_walk(view, view.the(BatchMatmul))
+    _, depth, columns = op.sizes(view.graph)
+    loops = np.array(walk.axes[::-1] or [(1, 0, 0)], np.int64)
     return {
         "walk": {
-            "run": rows * columns,
+            "run": walk.rows * columns,
             "b_step": 1,
-            "runs": 1,
+            "runs": walk.runs,
             "axes": len(loops),
             "axis": Structs("mote_axis_t", loops),
         },
-        "rows": rows,
+        "rows": walk.rows,
         "depth": depth,
         "columns": columns,
-        "left_line": left[0],
-        "left_step": left[1],
-        "right_line": right[0],
-        "right_step": right[1],
+        "left_line": walk.left[0],
+        "left_step": walk.left[1],
+        "right_line": walk.right[0],
+        "right_step": walk.right[1],
     }
 
 
 def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
-    op = view.the(BatchMatmul)
-    row = ""
-    if op.by_lines(view.graph) and op.reads(view.graph, 1, 0) is not None:
+    op, g, row = view.the(Product), view.graph, ""
+    if isinstance(op, BatchMatmul) and op.by_lines(g) and op.reads(g, 1, 0) is not None:
         row = f"{name}_turned" if op.right_turned else f"{name}_lines"
+    params: Params = {"size": _sizes(view), **more}
+    together = (1,) if isinstance(op, HeadMatmul) else ()
     instances = form.instances(name, row)
-    return Packed(name, {"size": _sizes(view), **more}, Call.ROWS, operands=(0, 1), row=row, instances=instances)
+    return Packed(name, params, Call.ROWS, operands=(0, 1), row=row, instances=instances, together=together)
 
 
 def _bytes(view: View) -> Packed:
-    op = view.the(BatchMatmul)
+    op = view.the(Product)
     channels = channel_structs(*(np.array([n], np.int64) for n in (0, *op.scale(view.graph))))
     _, mult, shift = channels.rows[0].tolist()
     more: Params = {
@@ -126,7 +155,7 @@ def _sums(view: View) -> Packed:
 
 
 def _shorts(view: View) -> Packed:
-    op = view.the(BatchMatmul)
+    op = view.the(Product)
     right = op.input(view.graph, 1).dtype
     mult, shift = op.scale(view.graph)
     more: Params = {"scale": {"mult": int(reduced(mult)), "shift": 15 - shift}}
@@ -141,9 +170,13 @@ def _real(view: View) -> Packed:
 
 HEADER = "batch_matmul"
 INT16 = signature(DType.INT16, DType.INT16)
-KERNELS = (
-    Kernel("batch_matmul", (BatchMatmul,), INT8, _bytes, header=HEADER, costs=OTHER),
-    Kernel("batch_matmul_sums", (BatchMatmul,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=OTHER),
-    Kernel("batch_matmul_s16", (BatchMatmul,), INT16, _shorts, header=HEADER, costs=OTHER),
-    Kernel("batch_matmul_f32", (BatchMatmul,), FLOAT32, _real, header=HEADER, costs=OTHER_F32),
+KERNELS = tuple(
+    kernel
+    for op in (BatchMatmul, HeadMatmul)
+    for kernel in (
+        Kernel("batch_matmul", (op,), INT8, _bytes, header=HEADER, costs=OTHER),
+        Kernel("batch_matmul_sums", (op,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=OTHER),
+        Kernel("batch_matmul_s16", (op,), INT16, _shorts, header=HEADER, costs=OTHER),
+        Kernel("batch_matmul_f32", (op,), FLOAT32, _real, header=HEADER, costs=OTHER_F32),
+    )
 )

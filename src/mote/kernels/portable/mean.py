@@ -1,5 +1,5 @@
-"""MEAN, and SUM of int8, which is scaled otherwise: `mote_mean_s8.h`, `mote_mean_f32.h`, and with running sums
-`mote_mean_add_s8.h`."""
+"""MEAN, and SUM of int8, which is scaled otherwise: `mote_mean_s8.h`, `mote_mean_f32.h`, of vectors
+`mote_mean_lines_s8.h`, and with running sums `mote_mean_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ def _mean(view: View) -> Packed:
     return Packed("mean_s8", _walk(view) | _finish(view))
 
 
+def _mean_lines(view: View) -> Packed | Refusal:
+    """One number of each vector, in any run of them."""
+    op = view.the(Mean)
+    if not op.of_lines(view.graph):
+        return Refusal("other axes than the last one are averaged")
+    size = view.input.shape[-1]
+    return Packed("mean_lines_s8", {"size": size, **_finish(view)}, Call.FLAT, view.output.size, beats=("mean",))
+
+
 def _mean_add(view: View) -> Packed | Refusal:
     """Where all rows become one: the pixels of a row are added up, which makes `size` sums."""
     shape, axes = view.input.shape, view.the(ScaledSum).axes
@@ -63,6 +72,7 @@ def _mean_add(view: View) -> Packed | Refusal:
 
 KERNELS = (
     Kernel("mean_f32", (Mean,), FLOAT32, _mean_f32, costs=OTHER_F32),
+    Kernel("mean_lines", (Mean,), INT8, _mean_lines, costs="mean", tuned=True),
     *(Kernel("mean", (op,), INT8, _mean, tuned=True) for op in (Mean, Sum)),
     *(Kernel("mean_add", (op,), INT8, _mean_add, call=Call.ADDS, tuned=True) for op in (Mean, Sum)),
 )
