@@ -290,6 +290,17 @@ def test_without_tflite_micro(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.passed and result.reference == "numpy (TFLite Micro is not installed)"
 
 
+@needs_micro
+def test_with_an_operator_that_tflite_micro_lacks() -> None:
+    front = Front()
+    delayed = front.delay(front.input((4,)), (4,), 3)
+    twice = front.writer.tensor("twice", (8,), "int16")
+    front.writer.op("TILE", [delayed, front.const(np.array([2], np.int32))], [twice])
+    front.writer.output(twice)
+    result = verify(compile(front.finish()), 3)
+    assert result.passed and result.reference == "numpy (TFLite Micro does not run the model)"
+
+
 def _bad(name: str, x: Shape, results: Sequence[tuple[Shape, str]], dtype: str = "int16", **values: Any) -> bytes:
     front = Front()
     front.op(name, [front.input(x, dtype)], results, **values)

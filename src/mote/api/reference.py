@@ -1,4 +1,4 @@
-"""What the generated code is checked against: LiteRT's reference kernels, or Mote's own in NumPy."""
+"""What the generated code is checked against: LiteRT's reference kernels, TFLite Micro, or Mote's own in NumPy."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from mote.api.compiler import Compiled
 from mote.api.measure import bench
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
-from mote.errors import explaining
+from mote.errors import MoteError, explaining
 from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
@@ -191,7 +191,8 @@ def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
 
 
 def _micro(compiled: Compiled) -> tuple[reference.Reference, str]:
-    """Of a model that LiteRT cannot run: TFLite Micro, if it is there and computes all other layers as LiteRT does."""
+    """Of a model that LiteRT cannot run: TFLite Micro, if it is there, knows all other layers, and computes them as
+    LiteRT does."""
     tflm, source = _with_numerics(compiled), compiled.source
     followed = compiled.settings.numerics == "tflm"
     if not followed and tflm.ops != source.ops:
@@ -199,7 +200,10 @@ def _micro(compiled: Compiled) -> tuple[reference.Reference, str]:
     elif not reference.micro_installed():
         why = "TFLite Micro is not installed"
     else:
-        return reference.micro(compiled.data, source), "TFLite Micro"
+        try:
+            return reference.micro(compiled.data, source), "TFLite Micro"
+        except MoteError:
+            why = "TFLite Micro does not run the model"
     return reference.numpy(tflm if followed else source), f"numpy ({why})"
 
 
