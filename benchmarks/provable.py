@@ -51,15 +51,18 @@ def layers(dtype: str) -> bytes:
 def elements(dtype: str) -> bytes:
     """Operators on elements, on windows without weights, and those that move elements."""
     net = Net(2, dtype)
-    x = net.input(1, 4, 3, 5)
-    curved = net.op("TANH", [x], quant=_quant(dtype, 1 / 128, 0))
-    squashed = net.op("LOGISTIC", [x], quant=_quant(dtype, 1 / 256, -128))
-    kept = net.op("LEAKY_RELU", [net.op("RELU", [x])], alpha=0.3)
+    x, other = net.input(1, 4, 3, 5), net.input(1, 4, 3, 5)
+    curved = net.op("TANH", [other], quant=_quant(dtype, 1 / 128, 0))
+    squashed = net.op("LOGISTIC", [other], quant=_quant(dtype, 1 / 256, -128))
+    kept = net.op("LEAKY_RELU", [x], alpha=0.3)
+    share = net.op("LOGISTIC", [net.op("TANH", [x])], quant=_quant(dtype, 1 / 256, -128))
     mean = net.mean(x)
     slopes = net.weights(1, 1, 5) if dtype == "int8" else np.float32(net.weights(1, 1, 5))
     inner = net.pad(net.slice(x, (0, 1, 1, 0), (1, 2, 2, 5)), (0, 0), (1, 1), (0, 1), (0, 0))
     return net.finish(
         net.op("MUL", [x, curved]),
+        net.op("RELU", [x]),
+        net.op("MUL", [net.op("HARD_SWISH", [x]), share]),
         net.op("MUL", [x, net.reshape(mean, 1, 1, 1, 5)]),
         net.op("SUB", [kept, net.reshape(mean, 1, 1, 1, 5)]),
         net.op("ADD", [x, net.op("LOGISTIC", [net.reshape(mean, 1, 1, 1, 5)], quant=_quant(dtype, 1 / 256, -128))]),

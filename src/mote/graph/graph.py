@@ -236,6 +236,11 @@ class Graph:
         return {out: op for op in self.ops for out in op.outputs}
 
     @cached_property
+    def places(self) -> dict[int, int]:
+        """Where each operator stands in the order of execution, by its identity."""
+        return {id(op): place for place, op in enumerate(self.ops)}
+
+    @cached_property
     def consumers(self) -> dict[int, list[Op]]:
         found: dict[int, list[Op]] = {}
         for op in self.ops:

@@ -48,7 +48,7 @@ class Select(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         condition, x, y = values
         assert condition is not None and x is not None and y is not None
-        return [np.where(condition.reshape(self.operand(g, 0)), x, y)]
+        return [np.where(condition.reshape(self.operand(g, 0)) if self.leading else condition, x, y)]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         shape = self.output(g).shape

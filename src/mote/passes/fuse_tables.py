@@ -1,6 +1,8 @@
-"""Fuse chains of int8 functions of one value (requantization, activations, DEQUANTIZE then QUANTIZE) into one.
+"""Fuse int8 functions of one tensor into one: chains of them (requantization, activations, DEQUANTIZE then QUANTIZE),
+and sums and products of several functions of the same tensor, as converters write SiLU, GELU or hard swish.
 
-Such a function has 256 possible inputs, so any chain of them is one table of 256 bytes: exact by construction.
+Such a function has 256 possible inputs, so whatever is computed from them is one table of 256 bytes: exact by
+construction.
 """
 
 from __future__ import annotations
@@ -8,10 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Graph, Op
+from mote.graph import Graph
 from mote.graph.types import DType
+from mote.ops.formula import elementwise
 from mote.ops.unary import Table
+from mote.passes.regions import Region, by_elements, regions
 
+BYTES = (DType.INT8, DType.UINT8)
 INT8 = np.arange(-128, 128).astype(np.int8)
 
 
@@ -22,31 +27,27 @@ def run(graph: Graph) -> Graph:
 
 
 def _fuse_one(graph: Graph) -> Graph | None:
-    for first in graph.ops:
-        second = graph.only_consumer(first.outputs[0])
-        if second is not None and (values := _composed(graph, first, second)) is not None:
-            ((_, x),) = first.computed(graph)
-            table = Table(
-                inputs=(x,),
-                outputs=second.outputs,
-                name=second.name,
-                index=second.index,
-                values=values,
-            )
-            return graph.with_ops(table if op is second else op for op in graph.ops if op is not first)
+    for source, x in graph.tensors.items():
+        if x.dtype not in BYTES or x.data is not None:
+            continue
+        for region in regions(graph, source, lambda op: by_elements(graph, op)):
+            if len(region.ops) > 1 and region.last.output(graph).dtype in BYTES:
+                return region.replaced(graph, _table(graph, region))
     return None
 
 
-def _composed(graph: Graph, first: Op, second: Op) -> NDArray[np.int8] | None:
-    """Both operators as one table, if together they are a function of one int8 value."""
-    computed, y = first.activations(graph), second.output(graph)
-    if len(computed) != 1 or not {computed[0].dtype, y.dtype} <= {DType.INT8, DType.UINT8}:
-        return None
-    if first.kind == "DEQUANTIZE" and second.kind == "QUANTIZE":
-        (real,) = first.evaluate(graph, [INT8.view(computed[0].dtype.numpy)])
-        (back,) = second.evaluate(graph, [real])
-        return back.astype(np.int8)
-    inner, outer = first.table(graph), second.table(graph)
-    if inner is None or outer is None:
-        return None
-    return outer[inner.astype(np.int64) + 128]
+def _table(graph: Graph, region: Region) -> Table:
+    last = region.last
+    return Table(
+        inputs=(region.source,),
+        outputs=last.outputs,
+        name=last.name,
+        index=last.index,
+        values=_results(graph, region),
+    )
+
+
+def _results(graph: Graph, region: Region) -> NDArray[np.int8]:
+    """What a region makes of all 256 bytes."""
+    codes = INT8.view(graph.tensors[region.source].dtype.numpy)
+    return elementwise(graph, region.ops, {region.source: codes})[region.last.outputs[0]].view(np.int8)

@@ -14,6 +14,8 @@ from mote.passes import (
     fold_heads,
     fuse_activations,
     fuse_blocks,
+    fuse_functions,
+    fuse_moves,
     fuse_pads,
     fuse_tables,
     join_depthwise,
@@ -49,6 +51,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("simplify control flow", control.run),
     ("remove dead code", remove_dead_code.run),
     ("remove identities", remove_identities.run),
+    ("fuse moves", fuse_moves.run),
     ("products to layers", products_to_layers.run),
     ("fold heads", fold_heads.run),
     ("flatten sequences", flatten_sequences.run),
@@ -59,6 +62,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fuse pads", fuse_pads.run),
     ("fuse activations", fuse_activations.run),
     ("fuse tables", fuse_tables.run),
+    ("fuse functions", fuse_functions.run),
     ("remove identities again", remove_identities.run),
 )
 OUTERMOST = ("strip float edges", "simplify control flow", "slide windows")

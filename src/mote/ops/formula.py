@@ -1,0 +1,72 @@
+"""Any function of one float32 tensor, element by element, as the operators that compute it: what passes make of those
+that nobody else looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.graph import Graph, Op
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops import functions
+from mote.ops.analysis import Pointwise
+from mote.ops.arithmetic import Add, Mul, Sub
+from mote.ops.common import activation_type
+from mote.ops.division import Div
+from mote.ops.plain import Maximum, Minimum, Pow
+from mote.ops.squared_difference import SquaredDifference
+from mote.ops.unary import Clamp, HardSwish, LeakyRelu, Logistic, Tanh
+
+PARTS: tuple[type[Op], ...] = (
+    *(Add, Sub, Mul, Div, Maximum, Minimum, Pow, SquaredDifference),
+    *(Clamp, HardSwish, LeakyRelu, Logistic, Tanh),
+    *(functions.Abs, functions.Exp, functions.Log, functions.Neg, functions.Rsqrt, functions.Sqrt, functions.Square),
+)
+"""The operators that a formula can be made of."""
+POWERS = (2.0, 3.0)
+"""The exponents of powers that are products."""
+
+
+def is_part(g: Graph, op: Op) -> bool:
+    """Whether an operator that works element by element can be part of a formula."""
+    tensors = [*(g.tensors[i] for i in op.inputs), op.output(g)]
+    finite = all(t.dtype == DType.FLOAT32 and (t.data is None or np.isfinite(t.data).all()) for t in tensors)
+    if isinstance(op, Pow):
+        exponent = op.input(g, 1).data
+        return finite and exponent is not None and float(exponent.reshape(-1)[0]) in POWERS
+    return finite and isinstance(op, PARTS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Formula(Pointwise):
+    """The output of the last operator of `inner`, a graph of operators that work element by element."""
+
+    inner: Graph
+    kind = "FORMULA"
+
+    @property
+    def steps(self) -> str:
+        """The kinds of the operators."""
+        return "+".join(op.kind for op in self.inner.ops)
+
+    def unsupported(self, g: Graph) -> str | None:
+        return activation_type(g, self, dtypes=(DType.FLOAT32,))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        (source,), (result,) = self.inner.inputs, self.inner.outputs
+        return [elementwise(self.inner, self.inner.ops, {source: x})[result]]
+
+
+def elementwise(graph: Graph, ops: Sequence[Op], values: dict[int, Array]) -> dict[int, Array]:
+    """What operators that work element by element make of tensors of any shape, and of constants of one element."""
+    known = dict(values)
+    for op in ops:
+        constants = {i: data.reshape(1) for i in op.inputs if (data := graph.tensors[i].data) is not None}
+        (result,) = op.evaluate(graph, [{**known, **constants}[i] for i in op.inputs])
+        known[op.outputs[0]] = np.asarray(result).astype(op.output(graph).dtype.numpy, copy=False)
+    return known

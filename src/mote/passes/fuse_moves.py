@@ -1,0 +1,138 @@
+"""Fuse operators that only move elements of one tensor (TRANSPOSE, SLICE, CONCATENATION, TILE, RESHAPE and their kin)
+into one that moves them to the same places: a view, a slice, a transpose, blocks between channels and pixels, or an
+image with every pixel repeated, as Keras enlarges images.
+
+Exact by construction: the operators are given the numbers of all elements, and what becomes of these must be the same.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
+from mote.graph.tensor import Shape
+from mote.ops.move import Concatenation, Transpose, same_steps
+from mote.ops.reshape import Reshape
+from mote.ops.resize import ResizeNearest
+from mote.ops.slice import Slice
+from mote.ops.walk import BroadcastTo, DepthToSpace, Reverse, SpaceToDepth, Tile
+from mote.passes.regions import Region, regions
+
+MOVES = (
+    *(Concatenation, Slice, Transpose, Reshape, ResizeNearest),
+    *(BroadcastTo, DepthToSpace, Reverse, SpaceToDepth, Tile),
+)
+MOST_ELEMENTS = 1 << 22
+"""Larger tensors are left as they are: their elements would take long to follow."""
+
+
+def run(graph: Graph) -> Graph:
+    while (fused := _fuse_one(graph)) is not None:
+        graph = fused
+    return graph
+
+
+def _fuse_one(graph: Graph) -> Graph | None:
+    for source, x in graph.tensors.items():
+        if x.data is not None or not 0 < x.size <= MOST_ELEMENTS:
+            continue
+        for region in regions(graph, source, lambda op: _moves(graph, op)):
+            if (op := _simpler(graph, region)) is not None:
+                return region.replaced(graph, op)
+    return None
+
+
+def _moves(graph: Graph, op: Op) -> bool:
+    """Whether all elements of the output are elements of computed inputs, as they are."""
+    y = op.output(graph)
+    tensors = [graph.tensors[i] for i in op.inputs]
+    if not isinstance(op, MOVES) or not 0 < y.size <= MOST_ELEMENTS or any(t.data is not None for t in tensors):
+        return False
+    return all(t.dtype == y.dtype and same_steps(t, y) for t in tensors)
+
+
+def _simpler(graph: Graph, region: Region) -> Op | None:
+    """One operator that does the same with less, if there is one."""
+    work = [op for op in region.ops if not op.is_view]
+    if not work or (len(region.ops) == 1 and not isinstance(work[0], Transpose)):
+        return None
+    x, last = graph.tensors[region.source], region.last
+    names: dict[str, Any] = {"inputs": (x.id,), "outputs": last.outputs, "name": last.name, "index": last.index}
+    places = _places(graph, region)
+    if np.array_equal(places.reshape(-1), np.arange(x.size)):
+        return Reshape(**names, shape=places.shape)
+    found = (
+        [] if len(region.ops) == 1 else [_blocks(x.shape, places.shape, names), _repeated(x.shape, places.shape, names)]
+    )
+    if len(work) > 1:
+        found += [_slice(x.shape, places, names), _transpose(x.shape, places, names)]
+    return next((op for op in found if op is not None and _does(graph, op, places)), None)
+
+
+def _blocks(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
+    """Blocks of pixels from channels, or channels from blocks of pixels."""
+    if len(x) != 4 or len(y) != 4:
+        return None
+    if y[1] > x[1] and y[1] % x[1] == 0:
+        return DepthToSpace(**names, block=y[1] // x[1])
+    return SpaceToDepth(**names, block=x[1] // y[1]) if x[1] > y[1] and x[1] % y[1] == 0 else None
+
+
+def _repeated(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
+    """Images with repeated pixels."""
+    if len(x) != 4 or len(y) != 4 or y[1] % x[1] or y[2] % x[2]:
+        return None
+    return ResizeNearest(**names, size=(y[1], y[2]))
+
+
+def _slice(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
+    """The box between the first and the last element; where axes are the same ones, with steps."""
+    first, last = (np.unravel_index(int(places.reshape(-1)[k]), x) for k in (0, -1))
+    spans = [int(b) - int(a) for a, b in zip(first, last, strict=True)]
+    if min(spans) < 0:
+        return None
+    strides = [1] * len(x)
+    if len(x) == places.ndim:
+        strides = [max(span // max(n - 1, 1), 1) for span, n in zip(spans, places.shape, strict=True)]
+    size = tuple(span // stride + 1 for span, stride in zip(spans, strides, strict=True))
+    if prod(size) != places.size:
+        return None
+    return Slice(**names, begin=tuple(map(int, first)), size=size, strides=tuple(strides), shape=places.shape)
+
+
+def _transpose(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
+    """Axes in another order: each is known by how far apart its elements were."""
+    if places.ndim != len(x) or places.size != prod(x):
+        return None
+    steps = {prod(x[axis + 1 :]): axis for axis in reversed(range(len(x))) if x[axis] > 1}
+    ones = iter(axis for axis in range(len(x)) if x[axis] == 1)
+    permutation = []
+    for axis, n in enumerate(places.shape):
+        step = int(places.take(1, axis).reshape(-1)[0]) if n > 1 else 0
+        found = steps.get(step) if n > 1 else next(ones, None)
+        if found is None:
+            return None
+        permutation.append(found)
+    return Transpose(**names, permutation=tuple(permutation)) if len({*permutation}) == len(x) else None
+
+
+def _places(graph: Graph, region: Region) -> Ints:
+    """The flat index of the element of the source that each element of the result is."""
+    x = graph.tensors[region.source]
+    known = {region.source: np.arange(x.size).reshape(x.shape)}
+    for op in region.ops:
+        (moved,) = op.evaluate(graph, [known[i] for i in op.inputs])
+        known[op.outputs[0]] = moved.reshape(op.output(graph).shape)
+    return known[region.last.outputs[0]]
+
+
+def _does(graph: Graph, op: Op, places: Ints) -> bool:
+    """Whether an operator moves every element to where it shall be, and can be computed."""
+    x = op.input(graph)
+    if op.shapes(graph) != [places.shape] or op.unsupported(graph) is not None:
+        return False
+    return np.array_equal(op.evaluate(graph, [np.arange(x.size).reshape(x.shape)])[0], places)

@@ -1,0 +1,91 @@
+"""Parts of a graph between one tensor and another that is made from it alone, for passes that make one operator of such
+a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from mote.graph import Graph, Op
+from mote.graph.graph import ABSENT
+from mote.ops.analysis import Pointwise
+from mote.ops.arithmetic import Binary
+from mote.ops.select import Select
+
+
+@dataclass(frozen=True)
+class Region:
+    """Operators in their order that make the last one's output from tensor `source` and from constants. Nobody else
+    sees the tensors between them."""
+
+    source: int
+    ops: tuple[Op, ...]
+
+    @property
+    def last(self) -> Op:
+        return self.ops[-1]
+
+    def replaced(self, graph: Graph, op: Op) -> Graph:
+        """The graph with one operator in place of these."""
+        gone = {id(other) for other in self.ops[:-1]}
+        return graph.with_ops(op if other is self.last else other for other in graph.ops if id(other) not in gone)
+
+
+def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterator[Region]:
+    """The regions behind a tensor whose operators all belong there, those that reach furthest first."""
+    grown = _grown(graph, source, belongs)
+    seen = {*graph.outputs, *(s.after for s in graph.states)}
+    for last in reversed(grown):
+        ops = _needed(grown, last)
+        members = {id(op) for op in ops}
+        inner = [t for op in ops[:-1] for t in op.outputs]
+        if all(t not in seen and all(id(r) in members for r in graph.consumers.get(t, [])) for t in inner):
+            yield Region(source, tuple(ops))
+
+
+def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]:
+    """All operators that are made from a tensor and constants alone, in their order."""
+    places = graph.places
+    found: list[Op] = []
+    known = {source}
+    queue: list[int] = []
+    queued: set[int] = set()
+
+    def reach(tensor: int) -> None:
+        for reader in graph.consumers.get(tensor, []):
+            place = places[id(reader)]
+            if place not in queued:
+                queued.add(place)
+                heappush(queue, place)
+
+    reach(source)
+    while queue:
+        op = graph.ops[heappop(queue)]
+        single = len(op.outputs) == 1 and ABSENT not in op.inputs and not op.updates and not op.bodies
+        if single and all(i in known for _, i in op.computed(graph)) and belongs(op):
+            found.append(op)
+            known.add(op.outputs[0])
+            reach(op.outputs[0])
+    return found
+
+
+def _needed(grown: list[Op], last: Op) -> list[Op]:
+    """Those of the operators that `last` is made from, and itself."""
+    wanted = set(last.inputs)
+    found = [last]
+    for op in reversed(grown[: grown.index(last)]):
+        if op.outputs[0] in wanted:
+            wanted.update(op.inputs)
+            found.append(op)
+    return found[::-1]
+
+
+def by_elements(graph: Graph, op: Op) -> bool:
+    """Whether each element of the output is made from the elements at the same place of computed inputs and from
+    constants that are the same everywhere."""
+    shape = op.output(graph).shape
+    plain = isinstance(op, Pointwise | Binary) or (isinstance(op, Select) and not op.leading)
+    if not plain or any(t.shape != shape for t in op.activations(graph)):
+        return False
+    return all(t.data is None or t.size == 1 for t in (graph.tensors[i] for i in op.inputs))

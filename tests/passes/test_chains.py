@@ -1,0 +1,260 @@
+"""Sequences of operators that converters write for one idea become one operator: exact to LiteRT, and only where nobody
+else looks into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.kernels.portable import formula
+from mote.ops.formula import PARTS
+from mote.ops.plain import Pow
+from mote.ops.unary import Clamp, LeakyRelu
+from mote.passes import optimize
+from network import FLOAT, SCALE, Net
+from support import check, exact_on, needs_litert
+
+HALVES = (1 / 256, -128)
+"""The quantization of shares of one, as LiteRT wants it of LOGISTIC."""
+
+
+def number(net: Net, value: float) -> int:
+    """A constant scalar; int8: with a scale of its own."""
+    if net.dtype == "float32":
+        return net.writer.const("number", np.float32(value))
+    return net.writer.const("number", np.int8(127 if value > 0 else -127), abs(value) / 127)
+
+
+def silu(net: Net, x: int) -> int:
+    return net.op("MUL", [x, net.op("LOGISTIC", [x], quant=None if net.dtype == "float32" else HALVES)])
+
+
+def gelu(net: Net, x: int) -> int:
+    """Its approximation with tanh, written out."""
+    cube = net.op("MUL", [net.op("MUL", [x, x], quant=quant(net, 0.2, -128)), x], quant=quant(net, 0.9, 3))
+    inner = net.op("ADD", [x, net.op("MUL", [cube, number(net, 0.044715)])])
+    bell = net.op("TANH", [net.op("MUL", [inner, number(net, 0.7978846)])], quant=quant(net, 1 / 128, 0))
+    share = net.op("MUL", [net.op("ADD", [bell, number(net, 1.0)], quant=HALF(net)), number(net, 0.5)], quant=HALF(net))
+    return net.op("MUL", [x, share])
+
+
+def gelu_with_power(net: Net, x: int) -> int:
+    """As above, with the cube as a power and the half first (float32)."""
+    shape = net.shapes[x]
+    cube = net.op("POW", [x, number(net, 3.0)])
+    inner = net.op("ADD", [x, net.op("MUL", [number(net, 0.044715), cube], shape)])
+    bell = net.op("ADD", [number(net, 1.0), net.op("TANH", [net.op("MUL", [inner, number(net, 0.7978846)])])], shape)
+    return net.op("MUL", [net.op("MUL", [x, number(net, 0.5)]), bell])
+
+
+def hard_swish(net: Net, x: int) -> int:
+    clamped = net.op("RELU6", [net.op("ADD", [x, number(net, 3.0)])], quant=quant(net, 6 / 255, -128))
+    return net.op("MUL", [net.op("MUL", [x, clamped], quant=quant(net, 0.1, -100)), number(net, 1 / 6)])
+
+
+def hard_swish_fused(net: Net, x: int) -> int:
+    """With the clamp inside of the sum."""
+    clamped = net.op("ADD", [x, number(net, 3.0)], quant=quant(net, 6 / 255, -128), fused_activation_function="RELU6")
+    return net.op("MUL", [x, net.op("MUL", [clamped, number(net, 1 / 6)], quant=HALF(net))])
+
+
+def selu(net: Net, x: int) -> int:
+    """By a choice between two functions."""
+    above = net.writer.tensor("above", net.shapes[x], "bool")
+    zero = number(net, 0.0) if net.dtype == "float32" else net.writer.const("zero", np.int8(0), SCALE)
+    net.writer.op("GREATER", [x, zero], [above])
+    grown = net.op("MUL", [net.op("EXP", [x], quant=quant(net, 2.0, -128)), number(net, 1.6)], quant=(SCALE, 4))
+    return net.op("SELECT_V2", [above, net.op("ABS", [x], quant=(SCALE, 4)), grown], net.shapes[x], (SCALE, 4))
+
+
+def quant(net: Net, scale: float, zero: int) -> tuple[float | None, int]:
+    return FLOAT if net.dtype == "float32" else (scale, zero)
+
+
+def HALF(net: Net) -> tuple[float | None, int]:  # noqa: N802
+    return quant(net, 2 / 255, -128)
+
+
+Builder = Callable[[Net, int], int]
+BYTES: dict[str, Builder] = {f.__name__: f for f in (silu, gelu, hard_swish, hard_swish_fused, selu)}
+REALS: dict[str, Builder] = {f.__name__: f for f in (silu, gelu, gelu_with_power, hard_swish, hard_swish_fused)}
+
+
+def functions(dtype: str, builders: dict[str, Builder]) -> bytes:
+    """Each function of an input of its own, which has all bytes among its values."""
+    net = Net(3, dtype=dtype)
+    return net.finish(*(build(net, net.input(1, 5, 16, 16)) for build in builders.values()))
+
+
+def optimized(model: bytes) -> Graph:
+    graph, _ = optimize(tflite.parse(model, "before"))
+    return graph
+
+
+def kinds(model: bytes) -> list[str]:
+    return [op.kind for op in optimized(model).ops]
+
+
+@needs_litert
+def test_functions_of_bytes_are_tables() -> None:
+    model = functions("int8", BYTES)
+    assert kinds(model) == ["TABLE"] * len(BYTES)
+    compiled = check(model)
+    assert any(s.name == "fuse tables" and "LOGISTIC" in s.detail and s.exact for s in compiled.savings)
+
+
+@needs_litert
+def test_functions_of_real_numbers_are_formulas() -> None:
+    model = functions("float32", REALS)
+    assert kinds(model) == ["FORMULA"] * len(REALS)
+    compiled = check(model)
+    assert any(s.name == "fuse functions" and "TANH" in s.detail and s.exact for s in compiled.savings)
+    exact_on("cortex-m4", model)
+
+
+def test_all_parts_of_formulas_have_expressions() -> None:
+    known = {*formula.SIGNS, *formula.EXPRESSIONS, *formula.PAIRS, Clamp, LeakyRelu, Pow}
+    assert {*PARTS} == known
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+@pytest.mark.parametrize("seen", ["output", "reader", "channels", "shape"])
+def test_what_others_see_is_computed(dtype: str, seen: str) -> None:
+    """A tensor inside that is read elsewhere or is an output, a constant for each channel, a repeated factor."""
+    net = Net(dtype=dtype)
+    x = net.input(1, 4, 3, 2)
+    share = net.op("LOGISTIC", [x], quant=quant(net, *HALVES))
+    outputs = [net.op("MUL", [x, share])]
+    if seen == "output":
+        outputs.append(share)
+    if seen == "reader":
+        outputs.append(net.op("SOFTMAX", [share], quant=quant(net, *HALVES), beta=1.0))
+    if seen == "channels":
+        values = net.writer.const("two", np.ones(2, net.dtype), *([SCALE] if dtype == "int8" else []))
+        outputs = [net.op("MUL", [net.op("ADD", [share, values]), x])]
+    if seen == "shape":
+        outputs = [
+            net.op("MUL", [net.op("LOGISTIC", [net.input(1, 1, 3, 2)], quant=quant(net, *HALVES)), x], (1, 4, 3, 2))
+        ]
+    found = kinds(net.finish(*outputs))
+    assert "TABLE" not in found and "FORMULA" not in found
+
+
+def transposed(net: Net, x: int, *permutation: int) -> int:
+    shape = tuple(net.shapes[x][axis] for axis in permutation)
+    return net.moved("TRANSPOSE", [x, net.ints(*permutation)], shape)
+
+
+def back_and_forth(net: Net) -> int:
+    return transposed(net, transposed(net, net.input(1, 4, 6, 2), 0, 3, 1, 2), 0, 2, 3, 1)
+
+
+def transposed_twice(net: Net) -> int:
+    return transposed(net, transposed(net, net.input(3, 4, 6, 2), 0, 3, 1, 2), 3, 0, 1, 2)
+
+
+def transposed_ones(net: Net) -> int:
+    return transposed(net, net.input(1, 4, 1, 2), 0, 2, 1, 3)
+
+
+def joined_slices(net: Net, last: int = 6) -> int:
+    x = net.input(1, 4, 6, 2)
+    edges = (0, 2, 3, last)
+    parts = [net.slice(x, (0, 0, a, 0), (1, 4, b - a, 2)) for a, b in pairwise(edges)]
+    return net.concatenate(2, *parts)
+
+
+def joined_part(net: Net) -> int:
+    return joined_slices(net, 5)
+
+
+def slice_of_slice(net: Net) -> int:
+    return net.slice(net.slice(net.input(1, 9, 6, 2), (0, 2, 0, 0), (1, 6, 6, 2)), (0, 1, 2, 0), (1, 4, 3, 2))
+
+
+def tiled(net: Net) -> int:
+    """An image enlarged by TILE."""
+    x = net.reshape(net.input(1, 4, 6, 2), 1, 4, 1, 6, 1, 2)
+    wide = net.moved("TILE", [x, net.ints(1, 1, 2, 1, 3, 1)], (1, 4, 2, 6, 3, 2))
+    return net.reshape(wide, 1, 8, 18, 2)
+
+
+def packed(net: Net) -> int:
+    """An image enlarged by PACK and RESHAPE, one axis after the other."""
+    x = net.input(1, 4, 6, 2)
+    rows = net.reshape(net.moved("PACK", [x, x], (1, 4, 2, 6, 2), axis=2, values_count=2), 1, 8, 6, 2)
+    return net.reshape(net.moved("PACK", [rows, rows], (1, 8, 6, 2, 2), axis=3, values_count=2), 1, 8, 12, 2)
+
+
+def repeated(net: Net) -> int:
+    """An image enlarged as Keras repeats elements: every row and every column cut out and joined twice."""
+    x = net.input(1, 3, 4, 2)
+    rows = [net.slice(x, (0, y, 0, 0), (1, 1, 4, 2)) for y in range(3) for _ in range(2)]
+    tall = net.concatenate(1, *rows)
+    return net.concatenate(2, *(net.slice(tall, (0, 0, c, 0), (1, 6, 1, 2)) for c in range(4) for _ in range(2)))
+
+
+def depth_to_space(net: Net) -> int:
+    x = net.reshape(net.input(1, 4, 6, 12), 1, 4, 6, 2, 2, 3)
+    return net.reshape(transposed(net, x, 0, 1, 3, 2, 4, 5), 1, 8, 12, 3)
+
+
+def space_to_depth(net: Net) -> int:
+    x = net.reshape(net.input(1, 4, 6, 3), 1, 2, 2, 3, 2, 3)
+    return net.reshape(transposed(net, x, 0, 1, 3, 2, 4, 5), 1, 2, 3, 12)
+
+
+def shuffled(net: Net) -> int:
+    """Channels in another order are none of these."""
+    x = net.reshape(net.input(1, 4, 6, 12), 1, 4, 6, 3, 4)
+    return net.reshape(transposed(net, x, 0, 1, 2, 4, 3), 1, 4, 6, 12)
+
+
+def gap(net: Net) -> int:
+    x = net.input(1, 4, 6, 2)
+    return net.concatenate(2, *(net.slice(x, (0, 0, a, 0), (1, 4, 2, 2)) for a in (0, 3)))
+
+
+MOVES: dict[Callable[[Net], int], list[str]] = {
+    back_and_forth: ["RESHAPE"],
+    transposed_twice: ["TRANSPOSE"],
+    transposed_ones: ["RESHAPE"],
+    joined_slices: ["RESHAPE"],
+    joined_part: ["SLICE"],
+    slice_of_slice: ["SLICE"],
+    tiled: ["RESIZE_NEAREST_NEIGHBOR"],
+    packed: ["RESIZE_NEAREST_NEIGHBOR"],
+    repeated: ["RESIZE_NEAREST_NEIGHBOR"],
+    depth_to_space: ["DEPTH_TO_SPACE"],
+    space_to_depth: ["SPACE_TO_DEPTH"],
+    shuffled: ["RESHAPE", "TRANSPOSE", "RESHAPE"],
+    gap: ["SLICE", "SLICE", "CONCATENATION"],
+}
+
+
+@pytest.mark.parametrize("build", MOVES, ids=lambda build: build.__name__)
+def test_moves_become_one(build: Callable[[Net], int]) -> None:
+    net = Net()
+    assert kinds(net.finish(build(net))) == MOVES[build]
+
+
+@needs_litert
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_moves_are_exact(dtype: str) -> None:
+    net = Net(dtype=dtype)
+    compiled = check(net.finish(*(build(net) for build in MOVES)))
+    assert any(s.name == "fuse moves" and "PACK" in s.detail and s.exact for s in compiled.savings)
+
+
+@pytest.mark.parametrize("seen", ["output", "reader"])
+def test_moves_that_others_see_stay(seen: str) -> None:
+    net = Net()
+    turned = transposed(net, net.input(1, 4, 6, 2), 0, 3, 1, 2)
+    other = turned if seen == "output" else net.op("SOFTMAX", [turned], quant=HALVES, beta=1.0)
+    model = net.finish(transposed(net, turned, 0, 3, 2, 1), other)
+    assert kinds(model).count("TRANSPOSE") == 2
