@@ -230,7 +230,8 @@ def suppression(
         numbers.append(w.const("sigma", np.float32(sigma)))
         outputs.append(w.tensor(f"shown{seed}", (most,), "float32"))
     outputs.append(w.tensor(f"count{seed}", (), "int32"))
-    w.op(f"NON_MAX_SUPPRESSION_V{4 if sigma is None else 5}", [x, s, *numbers], outputs)
+    kind = "NON_MAX_SUPPRESSION_V4" if sigma is None else "NON_MAX_SUPPRESSION_V5"
+    w.op(kind, [x, s, *numbers], outputs)
     w.output(*outputs)
     return w.finish()
 
