@@ -19,6 +19,7 @@ import test_scatter
 import test_svdf
 from streams import Variable
 
+import prove
 from mote import compile
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
@@ -40,6 +41,21 @@ BUILDS = (
     (f"{BIG_ENDIAN} -std=c99 -O1 -static", slice(None)),
 )
 """Compilers with options, and which of the models each builds. (-O2 on the host is what all other tests use.)"""
+PROVEN = {
+    "functions": "layers",
+    "conversions": "layers",
+    "boxes": "layers",
+    "wide layers": "rows",
+    "front": "layers",
+    "spectra": "layers",
+    "reductions": "layers",
+    "reduced rows": "pushed",
+    "sequences": "layers",
+    "products": "layers",
+    "unsigned": "layers",
+    "hybrid": "layers",
+}
+"""Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
 
 
 def images(net: Net) -> bytes:
@@ -132,7 +148,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
-    }
+    } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
 
 def write(folder: Path, name: str, model: bytes, options: dict[str, Any]) -> set[str]:

@@ -72,7 +72,7 @@ typedef struct {
 } mote_reduce_plain_add_t;
 
 #define MOTE_REDUCE_STEP_PLUS(sum, value) ((sum) + (value))
-#define MOTE_REDUCE_STEP_PLUS_U32(sum, value) ((sum) + (uint32_t)(value))
+#define MOTE_REDUCE_STEP_PLUS_U32(sum, value) mote_reduce_plus(sum, value)
 #define MOTE_REDUCE_STEP_PLUS_U64(sum, value) ((sum) + (uint64_t)(value))
 #define MOTE_REDUCE_STEP_TIMES(sum, value) ((sum) * (value))
 #define MOTE_REDUCE_STEP_TIMES_U32(sum, value) ((sum) * (uint32_t)(value))
@@ -90,6 +90,11 @@ typedef struct {
 #define MOTE_REDUCED_SCALED_S16(p, sum) ((int16_t)mote_reduce_scaled(&(p)->scale, sum, -32768, 32767))
 #define MOTE_REDUCED_MEAN_S32(p, sum) ((int32_t)((int64_t)(sum) / (p)->divisor))
 #define MOTE_REDUCED_MEAN_S64(p, sum) ((int64_t)(sum) / (p)->divisor)
+
+/* A function: of the sum itself GCC would warn where the value has fewer bits. */
+static inline uint32_t mote_reduce_plus(uint32_t sum, int32_t value) {
+    return sum + (uint32_t)value;
+}
 
 static inline int32_t mote_reduce_scaled(const mote_reduce_scale_t *s, uint32_t sum, int32_t lo, int32_t hi) {
     const uint32_t scaled = (uint32_t)mote_rescale((int32_t)sum, s->mult, s->shift);
