@@ -63,8 +63,8 @@ static inline int32_t mote_matmul_four_s8(uint32_t even, uint32_t odd, uint32_t 
     return sum;
 }
 
-MOTE_HOT static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32_t line, int32_t n,
-                                                  int32_t zero, int32_t *sums, int32_t *all) {
+static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32_t line, int32_t n, int32_t zero,
+                                         int32_t *sums, int32_t *all) {
     const int8_t *const b1 = b + line, *const b2 = b1 + line, *const b3 = b2 + line;
     const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
     const int32_t end = n & ~3;
@@ -95,7 +95,7 @@ MOTE_HOT static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t 
     typedef params_t mote_##name##_t; \
 \
     /* A sum: `a` is a row of the left matrix, `b` a column of the right one. */ \
-    static inline out_t mote_##name##_one(const mote_##name##_t *p, const left_t *a, const right_t *b) { \
+    MOTE_UNUSED static inline out_t mote_##name##_one(const mote_##name##_t *p, const left_t *a, const right_t *b) { \
         const int32_t left = p->size.left_step, right = p->size.right_step; \
         const each_t zero = zero_of(p); \
         sum_t sum = 0; \
@@ -134,8 +134,8 @@ MOTE_HOT static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t 
         out[3] = finish(p, s3, all); \
     } \
 \
-    static inline void mote_##name(const mote_##name##_t *p, const left_t *left, const right_t *right, out_t *out, \
-                                   int32_t lo, int32_t hi) { \
+    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const left_t *left, const right_t *right, \
+                                               out_t *out, int32_t lo, int32_t hi) { \
         const mote_broadcast_t *walk = &p->size.walk; \
         MOTE_FOR_RUNS(walk, at, out, lo, hi) { \
             const left_t *a = left + at.a; \
@@ -156,14 +156,16 @@ MOTE_HOT static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t 
 /* One line of a product of two matrices whose lines may lie anywhere: rows[0] is a line of the left matrix, those
  * behind it are all lines of the right one, its columns where it is turned. */
 #define MOTE_BATCH_MATMUL_TURNED(name, left_t, out_t) \
-    static inline void mote_##name##_turned(const mote_##name##_t *p, const left_t *const *rows, out_t *out) { \
+    MOTE_UNUSED static inline void mote_##name##_turned(const mote_##name##_t *p, const left_t *const *rows, \
+                                                        out_t *out) { \
         for (int32_t c = 0; c < p->size.columns; c++) { \
             out[c] = mote_##name##_one(p, rows[0], rows[1 + c]); \
         } \
     }
 
 #define MOTE_BATCH_MATMUL_LINES(name, left_t, each_t, sum_t, out_t, zero_of, plus, finish) \
-    static inline void mote_##name##_lines(const mote_##name##_t *p, const left_t *const *rows, out_t *out) { \
+    MOTE_UNUSED static inline void mote_##name##_lines(const mote_##name##_t *p, const left_t *const *rows, \
+                                                       out_t *out) { \
         const each_t zero = zero_of(p); \
         for (int32_t c = 0; c < p->size.columns; c++) { \
             sum_t sum = 0; \

@@ -59,7 +59,7 @@ static inline int32_t mote_dot_s16(const int16_t *x, const int8_t *w, int32_t n,
     return sum;
 }
 
-MOTE_HOT static inline void mote_dots_s16(const int16_t *x, const int8_t *w, int32_t pitch, int32_t n, int32_t *sums) {
+static inline void mote_dots_s16(const int16_t *x, const int8_t *w, int32_t pitch, int32_t n, int32_t *sums) {
     const int8_t *w1 = w + pitch, *w2 = w1 + pitch, *w3 = w2 + pitch;
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
     for (; n >= 4; n -= 4, x += 4, w += 4, w1 += 4, w2 += 4, w3 += 4) {
@@ -81,20 +81,22 @@ MOTE_HOT static inline void mote_dots_s16(const int16_t *x, const int8_t *w, int
 
 /* What MOTE_DOTS of mote_layer.h defines, with sums of 32 bits, */
 #define MOTE_DOTS_QUADS32(name, in_t, weight_t, each_t, sum_t, plus) \
-    static inline int32_t mote_##name##_dot(const int16_t *x, const int8_t *w, int32_t n, int32_t zero, int32_t sum) { \
+    MOTE_UNUSED static inline int32_t mote_##name##_dot(const int16_t *x, const int8_t *w, int32_t n, int32_t zero, \
+                                                        int32_t sum) { \
         (void)zero; \
         return mote_dot_s16(x, w, n, sum); \
     } \
 \
-    static inline void mote_##name##_dots(const int16_t *x, const int8_t *w, int32_t pitch, int32_t n, int32_t zero, \
-                                          int32_t *sums) { \
+    MOTE_UNUSED static inline void mote_##name##_dots(const int16_t *x, const int8_t *w, int32_t pitch, int32_t n, \
+                                                      int32_t zero, int32_t *sums) { \
         (void)zero; \
         mote_dots_s16(x, w, pitch, n, sums); \
     }
 
 /* and of 64 bits, in parts that fit 32. */
 #define MOTE_DOTS_QUADS64(name, in_t, weight_t, each_t, sum_t, plus) \
-    static inline int64_t mote_##name##_dot(const int16_t *x, const int8_t *w, int32_t n, int32_t zero, int64_t sum) { \
+    MOTE_UNUSED static inline int64_t mote_##name##_dot(const int16_t *x, const int8_t *w, int32_t n, int32_t zero, \
+                                                        int64_t sum) { \
         (void)zero; \
         for (int32_t i = 0; i < n; i += MOTE_MOST_QUADS) { \
             sum += mote_dot_s16(x + i, w + i, mote_min(n - i, MOTE_MOST_QUADS), 0); \
@@ -102,8 +104,8 @@ MOTE_HOT static inline void mote_dots_s16(const int16_t *x, const int8_t *w, int
         return sum; \
     } \
 \
-    static inline void mote_##name##_dots(const int16_t *x, const int8_t *w, int32_t pitch, int32_t n, int32_t zero, \
-                                          int64_t *sums) { \
+    MOTE_UNUSED static inline void mote_##name##_dots(const int16_t *x, const int8_t *w, int32_t pitch, int32_t n, \
+                                                      int32_t zero, int64_t *sums) { \
         (void)zero; \
         for (int32_t i = 0; i < n; i += MOTE_MOST_QUADS) { \
             int32_t parts[4] = {0}; \

@@ -73,15 +73,16 @@ typedef struct {
 
 /* Adds products of `n` inputs with weights: of one output channel, and of four whose weights are `pitch` apart. */
 #define MOTE_DOTS(name, in_t, weight_t, each_t, sum_t, plus) \
-    static inline sum_t mote_##name##_dot(const in_t *x, const weight_t *w, int32_t n, each_t zero, sum_t sum) { \
+    MOTE_UNUSED static inline sum_t mote_##name##_dot(const in_t *x, const weight_t *w, int32_t n, each_t zero, \
+                                                      sum_t sum) { \
         for (; n > 0; n--) { \
             sum = plus(sum, (*x++ - zero) * *w++); \
         } \
         return sum; \
     } \
 \
-    static inline void mote_##name##_dots(const in_t *x, const weight_t *w, int32_t pitch, int32_t n, each_t zero, \
-                                          sum_t *sums) { \
+    MOTE_UNUSED static inline void mote_##name##_dots(const in_t *x, const weight_t *w, int32_t pitch, int32_t n, \
+                                                      each_t zero, sum_t *sums) { \
         const weight_t *w1 = w + pitch, *w2 = w1 + pitch, *w3 = w2 + pitch; \
         sum_t a = sums[0], b = sums[1], c = sums[2], d = sums[3]; \
         for (; n > 0; n--) { \
@@ -96,7 +97,8 @@ typedef struct {
 
 /* Pointers to the rows of a window in a tensor whose rows lie one after another. */
 #define MOTE_WINDOW_OF(name, in_t) \
-    static inline void mote_##name##_window(const mote_window_t *w, const in_t *in, int32_t y, const in_t **rows) { \
+    MOTE_UNUSED static inline void mote_##name##_window(const mote_window_t *w, const in_t *in, int32_t y, \
+                                                        const in_t **rows) { \
         int32_t image; \
         int32_t row = mote_window_first(w, y, &image); \
         in += image * w->in_rows * w->in_stride; \

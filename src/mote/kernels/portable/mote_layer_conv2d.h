@@ -20,8 +20,8 @@
     MOTE_WINDOW_OF(name, in_t) \
 \
     /* Adds the window whose column `lo` lies `at` elements behind the beginning of a row: `columns` of each row. */ \
-    static inline void mote_##name##_four(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
-                                          int32_t columns, const weight_t *w, sum_t *sums) { \
+    MOTE_UNUSED static inline void mote_##name##_four(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
+                                                      int32_t columns, const weight_t *w, sum_t *sums) { \
         const int32_t depth = p->depth, line = p->cols.taps * depth, pitch = p->rows.taps * line; \
         const int32_t step = p->cols.spread * p->in_channels; \
         const each_t zero = zero_of(p); \
@@ -39,8 +39,8 @@
         } \
     } \
 \
-    static inline sum_t mote_##name##_one(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
-                                          int32_t columns, const weight_t *w, sum_t sum) { \
+    MOTE_UNUSED static inline sum_t mote_##name##_one(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
+                                                      int32_t columns, const weight_t *w, sum_t sum) { \
         const int32_t depth = p->depth, line = p->cols.taps * depth, step = p->cols.spread * p->in_channels; \
         for (int32_t k = 0; k < p->rows.taps; k++, w += line) { \
             for (int32_t t = 0; rows[k] != NULL && t < columns; t++) { \
@@ -78,7 +78,8 @@
         } \
     } \
 \
-    static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, int32_t hi) { \
+    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, \
+                                               int32_t hi) { \
         const in_t *rows[MOTE_MAX_TAPS]; \
         for (int32_t y = lo; y < hi; y++) { \
             mote_##name##_window(&p->rows, in, y, rows); \

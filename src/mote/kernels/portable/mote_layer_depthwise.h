@@ -17,8 +17,8 @@
     MOTE_WINDOW_OF(name, in_t) \
 \
     /* Four neighbouring channels; `at` is where the first one lies in the rows, `columns` of which are read. */ \
-    static inline void mote_##name##_four(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
-                                          int32_t columns, const weight_t *w, sum_t *sums) { \
+    MOTE_UNUSED static inline void mote_##name##_four(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
+                                                      int32_t columns, const weight_t *w, sum_t *sums) { \
         const int32_t step = p->cols.spread * p->in_channels, channels = p->channels; \
         const each_t zero = zero_of(p); \
         sum_t a = sums[0], b = sums[1], c = sums[2], d = sums[3]; \
@@ -38,8 +38,8 @@
         sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d; \
     } \
 \
-    static inline sum_t mote_##name##_one(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
-                                          int32_t columns, const weight_t *w, sum_t sum) { \
+    MOTE_UNUSED static inline sum_t mote_##name##_one(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
+                                                      int32_t columns, const weight_t *w, sum_t sum) { \
         const int32_t step = p->cols.spread * p->in_channels, channels = p->channels; \
         const each_t zero = zero_of(p); \
         for (int32_t k = 0; k < p->rows.taps; k++, w += p->cols.taps * channels) { \
@@ -79,7 +79,8 @@
         } \
     } \
 \
-    static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, int32_t hi) { \
+    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, \
+                                               int32_t hi) { \
         const in_t *rows[MOTE_MAX_TAPS]; \
         for (int32_t y = lo; y < hi; y++) { \
             mote_##name##_window(&p->rows, in, y, rows); \

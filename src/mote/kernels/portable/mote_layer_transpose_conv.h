@@ -21,8 +21,9 @@
 \
     /* One output pixel from the input rows that reach it and their columns lo..hi-1; `ky` and `kx` are the taps \
      * that rows[0] and column lo reach it by. */ \
-    static inline void mote_##name##_pixel(const mote_##name##_t *p, const in_t *const *rows, int32_t taps, \
-                                           int32_t ky, int32_t kx, int32_t lo, int32_t hi, out_t *out) { \
+    MOTE_UNUSED static inline void mote_##name##_pixel(const mote_##name##_t *p, const in_t *const *rows, \
+                                                       int32_t taps, int32_t ky, int32_t kx, int32_t lo, int32_t hi, \
+                                                       out_t *out) { \
         const int32_t depth = p->in_channels, line = p->columns.taps * depth, pitch = p->rows.taps * line; \
         const finish_t *f = &p->finish; \
         int32_t c = 0; \
@@ -71,7 +72,8 @@
         } \
     } \
 \
-    static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, int32_t hi) { \
+    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, \
+                                               int32_t hi) { \
         const in_t *rows[MOTE_MAX_TAPS]; \
         const int32_t stride = p->in_columns * p->in_channels; \
         for (int32_t y = lo; y < hi; y++) { \
