@@ -13,19 +13,18 @@ typedef struct {
     const float *bias;
 } mote_conv2d_f32_t;
 
-/* Four sums at once keep the multiplier busy; the order of additions is fixed. */
-static inline float mote_dot_f32(const float *x, const float *w, int32_t n) {
-    float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
+/* The products are added up one after another, as the reference does, so that nothing but what a core fuses differs. */
+static inline float mote_dot_f32(float sum, const float *x, const float *w, int32_t n) {
     for (; n >= 4; n -= 4, x += 4, w += 4) {
-        a += x[0] * w[0];
-        b += x[1] * w[1];
-        c += x[2] * w[2];
-        d += x[3] * w[3];
+        sum += x[0] * w[0];
+        sum += x[1] * w[1];
+        sum += x[2] * w[2];
+        sum += x[3] * w[3];
     }
     for (; n > 0; n--) {
-        a += *x++ * *w++;
+        sum += *x++ * *w++;
     }
-    return (a + b) + (c + d);
+    return sum;
 }
 
 static inline void mote_conv2d_f32_row(const mote_conv2d_f32_t *p, const float *const *rows, float *out) {
@@ -36,20 +35,20 @@ static inline void mote_conv2d_f32_row(const mote_conv2d_f32_t *p, const float *
         const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
         const float *w = p->weights + lo * c;
         for (int32_t o = 0; o < p->out_channels; o++, w += p->rows.taps * line) {
-            float sum = p->bias[o];
+            float sum = 0.0f;
             for (int32_t k = 0; k < p->rows.taps; k++) {
                 if (rows[k] == NULL || hi <= lo) {
                     continue;
                 }
                 if (s->spread == 1) {
-                    sum += mote_dot_f32(rows[k] + (first + lo) * c, w + k * line, (hi - lo) * c);
+                    sum = mote_dot_f32(sum, rows[k] + (first + lo) * c, w + k * line, (hi - lo) * c);
                 } else {
                     for (int32_t t = lo; t < hi; t++) {
-                        sum += mote_dot_f32(rows[k] + (first + t * s->spread) * c, w + k * line + (t - lo) * c, c);
+                        sum = mote_dot_f32(sum, rows[k] + (first + t * s->spread) * c, w + k * line + (t - lo) * c, c);
                     }
                 }
             }
-            *out++ = mote_clamp_f32(sum, p->low, p->high);
+            *out++ = mote_clamp_f32(sum + p->bias[o], p->low, p->high);
         }
     }
 }

@@ -71,7 +71,7 @@ static inline void mote_conv3d_transpose_f32_row(const mote_conv3d_transpose_f32
             const float *w = p->weights + k * matrix;
             for (int32_t t = 0; at >= 0 && t < taps; t++, w += p->wide.taps * matrix) {
                 for (int32_t c = 0; rows[t] != NULL && c < p->out_channels; c++) {
-                    out[c] += mote_dot_f32(rows[t] + at * depth, w + c * depth, depth);
+                    out[c] = mote_dot_f32(out[c], rows[t] + at * depth, w + c * depth, depth);
                 }
             }
         }

@@ -21,7 +21,7 @@ static inline void mote_depthwise_f32_row(const mote_depthwise_f32_t *p, const f
         const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
         for (int32_t input = 0, c = 0; input < in_channels; input++) {
             for (int32_t m = 0; m < p->multiplier; m++, c++) {
-                float sum = p->bias[c];
+                float sum = 0.0f;
                 for (int32_t k = 0; k < p->rows.taps; k++) {
                     const float *w = p->weights + k * s->taps * p->channels + c;
                     if (rows[k] == NULL) {
@@ -31,7 +31,7 @@ static inline void mote_depthwise_f32_row(const mote_depthwise_f32_t *p, const f
                         sum += rows[k][(first + t * s->spread) * in_channels + input] * w[t * p->channels];
                     }
                 }
-                *out++ = mote_clamp_f32(sum, p->low, p->high);
+                *out++ = mote_clamp_f32(sum + p->bias[c], p->low, p->high);
             }
         }
     }

@@ -16,11 +16,11 @@ static inline void mote_fully_connected_f32(const mote_fully_connected_f32_t *p,
     for (; vectors > 0; vectors--, in += p->depth) {
         const float *w = p->weights;
         for (int32_t c = 0; c < p->channels; c++) {
-            float sum = p->bias[c];
+            float sum = 0.0f;
             for (int32_t k = 0; k < p->depth; k++) {
                 sum += in[k] * *w++;
             }
-            *out++ = mote_clamp_f32(sum, p->low, p->high);
+            *out++ = mote_clamp_f32(sum + p->bias[c], p->low, p->high);
         }
     }
 }

@@ -22,14 +22,15 @@ static inline void mote_transpose_conv_f32_pixel(const mote_transpose_conv_f32_t
     const int32_t c = p->in_channels, line = p->columns.taps * c;
     const float *w = p->weights;
     for (int32_t o = 0; o < p->out_channels; o++, w += p->rows.taps * line) {
-        float sum = p->bias[o];
+        float sum = 0.0f;
         for (int32_t k = 0; k < taps; k++) {
             const float *taps_of_row = w + (ky - k * p->rows.stride) * line;
             for (int32_t i = lo; rows[k] != NULL && i < hi; i++) {
-                sum += mote_dot_f32(rows[k] + i * c, taps_of_row + (kx - (i - lo) * p->columns.stride) * c, c);
+                const float *const tap = taps_of_row + (kx - (i - lo) * p->columns.stride) * c;
+                sum = mote_dot_f32(sum, rows[k] + i * c, tap, c);
             }
         }
-        *out++ = mote_clamp_f32(sum, p->low, p->high);
+        *out++ = mote_clamp_f32(sum + p->bias[o], p->low, p->high);
     }
 }
 
