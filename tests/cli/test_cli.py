@@ -68,7 +68,8 @@ def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
 def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(mote(capsys, "inspect", DIGITS, "--json")[1])
     assert found["macs"] > 0 and found["weights"] > 0 and found["unsupported"] == []
-    assert {"index", "op", "name", "inputs", "outputs", "macs", "weights", "unsupported"} == set(found["layers"][0])
+    keys = {"index", "op", "name", "inputs", "outputs", "macs", "weights", "bodies", "unsupported"}
+    assert keys == set(found["layers"][0])
 
 
 def test_compile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

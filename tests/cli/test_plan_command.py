@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import test_control
 from test_cli import DIGITS, ROOT, mote, snapshot
 
 import mote as api
@@ -94,7 +95,8 @@ def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> N
     assert totals["bound"] + totals["gap"] == totals["arena"] >= totals["live"]
     assert sum(m["arena"] for m in found["memories"]) == totals["arena"]
     assert set(found["operators"][0]) == {
-        "op", "name", "kernel", "mode", "direction", "steps", "macs", "sums", "choice", "refused", "numbers",
+        "op", "name", "kernel", "mode", "direction", "steps", "macs", "sums", "bodies", "choice", "refused",
+        "numbers",
     }  # fmt: skip
     for op in found["operators"]:
         assert [c["chosen"] for c in op["choice"]] == [True] * bool(op["choice"]) + [False] * len(op["choice"][1:])
@@ -219,3 +221,15 @@ def test_a_plan_of_one_step_can_be_drawn(tmp_path: Path) -> None:
 def test_errors(options: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = mote(capsys, "plan", DIGITS, *options)
     assert status == 1 and out == "" and "Traceback" not in err and reason in err
+
+
+def test_what_is_inside_of_control_flow(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = str(tmp_path / "loops.tflite")
+    Path(path).write_bytes(test_control.counting(5))
+    known, asked = json.loads(mote(capsys, "plan", path, "--json")[1])["operators"][-2:]
+    (body,) = known["bodies"]
+    assert body["turns"] == 5 and [x["op"] for x in body["operators"]] == ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
+    assert [b["turns"] for b in asked["bodies"]] == [None, None]
+    assert "'body': 5 turns, " in mote(capsys, "plan", path)[1]
+    assert "WHILE, 'condition': LESS" in mote(capsys, "inspect", path)[1]
+    assert "as many turns as its condition says" in mote(capsys, "compile", path, "-o", str(tmp_path / "c"))[1]
