@@ -67,6 +67,7 @@ def elements(dtype: str) -> bytes:
         net.op("SUB", [kept, net.reshape(mean, 1, 1, 1, 5)]),
         net.op("ADD", [x, net.op("LOGISTIC", [net.reshape(mean, 1, 1, 1, 5)], quant=_quant(dtype, 1 / 256, -128))]),
         net.op("MEAN", [x, net.ints(3)], (1, 4, 3)),
+        net.op("MEAN", [x, net.ints(2, 3)], (1, 4)),
         net.pad(x, (0, 0), (1, 0), (0, 2), (0, 0)),
         net.op("ADD", [net.op("HARD_SWISH", [x]), squashed]),
         net.op("PRELU", [x, net.writer.const("slopes", slopes, *_quant(dtype, 0.01, 3))]),

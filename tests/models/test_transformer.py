@@ -52,6 +52,19 @@ def test_steps(name: str) -> None:
     assert verify(compile(STEPS[name]), 25, sanitize=True).passed
 
 
+@pytest.mark.parametrize("name", STEPS)
+def test_caches_are_changed_where_they_lie(name: str) -> None:
+    """All RAM but the caches is less than one of them, and nothing is assigned."""
+    plan = compile(STEPS[name], target="cortex-m4", least_ram=True).plan
+    cache = SMALL.length * SMALL.width
+    assert len(plan.graph.states) == 2 * SMALL.layers
+    assert sum(s.initial.nbytes for s in plan.graph.states) == 2 * SMALL.layers * cache
+    assert plan.arena < cache
+    assert not any(
+        op.kind in ("ASSIGN_VARIABLE", "CONCATENATION") and op.output(plan.graph).size >= cache for op in plan.graph.ops
+    )
+
+
 def test_steps_on_cores() -> None:
     assert verify(compile(STEPS["place"], target=emulated("cortex-m4")), 12).passed
     assert verify(compile(STEPS["window"], target=emulated("cortex-m55")), 12).passed

@@ -153,6 +153,15 @@ class DynamicUpdateSlice(Overlay):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StateUpdate(DynamicUpdateSlice):
+    """The same over a state, which is written where it lies: a cache of keys or values."""
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {0: 0}
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatrixSetDiag(Overlay):
     """The second input lies on the diagonals of the matrices in the first one."""
 

@@ -26,6 +26,7 @@ from mote.passes import (
     slide_windows,
     strip_io,
     tflm_numerics,
+    update_states,
 )
 
 
@@ -56,6 +57,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fold heads", fold_heads.run),
     ("flatten sequences", flatten_sequences.run),
     ("slide windows", slide_windows.run),
+    ("update states", update_states.run),
     ("join depthwise", join_depthwise.run),
     ("fold batch norm", fold_batch_norm.run),
     ("fuse blocks", fuse_blocks.run),
@@ -65,7 +67,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fuse functions", fuse_functions.run),
     ("remove identities again", remove_identities.run),
 )
-OUTERMOST = ("strip float edges", "simplify control flow", "slide windows")
+OUTERMOST = ("strip float edges", "simplify control flow", "slide windows", "update states")
 """Passes that do not go through the bodies of control flow: they are about the model's edges, go there themselves, or
 make states of what bodies are given."""
 CAVEATS = {"fold batch norm": "float results may change in the last bits"}

@@ -1,0 +1,32 @@
+"""Caches are written where they lie: states of which some elements are replaced.
+
+READ_VARIABLE, DYNAMIC_UPDATE_SLICE and ASSIGN_VARIABLE, as decoders keep keys and values, would copy all
+of them to the arena and back to change one line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from mote.graph import Graph, State
+from mote.ops.scatter import DynamicUpdateSlice, StateUpdate
+from mote.ops.state import Assign
+
+
+def run(graph: Graph) -> Graph:
+    for state in graph.states:
+        graph = _recognise(graph, state) or graph
+    return graph
+
+
+def _recognise(graph: Graph, state: State) -> Graph | None:
+    write, readers = graph.producers[state.after], graph.consumers[state.before]
+    update = graph.producers.get(write.inputs[1]) if isinstance(write, Assign) else None
+    if not isinstance(update, DynamicUpdateSlice) or readers != [update, write] or update.outputs[0] in graph.outputs:
+        return None
+    if update.inputs[0] != state.before or state.before in update.inputs[1:]:
+        return None
+    in_place = StateUpdate(**{f.name: getattr(update, f.name) for f in fields(update)})
+    ops = [in_place if op is update else op for op in graph.ops if op is not write]
+    states = tuple(State(state.before, update.outputs[0], state.initial) if s is state else s for s in graph.states)
+    return replace(graph, states=states).with_ops(ops)
