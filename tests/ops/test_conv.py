@@ -195,7 +195,7 @@ def test_fully_connected(layers: list[Config]) -> None:
 
 
 @given(st.lists(st.sampled_from(KINDS).flatmap(configs), min_size=24, max_size=24))
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 def test_int16(layers: list[Config]) -> None:
     check(model([replace(c, dtype="int16") for c in layers]))
 
