@@ -51,8 +51,8 @@ def snapshot(name: str, text: str) -> None:
 def unsupported_model(path: Path) -> str:
     w = Writer("unsupported")
     x = w.input("x", (1, 4), "int8", scale=0.1)
-    a, b = (w.tensor(n, (1, 4), "int8", scale=0.1) for n in ("absolute", "custom"))
-    w.op("ABS", [x], [a])
+    a, b = (w.tensor(n, (1, 4), "int8", scale=0.1) for n in ("dense", "custom"))
+    w.op("DENSIFY", [x], [a])
     w.op("CUSTOM", [a], [b], custom_code="MyOp")
     w.output(b)
     path.write_bytes(w.finish())

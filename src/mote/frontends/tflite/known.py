@@ -26,6 +26,8 @@ def known_result(node: Node) -> Array | None:
         return None
     node.arity(1)
     x, y = node.input(), node.output()
+    if x.data is None and node.code == "DENSIFY":
+        raise UnsupportedNodeError("only constants can be sparse")
     if x.data is None:
         remedy = "convert the model with float32 or int8 activations"
         raise UnsupportedNodeError(f"{x.dtype} that is computed at run time is not supported; {remedy}")
