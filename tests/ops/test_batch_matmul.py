@@ -112,7 +112,7 @@ def model(*layers: Config) -> bytes:
     return w.finish()
 
 
-@given(st.lists(configs(), min_size=24, max_size=24))
+@given(st.lists(configs(), min_size=16, max_size=16))
 @settings(max_examples=examples(3), deadline=None)
 def test_random_products(layers: list[Config]) -> None:
     check(model(*layers))

@@ -102,7 +102,7 @@ def network() -> bytes:
     return w.finish()
 
 
-@given(st.lists(configs(), min_size=16, max_size=16))
+@given(st.lists(configs(), min_size=10, max_size=10))
 @settings(max_examples=examples(3), deadline=None)
 def test_random_layers(layers: list[Config]) -> None:
     check(model(*layers))
