@@ -230,6 +230,21 @@ def decoder(shape: Shape = USUAL, *, function: str = "RELU") -> bytes:
     return b.finish(b.dense(x, shape.words))
 
 
+def listener(shape: Shape = USUAL, *, places: bool = False) -> bytes:
+    """Classes of a window of the last tokens: one layer of attention, and what it finds
+    for the newest token. With `places` tokens are told apart by where they stand in the window."""
+    b = Builder("listener", shape)
+    tokens = b.rng.integers(0, shape.words, (shape.batch, shape.length)).astype(np.float64)
+    words = b.constant(b.rng.normal(0, 1, (shape.words, shape.width)), "words")
+    x = b.lookup(words, b.indices("tokens", (shape.length,), tokens))
+    x = b.binary("ADD", x, b.places()) if places else x
+    near = b.layer_norm(x)
+    q, k, v = (b.dense(near, shape.width) for _ in range(3))
+    found = b.binary("ADD", x, b.dense(b.attention(q, k, v), shape.width))
+    newest = [b.ints(0, shape.length - 1, 0), b.ints(1, 1, shape.width)]
+    return b.finish(b.dense(b.op("SLICE", [found, *newest], found.real[:, -1:], found.quant), shape.classes))
+
+
 def step(shape: Shape = USUAL, *, window: bool = False) -> bytes:
     """The decoder for one token: inputs are the token and its place, keys and values of those before it are kept in
     variables. With `window` it is told no place, and sees the last tokens, however many there were before them."""

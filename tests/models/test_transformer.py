@@ -9,9 +9,10 @@ from mote.api import reference
 from mote.api.compiler import compile
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
+from mote.errors import MoteError
 from mote.frontends import tflite
 from support import check, emulated, exact_on, needs_litert
-from transformer import Shape, alive, decoder, encoder, step
+from transformer import Shape, alive, decoder, encoder, listener, step
 
 pytestmark = needs_litert
 SMALL = Shape(length=10, hidden=48, words=40)
@@ -68,6 +69,20 @@ def test_caches_are_changed_where_they_lie(name: str) -> None:
 def test_steps_on_cores() -> None:
     assert verify(compile(STEPS["place"], target=emulated("cortex-m4")), 12).passed
     assert verify(compile(STEPS["window"], target=emulated("cortex-m55")), 12).passed
+
+
+def test_streams_of_tokens() -> None:
+    """Keys and values of tokens that were there before are kept, and the window's results are those of the stream."""
+    model = listener(SMALL)
+    whole, stream = compile(model, least_ram=True), compile(model, stream=1, least_ram=True)
+    assert stream.plan.graph.warm_up == SMALL.length
+    assert stream.macs < whole.macs / 2
+    assert verify(stream, 25, sanitize=True).passed
+
+
+def test_streams_that_depend_on_where_tokens_stand() -> None:
+    with pytest.raises(MoteError, match=r"because layer 1 ADD '.*' needs all of it"):
+        compile(listener(SMALL, places=True), stream=1)
 
 
 def test_tables_stay_in_flash() -> None:

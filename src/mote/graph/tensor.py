@@ -74,6 +74,9 @@ class Tensor:
         if value.dtype == np.uint8 and self.dtype == DType.INT8:
             value = (value ^ np.uint8(128)).view(np.int8)
         if self.newest is not None:
+            if self.kept is None:
+                before, behind = self.shape[: self.newest], self.shape[self.newest + 1 :]
+                value = value.reshape(*before, value.size // prod((*before, *behind)), *behind)
             size = value.shape[self.newest]
             value = value.take(range(size - self.shape[self.newest], size), self.newest)
         return value if self.kept is None else value.reshape(*self.shape[:-1], -1)[..., list(self.kept)]

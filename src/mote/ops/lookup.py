@@ -5,7 +5,7 @@ LiteRT reports an error where an index is outside. Generated code has nobody to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -13,6 +13,8 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
+from mote.graph.flow import Flow
+from mote.graph.graph import Increment
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.move import AXES, TOO_LONG, Loop, Span, span_loops, steps, too_long
@@ -47,6 +49,13 @@ class Gather(Op):
 
     def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
         return (0, self.input(g).shape[self.axis] - 1) if position == 1 else None
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """Indices may come a few at a time, where what they name is there."""
+        flow = flows.get(1)
+        if flow is None or len(flows) > 1 or flow.axis < self.batch_axes:
+            return None
+        return Increment(self, flow.on(self.axis + flow.axis - self.batch_axes), {1: flow.fresh})
 
     def sizes(self, g: Graph) -> tuple[int, int, int, int, int]:
         """Batches, what lies before the axis, the axis, indices, what lies behind it."""

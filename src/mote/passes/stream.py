@@ -84,8 +84,10 @@ class _Streaming:
         for op in self.graph.ops:
             self._follow(op)
         if not any(inc is not None and op.macs(self.graph) for op, inc in self._reached()):
+            ends = next((op for op, found in self._reached() if found is None), None)
             raise MoteError(
-                "no layer with weights follows the stream: all of the window would be computed every time",
+                "no layer with weights follows the stream: all of the window would be computed every time"
+                + ("" if ends is None else f", because {ends.where} needs all of it"),
                 where=f"graph '{self.graph.name}'",
                 remedy="give the axis along which the window slides, or leave --stream away",
             )
