@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mote.api.compiler import compile
@@ -39,9 +40,10 @@ FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wcomment", "-Wtrigraphs", "-pedantic"
 def hostile_model() -> bytes:
     w = Writer("hostile")
     last = w.input(HOSTILE[0], (1, 4), "int8", scale=0.1)
+    numbers = w.const("numbers", np.arange(4, dtype=np.int8), 0.1)
     for name in HOSTILE[1:]:
         y = w.tensor(name, (1, 4), "int8", scale=0.1)
-        w.op("ADD", [last, last], [y])
+        w.op("ADD", [last, numbers], [y])
         last = y
     w.output(last)
     return w.finish()

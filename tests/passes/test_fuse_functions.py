@@ -258,3 +258,119 @@ def test_moves_that_others_see_stay(seen: str) -> None:
     other = turned if seen == "output" else net.op("SOFTMAX", [turned], quant=HALVES, beta=1.0)
     model = net.finish(transposed(net, turned, 0, 3, 2, 1), other)
     assert kinds(model).count("TRANSPOSE") == 2
+
+
+LINES = (1, 3, 5, 24)
+
+
+def kept(net: Net, kind: str, x: int, scale: float, zero: int) -> int:
+    """One number of each line."""
+    return net.op(kind, [x, net.ints(3)], (*LINES[:-1], 1), quant(net, scale, zero), keep_dims=True)
+
+
+def vector(net: Net, scale: float = 0.01) -> int:
+    values = net.weights(LINES[-1])
+    if net.dtype == "float32":
+        return net.writer.const("vector", np.float32(values * scale))
+    return net.writer.const("vector", values, scale)
+
+
+def inverse_root(net: Net, variance: int, least: float = 0.02) -> int:
+    shifted = net.op("ADD", [variance, number(net, least)], quant=quant(net, 0.02, -128))
+    return net.op("RSQRT", [shifted], quant=quant(net, 0.02, -128))
+
+
+def layer_norm(net: Net, x: int) -> int:
+    """As Keras has it: the mean is taken off last, together with what is added."""
+    mean = kept(net, "MEAN", x, 0.02, 5)
+    squares = net.op("SQUARED_DIFFERENCE", [x, mean], quant=quant(net, 0.1, -128))
+    factors = net.op("MUL", [inverse_root(net, kept(net, "MEAN", squares, 0.05, -128)), vector(net)], LINES)
+    offset = net.op("SUB", [vector(net), net.op("MUL", [mean, factors], LINES)], LINES)
+    return net.op("ADD", [net.op("MUL", [x, factors]), offset])
+
+
+def layer_norm_apart(net: Net, x: int) -> int:
+    """As PyTorch has it: the mean is taken off first."""
+    apart = net.op("SUB", [x, kept(net, "MEAN", x, 0.02, 5)])
+    squares = net.op("MUL", [apart, apart], quant=quant(net, 0.1, -128))
+    normal = net.op(
+        "MUL", [apart, inverse_root(net, kept(net, "MEAN", squares, 0.05, -128))], quant=quant(net, 0.03, 0)
+    )
+    return net.op("ADD", [net.op("MUL", [normal, vector(net)]), vector(net)])
+
+
+def layer_norm_by_root(net: Net, x: int) -> int:
+    """With a quotient (float32)."""
+    apart = net.op("SUB", [x, kept(net, "MEAN", x, 0.02, 5)])
+    variance = kept(net, "MEAN", net.op("SQUARE", [apart]), 0.05, -128)
+    return net.op("DIV", [apart, net.op("SQRT", [net.op("ADD", [variance, number(net, 0.02)])])])
+
+
+def rms_norm(net: Net, x: int) -> int:
+    squares = net.op("MUL", [x, x], quant=quant(net, 0.1, -128))
+    normal = net.op("MUL", [x, inverse_root(net, kept(net, "MEAN", squares, 0.05, -128))])
+    return net.op("MUL", [normal, vector(net)])
+
+
+def l2_norm(net: Net, x: int) -> int:
+    squares = net.op("MUL", [x, x], quant=quant(net, 0.1, -128))
+    return net.op("MUL", [x, inverse_root(net, kept(net, "SUM", squares, 1.0, -128))])
+
+
+def l2_norm_of_real_numbers(net: Net, x: int) -> int:
+    total = net.op("MAXIMUM", [kept(net, "SUM", net.op("SQUARE", [x]), 1.0, -128), number(net, 0.02)])
+    return net.op("MUL", [x, net.op("RSQRT", [total])])
+
+
+NORMS: dict[str, list[Builder]] = {
+    "int8": [layer_norm, layer_norm_apart, rms_norm],
+    "float32": [layer_norm, layer_norm_apart, layer_norm_by_root, rms_norm, l2_norm_of_real_numbers],
+}
+
+
+def norms(dtype: str, *more: Builder) -> bytes:
+    net = Net(5, dtype=dtype)
+    return net.finish(*(build(net, net.input(*LINES)) for build in (*NORMS[dtype], *more)))
+
+
+@needs_litert
+@pytest.mark.parametrize("dtype", NORMS)
+def test_norms_are_computed_line_by_line(dtype: str) -> None:
+    model = norms(dtype)
+    assert kinds(model) == ["LINES"] * len(NORMS[dtype])
+    compiled = check(model)
+    assert any(s.name == "fuse lines" and "MEAN" in s.detail and s.exact for s in compiled.savings)
+
+
+@needs_litert
+@pytest.mark.parametrize("dtype", NORMS)
+def test_norms_on_a_core(dtype: str) -> None:
+    """Also with int8 sums, of which LiteRT is no judge."""
+    model = norms(dtype, l2_norm)
+    assert kinds(model) == ["LINES"] * (len(NORMS[dtype]) + 1)
+    exact_on("cortex-m4", model, ram="min")
+
+
+@pytest.mark.parametrize("seen", ["output", "axes", "short", "other"])
+def test_norms_that_are_none(seen: str) -> None:
+    """A number that is an output, means over other axes, lines that are too short, factors from elsewhere."""
+    net = Net()
+    x = net.input(1, 3, 5, 8 if seen == "short" else 24)
+    shape = (*net.shapes[x][:-1], 1)
+    if seen == "axes":
+        mean = net.op("MEAN", [x, net.ints(2)], (1, 3, 1, 24), keep_dims=True)
+    elif seen == "other":
+        mean = net.op("MEAN", [net.input(1, 3, 5, 24), net.ints(3)], shape, keep_dims=True)
+    else:
+        mean = net.op("MEAN", [x, net.ints(3)], shape, keep_dims=True)
+    outputs = [net.op("SUB", [x, mean]), *([mean] if seen == "output" else [])]
+    assert kinds(net.finish(*outputs)) == ["MEAN", "SUB"]
+
+
+def test_norms_of_a_stream() -> None:
+    """What is new of a stream is normalized by itself."""
+    net = Net()
+    x = net.conv(net.input(1, 8, 4, 3), 24, padding="VALID")
+    normal = net.op("SUB", [x, net.op("MEAN", [x, net.ints(3)], (*net.shapes[x][:-1], 1), keep_dims=True)])
+    compiled = check(net.finish(net.fully_connected(net.flat(normal), 3)), stream=1)
+    assert "LINES" in [op.kind for op in compiled.plan.graph.ops]

@@ -1,5 +1,6 @@
 """Fuse int8 functions of one tensor into one: chains of them (requantization, activations, DEQUANTIZE then QUANTIZE),
-and sums and products of several functions of the same tensor, as converters write SiLU, GELU or hard swish.
+and sums and products of several functions of the same tensor, as converters write SiLU, GELU or hard swish,
+or of a tensor with itself.
 
 Such a function has 256 possible inputs, so whatever is computed from them is one table of 256 bytes: exact by
 construction.
@@ -31,9 +32,14 @@ def _fuse_one(graph: Graph) -> Graph | None:
         if x.dtype not in BYTES or x.data is not None:
             continue
         for region in regions(graph, source, lambda op: by_elements(graph, op)):
-            if len(region.ops) > 1 and region.last.output(graph).dtype in BYTES:
+            if _worth_a_table(region) and region.last.output(graph).dtype in BYTES:
                 return region.replaced(graph, _table(graph, region))
     return None
+
+
+def _worth_a_table(region: Region) -> bool:
+    """Whether there are several functions, or one of a tensor and itself: a square as a product, say."""
+    return len(region.ops) > 1 or region.last.inputs.count(region.source) > 1
 
 
 def _table(graph: Graph, region: Region) -> Table:

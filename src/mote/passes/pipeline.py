@@ -15,6 +15,7 @@ from mote.passes import (
     fuse_activations,
     fuse_blocks,
     fuse_functions,
+    fuse_lines,
     fuse_moves,
     fuse_pads,
     fuse_tables,
@@ -65,6 +66,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("fuse activations", fuse_activations.run),
     ("fuse tables", fuse_tables.run),
     ("fuse functions", fuse_functions.run),
+    ("fuse lines", fuse_lines.run),
     ("remove identities again", remove_identities.run),
 )
 OUTERMOST = ("strip float edges", "simplify control flow", "slide windows", "update states")

@@ -13,6 +13,11 @@ from mote.ops.analysis import Pointwise
 from mote.ops.arithmetic import Binary
 from mote.ops.select import Select
 
+MOST_OPERATORS = 256
+"""No more than this many are looked at behind one tensor."""
+MOST_ENDS = 32
+"""No more than this many of them are tried as the last one."""
+
 
 @dataclass(frozen=True)
 class Region:
@@ -35,18 +40,18 @@ class Region:
 def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterator[Region]:
     """The regions behind a tensor whose operators all belong there, those that reach furthest first."""
     grown = _grown(graph, source, belongs)
-    seen = {*graph.outputs, *(s.after for s in graph.states)}
-    for last in reversed(grown):
+    for last in grown[: -MOST_ENDS - 1 : -1]:
         ops = _needed(grown, last)
         members = {id(op) for op in ops}
         inner = [t for op in ops[:-1] for t in op.outputs]
-        if all(t not in seen and all(id(r) in members for r in graph.consumers.get(t, [])) for t in inner):
+        if all(id(reader) in members for t in inner for reader in graph.consumers.get(t, [])):
             yield Region(source, tuple(ops))
 
 
 def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]:
-    """All operators that are made from a tensor and constants alone, in their order."""
+    """Operators that are made from a tensor and constants alone, in their order, up to tensors that others see."""
     places = graph.places
+    seen = {*graph.outputs, *(s.after for s in graph.states)}
     found: list[Op] = []
     known = {source}
     queue: list[int] = []
@@ -60,13 +65,14 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
                 heappush(queue, place)
 
     reach(source)
-    while queue:
+    while queue and len(found) < MOST_OPERATORS:
         op = graph.ops[heappop(queue)]
         single = len(op.outputs) == 1 and ABSENT not in op.inputs and not op.updates and not op.bodies
         if single and all(i in known for _, i in op.computed(graph)) and belongs(op):
             found.append(op)
-            known.add(op.outputs[0])
-            reach(op.outputs[0])
+            if op.outputs[0] not in seen and all(map(belongs, graph.consumers.get(op.outputs[0], []))):
+                known.add(op.outputs[0])
+                reach(op.outputs[0])
     return found
 
 

@@ -7,6 +7,7 @@ from mote.kernels.armv7em import (
     depthwise_time,
     gemm,
     gemm_add,
+    lines,
     recurrent,
     vector,
     winograd,
@@ -21,6 +22,7 @@ KERNELS = (
     *depthwise_time.KERNELS,
     *depthwise_column.KERNELS,
     *arithmetic.KERNELS,
+    *lines.KERNELS,
     *recurrent.KERNELS,
     *gemm.CODED,
 )
