@@ -1,0 +1,98 @@
+"""`mote ops`: which operators Mote has, in which types, with which kernels, and how each can run.
+
+The list is no promise but a record: of the layers that the tests compile and compare with LiteRT, as
+`benchmarks/operators.py` collects them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from mote import targets
+
+RECORD = files("mote.api") / "operators.json"
+LISTED = 6
+"""So many types are listed; of more it is said how many."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """An operator between elements of some types. `tuned`: its kernels that need features of a core, with these."""
+
+    types: str
+    portable: tuple[str, ...]
+    tuned: Mapping[str, tuple[str, ...]]
+    rows: bool
+    streams: bool
+    in_place: bool
+
+    @property
+    def how(self) -> tuple[object, ...]:
+        """What forms have in common that are listed together."""
+        return (bool(self.portable), tuple(self.tuned), self.rows, self.streams, self.in_place)
+
+    @property
+    def cores(self) -> list[str]:
+        """The cores that have the features for a tuned kernel."""
+        found = (targets.load(name) for name in targets.names())
+        cores = (t for t in found if t.name == t.cpu)
+        return [t.name for t in cores if any(set(needed.split("+")) <= t.features for needed in self.tuned)]
+
+
+@dataclass(frozen=True)
+class Operator:
+    name: str
+    forms: tuple[Form, ...]
+
+
+@cache
+def operators() -> tuple[Operator, ...]:
+    """Every operator, by name."""
+    record: dict[str, dict[str, dict[str, Any]]] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return tuple(
+        Operator(name, tuple(Form(types, **how) for types, how in sorted(forms.items())))
+        for name, forms in sorted(record.items())
+    )
+
+
+HEAD = ("operator", "types", "tuned for", "by rows", "streaming", "in place")
+
+
+def rows(found: Iterable[Operator]) -> list[Sequence[str]]:
+    """A line for each operator and each way that some of its types are computed in."""
+    return [line for operator in found for line in _lines(operator)]
+
+
+def _lines(operator: Operator) -> list[Sequence[str]]:
+    groups: dict[tuple[object, ...], list[Form]] = {}
+    for form in operator.forms:
+        groups.setdefault(form.how, []).append(form)
+    return [
+        (
+            operator.name,
+            _listed([form.types for form in group]),
+            ", ".join(group[0].cores) if group[0].portable else "at compile time",
+            *(_yes(flag) for flag in (group[0].rows, group[0].streams, group[0].in_place)),
+        )
+        for group in groups.values()
+    ]
+
+
+def _listed(types: Sequence[str]) -> str:
+    more = len(types) - LISTED
+    return ", ".join(types) if more <= 0 else f"{', '.join(types[:LISTED])} and {more} more"
+
+
+def _yes(flag: object) -> str:
+    return "yes" if flag else ""
+
+
+def markdown(found: Iterable[Operator]) -> str:
+    """The list as a table of a page."""
+    lines = [HEAD, ["---"] * len(HEAD), *rows(found)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
