@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable
 from unittest.mock import patch
 
-import test_chains as chains
+import test_fuse_functions as chains
 
 from mote.api import compiler, measure
 from mote.passes import pipeline

@@ -11,6 +11,7 @@ import test_control
 import test_conv3d
 import test_detection
 import test_functions
+import test_fuse_functions
 import test_hybrid
 import test_lstm
 import test_normalize
@@ -78,6 +79,12 @@ def elements(dtype: str) -> bytes:
         net.concatenate(3, x, inner),
         net.moved("TRANSPOSE", [x, net.ints(0, 2, 3, 1)], (1, 3, 5, 4)),
     )
+
+
+def norms(dtype: str) -> bytes:
+    """Layers that are computed line by line."""
+    net = Net(4, dtype)
+    return net.finish(test_fuse_functions.layer_norm(net, net.input(*test_fuse_functions.LINES)))
 
 
 def edges() -> bytes:

@@ -14,6 +14,7 @@ import test_control
 import test_conv3d
 import test_detection
 import test_functions
+import test_fuse_functions
 import test_gru
 import test_hybrid
 import test_lookup
@@ -49,6 +50,7 @@ KINDS = {
     "products": 6,
     "functions": 6,
     "moves": 8,
+    "fused": 6,
     "reductions": 8,
     "pairs": 6,
     "wide": 6,
@@ -70,6 +72,8 @@ def base(rng: Random) -> tuple[str, bytes]:
     seed = rng.randrange(1 << 30)
     if name == "network":
         return name, _network(rng)
+    if name == "fused":
+        return name, _fused(rng)
     if name == "lstm":
         return name, test_lstm.model(_lstm(rng, seed))
     if name == "svdf":
@@ -165,6 +169,16 @@ def _pairs(rng: Random) -> bytes:
     test_pairs.select(found.writer, kind, rng.choice(test_pairs.WIDTHS), shapes, rng.choice((-1, 0, 1, 2)))
     test_pairs.add_n(found.writer, rng.choice(("int32", "float32")), rng.randint(2, 4))
     return found.finish()
+
+
+def _fused(rng: Random) -> bytes:
+    """What converters write out as several operators."""
+    dtype = rng.choice(("int8", "float32"))
+    net = Net(rng.randrange(1 << 30), dtype)
+    functions = {"int8": test_fuse_functions.BYTES, "float32": test_fuse_functions.REALS}[dtype]
+    made = [build(net, net.input(*test_fuse_functions.LINES)) for build in rng.sample(list(functions.values()), 2)]
+    made += [build(net, net.input(*test_fuse_functions.LINES)) for build in test_fuse_functions.NORMS[dtype][:2]]
+    return net.finish(*made, *(build(net) for build in rng.sample(list(test_fuse_functions.MOVES), 3)))
 
 
 def _uint8(rng: Random) -> bytes:

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -199,6 +201,12 @@ def repeated(net: Net) -> int:
     return net.concatenate(2, *(net.slice(tall, (0, 0, c, 0), (1, 6, 1, 2)) for c in range(4) for _ in range(2)))
 
 
+def repeated_steps(net: Net) -> int:
+    """The steps of a sequence repeated."""
+    x = net.input(1, 5, 4)
+    return net.concatenate(1, *(net.slice(x, (0, k, 0), (1, 1, 4)) for k in range(5) for _ in range(3)))
+
+
 def depth_to_space(net: Net) -> int:
     x = net.reshape(net.input(1, 4, 6, 12), 1, 4, 6, 2, 2, 3)
     return net.reshape(transposed(net, x, 0, 1, 3, 2, 4, 5), 1, 8, 12, 3)
@@ -230,6 +238,7 @@ MOVES: dict[Callable[[Net], int], list[str]] = {
     tiled: ["RESIZE_NEAREST_NEIGHBOR"],
     packed: ["RESIZE_NEAREST_NEIGHBOR"],
     repeated: ["RESIZE_NEAREST_NEIGHBOR"],
+    repeated_steps: ["RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "RESHAPE"],
     depth_to_space: ["DEPTH_TO_SPACE"],
     space_to_depth: ["SPACE_TO_DEPTH"],
     shuffled: ["RESHAPE", "TRANSPOSE", "RESHAPE"],
@@ -374,3 +383,58 @@ def test_norms_of_a_stream() -> None:
     normal = net.op("SUB", [x, net.op("MEAN", [x, net.ints(3)], (*net.shapes[x][:-1], 1), keep_dims=True)])
     compiled = check(net.finish(net.fully_connected(net.flat(normal), 3)), stream=1)
     assert "LINES" in [op.kind for op in compiled.plan.graph.ops]
+
+
+def same(model: bytes, x: np.ndarray) -> Graph:
+    """The graph after the passes, which makes of `x` what it made before them."""
+    before = tflite.parse(model, "before")
+    after = optimized(model)
+    want, got = before.evaluate({before.inputs[0]: x}), after.evaluate({before.inputs[0]: x})
+    assert all(np.array_equal(got[t], want[t]) for t in before.outputs), after.text()
+    return after
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_random_functions_of_bytes(data: st.DataObject) -> None:
+    """Sums, products and functions of what there is so far, of which some may be outputs."""
+    net = Net(data.draw(st.integers(0, 1000)))
+    made = [net.input(1, 256)]
+    for _ in range(data.draw(st.integers(2, 7))):
+        kind = data.draw(st.sampled_from(["ADD", "SUB", "MUL", "ABS", "RELU", "LOGISTIC", "QUANTIZE"]))
+        given_ = [data.draw(st.sampled_from(made)) for _ in range(2 if kind in ("ADD", "SUB", "MUL") else 1)]
+        made.append(net.op(kind, given_, quant=HALVES if kind == "LOGISTIC" else None))
+    outputs = {made[-1], *data.draw(st.sets(st.sampled_from(made[1:]), max_size=2))}
+    after = same(net.finish(*sorted(outputs)), np.arange(-128, 128).astype(np.int8).reshape(1, 256))
+    assert len(after.ops) <= len(made) - 1 and (len(outputs) > 1 or len(after.ops) == 1)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_random_moves(data: st.DataObject) -> None:
+    """Transposes, reshapes, slices, and tensors joined with themselves or with other parts."""
+    net = Net()
+    made = [net.input(2, 4, 6, 4)]
+    for _ in range(data.draw(st.integers(2, 5))):
+        x = data.draw(st.sampled_from(made[-2:]))
+        shape = net.shapes[x]
+        axis = data.draw(st.integers(0, len(shape) - 1))
+        kind = data.draw(st.sampled_from(["TRANSPOSE", "RESHAPE", "SLICE", "CONCATENATION", "PACK"]))
+        if kind == "TRANSPOSE":
+            made.append(transposed(net, x, *data.draw(st.permutations(range(len(shape))))))
+        elif kind == "RESHAPE":
+            flat = int(np.prod(shape))
+            made.append(net.reshape(x, *data.draw(st.sampled_from([(flat,), (2, flat // 2), (1, 2, flat // 4, 2)]))))
+        elif kind == "SLICE" and shape[axis] % 2 == 0:
+            half = shape[axis] // 2
+            begin = [0] * len(shape)
+            begin[axis] = data.draw(st.sampled_from([0, half]))
+            made.append(net.slice(x, tuple(begin), (*shape[:axis], half, *shape[axis + 1 :])))
+        elif kind == "CONCATENATION":
+            made.append(net.concatenate(axis, x, x))
+        elif len(shape) < 5:
+            doubled = (*shape[:axis], 2, *shape[axis:])
+            made.append(net.moved("PACK", [x, x], doubled, axis=axis, values_count=2))
+    if len(made) > 1:
+        values = np.random.default_rng(0).integers(-128, 128, (2, 4, 6, 4)).astype(np.int8)
+        same(net.finish(made[-1]), values)

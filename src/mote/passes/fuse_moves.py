@@ -7,6 +7,7 @@ Exact by construction: the operators are given the numbers of all elements, and 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -41,8 +42,14 @@ def _fuse_one(graph: Graph) -> Graph | None:
         if x.data is not None or not 0 < x.size <= MOST_ELEMENTS:
             continue
         for region in regions(graph, source, lambda op: _moves(graph, op)):
-            if (op := _simpler(graph, region)) is not None:
+            if len(region.ops) == 1 and not isinstance(region.last, Transpose):
+                continue
+            places = _places(graph, region)
+            if (op := _simpler(graph, region, places)) is not None:
                 return region.replaced(graph, op)
+            enlarges = any(isinstance(op, ResizeNearest) for op in region.ops)
+            if not enlarges and _repeats_steps(x.shape, places):
+                return _enlarged(graph, region)
     return None
 
 
@@ -55,14 +62,13 @@ def _moves(graph: Graph, op: Op) -> bool:
     return all(t.dtype == y.dtype and same_steps(t, y) for t in tensors)
 
 
-def _simpler(graph: Graph, region: Region) -> Op | None:
+def _simpler(graph: Graph, region: Region, places: Ints) -> Op | None:
     """One operator that does the same with less, if there is one."""
     work = [op for op in region.ops if not op.is_view]
-    if not work or (len(region.ops) == 1 and not isinstance(work[0], Transpose)):
+    if not work:
         return None
     x, last = graph.tensors[region.source], region.last
     names: dict[str, Any] = {"inputs": (x.id,), "outputs": last.outputs, "name": last.name, "index": last.index}
-    places = _places(graph, region)
     if np.array_equal(places.reshape(-1), np.arange(x.size)):
         return Reshape(**names, shape=places.shape)
     found = (
@@ -87,6 +93,33 @@ def _repeated(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
     if len(x) != 4 or len(y) != 4 or y[1] % x[1] or y[2] % x[2]:
         return None
     return ResizeNearest(**names, size=(y[1], y[2]))
+
+
+def _repeats_steps(x: Shape, places: Ints) -> bool:
+    """Whether every step of sequences [sequences, steps, channels] is repeated."""
+    y = places.shape
+    if len(x) != 3 or len(y) != 3 or y[1] <= x[1] or y[1] % x[1]:
+        return False
+    return np.array_equal(np.arange(prod(x)).reshape(x).repeat(y[1] // x[1], axis=1), places)
+
+
+def _enlarged(graph: Graph, region: Region) -> Graph:
+    """The graph with sequences seen as images of one column, which are enlarged."""
+    x, last = graph.tensors[region.source], region.last
+    y, fresh = last.output(graph), graph.fresh_id()
+    small, large = (
+        replace(t, id=fresh + k, shape=(*t.shape[:2], 1, t.shape[2]), inner=True, copy_of=None)
+        for k, t in enumerate((x, y))
+    )
+    names: dict[str, Any] = {"name": last.name, "index": last.index}
+    ops = (
+        Reshape(inputs=(x.id,), outputs=(small.id,), shape=small.shape, **names),
+        ResizeNearest(inputs=(small.id,), outputs=(large.id,), size=(y.shape[1], 1), **names),
+        Reshape(inputs=(large.id,), outputs=last.outputs, shape=y.shape, **names),
+    )
+    gone = {id(op) for op in region.ops[:-1]}
+    found = [new for op in graph.ops if id(op) not in gone for new in (ops if op is last else (op,))]
+    return graph.with_ops(found, [small, large])
 
 
 def _slice(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
