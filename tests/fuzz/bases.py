@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -33,6 +33,7 @@ import test_svdf
 import test_unsigned
 import test_walk
 
+import transformer
 from network import Net
 from streaming.streams import sliding
 from tflite_writer import Writer
@@ -58,6 +59,7 @@ KINDS = {
     "flow": 6,
     "front": 6,
     "compound": 6,
+    "attention": 4,
     "digits": 8,
     "keywords": 1,
 }
@@ -111,7 +113,18 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, rng.choice((test_control.tangled(seed, rng.choice(("int8", "float32"))), test_control.counters()))
     if name == "wide":
         return name, _wide(rng)
+    if name == "attention":
+        return name, _attention(rng, seed)
     return name, _bundled(name)
+
+
+def _attention(rng: Random, seed: int) -> bytes:
+    """A small transformer of any kind."""
+    length, heads = rng.randint(1, 4), rng.randint(1, 2)
+    shape = transformer.Shape(length, 4 * heads, heads, 1, hidden=5, words=6, classes=2, batch=2, seed=seed)
+    windowed = rng.random() < 0.5 and length > 1
+    kinds = (transformer.encoder, transformer.decoder, transformer.listener, partial(transformer.step, window=windowed))
+    return rng.choice(kinds)(shape)
 
 
 def _reductions(rng: Random) -> bytes:
