@@ -71,7 +71,7 @@ class Rsqrt(Interpolated):
     kind = "RSQRT"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _stops(g, self)
+        return _stops(g, self) or super().misjudged(g)
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
         if x.dtype != DType.INT8:
