@@ -122,7 +122,7 @@ def wide_layers() -> bytes:
 
 def products() -> bytes:
     """Products of matrices, fully connected layers with weights that are computed, and convolutions of volumes: of all
-    types that they have."""
+    types that they have; and shares of many, as attention has."""
     w = Writer("products")
     matrices = test_batch_matmul.Config(batches=((2, 1), (2,)), sizes=(2, 3, 5), zeros=(-128, 127, 4))
     for i, types in enumerate(sorted(set(test_batch_matmul.TYPES))):
@@ -130,6 +130,9 @@ def products() -> bytes:
             test_batch_matmul.add_layer(w, 10 * i + turned, replace(matrices, types=types, turned=(turned, turned)))
     for i, types in enumerate(sorted(set(test_projection.TYPES))):
         test_projection.add_layer(w, 100 + i, test_projection.Config(types, depth=3, channels=2))
+    scores, shares = w.input("scores", (4, 256), "int8", 0.1), w.tensor("shares", (4, 256), "int8", 1 / 256, -128)
+    w.op("SOFTMAX", [scores], [shares])
+    w.output(shares)
     volume = test_conv3d.Config(size=(2, 3, 2), kernel=(2, 2, 2))
     spread = replace(volume, dilation=(1, 2, 2), stride=(1, 1, 1))
     volumes = (volume, replace(volume, transposed=True), spread)

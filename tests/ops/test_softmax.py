@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.api.compiler import compile
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.graph.fixedpoint import EXP_BITS
-from support import check, examples, needs_litert
+from support import check, exact_on, examples, needs_litert
 from tflite_writer import Writer
 
 
@@ -49,6 +50,19 @@ def model(*layers: Config) -> bytes:
         w.op("SOFTMAX", [x], [y], beta=c.beta)
         w.output(y)
     return w.finish()
+
+
+@needs_litert
+def test_exponentials_in_a_table() -> None:
+    """Of large tensors, with scales from nearly flat to one winner only; not where flash counts more."""
+    layers = [
+        Config((8, 128), scale=2.0**e, zero_point=3 * e, beta=beta) for e in range(-9, 5, 2) for beta in (1.0, 3.0)
+    ]
+    compiled = check(model(*layers), inputs=3)
+    assert {step.kernel.name for step in compiled.plan.steps} == {"softmax_table_s8"}
+    small = compile(model(*layers), optimize="size")
+    assert {step.kernel.name for step in small.plan.steps} == {"softmax_s8"}
+    exact_on("cortex-m4", model(*layers), inputs=1)
 
 
 @needs_litert

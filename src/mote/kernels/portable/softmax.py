@@ -1,10 +1,12 @@
-"""SOFTMAX, LOG_SOFTMAX and other normalizations, a vector at a time: `mote_softmax_s8.h`, `mote_softmax_s8_s16.h`,
-`mote_softmax_s16.h`, `mote_softmax_f32.h`, and `mote_log_softmax_*.h`, `mote_l2_normalization_*.h`,
-`mote_local_response_f32.h`."""
+"""SOFTMAX, LOG_SOFTMAX and other normalizations, a vector at a time: `mote_softmax_s8.h`, `mote_softmax_table_s8.h`,
+`mote_softmax_s8_s16.h`, `mote_softmax_s16.h`, `mote_softmax_f32.h`, and `mote_log_softmax_*.h`,
+`mote_l2_normalization_*.h`, `mote_local_response_f32.h`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+
+import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import (
@@ -16,16 +18,21 @@ from mote.kernels.contract import (
     Kernel,
     Packed,
     Params,
+    Refusal,
     View,
     signature,
     units_of,
 )
 from mote.kernels.pack.params import scale_params
 from mote.ops.normalize import ONE_OVER_128, L2Normalization, LocalResponseNormalization, LogSoftmax
-from mote.ops.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax
+from mote.ops.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
 
 MAX_SHIFT = 30
 """C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""
+
+
+MANY = 1024
+"""So many elements are worth a table of that many bytes."""
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:
@@ -39,6 +46,15 @@ def _softmax_f32(view: View) -> Packed:
 
 def _softmax(view: View) -> Packed:
     return _packed(view, "softmax_s8", _steps(view.the(Softmax).scaling(view.graph)))
+
+
+def _softmax_table(view: View) -> Packed | Refusal:
+    """With all exponentials in flash, where there are many to compute."""
+    if view.small or view.input.size < MANY:
+        return Refusal("exponentials are computed: that is less flash than a table of them")
+    steps = -np.arange(256).astype(np.int16)
+    exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
+    return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=("softmax",))
 
 
 def _steps(scaling: tuple[int, int, int]) -> Params:
@@ -89,6 +105,7 @@ def _local_response(view: View) -> Packed:
 
 KERNELS = (
     Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
+    Kernel("softmax_table", (Softmax,), INT8, _softmax_table, costs=OTHER),
     Kernel("softmax", (Softmax,), INT8, _softmax),
     Kernel("softmax_s8_s16", (Softmax,), signature(DType.INT8, DType.INT16), _softmax_wide, costs=OTHER),
     Kernel("softmax_s16", (Softmax,), signature(DType.INT16, DType.INT16), _softmax_s16, costs=OTHER),
