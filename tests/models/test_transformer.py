@@ -15,7 +15,7 @@ from support import check, emulated, exact_on, needs_litert
 from transformer import Shape, alive, decoder, encoder, listener, step
 
 pytestmark = needs_litert
-SMALL = Shape(length=10, hidden=48, words=40)
+SMALL = Shape(length=6, hidden=32, words=40)
 SEQUENCES = {"encoder": encoder(SMALL), "decoder": decoder(SMALL)}
 STEPS = {"place": step(SMALL), "window": step(SMALL, window=True)}
 
@@ -87,7 +87,7 @@ def test_streams_that_depend_on_where_tokens_stand() -> None:
 
 def test_tables_stay_in_flash() -> None:
     """Neither the words nor where they stand have a place in RAM."""
-    shape = Shape(length=10, hidden=48, words=1000)
+    shape = Shape(length=6, layers=1, hidden=48, words=1000)
     plan = compile(encoder(shape), target="cortex-m4", least_ram=True).plan
     assert plan.arena < shape.words * shape.width // 8
     tables = [t.id for t in plan.graph.tensors.values() if t.data is not None]

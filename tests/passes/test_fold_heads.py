@@ -16,7 +16,7 @@ from mote.ops.move import Transpose
 from mote.passes import optimize
 from support import check, examples, needs_litert
 from tflite_writer import Writer
-from transformer import Shape, decoder, encoder
+from transformer import Shape, decoder
 
 SCALES = {"int8": (0.05, 0.2, 1 / 256, 0.05), "int16": (0.001, 0.2, 1 / 32768, 0.001)}
 """Of inputs, scores, their shares, results."""
@@ -124,7 +124,7 @@ def attentions() -> st.SearchStrategy[Attention]:
 
 
 @needs_litert
-@given(st.lists(attentions(), min_size=8, max_size=8))
+@given(st.lists(attentions(), min_size=6, max_size=6))
 @settings(max_examples=examples(3), deadline=None)
 def test_random_attentions(found: list[Attention]) -> None:
     compiled = check(model(*found), inputs=2, least_ram=True)
@@ -153,10 +153,9 @@ def test_masks_that_are_computed() -> None:
     assert [s.detail for s in savings if s.name == "fold heads"] == ["4 TRANSPOSE"]
 
 
-@pytest.mark.parametrize("build", [encoder, decoder])
-def test_attention_matrices_are_never_whole(build: object) -> None:
+def test_attention_matrices_are_never_whole() -> None:
     """Eight matrices of 32 x 32 bytes: the least memory is that of vectors that wait, and a few rows."""
     shape = Shape(heads=8, layers=1, hidden=64, words=16)
-    plan = compile(build(shape), target="cortex-m4", least_ram=True).plan  # type: ignore[operator]
+    plan = compile(decoder(shape), target="cortex-m4", least_ram=True).plan
     vectors, matrix = shape.length * shape.width, shape.heads * shape.length**2
-    assert plan.arena < 4 * vectors + 1500 < 2 * vectors + matrix
+    assert plan.arena < 3 * vectors + 1500 < matrix
