@@ -54,6 +54,7 @@ PROVEN = {
     "products": "layers",
     "unsigned": "layers",
     "hybrid": "layers",
+    "norms float": "layers",
 }
 """Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
 
@@ -147,6 +148,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "variable": (variable(Net(9)), {}),
         "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),
+        "norms": (prove.SMALL["norms"](), dsp),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
