@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mote
 from mote.frontends import tflite
 from support import check, check_numpy, examples, needs_litert
 from tflite_writer import Writer
@@ -136,3 +137,10 @@ def test_numpy(layers: list[Config]) -> None:
     """The same in NumPy alone, far more often."""
     data = model(layers)
     check_numpy(tflite.parse(data, "model"), data, inputs=1)
+
+
+def test_twice_from_the_same_place() -> None:
+    """Without sanitizers, as users build it: GCC 12 left such copies out."""
+    layer = {"kind": "TILE", "dtype": "float32", "shape": [1, 8, 16, 1], "out": [1, 8, 16, 2]}
+    result = mote.verify(mote.compile(model([layer | {"constants": [np.int32([1, 1, 1, 2])]}])), 1)
+    assert result.exact, result.mismatches
