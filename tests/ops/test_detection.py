@@ -37,6 +37,8 @@ class Config:
     overlap: float = 0.5
     coordinates: int = 4
     seed: int = 0
+    sized: bool = True
+    """Whether the file says how large the outputs are."""
 
 
 @st.composite
@@ -55,6 +57,7 @@ def configs(draw: st.DrawFn) -> Config:
         overlap=draw(st.sampled_from([0.1, 0.5, 1.0])),
         coordinates=draw(st.sampled_from([4, 4, 6])),
         seed=draw(st.integers(0, 1000)),
+        sized=draw(st.booleans()),
     )
 
 
@@ -75,7 +78,7 @@ def add_layer(w: Writer, i: int, c: Config, boxes: int | None = None, **changes:
         anchors = (anchors * 125).astype(c.dtype)
     a = w.const(f"anchors{i}", anchors, **quant(0.008, 0))
     places = c.detections * c.each
-    shapes = [(1, places, 4), (1, places), (1, places), (1,)]
+    shapes = [(1, places, 4), (1, places), (1, places), (1,)] if c.sized else [()] * 4
     outputs = [w.tensor(f"out{i}_{k}", shape, "float32") for k, shape in enumerate(shapes)]
     given = {
         "max_detections": c.detections,
@@ -143,7 +146,7 @@ def together(count: int = 99) -> bytes:
     w = Writer("boxes")
     for i, c in enumerate(MANY[:count]):
         add_layer(w, i, c)
-    c = Config("uint8", 9, 3, each=2)
+    c = Config("uint8", 9, 3, each=2, sized=False)
     x = w.input("x", (1, c.boxes, c.coordinates), "uint8", 0.02, 128)
     boxes = w.tensor("sums", (1, c.boxes, c.coordinates), "uint8", 0.04, 128)
     w.op("ADD", [x, x], [boxes])
@@ -211,6 +214,14 @@ def _shifted(g: Graph) -> Graph:
 def test_options_that_mean_nothing(changes: dict[str, object]) -> None:
     with pytest.raises((UnsupportedError, MalformedError)):
         tflite.parse(model(Config(), **changes), "model")
+
+
+def test_outputs_of_another_size() -> None:
+    """A shape that the file leaves open follows from the options; one that it states is the right one."""
+    with pytest.raises(UnsupportedError, match=r"output 0 is .* which should be float32"):
+        tflite.parse(model(Config(), max_detections=6), "model")
+    open_ = tflite.parse(model(Config(sized=False), max_detections=6), "model")
+    assert [open_.tensors[t].shape for t in open_.outputs] == [(1, 6, 4), (1, 6), (1, 6), (1,)]
 
 
 def test_types_that_do_not_go_together() -> None:

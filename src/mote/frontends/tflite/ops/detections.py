@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from mote.frontends.tflite.node import Node, UnsupportedNodeError
 from mote.graph import Op
+from mote.graph.tensor import Shape
 from mote.graph.types import DType
 from mote.ops.detection import ANCHORS, BOXES, SCORES, Detection, finite
 from mote.ops.part import Part
@@ -48,9 +49,7 @@ def detection(node: Node) -> list[Op]:
     begins, wanted = (0, 4 * places, 5 * places, 6 * places), ((1, places, 4), (1, places), (1, places), (1,))
     ops: list[Op] = [found]
     for i, (begin, shape, elements) in enumerate(zip(begins, wanted, (4, 1, 1, 0), strict=True)):
-        if node.output(i).shape != shape or node.output(i).dtype != DType.FLOAT32:
-            raise UnsupportedNodeError(f"output {i} is {node.output(i)}, which should be float32 {shape}")
-        part = _part(node, found, i, begin)
+        part = _part(node, found, i, begin, shape, DType.FLOAT32)
         counted = part.with_(count=node.outputs[3], each=elements * room, used=elements * used)
         ops.append(counted if elements else part)
     return ops
@@ -75,9 +74,7 @@ def suppression(node: Node) -> list[Op]:
         parts.insert(1, (most, (most,), DType.FLOAT32))
     ops: list[Op] = [found]
     for i, (begin, shape, dtype) in enumerate(parts):
-        if node.output(i).shape != shape or node.output(i).dtype != dtype:
-            raise UnsupportedNodeError(f"output {i} is {node.output(i)}, which should be {dtype} {shape}")
-        ops.append(_part(node, found, i, begin))
+        ops.append(_part(node, found, i, begin, shape, dtype))
     return ops
 
 
@@ -88,7 +85,9 @@ def _operands(node: Node, inputs: tuple[int, ...], outputs: int) -> None:
         )
 
 
-def _part(node: Node, whole: Op, output: int, begin: int) -> Part:
-    """One of the results that an operator of the node computes together."""
+def _part(node: Node, whole: Op, output: int, begin: int, shape: Shape, dtype: DType) -> Part:
+    """One of the results that an operator of the node computes together. Files may leave its shape open."""
     t = node.output(output)
-    return Part(inputs=whole.outputs, outputs=(t.id,), name=t.name, index=node.index, begin=begin, shape=t.shape)
+    if t.dtype != dtype or (t.shape != shape and not node.is_open(output)):
+        raise UnsupportedNodeError(f"output {output} is {t}, which should be {dtype} {shape}")
+    return Part(inputs=whole.outputs, outputs=(t.id,), name=t.name, index=node.index, begin=begin, shape=shape)
