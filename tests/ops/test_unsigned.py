@@ -306,3 +306,15 @@ def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mote.api.reference.litert_installed", lambda: False)
     result = verify(compile(mobilenet(8, 12, 2)), 2)
     assert result.exact and result.reference == "numpy"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize(("name", "compiler"), [("edgetpu-custom-op", "edgetpu_compiler"), ("ethos-u", "vela")])
+def test_code_of_other_processors(dtype: str, name: str, compiler: str) -> None:
+    """What helps is the file from before, not another type or an operator of one's own."""
+    w = Writer("compiled")
+    x, y = w.input("x", (1, 4), dtype, 0.1), w.tensor("y", (1, 4), dtype, 0.1)
+    w.op("CUSTOM", [x], [y], custom_code=name)
+    w.output(y)
+    with pytest.raises(UnsupportedError, match=f"the `.tflite` file that {compiler} was given"):
+        tflite.parse(w.finish(), "model")

@@ -175,7 +175,7 @@ class _File:
             ops: tuple[Op, ...] = ()
             problem = None
             try:
-                if index in file.refused:
+                if index in file.refused and not _is_compiled(call.code):
                     raise UnsupportedNodeError(DIFFERENT)
                 if call.code in variables.OPERANDS:
                     held.take(call)
@@ -476,6 +476,11 @@ def _custom_parser(code: str) -> Parser | None:
         return None
     own = CUSTOM_PARSERS.get(name, partial(custom.refuse, name))
     return partial(custom.parse, name) if custom.defined(name) else own
+
+
+def _is_compiled(code: str) -> bool:
+    """Whether an operator is code of another processor: that is its problem, whatever its types are."""
+    return any(code == custom_code(name) and not custom.defined(name) for name in custom.COMPILED)
 
 
 def _takes(node: Node, tensor: int, data: Array) -> bool:

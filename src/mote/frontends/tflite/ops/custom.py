@@ -14,6 +14,12 @@ from mote.ops.custom import DEFINITIONS, Custom
 
 C_NAMES = {DType.FLOAT32: "float", DType.BOOL: "uint8_t"}
 """The types of C that are not called as the elements are."""
+COMPILED = {
+    "edgetpu-custom-op": ("the Edge TPU", "edgetpu_compiler"),
+    "ethos-u": ("an Ethos-U", "vela"),
+    "DISPATCH_OP": ("an accelerator", "LiteRT's compiler"),
+}
+"""Operators that hold the code of another processor, which that is, and what made them."""
 
 
 def defined(name: str) -> bool:
@@ -37,6 +43,11 @@ def _options(node: Node) -> Mapping[str, Any]:
 
 def refuse(name: str, node: Node) -> Custom:
     """A custom operator that nobody has defined is refused with the code that would define it."""
+    if name in COMPILED:
+        processor, compiler = COMPILED[name]
+        raise UnsupportedNodeError(
+            f"is code for {processor}, made by {compiler}: give Mote the `.tflite` file that {compiler} was given"
+        )
     function = re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower() or "own"
     given = [node.tensors[i] for i in node.inputs if i >= 0]
     names = [f"x{i}" for i in range(len(given))]
