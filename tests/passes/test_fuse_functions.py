@@ -20,6 +20,7 @@ from mote.ops.unary import Clamp, LeakyRelu
 from mote.passes import optimize
 from network import FLOAT, SCALE, Net
 from support import check, exact_on, needs_litert
+from tflite_writer import Writer
 
 HALVES = (1 / 256, -128)
 """The quantization of shares of one, as LiteRT wants it of LOGISTIC."""
@@ -438,3 +439,17 @@ def test_random_moves(data: st.DataObject) -> None:
     if len(made) > 1:
         values = np.random.default_rng(0).integers(-128, 128, (2, 4, 6, 4)).astype(np.int8)
         same(net.finish(made[-1]), values)
+
+
+@needs_litert
+def test_a_move_before_a_layer_with_an_absent_input() -> None:
+    w = Writer("absent")
+    x, turned, y = (
+        w.input("x", (2, 6), "float32"),
+        w.tensor("turned", (6, 2), "float32"),
+        w.tensor("y", (6, 3), "float32"),
+    )
+    w.op("TRANSPOSE", [x, w.const("order", np.int32([1, 0]))], [turned])
+    w.op("FULLY_CONNECTED", [turned, w.const("weights", np.ones((3, 2), np.float32)), -1], [y])
+    w.output(y)
+    check(w.finish(), inputs=1)

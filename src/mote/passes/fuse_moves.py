@@ -56,8 +56,10 @@ def _fuse_one(graph: Graph) -> Graph | None:
 def _moves(graph: Graph, op: Op) -> bool:
     """Whether all elements of the output are elements of computed inputs, as they are."""
     y = op.output(graph)
+    if not isinstance(op, MOVES) or not 0 < y.size <= MOST_ELEMENTS:
+        return False
     tensors = [graph.tensors[i] for i in op.inputs]
-    if not isinstance(op, MOVES) or not 0 < y.size <= MOST_ELEMENTS or any(t.data is not None for t in tensors):
+    if any(t.data is not None for t in tensors):
         return False
     return all(t.dtype == y.dtype and same_steps(t, y) for t in tensors)
 
