@@ -20,7 +20,7 @@ CORE = "cortex-m4"
 
 
 def test_operators_are_documented() -> None:
-    page = (ROOT / "docs" / "operators.md").read_text()
+    page, _ = (ROOT / "docs" / "operators.md").read_text().split("## Kernels")
     rows = re.findall(r"^\| ([A-Z0-9_, ]+) \|", page, re.MULTILINE)
     assert {name for row in rows for name in row.split(", ")} == {*PARSERS, *variables.OPERANDS, *control.OPERATORS}
     custom = re.findall(r"^\| (`[\w`, ]+`) \|", page, re.MULTILINE)
