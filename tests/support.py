@@ -45,9 +45,9 @@ def needs(*programs: str) -> None:
 
 
 def examples(count: int) -> int:
-    """How many examples a property is tried on that takes a C compiler: two fifths of it in `make test`, where they
+    """How many examples a property is tried on that takes a C compiler: a third of it in `make test`, where they
     are always the same, ten times as many in `make fuzz`, where they are new."""
-    return 10 * count if os.environ.get("MOTE_FUZZ") else max(2, 2 * count // 5)
+    return 10 * count if os.environ.get("MOTE_FUZZ") else max(2, count // 3)
 
 
 def emulated(core: str) -> str:

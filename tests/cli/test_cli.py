@@ -300,10 +300,11 @@ def test_no_colour_and_no_progress_in_a_pipe() -> None:
 def test_what_verify_says_of_floats_is_what_was_compared(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sums of large numbers may differ by more than 1e-5; the share of what is allowed is below 100%, or it fails."""
+    """Large sums may differ by more than 1e-5; the share of what is allowed is below 100%, or it fails."""
     net = Net(dtype="float32")
     path = tmp_path / "net.tflite"
-    path.write_bytes(net.finish(net.fully_connected(net.input(1, 512), 1000 * net.weights(8, 512).astype(np.float32))))
+    x = net.op("TANH", [net.input(1, 512)])  # whose last bits differ from one C library to another
+    path.write_bytes(net.finish(net.fully_connected(x, 1000 * net.weights(8, 512).astype(np.float32))))
     status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4")
     ((share, largest),) = re.findall(
         r"by more than ([\d.e+-]+)% of what that allows, and none by more than (\S+)\)", out
