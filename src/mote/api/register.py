@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from runpy import run_path
+from traceback import extract_tb
 from typing import Any
 
 from mote.api.compiler import forget
@@ -63,16 +64,8 @@ def load_plugins(paths: list[str]) -> None:
         except OSError as error:
             raise MoteError(f"cannot be read: {error.strerror}", where=path) from None
         except Exception as error:
-            line = next((t.tb_lineno for t in _frames(error) if t.tb_frame.f_code.co_filename == path), 0)
-            raise MoteError(f"{type(error).__name__}: {error}", where=f"{path}:{line}") from None
-
-
-def _frames(error: Exception) -> list[Any]:
-    found, trace = [], error.__traceback__
-    while trace is not None:
-        found.append(trace)
-        trace = trace.tb_next
-    return found[::-1]
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+            raise MoteError(f"{type(error).__name__}: {error}", where=":".join([path, *map(str, lines[-1:])])) from None
 
 
 def _own_header(header: str | Path) -> str:

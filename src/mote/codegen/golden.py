@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -174,7 +174,7 @@ def _reaching(graph: Graph, sure: Sequence[Run]) -> list[Run]:
     a class that is certain."""
     if not sure or not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
         return []
-    return [run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127][:1]
+    return list(islice((run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127), 1))
 
 
 def _bytes(graph: Graph, run: Run) -> Array:
