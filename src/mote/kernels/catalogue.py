@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
+from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
 
-KERNELS: list[Kernel] = [*ARMV7EM, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *PORTABLE]
 
 
 def register(kernel: Kernel) -> None:

@@ -1,0 +1,11 @@
+/* Whether the core has Helium: the kernels of this folder are then assembly, and elsewhere their portable twins. */
+#ifndef MOTE_HELIUM_H
+#define MOTE_HELIUM_H
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#define MOTE_HELIUM 1
+#else
+#define MOTE_HELIUM 0
+#endif
+
+#endif
