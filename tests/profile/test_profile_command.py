@@ -151,7 +151,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wait_states_cost_cycles(tmp_path: Path) -> None:
     emulated("cortex-m4")
     slow = tmp_path / "slow.toml"
-    slow.write_text('extends = "cortex-m4"\nflash_wait_states = 5\nflash_line = 8\n')
+    slow.write_text('extends = "cortex-m4"\n[reads]\nwait_states = 5\nread_bytes = 8\n')
     with_waits = mote.profile(mote.compile(DIGITS, target=str(slow)))
     assert with_waits.cycles > mote.profile(mote.compile(DIGITS, target="cortex-m4")).cycles
 

@@ -8,7 +8,7 @@ import pytest
 
 from mote import targets
 from mote.errors import MoteError
-from mote.targets import allowed
+from mote.targets import Reads, allowed
 
 CORES = [
     "cortex-m0plus",
@@ -23,6 +23,7 @@ CORES = [
 
 
 MEMORY = 'extends = "cortex-m4"\n[[memory]]\nname = "r"\nkind = "ram"\nsize = 1\n'
+READS = 'extends = "cortex-m4"\n[reads]\n'
 
 
 def test_names_are_the_cores_and_then_the_parts() -> None:
@@ -76,6 +77,28 @@ def test_several_memories_are_a_choice() -> None:
     assert targets.load("stm32f746").choice("flash") == targets.load("cortex-m4").choice("ram") == ()
 
 
+def test_what_reading_costs(tmp_path: Path) -> None:
+    """A core's `[reads]` holds for code and constants; a part's memories have their own, and RAM is none of them."""
+    path = tmp_path / "board.toml"
+    assert targets.load("cortex-m4").code_reads == Reads() and not Reads().waits
+    path.write_text(f"{READS}wait_states = 5\nread_bytes = 8\nprefetch = true\ncode_lines = 32\ndata_lines = 8\n")
+    core = targets.load(str(path))
+    assert core.code_reads == core.constant_reads == Reads(5, 8, True, 8, 32, 8)
+    assert core.constant_reads.miss == 5 and core.constant_reads.stream(17) == 3 * 5
+    path.write_text(
+        MEMORY.replace("[[", 'code_in = "r"\n[[', 1)
+        + "wait_states = 1\nread_bytes = 4\n"
+        + "[[memory]]\nname = 'f'\nkind = 'flash'\nsize = 9\nwait_states = 3\nread_bytes = 8\nline_bytes = 32\n"
+        + "[[memory]]\nname = 'itcm'\nkind = 'ram'\nsize = 5\nholds = ['code']\n"
+    )
+    part = targets.load(str(path))
+    assert part.code_memory is not None and part.code_memory.name == "r" and part.code_reads.miss == 1
+    assert part.constant_reads.miss == 4 * 4 - 1 and part.constant_reads.stream(16) == 4 * 3  # every word waits
+    assert [m.name for m in part.code_rams] == ["itcm", "r"] and part.ram == 1 and part.choice("ram") == ()
+    path.write_text(path.read_text().replace("code_in", "constants_in"))
+    assert targets.load(str(path)).constant_reads == Reads() and targets.load(str(path)).code_reads.miss == 15
+
+
 def test_gcc_never_vectorises_for_helium() -> None:
     for target in map(targets.load, targets.names()):
         assert ("-fno-tree-vectorize" in target.gcc_flags) == ("mve" in target.features)
@@ -110,7 +133,20 @@ def test_a_users_own_part(tmp_path: Path) -> None:
         (f"# {'x' * 70_000}", "is longer than"),
         ('extends = "cortex-m4"\nvolts = nan', "'volts' must be a positive number of at most 1,000, not nan"),
         ('extends = "cortex-m4"\nua_per_mhz = inf', "'ua_per_mhz' must be a positive number"),
-        ('extends = "cortex-m4"\nflash_line = 1', "'flash_line' must be a whole number from 2 to 4,096"),
+        ('extends = "cortex-m4"\nflash_line = 8', "unknown key 'flash_line'"),
+        ('extends = "cortex-m4"\nreads = 3', "'reads' must be a table: [reads]"),
+        (f"{READS}waitstates = 5", "did you mean: wait_states?"),
+        (f"{READS}wait_states = -1", "in [reads]: 'wait_states' must be a whole number from 0 to 10,000"),
+        (f"{READS}prefetch = 1", "'prefetch' must be true or false"),
+        (f"{READS}read_bytes = 24", "'read_bytes' must be a power of two"),
+        (f"{READS}read_bytes = 32\nline_bytes = 16", "a line of 16 bytes is less than one read of 32"),
+        (f"{READS}code_lines = 8\ndata_lines = 8\nshared_lines = true", "'data_lines' beside 'shared_lines'"),
+        (f"{READS}code_lines = 9\nways = 2", "9 'code_lines' are no multiple of 2 'ways'"),
+        (f"{MEMORY}data_lines = 'x'", "memory 'r': 'data_lines' must be a whole number"),
+        (f"{MEMORY}holds = ['weights']", "'holds' must be a list of code, data or both"),
+        (f"{MEMORY}holds = []", "'holds' must be a list of code, data or both"),
+        (f'code_in = "s"\n{MEMORY}', "'code_in' names 's', which is none of its memories"),
+        (f'code_in = "r"\n{MEMORY}holds = ["data"]', "'code_in' names 'r', which cannot hold code"),
         ('extends = "cortex-m4"\npeak_macs = 0', "'peak_macs' must be a whole number from 1"),
         ('extends = "cortex-m4"\nname = "a\\u001b[31m"', "'name' must be a string that can be printed"),
         ('extends = "cortex-m4"\ndescripton = "x"', "did you mean: description?"),

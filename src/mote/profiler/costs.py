@@ -216,7 +216,8 @@ class Region:
 
     @cached_property
     def memory(self) -> Fetch:
-        return Fetch(self.target.flash_wait_states, self.target.flash_line)
+        reads = self.target.code_reads
+        return Fetch(reads.miss, reads.line_bytes)
 
     @cached_property
     def inside(self) -> list[Cost]:

@@ -1,70 +1,47 @@
 """Targets: a core or a part, described by a TOML file, so that a new board is data and no code.
 
 A file may `extends` another target and then states only what differs. Generic cores name no memories and
-have no limit; parts name theirs. The keys are the fields of `Target`, `extends`, and `[[memory]]` tables.
+have no limit; parts name theirs. The keys are the fields of `Target`, `extends`, and `[[memory]]` tables
+(`mote.targets.memory`).
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mote.errors import MoteError
 from mote.targets.allowed import not_allowed
+from mote.targets.memory import KEPT, Memory, Reads, read_memory, read_reads
+from mote.targets.values import bad, cut, is_whole, parse_size
 from mote.text import did_you_mean, printable
+
+__all__ = ["ARCHES", "FEATURES", "KEPT", "Memory", "Reads", "Target", "load", "names", "parse_size"]
 
 ARCHES = ("host", "arm", "riscv")
 FEATURES = ("dsp", "fpu", "mve")
-KINDS = ("flash", "ram")
-KEPT = "kept"
-"""In names in C: what a model keeps from one inference to the next. No memory is called so."""
 
 _HERE = Path(__file__).parent
 _TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
+_PLACES = {"code_in": "code", "constants_in": "data"}
+"""Keys that name a memory, and what it must be able to hold."""
 _LISTS = ("features", "gcc_flags", "zig_flags")
 _WHOLE = {
     "clock_hz": (1, 10**11),
     "peak_macs": (1, 10**5),
-    "flash_wait_states": (0, 1000),
-    "flash_line": (2, 4096),
 }
 """Whole numbers, and the least and the most that they can be."""
 _REAL = {"ua_per_mhz": 10**6, "volts": 1000}
 """Positive numbers, and the most that they can be."""
-_MOST_BYTES = 1 << 40
-_MOST_ADDRESS = (1 << 64) - 1
-_MOST_WAIT = 10**6
 _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
-_KEYS = (*_TEXT, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "memory")
+_KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "reads", "memory")
 _WITHOUT_DSP = {"cortex-m4": "cortex-m3", "cortex-m55": "cortex-m3"}
 """The tables of cores that have DSP instructions, and which one counts where these are not used."""
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-@dataclass(frozen=True)
-class Memory:
-    """One memory of a part; `origin` is its address, where that is one address."""
-
-    name: str
-    kind: str
-    size: int
-    origin: int | None = None
-    wait: int = 0
-    """Extra cycles of an access, as the core sees it."""
-    section: str = ""
-    """The linker section of what Mote puts there."""
-
-    @property
-    def symbol(self) -> str:
-        """The name as the end of a C identifier."""
-        return re.sub(r"\W", "_", self.name, flags=re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -86,10 +63,12 @@ class Target:
     unicorn_cpu: str | None
     peak_macs: int | None = None
     """int8 multiplications with addition that the core can do in a cycle."""
-    flash_wait_states: int = 0
-    """Cycles more to fetch a line of code than from memory that answers at once."""
-    flash_line: int = 16
-    """Bytes of code that one access to flash gets."""
+    reads: Reads = field(default_factory=Reads)
+    """What reading code and constants costs where the target names no memory for them."""
+    code_in: str = ""
+    """The memory that code is executed from: by default the fastest flash that holds code."""
+    constants_in: str = ""
+    """The memory that constants are read from: by default flash, the fastest first where there are several."""
     ua_per_mhz: float | None = None
     """Current while running, by `energy_source` at `volts`."""
     volts: float | None = None
@@ -102,17 +81,58 @@ class Target:
 
     @property
     def ram(self) -> int | None:
-        """All RAM in bytes; None for a target without limits."""
+        """All RAM for data in bytes; None for a target without limits."""
         return self._total("ram")
 
     def _total(self, kind: str) -> int | None:
-        sizes = [m.size for m in self.memories if m.kind == kind]
+        sizes = [m.size for m in self._fastest(kind, "data")]
         return sum(sizes) if sizes else None
 
     def choice(self, kind: str) -> tuple[Memory, ...]:
-        """The memories of a kind, fastest first, where there are several: where things go is then to be decided."""
-        found = sorted((m for m in self.memories if m.kind == kind), key=lambda m: m.wait)
+        """The memories of a kind for data, fastest first, where there are several: where things go is then to be
+        decided."""
+        found = self._fastest(kind, "data")
         return tuple(found) if len(found) > 1 else ()
+
+    def _fastest(self, kind: str, what: str) -> list[Memory]:
+        """The memories of a kind that can hold code or data, the fastest first."""
+        found = [m for m in self.memories if m.kind == kind and what in m.holds]
+        return sorted(found, key=lambda m: (m.wait, m.reads.miss))
+
+    def _memory(self, name: str, what: str) -> Memory | None:
+        """The memory of that name, or the fastest flash; None where the target names no flash."""
+        found = [m for m in self.memories if m.name == name] or self._fastest("flash", what)
+        return found[0] if found else None
+
+    @property
+    def code_memory(self) -> Memory | None:
+        """Where code is executed from; None where the target names no memory for it."""
+        return self._memory(self.code_in, "code")
+
+    @property
+    def constants_memory(self) -> Memory | None:
+        """Where constants are read from, or the first of several; None where the target names no memory for them."""
+        return self._memory(self.constants_in, "data")
+
+    @property
+    def code_reads(self) -> Reads:
+        """What fetching code costs."""
+        memory = self.code_memory
+        return memory.reads if memory else self.reads
+
+    @property
+    def constant_reads(self) -> Reads:
+        """What reading constants costs; in RAM nothing."""
+        memory = self.constants_memory
+        if memory is None:
+            return self.reads
+        return memory.reads if memory.kind == "flash" else Reads()
+
+    @property
+    def code_rams(self) -> tuple[Memory, ...]:
+        """RAM that code can be executed from, the fastest to fetch from first."""
+        found = [m for m in self.memories if m.kind == "ram" and "code" in m.holds]
+        return tuple(sorted(found, key=lambda m: (m.reads.miss, m.wait)))
 
 
 def names() -> list[str]:
@@ -126,17 +146,6 @@ def load(name_or_path: str, *, trusted: bool = False) -> Target:
     of compilers that are not in `mote.targets.allowed`: they can run programs."""
     path = _locate(name_or_path)
     return _target(path, _merged(path, (), trusted))
-
-
-def parse_size(text: str | int) -> int:
-    """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as data sheets mean them."""
-    if isinstance(text, Integral) and not isinstance(text, bool) and text >= 0:
-        return int(text)
-    form = r"\s*([0-9]{1,18})\s*([KMG]?)(?:i?B)?\s*"
-    match = re.fullmatch(form, text, re.IGNORECASE | re.ASCII) if isinstance(text, str) else None
-    if match is None:
-        raise MoteError(f"not a size: {text!r}", remedy="write a number of bytes, or one with K or M: 24K, 1M")
-    return int(match[1]) * _UNITS[match[2].upper()]
 
 
 def _locate(name: str) -> Path:
@@ -160,7 +169,7 @@ def _read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             text = file.read(_MOST_TEXT + 1)
         if len(text) > _MOST_TEXT:
-            raise _bad(path, f"is longer than {_MOST_TEXT:,} bytes, which no target's file is")
+            raise bad(path, f"is longer than {_MOST_TEXT:,} bytes, which no target's file is")
         return tomllib.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise MoteError(f"not valid TOML: {error}", where=str(path), remedy="correct the file") from None
@@ -193,30 +202,30 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
     for key, value in keys.items():
         if key not in _KEYS:
             guess = did_you_mean(key, _KEYS)
-            raise _bad(path, f"unknown key '{printable(key)}'", f"{guess}the keys are: {', '.join(_KEYS)}")
-        if key in _TEXT and not (isinstance(value, str) and value.isprintable()):
-            raise _bad(path, f"'{key}' must be a string that can be printed, not {value!r}")
+            raise bad(path, f"unknown key '{printable(key)}'", f"{guess}the keys are: {', '.join(_KEYS)}")
+        if key in (*_TEXT, *_PLACES) and not (isinstance(value, str) and value.isprintable()):
+            raise bad(path, f"'{key}' must be a string that can be printed, not {value!r}")
         if key in _LISTS and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
-            raise _bad(path, f"'{key}' must be a list of strings, not {value!r}")
+            raise bad(path, f"'{key}' must be a list of strings, not {value!r}")
     for key, (least, most) in _WHOLE.items():
-        if not _is_whole(keys.get(key, least), least, most):
-            raise _bad(path, f"'{key}' must be a whole number from {least:,} to {most:,}, not {_cut(keys[key])}")
+        if not is_whole(keys.get(key, least), least, most):
+            raise bad(path, f"'{key}' must be a whole number from {least:,} to {most:,}, not {cut(keys[key])}")
     for key, most in _REAL.items():
         value = keys.get(key, 1)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= most:
-            raise _bad(path, f"'{key}' must be a positive number of at most {most:,}, not {_cut(value)}")
+            raise bad(path, f"'{key}' must be a positive number of at most {most:,}, not {cut(value)}")
     if not isinstance(keys.get(_UNALIGNED, True), bool):
-        raise _bad(path, f"'{_UNALIGNED}' must be true or false, not {_cut(keys[_UNALIGNED])}")
+        raise bad(path, f"'{_UNALIGNED}' must be true or false, not {cut(keys[_UNALIGNED])}")
     for word, known, what in (
         *((feature, FEATURES, "feature") for feature in keys.get("features", ())),
         (keys.get("arch", "arm"), ARCHES, "arch"),
     ):
         if word not in known:
             guess = did_you_mean(word, known)
-            raise _bad(path, f"unknown {what} '{printable(word)}'", f"{guess}there are: {', '.join(known)}")
+            raise bad(path, f"unknown {what} '{printable(word)}'", f"{guess}there are: {', '.join(known)}")
     memories = keys.get("memory", [])
     if not isinstance(memories, list) or not all(isinstance(m, dict) for m in memories):
-        raise _bad(path, "'memory' must be a list of tables: [[memory]]")
+        raise bad(path, "'memory' must be a list of tables: [[memory]]")
 
 
 def _check_flags(path: Path, keys: dict[str, Any]) -> None:
@@ -224,37 +233,30 @@ def _check_flags(path: Path, keys: dict[str, Any]) -> None:
     for key in ("gcc_flags", "zig_flags"):
         flag = not_allowed(keys.get(key, ()))
         if flag is not None:
-            raise _bad(
+            raise bad(
                 path,
                 f"'{key}' has {flag!r}, which is none of the options that only choose a core (docs/targets.md)",
                 "remove it, or read the file and then trust it with --trust-target",
             )
 
 
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _cut(value: object) -> str:
-    """A value that is wrong, of a readable length."""
-    return repr(value)[:80]
-
-
 def _target(path: Path, keys: dict[str, Any]) -> Target:
     for key in ("arch", "cpu"):
         if key not in keys:
-            raise _bad(path, f"'{key}' is missing", 'state it, or extend a core: extends = "cortex-m4"')
+            raise bad(path, f"'{key}' is missing", 'state it, or extend a core: extends = "cortex-m4"')
     if "costs" not in keys:
-        raise _bad(
+        raise bad(
             path,
             "'costs' is missing: which table tells what kernels take on this core",
             'name that of a similar core (costs = "cortex-m4"), or fit one: benchmarks/fit_costs.py --core FILE.toml',
         )
-    memories = tuple(_memory(path, m) for m in keys.get("memory", ()))
+    memories = tuple(read_memory(path, m) for m in keys.get("memory", ()))
     symbols = [m.symbol.upper() for m in memories]
     for m in memories:
         if symbols.count(m.symbol.upper()) > 1:
-            raise _bad(path, f"two memories are called '{m.name}' (in C: {m.symbol.upper()})", "rename one")
+            raise bad(path, f"two memories are called '{m.name}' (in C: {m.symbol.upper()})", "rename one")
+    for key, what in _PLACES.items():
+        _check_place(path, key, keys.get(key, ""), what, memories)
     found = Target(
         name=keys["name"],
         description=keys.get("description", ""),
@@ -268,10 +270,23 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         zig_flags=tuple(keys.get("zig_flags", ())),
         qemu_machine=keys.get("qemu_machine"),
         unicorn_cpu=keys.get("unicorn_cpu"),
-        **{key: keys[key] for key in ("peak_macs", "flash_wait_states", "flash_line", *_REAL) if key in keys},
+        **{key: keys[key] for key in ("peak_macs", *_REAL, *_PLACES) if key in keys},
+        reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
     )
     return found if keys.get(_UNALIGNED, True) or found.arch != "arm" else _aligned(found)
+
+
+def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Memory, ...]) -> None:
+    """Reject the name of a memory that is not there, or that cannot hold what is to lie there."""
+    known = {m.name: m for m in memories}
+    if name and name not in known:
+        guess = did_you_mean(name, list(known))
+        raise bad(
+            path, f"'{key}' names '{name}', which is none of its memories", f"{guess}there are: {', '.join(known)}"
+        )
+    if name and what not in known[name].holds:
+        raise bad(path, f"'{key}' names '{name}', which cannot hold {what}", "see its 'holds'")
 
 
 def _aligned(target: Target) -> Target:
@@ -284,39 +299,3 @@ def _aligned(target: Target) -> Target:
         gcc_flags=(*target.gcc_flags, "-mno-unaligned-access"),
         zig_flags=tuple(f"{flag}+strict_align" if flag.startswith("-mcpu=") else flag for flag in target.zig_flags),
     )
-
-
-def _memory(path: Path, keys: dict[str, Any]) -> Memory:
-    wanted = {"name", "kind", "size"}
-    odd = sorted(set(keys) - wanted - {"origin", "wait", "section"})
-    missing = sorted(wanted - set(keys))
-    if odd or missing:
-        what = f"unknown key '{odd[0]}'" if odd else f"'{missing[0]}' is missing"
-        remedy = "a memory has a name, a kind, a size and perhaps an origin, a wait and a section"
-        raise _bad(path, f"in [[memory]]: {what}", remedy)
-    name, kind, origin, wait = keys["name"], keys["kind"], keys.get("origin"), keys.get("wait", 0)
-    if not isinstance(name, str) or not name or not name.isprintable():
-        raise _bad(path, f"in [[memory]]: 'name' must be a string that can be printed, not {name!r}")
-    if name.lower() == KEPT:
-        raise _bad(path, f"a memory cannot be called '{name}': so is what a model keeps", "rename it")
-    if kind not in KINDS:
-        raise _bad(path, f"memory '{name}': 'kind' must be flash or ram, not {kind!r}")
-    if origin is not None and not _is_whole(origin, 0, _MOST_ADDRESS):
-        raise _bad(path, f"memory '{name}': 'origin' must be an address, not {_cut(origin)}")
-    if not _is_whole(wait, 0, _MOST_WAIT):
-        raise _bad(path, f"memory '{name}': 'wait' must be a number of cycles up to {_MOST_WAIT:,}, not {_cut(wait)}")
-    try:
-        size = parse_size(keys["size"])
-    except MoteError as error:
-        raise _bad(path, f"memory '{name}': {error.reason}", error.remedy) from None
-    if not _is_whole(size, 1, _MOST_BYTES):
-        raise _bad(path, f"memory '{name}': 'size' must be from 1 to {_MOST_BYTES:,} bytes, not {_cut(size)}")
-    found = Memory(name, kind, size, origin, wait)
-    section = keys.get("section", f".{'bss' if kind == 'ram' else 'rodata'}.mote_{found.symbol}")
-    if not isinstance(section, str) or not re.fullmatch(r"[\w.$]+", section, re.ASCII):
-        raise _bad(path, f"memory '{name}': 'section' must be the name of a linker section, not {section!r}")
-    return replace(found, section=section)
-
-
-def _bad(path: Path, reason: str, remedy: str = "") -> MoteError:
-    return MoteError(reason, where=str(path), remedy=remedy)
