@@ -4,6 +4,10 @@ A sum x arrives as y = factor * x + offset, and a kernel does
 
     out = saturate(((y * mult >> 32) + add + (y < 0 ? 0 : fix)) >> shift)
 
+or, where its instructions round by halves and leave nothing else to choose (`ROUNDING`, the vectors of Helium),
+
+    out = saturate((((y * mult + 2^30) >> 31) + 2^shift) >> (shift + 1))
+
 The reference is a staircase: the sums at which its output becomes one more. Every step says how large
 c = offset * mult + (add << 32) has to be at least, so that the step is reached, and what it has to stay below, so that
 the sum before does not reach it. All constants between the tightest bounds are exact for every sum, whatever formula
@@ -28,10 +32,26 @@ REGISTER = 1 << 31
 """Sums as they arrive, and multipliers, are below this."""
 LOWEST, HIGHEST = -128, 127
 """Outputs saturate here."""
-NEIGHBOURS = (0, 1, -1, 2, -2)
-"""The multipliers that are tried, beside the nearest one."""
 TURNS = (0, -1, 1)
 """The sums that may be the first to arrive not below zero, which the offset decides."""
+
+
+class Way(NamedTuple):
+    """What a kernel does with a product."""
+
+    neighbours: tuple[int, ...]
+    """The multipliers that are tried, from the nearest one."""
+    rounds: bool = False
+    """It rounds the product and the shift by halves; else `add` and `fix` can be chosen."""
+
+    def added(self, shift: int) -> int:
+        """What rounding is in c."""
+        return (1 << 30) + (1 << 31 + shift)
+
+
+CHOOSING = Way((0, 1, -1, 2, -2))
+ROUNDING = Way(tuple(sorted(range(-400, 401), key=abs)), rounds=True)
+"""With nothing but a multiplier and an offset to choose it takes more of them to find both."""
 
 
 class Constants(NamedTuple):
@@ -59,6 +79,12 @@ class Staircase:
         before, until = np.searchsorted(self.steps, [low, high], side="right").tolist()
         return Staircase(low, high, self.first + before, self.steps[before:until])
 
+    def within(self, lowest: int, highest: int) -> Staircase:
+        """With outputs that are cut off there."""
+        ends = self.first, self.first + len(self.steps)
+        first, last = np.clip(ends, lowest, highest).tolist()
+        return Staircase(self.low, self.high, first, self.steps[first - self.first : last - self.first])
+
 
 def staircases(sums: Sums) -> list[Staircase]:
     """Those of all channels."""
@@ -71,29 +97,45 @@ def staircases(sums: Sums) -> list[Staircase]:
     return [Staircase(low, high, a, own[a + 128 : b + 128]) for low, high, a, b, own in ends]
 
 
-def searched(sums: Sums, factors: Ints, shift: int) -> Ints | None:
-    """[channels, 4]: the constants of all channels, whose sums arrive times these factors; None where one has none. A
-    channel with one result for all sums has no multiplier."""
+def searched(
+    sums: Sums, factors: Ints, shift: int, way: Way = CHOOSING, limits: tuple[int, int] = (LOWEST, HIGHEST)
+) -> Ints | None:
+    """[channels, 4]: the constants of all channels, whose sums arrive times these factors, for outputs that are cut off
+    at the limits; None where one has none. A channel with one result for all sums has no multiplier, or, where the
+    kernel rounds, one of 2^30 for sums that are zero."""
     value, active = sums.outputs(sums.low), np.flatnonzero(~sums.constant)
     rows = np.stack([0 * value, 0 * value, (value << shift) + (1 << shift >> 1), 0 * value], axis=1)
+    if way.rounds:
+        rows = np.stack([value << shift + 2, 0 * value + (1 << 30), 0 * value, 0 * value], axis=1)
+    linear = sums.linear and sums.zero > limits[0]
     for channel, stairs in zip(active.tolist(), staircases(sums.some(active)), strict=True):
         factor, bits = int(factors[channel]), shift + 1 + int(sums.shift[channel])
         whole, parts = int(sums.mult[channel]) << max(bits, 0), factor << max(-bits, 0)
-        found = search(stairs, factor, shift, (whole + parts // 2) // parts, linear=sums.linear)
+        nearest = (whole + parts // 2) // parts
+        found = search(stairs.within(*limits), factor, shift, nearest, linear=linear, way=way, limits=limits)
         if found is None:
             return None
         rows[channel] = found
     return rows
 
 
-def search(stairs: Staircase, factor: int, shift: int, nearest: int, *, linear: bool) -> Constants | None:
+def search(
+    stairs: Staircase,
+    factor: int,
+    shift: int,
+    nearest: int,
+    *,
+    linear: bool,
+    way: Way = CHOOSING,
+    limits: tuple[int, int] = (LOWEST, HIGHEST),
+) -> Constants | None:
     """Constants with which every step is where it should be, by multipliers around `nearest`; without `fix` where the
-    layer is not `linear`, or the channel's sums have one sign."""
-    crosses = linear and stairs.low < 0 <= stairs.high
+    layer is not `linear`, the channel's sums have one sign, or the kernel has none."""
+    crosses = linear and stairs.low < 0 <= stairs.high and not way.rounds
     turns = [turn for turn in TURNS if stairs.low < turn <= stairs.high] if crosses else [None]
-    mults = [nearest + d for d in NEIGHBOURS if 0 <= nearest + d < REGISTER]
+    mults = [nearest + d for d in way.neighbours if way.rounds <= nearest + d < REGISTER]
     for mult, turn in product(mults, turns):
-        arriving = _Arriving(factor, mult, shift)
+        arriving = _Arriving(factor, mult, shift, way, limits)
         found = arriving.without_fix(stairs) if turn is None else arriving.with_fix(stairs, turn)
         if found is not None and arriving.fits(stairs, found.offset):
             return found
@@ -107,6 +149,8 @@ class _Arriving:
     factor: int
     mult: int
     shift: int
+    way: Way
+    limits: tuple[int, int]
 
     def fits(self, stairs: Staircase, offset: int) -> bool:
         low, high = (self.factor * end + offset for end in (stairs.low, stairs.high))
@@ -114,8 +158,16 @@ class _Arriving:
 
     def without_fix(self, stairs: Staircase) -> Constants | None:
         low, high = self.bounds(stairs)
+        if self.way.rounds:
+            return self._rounded(low, high)
         offset = _least_offset(self.mult, low, high)
         return None if offset is None else Constants(offset, self.mult, -((offset * self.mult - low) // ONE), 0)
+
+    def _rounded(self, low: int, high: int) -> Constants | None:
+        """The offset with which c is nearest to the middle of its bounds, if it is between them."""
+        added = self.way.added(self.shift)
+        offset = ((low + high - 2 * added) // self.mult + 1) // 2
+        return Constants(offset, self.mult, 0, 0) if low <= offset * self.mult + added <= high else None
 
     def with_fix(self, stairs: Staircase, turn: int) -> Constants | None:
         """Sums that arrive below zero, which are those before `turn`, have bounds of their own; `fix` moves those of
@@ -136,8 +188,8 @@ class _Arriving:
         missing, c stays near the other."""
         values = np.arange(stairs.first, stairs.first + len(stairs.steps) + 1)
         reached_at, missed_at = np.insert(stairs.steps, 0, stairs.low), np.append(stairs.steps - 1, stairs.high)
-        at_least = ((values << 32 + self.shift) - reached_at * self.factor * self.mult)[values > LOWEST]
-        below = ((values + 1 << 32 + self.shift) - missed_at * self.factor * self.mult)[values < HIGHEST]
+        at_least = ((values << 32 + self.shift) - reached_at * self.factor * self.mult)[values > self.limits[0]]
+        below = ((values + 1 << 32 + self.shift) - missed_at * self.factor * self.mult)[values < self.limits[1]]
         low = int(at_least.max()) if len(at_least) else int(below.min()) - ONE
         return low, int(below.min()) - 1 if len(below) else low + ONE - 1
 
