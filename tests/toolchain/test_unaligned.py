@@ -44,6 +44,16 @@ def odd() -> bytes:
     return net.finish(net.op("SOFTMAX", [scores], quant=(1 / 256, -128), beta=1.0), net.mean(y))
 
 
+def even() -> bytes:
+    """Channels in fours."""
+    net, relu = Net(), {"fused_activation_function": "RELU", "quant": (0.05, -128)}
+    y = net.conv(net.input(1, 10, 10, 4), 8, **relu)
+    y = net.depthwise(net.conv(y, 16, 1, **relu), **relu)
+    y = net.depthwise(net.conv(y, 16, 1, stride=2, **relu), kernel=(5, 5), **relu)
+    y = net.add(net.conv(y, 16), y)
+    return net.finish(net.fully_connected(net.flat(y), 12))
+
+
 def frames() -> bytes:
     """A window over frames of five bytes."""
     net = Net()
@@ -55,16 +65,26 @@ def frames() -> bytes:
 def test_nothing_is_unaligned(
     model: Callable[[], bytes], options: dict[str, Any], trapping: Target, tmp_path: Path
 ) -> None:
-    """Not in C, in which no kernel is assembly, and not in the C library, whose memcpy is not called."""
+    """Not in C, and not in the C library, whose memcpy is not called; assembly is for channels in fours only."""
     compiled = compile(model(), target=trapping, **options)
     assert all((PORTABLE / step.kernel.file).exists() for step in compiled.plan.steps)
     assert verify(compiled, 2).passed
     assert "memcpy" not in read_code(bench(compiled, tmp_path).elf(Mode.MEASURE)).functions
 
 
+@pytest.mark.parametrize("options", [{"optimize": "speed"}, {"least_ram": True}])
+def test_assembly_keeps_words_aligned(options: dict[str, Any]) -> None:
+    """Where the channels of all tensors come in fours."""
+    emulated("cortex-m4")
+    compiled = compile(even(), target="cortex-m4", aligned=True, **options)
+    assembly = {step.kernel.file for step in compiled.plan.steps if not (PORTABLE / step.kernel.file).exists()}
+    assert len(assembly) > 2
+    assert verify(compiled, 2).passed
+
+
 def test_code_for_dsp_can_be_compiled_so_too(trapping: Target) -> None:
     """By a user who has not told Mote: it computes the same."""
-    tuned = replace(trapping, features=trapping.features | {"dsp"}, costs="cortex-m4")
+    tuned = replace(trapping, features=trapping.features - {targets.ALIGNED})
     compiled = compile(odd(), target=tuned)
     assert {"gemm3", "winograd"} & {step.kernel.file.split("_")[1][:8] for step in compiled.plan.steps}
     assert verify(compiled, 1).passed
@@ -74,14 +94,15 @@ def test_the_trap_is_noticed(trapping: Target) -> None:
     """Without the option, the same model fails on a core that traps."""
     usual = targets.load("cortex-m4")
     core = replace(usual, gcc_flags=(*usual.gcc_flags, "-DMOTE_UNALIGN_TRP"))
-    for target in (core, replace(core, features=core.features - {"dsp"}, costs="cortex-m3")):
+    for target in (core, replace(core, features=frozenset())):
         with pytest.raises(MoteError, match="HardFault"):
             verify(compile(odd(), target=target), 1)
 
 
 def test_the_key_of_a_target(tmp_path: Path, trapping: Target) -> None:
     usual = targets.load("cortex-m4")
-    assert (usual.features - trapping.features, trapping.costs) == ({"dsp"}, "cortex-m3")
+    assert trapping.features - usual.features == {targets.ALIGNED}
+    assert targets.aligned(trapping) is trapping
     assert trapping.gcc_flags == (*usual.gcc_flags, "-mno-unaligned-access")
     assert [flag for flag in trapping.zig_flags if "strict_align" in flag] == ["-mcpu=cortex_m4+vfp4d16sp+strict_align"]
     assert "-mno-unaligned-access" in compile(odd(), target=trapping).project.files["Makefile"]

@@ -83,11 +83,15 @@ class Settings:
     kernels: Mapping[str, str] = field(default_factory=dict)
     """Layers, by name or by the number that `mote plan` prints, and the kernels that they must have, by name or
     family."""
+    aligned: bool = False
+    """Words are loaded from and stored to multiples of four only, for a firmware that traps others."""
     causal: bool = False
     """Padding at the window's edges may be turned into what was before the stream."""
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.aligned:
+            object.__setattr__(self, "target", targets.aligned(self.target))
         for option, value, allowed in (
             ("optimize", self.optimize, OPTIMIZE),
             ("numerics", self.numerics, NUMERICS),

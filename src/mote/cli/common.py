@@ -79,6 +79,9 @@ def add_compile_options(
     parser.add_argument(
         "--check-flash", action="store_true", help="init() fails where a constant in flash has changed (CRC-32)"
     )
+    parser.add_argument(
+        "--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that"
+    )
     if plan:
         budget = parser.add_mutually_exclusive_group()
         budget.add_argument(
@@ -167,6 +170,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         single_file=arguments.single_file,
         caller_arena=arguments.caller_arena,
         check_flash=arguments.check_flash,
+        aligned=arguments.aligned,
         input=arguments.input,
         red_zones=arguments.red_zones,
         step=arguments.step,

@@ -34,6 +34,7 @@ from mote.kernels.contract import Packed
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Bodied, Plan
 from mote.plan.rows import Arrival
+from mote.targets import ALIGNED
 
 
 def constants(options: ProjectOptions, found: Constants) -> list[Definition]:
@@ -53,6 +54,8 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
     keeping = states.keeping(plan, options, found) if plan.graph.states else []
     found.tables = executor.table_bytes
     settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
+    if ALIGNED in plan.how.features:
+        settings.append(Define("MOTE_WORDS_ALIGNED", 1))
     if plan.graph.sums_wrap:
         settings.append(Define("MOTE_SUMS_WRAP", 1))
     if executor.wide:

@@ -12,6 +12,7 @@ from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
+from mote.targets import ALIGNED
 
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *PORTABLE]
 
@@ -42,8 +43,18 @@ def asked(view: View, features: frozenset[str]) -> Iterator[tuple[Kernel, Packed
 
 def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
     for kernel in KERNELS:
-        if kernel.call is None and kernel.isa <= features and (coded or not kernel.coded) and kernel.computed(view):
+        if (
+            kernel.call is None
+            and (coded or not kernel.coded)
+            and kernel.computed(view)
+            and _runs(kernel, view, features)
+        ):
             yield kernel
+
+
+def _runs(kernel: Kernel, view: View, features: frozenset[str]) -> bool:
+    """Whether a core with these features can run it."""
+    return kernel.isa <= features and (ALIGNED not in features or kernel.keeps_alignment(view))
 
 
 def fused(features: frozenset[str]) -> list[Kernel]:
@@ -64,7 +75,7 @@ def called(view: View, call: Call) -> Packed | None:
 def wanted_layout(view: View, features: frozenset[str]) -> Layout | None:
     """The layout other than NHWC in which a kernel of the core would rather read the operator's input."""
     for kernel in KERNELS:
-        if kernel.reads is not None and kernel.isa <= features and isinstance(view.op, kernel.computes[0]):
+        if kernel.reads is not None and isinstance(view.op, kernel.computes[0]) and _runs(kernel, view, features):
             layout = view.once(kernel.reads) if kernel.types.admits(view) else None
             if layout is not None:
                 return layout

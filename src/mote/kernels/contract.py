@@ -341,6 +341,14 @@ class Kernel:
     writes_planar: bool = False
     """It can write planar rows as well."""
 
+    def keeps_alignment(self, view: View) -> bool:
+        """Whether all words that it loads and stores lie at multiples of four. In portable C the compiler sees to that;
+        assembly does it where the channels of all tensors come in words."""
+        if not self.isa:
+            return True
+        tensors = (t for op in view.ops for t in (*op.activations(view.graph), op.output(view.graph)))
+        return all(t.shape and t.shape[-1] * t.dtype.itemsize % ALIGNMENT == 0 for t in tensors)
+
     def computed(self, view: View) -> bool:
         """Whether it computes this at all, between tensors of these types and layouts."""
         if len(view.ops) != len(self.computes) or not all(map(isinstance, view.ops, self.computes)):

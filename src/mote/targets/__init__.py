@@ -18,10 +18,24 @@ from mote.targets.memory import KEPT, Memory, Reads, read_memory, read_reads
 from mote.targets.values import bad, cut, is_whole, parse_size
 from mote.text import did_you_mean, printable
 
-__all__ = ["ARCHES", "FEATURES", "KEPT", "Memory", "Reads", "Target", "load", "names", "parse_size"]
+__all__ = [
+    "ALIGNED",
+    "ARCHES",
+    "FEATURES",
+    "KEPT",
+    "Memory",
+    "Reads",
+    "Target",
+    "aligned",
+    "load",
+    "names",
+    "parse_size",
+]
 
 ARCHES = ("host", "arm", "riscv")
 FEATURES = ("dsp", "fpu", "mve")
+ALIGNED = "aligned"
+"""Among the features of a target: words may be loaded from and stored to multiples of four only."""
 
 _HERE = Path(__file__).parent
 _TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
@@ -40,8 +54,6 @@ _MOST_TEXT = 1 << 16
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
 _KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "reads", "memory")
-_WITHOUT_DSP = {"cortex-m4": "cortex-m3", "cortex-m55": "cortex-m3"}
-"""The tables of cores that have DSP instructions, and which one counts where these are not used."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +286,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
     )
-    return found if keys.get(_UNALIGNED, True) or found.arch != "arm" else _aligned(found)
+    return found if keys.get(_UNALIGNED, True) else aligned(found)
 
 
 def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Memory, ...]) -> None:
@@ -289,13 +301,14 @@ def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Mem
         raise bad(path, f"'{key}' names '{name}', which cannot hold {what}", "see its 'holds'")
 
 
-def _aligned(target: Target) -> Target:
-    """An Arm core whose words must lie at multiples of four: without the kernels in assembly, which load them from
-    anywhere, and with a C compiler that never does."""
+def aligned(target: Target) -> Target:
+    """The same core, whose words must lie at multiples of four: without the kernels in assembly that load them from
+    anywhere, and with a C compiler that never does. On other cores than Arm's generated code has no others."""
+    if target.arch != "arm" or ALIGNED in target.features:
+        return target
     return replace(
         target,
-        features=target.features - {"dsp"},
-        costs=_WITHOUT_DSP.get(target.costs, target.costs),
+        features=target.features | {ALIGNED},
         gcc_flags=(*target.gcc_flags, "-mno-unaligned-access"),
         zig_flags=tuple(f"{flag}+strict_align" if flag.startswith("-mcpu=") else flag for flag in target.zig_flags),
     )

@@ -33,8 +33,12 @@
 #endif
 
 /* The code for DSP instructions loads words from any address; a compiler that must not (-mno-unaligned-access, for a core
- * that traps such loads) gets the portable code. */
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_UNALIGNED) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
+ * that traps such loads) gets the portable code, unless generated code says that its words are aligned. */
+#ifndef MOTE_WORDS_ALIGNED
+#define MOTE_WORDS_ALIGNED 0
+#endif
+#if defined(__ARM_FEATURE_DSP) && (defined(__ARM_FEATURE_UNALIGNED) || MOTE_WORDS_ALIGNED) && defined(__GNUC__) && \
+    !defined(MOTE_PORTABLE)
 #define MOTE_DSP 1
 #else
 #define MOTE_DSP 0
@@ -65,6 +69,11 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 
 #if MOTE_DSP
 /* Four and two bytes as a word, from any address. (The builtin, because a freestanding compiler calls memcpy.) */
+#if MOTE_WORDS_ALIGNED
+static inline uint32_t mote_load2(const int8_t *p) { return (uint32_t)(uint8_t)p[0] | (uint32_t)(uint8_t)p[1] << 8; }
+
+static inline uint32_t mote_load4(const int8_t *p) { return mote_load2(p) | mote_load2(p + 2) << 16; }
+#else
 static inline uint32_t mote_load4(const int8_t *p) {
     uint32_t word;
     __builtin_memcpy(&word, p, 4);
@@ -76,6 +85,7 @@ static inline uint32_t mote_load2(const int8_t *p) {
     __builtin_memcpy(&half, p, 2);
     return half;
 }
+#endif
 #endif
 
 /* a + b as registers add: what does not fit 32 bits wraps, as LiteRT's sums do. */

@@ -9,7 +9,7 @@
 
 #define MOTE_MOST_QUADS 256 /* so many products at a time fit 32 bits, whatever they are */
 
-#if MOTE_DSP
+#if MOTE_DSP && !MOTE_WORDS_ALIGNED
 typedef struct {
     uint32_t first, second; /* inputs 0 and 1, and 2 and 3 */
 } mote_quad_s16_t;

@@ -20,7 +20,7 @@ MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t 
                                                    int32_t sum) {
     const int32_t last = memory - 1;
     int32_t i = 0;
-#if MOTE_DSP
+#if MOTE_DSP && !MOTE_WORDS_ALIGNED
     for (; i + 1 < last; i += 2) {
         const uint32_t two = mote_load4((const int8_t *)(kept + i + 1));
         __builtin_memcpy(kept + i, &two, 4);
