@@ -112,3 +112,10 @@ def test_the_key_of_a_target(tmp_path: Path, trapping: Target) -> None:
         targets.load(str(path))
     path.write_text('extends = "rv32imc"\nunaligned = false\n')
     assert targets.load(str(path)).gcc_flags == targets.load("rv32imc").gcc_flags
+
+
+def test_the_header_says_how_it_was_measured_and_what_it_asks_of_the_core() -> None:
+    usual, aligned = (compile(even(), target="cortex-m4", name="even", aligned=a) for a in (False, True))
+    texts = [c.project.files["even.h"].replace("\n * ", " ") for c in (usual, aligned)]
+    assert all(f"built by gcc with {' '.join(usual.settings.target.gcc_flags)}" in text for text in texts)
+    assert ["CCR.UNALIGN_TRP must be 0" in text for text in texts] == [True, False]

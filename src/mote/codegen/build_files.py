@@ -24,7 +24,6 @@ from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
 from mote.targets.flags import OPTIMIZATION
-from mote.text import printable
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 MATH = """\
@@ -55,13 +54,6 @@ def shared_texts(models: Sequence[tuple[Plan, ProjectOptions]], options: Project
     }
 
 
-def _measured(options: ProjectOptions) -> str:
-    """A comment that says how the model is built where it is measured."""
-    how = OPTIMIZATION[options.optimize]
-    flags = " ".join([*options.core_flags, how.level, *how.gcc])
-    return printable(f"# What Mote measures on {options.target} is built by gcc with {flags}.")
-
-
 def _makefile(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     sources, headers = (" ".join(f"{n}.{ext}" for n in names) for ext in "ch")
     how, library = OPTIMIZATION[options.optimize], "-lm" if math else ""
@@ -70,7 +62,7 @@ def _makefile(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     return f"""\
 # Builds the example and the self-test with the host's compiler; for a microcontroller, add {sources} to your
 # own build: no other source file and {needed} is needed.
-{_measured(options)}
+# {options.measured}
 CC ?= cc
 CFLAGS ?= -std=c99 {how.level} {only_gcc}{WARNINGS}
 LDLIBS ?= {library}
@@ -100,7 +92,7 @@ def _cmake(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     only_gcc = "".join(f"\n    $<$<AND:$<C_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:{flag}>" for flag in how.gcc)
     return f"""\
 # add_subdirectory() this folder and link your firmware with `{name}`.
-{_measured(options)}
+# {options.measured}
 cmake_minimum_required(VERSION 3.13)
 project({name} C)
 

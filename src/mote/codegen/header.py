@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from mote.codegen.arenas import arenas, size_macro
 from mote.codegen.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.codegen.options import ProjectOptions, banner
@@ -12,6 +14,7 @@ from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.ops.control import unbounded
 from mote.plan.plan import Plan
+from mote.targets import ALIGNED
 
 STATUS = Text("""\
 #ifndef MOTE_STATUS_DEFINED
@@ -29,6 +32,12 @@ typedef enum {
 } mote_status;
 #endif
 """)
+
+WIDTH = 110
+"""Letters in a line of the comment at the top."""
+UNALIGNED = """\
+Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
+that sets it, generate the model with --aligned."""
 
 
 def text(plan: Plan, options: ProjectOptions) -> str:
@@ -76,6 +85,9 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note += f"\n({names})."
     if options.shared_arena:
         note += "\nOther models use the same memory: mote_arena.h says what that means."
+    note += f"\n{fill(options.measured, WIDTH, break_on_hyphens=False)}"
+    if ALIGNED not in plan.how.features and any(step.kernel.tuned for step in plan.steps):
+        note += f"\n{UNALIGNED}"
     kept = ", what the model remembers" if plan.graph.states else ""
     shown = "\n".join(f"    {line}" for line in lines)
     return (

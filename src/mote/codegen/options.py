@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from mote.codegen.c import Comment
 from mote.targets import Memory
+from mote.targets.flags import OPTIMIZATION
+from mote.text import printable
 from mote.version import __version__
 
 
@@ -33,6 +35,13 @@ class ProjectOptions:
     """The arena is that of mote_arena.c, which other models use as well."""
     flashes: tuple[Memory, ...] = ()
     """Where constants may go, fastest first; none where there is no choice."""
+
+    @property
+    def measured(self) -> str:
+        """A sentence that says how the model is built where it is measured."""
+        how = OPTIMIZATION[self.optimize]
+        flags = " ".join([*self.core_flags, how.level, *how.gcc])
+        return printable(f"What Mote measures on {self.target} is built by gcc with {flags}.")
 
 
 def banner(options: ProjectOptions, what: str) -> Comment:
