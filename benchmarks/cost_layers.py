@@ -124,6 +124,17 @@ AWKWARD = (0.0687, 0.0852, 0.1888)
 """Scales of operands and result for which there are no constants of few bits."""
 REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
 """What is measured in floating point too."""
+FLOAT_CONV: list[Any] = [
+    ((6, 6), 8, 16, (3, 3), 1), ((4, 4), 16, 24, (3, 3), 1), ((9, 9), 3, 8, (3, 3), 2), ((7, 7), 1, 12, (5, 5), 1),
+    ((10, 1), 20, 10, (10, 1), 1), ((5, 5), 12, 20, (3, 3), 1), ((5, 5), 16, 24), ((3, 3), 40, 32), ((1, 9), 24, 40),
+    ((6, 6), 8, 8), ((1, 1), 64, 64), ((4, 5), 12, 31),
+]  # fmt: skip
+FLOAT_DEPTHWISE = [
+    ((6, 6), 16, (3, 3), 1), ((12, 12), 4, (3, 3), 1), ((3, 3), 40, (3, 3), 1), ((9, 9), 12, (3, 3), 2),
+    ((5, 5), 16, (5, 5), 1), ((6, 6), 10, (7, 7), 1), ((15, 1), 30, (9, 1), 1),
+]  # fmt: skip
+FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300, 1)]
+"""Small ones: without a floating-point unit a product takes hundreds of cycles."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
 
 ZEROS = {
@@ -137,9 +148,11 @@ def layers() -> list[Layer]:
     return [*_choices(), *_others(), *_awkward(), *_chains()]
 
 
-def models() -> list[list[Layer]]:
-    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others."""
-    parts = [(found, -(-len(found) // BATCH)) for found in (_choices(), _others(), _awkward(), _chains())]
+def models(every: int = 1) -> list[list[Layer]]:
+    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and of
+    these every Nth is enough for a table that is not to last."""
+    kinds = (_choices()[::every], _others(), _awkward(), _chains()[::every])
+    parts = [(found, -(-len(found) // BATCH)) for found in kinds]
     return [found[i::count] for found, count in parts for i in range(count)]
 
 
@@ -197,10 +210,9 @@ def _awkward() -> list[Layer]:
 
 def _floats() -> list[Layer]:
     """Some of the same in floating point."""
-    found = [Layer("CONV_2D", *shape) for shape in CONV[::8]]
-    found += [Layer("CONV_2D", *shape) for shape in POINTWISE[1::6]]
-    found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in DEPTHWISE[:26:5]]
-    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FULLY_CONNECTED[::4]]
+    found = [Layer("CONV_2D", *shape) for shape in FLOAT_CONV]
+    found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in FLOAT_DEPTHWISE]
+    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
     found += [Layer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
     found += [Layer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
     found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]

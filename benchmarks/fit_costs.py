@@ -2,12 +2,16 @@
 
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4              # how well costs are described
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --update     # the same, and write the table
+    PYTHONPATH=src:models python benchmarks/fit_costs.py --core all --update --jobs 16 # the tables of all cores
+    PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --only depthwise3 conv2d --update
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --worst 5    # with the worst layers
     PYTHONPATH=src:models python benchmarks/fit_costs.py --check                       # estimates of whole models
 
 Layers of many shapes (cost_layers.py) are computed by every kernel that can compute them, whole, by rows, and by groups
-of rows, on the emulated core. `mote.kernels.cost.features` says what takes time there, this how much. It takes ten
-minutes for a core with DSP instructions, four for one without; with `--cache FOLDER` no layer is run a second time.
+of rows, on the emulated core; the cycle model of `mote profile` says what each took, in memory that answers at once.
+`mote.kernels.cost.features` says what takes time there, this how much. `--only` measures the kernels of some families
+and keeps what the table says of all others. With `--cache FOLDER` no layer is run a second time, so that several
+machines can measure, each with `--part I/N`, before one of them fits the table to what is in all their caches.
 """
 
 from __future__ import annotations
@@ -15,11 +19,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from multiprocessing import Pool
+from multiprocessing.pool import Pool as Workers
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
@@ -30,7 +36,7 @@ from numpy.typing import NDArray
 
 import mlperf_tiny
 from cost_layers import Layer, graph_of, models, streamed
-from mote import compile, run, toolchain
+from mote import compile, profile, toolchain
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.api.measure import bench, stimulus
 from mote.codegen.options import ProjectOptions
@@ -49,11 +55,14 @@ from mote.plan.rows import build, operator
 from mote.plan.schedule import Run, Schedule
 from mote.plan.select import ROOMY, Offers, Selection
 from mote.plan.strategies import UNLIMITED
+from mote.profiler import cycles, instructions
+from mote.profiler.costs import marked_steps
 
 DIGITS = 3
 """Significant digits of a cost."""
-SMALL = 2000
-"""Instructions: errors of layers that take few more do not count as much."""
+UNIT = "cycles"
+SMALL = 3000
+"""Cycles: errors of layers that take few more do not count as much."""
 TINY = 1e-9
 """Nothing, in coefficients that are found step by step."""
 ROUGH = ("product", "output", "input")
@@ -79,6 +88,8 @@ class Core:
     name: str
     cache: Path | None = None
     """The folder that remembers what was measured."""
+    only: frozenset[str] = frozenset()
+    """The families that are measured; none named: all."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -89,42 +100,65 @@ class Core:
         """For size no kernel is left out."""
         return Lowering(self.settings.target.features, Policy.SIZE)
 
+    @cached_property
+    def known(self) -> Table:
+        """What the table says already, where only some families are measured."""
+        if not self.only:
+            return {}
+        costs = self.settings.costs
+        if costs.unit != UNIT:
+            raise SystemExit(f"the table of {self.name} has {costs.unit}: fit all of it")
+        return {family: dict(found) for family, found in costs.families.items()}
+
+    def kernels(self, graph: Graph) -> dict[Numbers, list[Packed]]:
+        return ops_of(graph, self.how)
+
+    def wanted(self, kernels: Iterable[Packed]) -> list[Packed]:
+        """Those of the families that are measured."""
+        return [k for k in kernels if not self.only or families_of(k)[0] in self.only]
+
+    def pick(self, kernels: Sequence[Packed], n: int, whole: bool) -> Packed:
+        """The nth that is wanted and can be run so, or another one where there are not so many."""
+        able = [k for k in kernels if not whole or k.call is not Call.ADDS]
+        found = self.wanted(able) or able
+        return found[min(n, len(found) - 1)]
+
     def run(self, graph: Graph, kernels: Mapping[Numbers, Packed], whole: bool) -> list[int]:
-        """Instructions of what each kernel computes."""
+        """Cycles of what each kernel computes."""
         plan = plan_of(graph, kernels, whole, self.how)
         project = generate(Job(plan, ProjectOptions("layers", target=self.settings.target.name)))
-        known = None if self.cache is None else self.cache / f"{self.settings.target.name}-{_digest(project)}.json"
+        known = None if self.cache is None else self.cache / f"{self.settings.target.name}-{self._digest(project)}.json"
         if known is not None and known.exists():
             found: list[int] = json.loads(known.read_text())
             return found
         compiled = Compiled(graph, plan, (), project, self.settings, "layers", b"")
         with TemporaryDirectory(prefix="mote-") as folder:
-            execution = bench(compiled, Path(folder)).execute(toolchain.Mode.PROFILE, stimulus(compiled, None))
-        assert execution.steps is not None
+            found = [step.cycles for step in marked_steps(bench(compiled, Path(folder)), stimulus(compiled, None)[0])]
         if known is not None:
-            known.write_text(json.dumps(execution.steps[0]))
-        return execution.steps[0]
+            known.write_text(json.dumps(found))
+        return found
 
-
-def _digest(project: Project) -> str:
-    text = json.dumps({name: project.files[name] for name in sorted(project.files)})
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def _digest(self, project: Project) -> str:
+        """A name for what is measured: by what is compiled, how, and what counts the cycles."""
+        target = self.settings.target
+        model = [Path(module.__file__).read_text(encoding="utf-8") for module in (cycles, instructions)]
+        files = {name: project.files[name] for name in sorted(project.files)}
+        text = json.dumps([files, target.gcc_flags, toolchain.find_compiler(target).version, model])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Sample(NamedTuple):
     """What a layer took."""
 
     family: str
-    beside: str
-    """The family of what else was computed, if any."""
+    beside: tuple[str, ...]
+    """The families of what else was computed, if any."""
     layer: str
     kernel: str
     rows: int
     """That are computed at once: 0 where it runs whole."""
     features: dict[str, float]
-    instructions: int
-    expands: bool = False
-    """Weights, before another kernel of its family runs."""
+    cycles: int
     alone: bool = False
     """No other kernel can compute it in the same way."""
 
@@ -132,23 +166,44 @@ class Sample(NamedTuple):
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = p.add_mutually_exclusive_group(required=True)
-    what.add_argument("--core", help="the target whose kernels are measured")
+    what.add_argument("--core", nargs="+", help="the targets whose kernels are measured; 'all' that have tables")
     what.add_argument("--check", nargs="*", metavar="CORE", help="compare estimates of models with the emulator")
-    p.add_argument("--update", action="store_true", help="write the table")
+    p.add_argument("--update", action="store_true", help="write the tables")
+    p.add_argument("--only", nargs="+", metavar="FAMILY", help="measure kernels of these families, keep other costs")
     p.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst layers of each family")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many layers are measured at once")
     p.add_argument("--cache", type=Path, help="a folder that remembers what was measured")
+    p.add_argument("--every", type=int, default=1, metavar="N", help="measure every Nth of the layers with a choice")
+    p.add_argument("--part", type=_part, metavar="I/N", help="measure a part of the layers into the cache, fit nothing")
     arguments = p.parse_args()
-    if arguments.check is not None:
-        for line in check(arguments.check or cost.tables()):
-            print(line, flush=True)
-        return
-    core = Core(arguments.core, arguments.cache)
-    samples = measure(core)
-    table = fit(samples) | {cost.SLIDE: sliding(core)}
-    for line in report(table, samples, arguments.worst):
-        print(line)
-    if arguments.update:
-        write(core, table)
+    with Pool(arguments.jobs) as pool, TemporaryDirectory(prefix="mote-") as folder:
+        if arguments.check is not None:
+            for line in check(arguments.check or cost.tables(), pool):
+                print(line, flush=True)
+            return
+        cache = arguments.cache or Path(folder)
+        cache.mkdir(parents=True, exist_ok=True)
+        names = cost.tables() if arguments.core == ["all"] else arguments.core
+        only = frozenset(arguments.only or ())
+        cores = [Core(name, cache, only) for name in names]
+        first, step = arguments.part or (0, 1)
+        measured = measure(cores, pool, models(arguments.every)[first::step])
+        if arguments.part:
+            return
+        for core, samples in zip(cores, measured, strict=True):
+            table = fit(samples, core.known)
+            table |= {} if only else {cost.SLIDE: sliding(core)}
+            print(f"{core.name}:", *report(table, samples, arguments.worst), sep="\n", flush=True)
+            if arguments.update:
+                write(core, table)
+
+
+def _part(text: str) -> tuple[int, int]:
+    """I/N: every Nth model of layers, from number I on."""
+    first, count = map(int, text.split("/"))
+    if not 0 <= first < count:
+        raise ValueError
+    return first, count
 
 
 def write(core: Core, table: Table) -> None:
@@ -157,58 +212,73 @@ def write(core: Core, table: Table) -> None:
     tools = (toolchain.find_compiler(target), toolchain.find_emulator(target))
     measured = ", ".join(f"{tool.kind} {tool.version}" for tool in tools)
     rows = ",\n".join(f"    {json.dumps(family)}: {json.dumps(costs)}" for family, costs in sorted(table.items()))
-    head = f'  "unit": "instructions",\n  "measured": {json.dumps(measured)},\n'
+    head = f'  "unit": "{UNIT}",\n  "measured": {json.dumps(measured)},\n'
     path = Path(target.costs) if target.costs.endswith(".json") else TABLES / f"{target.name}.json"
     path.write_text(f'{{\n{head}  "families": {{\n{rows}\n  }}\n}}\n', encoding="utf-8")
 
 
-def check(cores: Sequence[str]) -> Iterator[str]:
+def check(cores: Sequence[str], pool: Workers) -> Iterator[str]:
     """Models, compiled for each core: what they take, and how far estimates are from that, with the core's own table
     and with that of a Cortex-M4."""
-    yield "| core | model | instructions | estimate | error | with the table of a Cortex-M4 |"
+    yield "| core | model | cycles | estimate | error | with the table of a Cortex-M4 |"
     yield "|---|---|--:|--:|--:|--:|"
-    for core in cores:
-        for name in (*BUNDLED, *mlperf_tiny.NAMES):
-            compiled = compile(FOLDER / f"{name}.tflite" if name in BUNDLED else mlperf_tiny.build(name), target=core)
-            taken = run(compiled, layers=False).instructions
-            assert taken is not None
-            own, usual = (estimate(costs, compiled.plan) for costs in (compiled.settings.costs, cost.load(cost.USUAL)))
-            yield f"| {core} | {name} | {taken:,} | {own:,.0f} | {own / taken - 1:+.1%} | {usual / taken - 1:+.1%} |"
+    yield from pool.imap(_checked, [(core, name) for core in cores for name in (*BUNDLED, *mlperf_tiny.NAMES)])
 
 
-def measure(core: Core) -> list[Sample]:
-    """What layers take with each of their kernels. Some kernels are faster where a model calls them once: of a layer
-    that was measured several times the most counts."""
-    found: dict[str, Sample] = {}
-    with Pool() as pool:
-        for part in pool.imap(partial(measure_model, core), models()):
-            for sample in part:
-                key = str(sample[:6])
-                found[key] = max(sample, found.get(key, sample), key=lambda s: s.instructions)
-    return list(found.values())
+def _checked(case: tuple[str, str]) -> str:
+    """A line of that table."""
+    core, name = case
+    compiled = compile(FOLDER / f"{name}.tflite" if name in BUNDLED else mlperf_tiny.build(name), target=core)
+    taken = profile(compiled, layers=False).cycles
+    own, usual = (estimate(costs, compiled.plan) for costs in (compiled.settings.costs, cost.load(cost.USUAL)))
+    return f"| {core} | {name} | {taken:,} | {own:,.0f} | {own / taken - 1:+.1%} | {usual / taken - 1:+.1%} |"
+
+
+def measure(cores: Sequence[Core], pool: Workers, parts: Sequence[Sequence[Layer]]) -> list[list[Sample]]:
+    """What layers take on each core with each of their kernels. Some kernels are faster where a model calls them once:
+    of a layer that was measured several times the most counts."""
+    found: list[dict[str, Sample]] = [{} for _ in cores]
+    tasks = [(n, core, part) for part in parts for n, core in enumerate(cores)]
+    for n, samples in pool.imap_unordered(_measured, tasks):
+        for sample in samples:
+            key = str(sample[:6])
+            found[n][key] = max(sample, found[n].get(key, sample), key=lambda s: s.cycles)
+    return [[samples[key] for key in sorted(samples)] for samples in found]
+
+
+def _measured(task: tuple[int, Core, Sequence[Layer]]) -> tuple[int, list[Sample]]:
+    n, core, part = task
+    return n, measure_model(core, part)
 
 
 def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
     """The same for the layers of one model, whole, by rows, and by groups of rows."""
     found = []
-    choices = [max(map(len, ops_of(graph_of([layer]), core.how).values())) for layer in part]
+    choices = [max(len(core.wanted(kernels)) for kernels in core.kernels(graph_of([layer])).values()) for layer in part]
     for n in range(max(choices)):
         graph = graph_of([layer for layer, count in zip(part, choices, strict=True) if n < count])
-        variants = ops_of(graph, core.how)
+        variants = core.kernels(graph)
         for whole, grouped in ((True, True), (False, True), (False, False)):
-            able = [[k for k in kernels if not whole or k.call is not Call.ADDS] for kernels in variants.values()]
-            picked = [kernels[min(n, len(kernels) - 1)] for kernels in able]
-            picked = picked if grouped else [replace(k, group=1) if _single(k) else k for k in picked]
-            took = core.run(graph, dict(zip(variants, picked, strict=True)), whole)
-            for (ops, kernels), kernel, taken in zip(variants.items(), picked, took, strict=True):
-                op = operator(graph, ops)
-                rows = 0 if whole or kernel.call is Call.WHOLE else kernel.group
-                features = cost.features(graph, op, kernel, not rows)
-                expands = kernel.coding is not None and kernel.coding.expanded > 0
-                alone = kernel.call is Call.ADDS or len([k for k in kernels if k.coding is None and not k.sums]) == 1
-                families = (kernel.more, kernel.costs) if kernel.more else (kernel.costs, "")
-                found.append(Sample(*families, op.name, kernel.name, rows, features, taken, expands, alone))
+            picked = {ops: core.pick(kernels, n, whole) for ops, kernels in variants.items()}
+            if not grouped:
+                picked = {ops: replace(k, group=1) if _single(k) else k for ops, k in picked.items()}
+            for (ops, kernel), taken in zip(picked.items(), core.run(graph, picked, whole), strict=True):
+                if core.wanted([kernel]):
+                    op, rows = operator(graph, ops), 0 if whole or kernel.call is Call.WHOLE else kernel.group
+                    others = [k for k in variants[ops] if k.coding is None and not k.sums]
+                    alone = kernel.call is Call.ADDS or len(others) == 1
+                    features = cost.features(graph, op, kernel, not rows)
+                    families = families_of(kernel)
+                    named = (families[0], families[1:], op.name, kernel.name, rows)
+                    found.append(Sample(*named, features, taken, alone))
     return found
+
+
+def families_of(kernel: Packed) -> tuple[str, ...]:
+    """The families that describe a kernel. The first is fitted to what it takes: what is done beside another one
+    is one by itself, and so is expanding weights."""
+    expands = kernel.coding is not None and kernel.coding.expanded > 0
+    return tuple(filter(None, (cost.CODED if expands else "", kernel.more, kernel.costs)))
 
 
 def _single(kernel: Packed) -> bool:
@@ -263,13 +333,17 @@ def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lo
     return arrange(rows, Schedule(tuple(runs), 0), lambda ops, _: kernel[ops], how, Goal()).plan
 
 
-def fit(samples: Sequence[Sample]) -> Table:
-    """Costs, none below zero, with the least relative errors."""
-    table = {cost.BY_ROWS: {"row": _rounded(by_rows(samples))}}
-    for family, found in sorted(families(samples).items(), key=lambda item: bool(item[1][0].beside)):
-        if family != cost.CODED:
-            table[family] = _costs(table, found, _names(family, found))
-    table[cost.CODED] = _costs(table, families(samples)[cost.CODED], CODED)
+def fit(samples: Sequence[Sample], known: Table) -> Table:
+    """Costs, none below zero, with the least relative errors; those of families without samples are as known."""
+    table = {**known}
+    if not known:
+        table[cost.BY_ROWS] = {"row": _rounded(by_rows(samples))}
+    found = families(samples)
+    for family in found:
+        table.pop(family, None)
+    for family in sorted(found, key=lambda name: (name == cost.CODED, bool(found[name][0].beside))):
+        names = CODED if family == cost.CODED else _names(family, found[family])
+        table[family] = _costs(table, found[family], names)
     return dict(sorted(table.items()))
 
 
@@ -286,7 +360,7 @@ def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:
 
 def _costs(table: Table, samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
     """What those features take that are named, beside what is known already."""
-    taken = np.array([s.instructions for s in samples])
+    taken = np.array([s.cycles for s in samples])
     weight = 1 / (taken + SMALL)
     amounts = np.array([[s.features.get(name, 0.0) for name in names] for s in samples])
     costs = non_negative(amounts * weight[:, None], (taken - [predicted(table, s) for s in samples]) * weight)
@@ -318,7 +392,7 @@ def non_negative(amounts: NDArray[np.float64], wanted: NDArray[np.float64]) -> N
 def sliding(core: Core) -> dict[str, float]:
     """What windows take that slide in memory, each and for each byte."""
     graph = streamed()
-    kernels = [kernels[0] for _, kernels in ops_of(graph, core.how)]
+    kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
     found = zip(graph.ops, core.run(graph, kernels, True), strict=True)
     windows = [(op.output(graph).nbytes, taken) for op, taken in found if isinstance(op, Window)]
     amounts, taken = np.array([[nbytes, 1.0] for nbytes, _ in windows]), np.array([taken for _, taken in windows])
@@ -333,15 +407,15 @@ def by_rows(samples: Sequence[Sample]) -> float:
     for s in samples:
         other = whole.get((s.layer, s.kernel))
         if s.rows == 1 and s.features["row"] > 1 and other is not None and other.features == s.features:
-            found.append((s.instructions - other.instructions) / s.features["row"])
+            found.append((s.cycles - other.cycles) / s.features["row"])
     return median(found)
 
 
 def families(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
-    """The samples of each; those of all families that expand weights are together."""
+    """The samples of each."""
     found: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        found[cost.CODED if sample.expands else sample.family].append(sample)
+        found[sample.family].append(sample)
     return found
 
 
@@ -350,10 +424,8 @@ def _rounded(value: float) -> float:
 
 
 def predicted(table: Table, sample: Sample) -> float:
-    costs = table.get(sample.family, {})
-    if sample.expands:
-        costs = table.get(cost.CODED, {}) | costs
-    parts = [costs, table[sample.beside]] if sample.beside else [costs]
+    """What a table says of a layer; a family that it does not have yet counts nothing."""
+    parts = [table.get(sample.family, {}), *(table[family] for family in sample.beside)]
     total = sum(part.get(name, 0.0) * amount for part in parts for name, amount in sample.features.items())
     return total + (sample.features["row"] * table[cost.BY_ROWS]["row"] if sample.rows else 0.0)
 
@@ -367,14 +439,14 @@ def report(table: Table, samples: Sequence[Sample], worst: int) -> list[str]:
         f"{'family':<28} layers   mean  worst  costs",
     ]
     for family, found in sorted(families(samples).items()):
-        errors = [predicted(table, s) / s.instructions - 1 for s in found]
+        errors = [predicted(table, s) / s.cycles - 1 for s in found]
         costs = ", ".join(f"{name} {value:g}" for name, value in table[family].items())
         largest = max(map(abs, errors))
         lines.append(f"{family:<28} {len(found):6} {mean(map(abs, errors)):6.1%} {largest:6.1%}  {costs}")
         ranked = sorted(zip(errors, found, strict=True), key=lambda e: -abs(e[0]))
         for error, s in ranked[:worst]:
             how = f"{s.rows} rows at once" if s.rows else "whole"
-            lines.append(f"    {error:+6.1%} of {s.instructions:,}: {s.layer}, {s.kernel}, {how}")
+            lines.append(f"    {error:+6.1%} of {s.cycles:,}: {s.layer}, {s.kernel}, {how}")
     return lines
 
 

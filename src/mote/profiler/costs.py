@@ -120,8 +120,7 @@ def profile(
         on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         raw = stimulus(compiled, inputs)[:1]
         plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
-        count = len(compiled.plan.works)
-        steps = _run(on, Mode.MARK, raw).region(ENTRY).steps(count) if layers else []
+        steps = marked_steps(on, raw[0]) if layers else []
     total = plain.cost()
     graph = compiled.plan.graph
     found = []
@@ -139,6 +138,11 @@ def profile(
         compiled.macs,
         found,
     )
+
+
+def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
+    """What each work of a model's plan takes in an inference, told apart by a nop at the end of each."""
+    return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(len(on.compiled.plan.works))
 
 
 def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
