@@ -1,5 +1,6 @@
 """Kernels for cores with Helium, the vectors of Armv8.1-M (Cortex-M55, M85), with portable twins in their C."""
 
 from mote.kernels.contract import Kernel
+from mote.kernels.helium import gemm
 
-KERNELS: tuple[Kernel, ...] = ()
+KERNELS: tuple[Kernel, ...] = gemm.KERNELS

@@ -2,7 +2,7 @@
 #ifndef MOTE_HELIUM_H
 #define MOTE_HELIUM_H
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
 #define MOTE_HELIUM 1
 #else
 #define MOTE_HELIUM 0

@@ -98,7 +98,7 @@ class Requantize:
         """The bytes of `q` at the limits."""
         low, high = self.limits
         found = [f"vmov.i8 {spare}, #{low & 0xFF}", f"vmax.s8 {q}, {q}, {spare}"] if low > INT8_LIMITS[0] else []
-        more = [f"vmov.i8 {spare}, #{high}", f"vmin.s8 {q}, {q}, {spare}"] if high < INT8_LIMITS[1] else []
+        more = [f"vmov.i8 {spare}, #{high & 0xFF}", f"vmin.s8 {q}, {q}, {spare}"] if high < INT8_LIMITS[1] else []
         return [*found, *more]
 
 

@@ -1,0 +1,158 @@
+"""Convolutions four pixels at a time: the weights and constants of `mote_gemm4_s8.h`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph.fixedpoint import Ints
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
+from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
+from mote.kernels.helium.gemm_code import Pixels, gemm
+from mote.kernels.helium.requantize import CONSTANTS, Requantize
+from mote.kernels.pack.lanes import Lanes, lanes, lanes_params
+from mote.kernels.pack.params import pad_to
+from mote.kernels.portable.conv import sums_of
+from mote.ops.common import bias_values, int8_range
+from mote.ops.conv import Conv2D
+
+VECTOR = 16
+"""Inputs that are multiplied at once."""
+PIXELS = 4
+SUMS = 64
+"""Bytes of the sums of four channels."""
+
+
+class Room(NamedTuple):
+    """How many channels' sums are kept at once: a kernel that keeps fewer takes less memory and a bit more time."""
+
+    end: str
+    fours: int
+
+
+ROOMS = (Room("", 16), Room("_lean", 4))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution's constants: its weights are [outputs, rows of the window, inputs under a row]."""
+
+    lanes: Lanes
+    weights: NDArray[np.int8]
+    constants: NDArray[np.int32]
+
+    @property
+    def channels(self) -> int:
+        return len(self.weights)
+
+    @property
+    def rest(self) -> int:
+        """Channels that are left of the last four."""
+        return self.channels % 4
+
+    @property
+    def fours(self) -> int:
+        return -(-self.channels // 4)
+
+    def part(self, room: Room) -> int:
+        return min(room.fours, self.fours)
+
+    def params(self, weights: NDArray[np.int8], room: Room) -> Params:
+        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
+        return {
+            "weights": in_pairs(weights),
+            "constants": pad_to(self.constants, 0, 4).reshape(-1),
+            "fours": self.fours,
+            "part": self.part(room),
+            "advance": (PIXELS - 1) * self.channels,
+            "lanes": lanes_params(self.lanes),
+            "channels": self.channels,
+            "pixel": self.channels,
+        }
+
+
+def in_pairs(weights: NDArray[np.int8]) -> NDArray[np.int8]:
+    """[outputs, inputs] as [pairs of outputs in fours, vectors, two, sixteen]."""
+    padded = pad_to(pad_to(weights, 0, 4), 1, VECTOR)
+    pairs = padded.reshape(len(padded) // 2, 2, -1, VECTOR).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(pairs).reshape(-1)
+
+
+def layer(view: View) -> Layer | None:
+    return view.once(_layer)
+
+
+def _layer(view: View) -> Layer | None:
+    op, w = view.the(Conv2D), view.constant(1)
+    found = lanes(sums_of(view), int8_range(op.activation, view.output))
+    if found is None:
+        return None
+    matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
+    bias = bias_values(op.tensor(view.graph, 2), len(w)) - view.input.zero_point * matrix.sum(axis=1)
+    kept = found.weights(w.reshape(w.shape[0], w.shape[1], -1).astype(np.int64)).astype(np.int8)
+    return Layer(found, kept, found.constants(bias))
+
+
+def instance(found: Layer, pixels: Pixels) -> tuple[str, Instance]:
+    """The code for pixels that lie so, and its name."""
+    requantize = Requantize.of(found.lanes)
+    name = f"{pixels.steps}x{pixels.apart}_{requantize.name}" + (f"_rest{found.rest}" if found.rest else "")
+    form = requantize.form
+    arguments = (name, CONSTANTS[form], pixels.steps, pixels.apart, form, requantize.shift)
+    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(gemm(pixels, requantize, found.rest)))
+
+
+def _pointwise(view: View, room: Room) -> Packed | Refusal:
+    """Windows of one pixel, at any stride."""
+    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    if v.kernel * h.kernel > 1 or v.before + v.after + h.before + h.after:
+        return Refusal("it is for windows of one pixel")
+    depth = x[3]
+    pixels = Pixels(-(-depth // VECTOR), h.stride * depth)
+    if depth % 4:
+        return Refusal("channels are no multiple of four")
+    if not pixels.fits:
+        return Refusal("four pixels are too far apart")
+    found = layer(view)
+    if found is None:
+        return NO_CONSTANTS
+    if room.end and found.fours <= room.fours:
+        return Refusal("it keeps the sums of all channels anyway")
+    name, code = instance(found, pixels)
+    flat = op.pointwise
+    after = 0 if flat else x[2] * depth - (y[2] - 1) * pixels.apart - depth
+    behind = -(-max(VECTOR * pixels.steps - depth - after, 0) // pixels.apart)
+    params: Params = {
+        "depth": depth,
+        "apart": pixels.apart,
+        "behind": behind,
+        "width": y[2],
+        "step": v.stride,
+        "in_stride": x[2] * depth,
+        "out_stride": y[2] * y[3],
+        "gemm": found.params(found.weights.reshape(found.channels, -1), room),
+    }
+    copies = behind or y[2] < PIXELS
+    scratch = SUMS * found.part(room) + (PIXELS * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
+    instances = code, Instance("MOTE_POINTWISE4", (name,))
+    if flat:
+        units = units_of(y, y[3])
+        return Packed(f"pointwise4_{name}", params, Call.FLAT, units, scratch=scratch, instances=instances)
+    if y[0] > 1 and x[1] != y[1] * v.stride:
+        return Refusal("rows of several images do not lie evenly")
+    name = f"pointwise4_rows_{name}"
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, scratch=scratch, instances=instances)
+
+
+def _kernel(room: Room) -> Kernel:
+    def pack(view: View) -> Packed | Refusal:
+        return _pointwise(view, room)
+
+    return Kernel(f"pointwise4{room.end}", (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
+
+
+KERNELS = tuple(map(_kernel, ROOMS))

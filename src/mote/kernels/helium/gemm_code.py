@@ -1,0 +1,183 @@
+"""The assembly of `mote_gemm4_s8.h`: groups of four pixels times all channels, two channels at a time.
+
+Sums are in the even core registers, r0, r2, .. r12 and lr, which is what VMLADAV wants: four pixels of one channel,
+then four of the next. One STM writes both, so that a vector of four pixels can be loaded for each channel. Pointers and
+counters are in odd registers: r1 the weights, r7 the sums in memory, r9 the count of channels, r11 the pixels, r5 and
+r3 the same, 512 and 1024 bytes further on.
+
+    [sp] the layer, where sums go, groups left, constants, fours of channels left and in this part, weights, r11;
+    [sp, #32] four addresses, of the bytes before the next outputs
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mote.kernels.helium.requantize import Requantize
+
+SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
+STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
+PIXELS = 4
+LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT, ADDRESSES, FRAME = 0, 4, 8, 12, 16, 20, 24, 28, 32, 48
+REACH = 512
+"""How far a vector of words can be from a pointer, and a step of pointers."""
+POINTERS = ("r11", "r5", "r3")
+MOST_SPAN = REACH * len(POINTERS)
+"""Bytes of four pixels."""
+LAYER_ADVANCE, LAYER_LANES = 16, 20
+"""Where `mote_gemm4_t` has what is added to addresses behind a group, and how sums become bytes."""
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """How pixels lie: `steps` vectors of sixteen inputs each, `apart` bytes from one pixel to the next."""
+
+    steps: int
+    apart: int
+
+    @property
+    def fits(self) -> bool:
+        return self.apart % 4 == 0 and (PIXELS - 1) * self.apart + 16 * self.steps <= MOST_SPAN
+
+    @property
+    def resident(self) -> dict[tuple[int, int], str]:
+        """The vectors, by step and pixel, that stay in registers for all channels."""
+        order = [(k, p) for k in range(self.steps) for p in range(PIXELS)]
+        count = len(order) if len(order) <= 6 else 5
+        return {at: f"q{i}" for i, at in enumerate(order[:count])}
+
+    def load(self, q: str, k: int, p: int) -> str:
+        base, offset = divmod(p * self.apart + 16 * k, REACH)
+        return f"vldrw.u32 {q}, [{POINTERS[base]}, #{offset}]"
+
+    def begin(self) -> list[str]:
+        """The pointers that are needed, and what stays."""
+        last = (PIXELS - 1) * self.apart + 16 * (self.steps - 1)
+        more = [f"add {POINTERS[i]}, r11, #{REACH * i}" for i in range(1, last // REACH + 1)]
+        return [*more, *(self.load(q, *at) for at, q in self.resident.items())]
+
+    def two_channels(self) -> list[str]:
+        """All products of two channels. What is loaded is used at once, and weights by as many pixels as are there."""
+        found: list[str] = []
+        resident = self.resident
+        free = [f"q{i}" for i in range(8) if f"q{i}" not in resident.values()]
+        first, second, passing = free[0], free[1], free[-1]
+        for k in range(self.steps):
+            op = "vmladav.s8" if k == 0 else "vmladava.s8"
+            stay = [p for p in range(PIXELS) if (k, p) in resident]
+            for channel, weights in enumerate((first, second)):
+                found.append(f"vldrw.u32 {weights}, [r1], #16")
+                found += [f"{op} {SUMS[4 * channel + p]}, {resident[k, p]}, {weights}" for p in stay]
+            for p in range(PIXELS):
+                if p not in stay:
+                    found.append(self.load(passing, k, p))
+                    found += [f"{op} {SUMS[4 * c + p]}, {passing}, {w}" for c, w in enumerate((first, second))]
+        return [*found, STORE_SUMS]
+
+
+def gemm(pixels: Pixels, requantize: Requantize, rest: int) -> list[str]:
+    """The function; `rest`: the channels that are left of the last four."""
+    both = 2 if pixels.steps <= 4 else 1
+    counted = "mov r9, r2" if both == 2 else "lsl r9, r2, #1"
+    return [
+        "push {r7, r11}",
+        f"sub sp, sp, #{FRAME}",
+        "ldm r0!, {r1, r3, r4, r5}",
+        "vldrw.u32 q6, [r0]",
+        f"strd r1, r5, [sp, #{LAYER}]",
+        f"str r4, [sp, #{GROUPS}]",
+        "mov r11, r3",
+        f"vstrw.32 q6, [sp, #{ADDRESSES}]",
+        "1:",
+        f"ldr r0, [sp, #{LAYER}]",
+        "ldm r0, {r1, r3, r4, r5}",
+        "b 3f",
+        "2:",
+        f"ldr r0, [sp, #{LAYER}]",
+        "ldr r5, [r0, #12]",
+        "3:",
+        "cmp r4, r5",
+        "ite lt",
+        "movlt r2, r4",
+        "movge r2, r5",
+        "subs r4, r4, r2",
+        f"strd r3, r4, [sp, #{CONSTANTS}]",
+        f"str r2, [sp, #{PART}]",
+        f"ldr r7, [sp, #{TO}]",
+        *pixels.begin(),
+        counted,
+        "4:",
+        *(line for _ in range(both) for line in pixels.two_channels()),
+        "subs r9, r9, #1",
+        "bne.w 4b",
+        *finish(requantize, rest),
+        f"ldrd r3, r4, [sp, #{CONSTANTS}]",
+        "cmp r4, #0",
+        "bne.w 2b",
+        "ldr r0, [sp]",
+        f"ldr r2, [r0, #{LAYER_ADVANCE}]",
+        "vadd.i32 q6, q6, r2",
+        f"vstrw.32 q6, [sp, #{ADDRESSES}]",
+        *add_to("r11", PIXELS * pixels.apart),
+        f"ldr r0, [sp, #{GROUPS}]",
+        "subs r0, r0, #1",
+        f"str r0, [sp, #{GROUPS}]",
+        "bne.w 1b",
+        f"add sp, sp, #{FRAME}",
+        "pop {r7, r11}",
+    ]
+
+
+def finish(requantize: Requantize, rest: int) -> list[str]:
+    """The sums of a part of the channels -> bytes at the addresses, which move on, as do weights and constants."""
+    begin = [
+        f"str r1, [sp, #{WEIGHTS}]",
+        f"ldr r0, [sp, #{LAYER}]",
+        f"add r0, r0, #{LAYER_LANES}",
+        *requantize.begin("r0", "r1"),
+        f"ldr r6, [sp, #{CONSTANTS}]",
+        f"ldr r7, [sp, #{TO}]",
+        f"ldr r2, [sp, #{PART}]",
+        f"vldrw.u32 q6, [sp, #{ADDRESSES}]",
+    ]
+    four = requantize.four_channels("r6", ["vldrw.u32 {q}, [r7], #16"] * 4)
+    end = [f"vstrw.32 q6, [sp, #{ADDRESSES}]", f"str r6, [sp, #{CONSTANTS}]", f"ldr r1, [sp, #{WEIGHTS}]"]
+    if not rest:
+        return [*begin, "dls lr, r2", "5:", *four, "vstrw.32 q4, [q6, #4]!", "le lr, 5b", *end]
+    return [
+        *begin,
+        f"str r11, [sp, #{KEPT}]",
+        "mov r11, #4",
+        f"ldr r0, [sp, #{LEFT}]",
+        "cmp r0, #0",
+        "it eq",
+        "subeq r2, r2, #1",
+        "wls lr, r2, 6f",
+        "5:",
+        *four,
+        *_scatter_bytes(4),
+        "le lr, 5b",
+        "6:",
+        f"ldr r0, [sp, #{LEFT}]",
+        "cmp r0, #0",
+        "bne.w 7f",
+        *four,
+        *_scatter_bytes(rest),
+        "7:",
+        "sub r11, r11, #4",
+        "vadd.i32 q6, q6, r11",
+        f"ldr r11, [sp, #{KEPT}]",
+        *end,
+    ]
+
+
+def _scatter_bytes(count: int) -> list[str]:
+    """The first bytes of each word of q4 to four addresses that need not be aligned."""
+    one = ["vstrb.32 q4, [r11, q6]", "add r11, r11, #1", "vshr.u32 q4, q4, #8"]
+    return (one * count)[:-1]
+
+
+def add_to(register: str, value: int, spare: str = "r0") -> list[str]:
+    if value < 4096:
+        return [f"addw {register}, {register}, #{value}"]
+    return [f"movw {spare}, #{value}", f"add {register}, {register}, {spare}"]

@@ -1,0 +1,165 @@
+/* mote_gemm4_s8.h: int8 convolution four pixels and two channels at a time, for cores with Helium.
+ *
+ * One instruction adds sixteen products to a sum in a core register. Eight of these are sums: four pixels of two
+ * channels, whose weights are loaded once for all four. The sums of all channels, or of a part of them, go to working
+ * memory; then the four pixels of a channel are the lanes of a vector, whose constants are scalars, and four channels
+ * of them leave as words. The code depends on how pixels lie and comes from the compiler (helium/gemm_code.py); here is
+ * what surrounds it, and what it means in C.
+ */
+#ifndef MOTE_GEMM4_S8_H
+#define MOTE_GEMM4_S8_H
+
+#include "mote_lanes.h"
+
+typedef struct {
+    const int8_t *weights;    /* [channels in pairs][steps of sixteen inputs][two][sixteen], zeros where there are none */
+    const int32_t *constants; /* of each channel, those of mote_lanes.h */
+    int32_t fours, part;      /* channels in fours, and those whose sums are kept at once */
+    int32_t advance;          /* bytes from the outputs behind a group to those of the next */
+    mote_lanes_t lanes;
+    int32_t channels, pixel; /* channels; bytes from one output pixel to the next */
+} mote_gemm4_t;
+
+/* Groups of four pixels, whose first outputs go to `outs`. */
+typedef struct {
+    const mote_gemm4_t *layer;
+    const int8_t *in;
+    int32_t groups;
+    int32_t *sums;
+    int8_t *outs[4]; /* for the assembly: the addresses four bytes before */
+} mote_gemm4_call_t;
+
+typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
+
+#if MOTE_HELIUM
+/* r7 may be the frame pointer, so that the code keeps it, and r11, itself. */
+#define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
+    MOTE_NOINLINE void mote_gemm4_##id(mote_gemm4_call_t *call) { \
+        register mote_gemm4_call_t *at __asm__("r0") = call; \
+        __asm__ volatile(text \
+                         : "+r"(at) \
+                         : \
+                         : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", \
+                           "q4", "q5", "q6", "q7", "cc", "memory"); \
+    }
+#define MOTE_GEMM4_BEFORE 4
+#else
+#define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
+    MOTE_NOINLINE void mote_gemm4_##id(mote_gemm4_call_t *call) { \
+        mote_gemm4(call, steps, apart, constants, mote_lane_##form, shift); \
+    }
+#define MOTE_GEMM4_BEFORE 0
+
+typedef int8_t mote_lane_t(const mote_lanes_t *p, int32_t sum, const int32_t *q, int32_t shift);
+
+MOTE_ALWAYS_INLINE void mote_gemm4(mote_gemm4_call_t *call, int32_t steps, int32_t apart, int32_t constants,
+                                   mote_lane_t *lane, int32_t shift) {
+    const mote_gemm4_t *const g = call->layer;
+    const int8_t *in = call->in;
+    for (int32_t group = 0; group < call->groups; group++, in += 4 * apart) {
+        for (int32_t c = 0; c < g->channels; c++) {
+            const int8_t *const w = g->weights + 32 * steps * (c / 2) + 16 * (c % 2);
+            for (int32_t i = 0; i < 4; i++) {
+                int32_t sum = 0;
+                for (int32_t k = 0; k < steps; k++) {
+                    for (int32_t j = 0; j < 16; j++) {
+                        sum += in[i * apart + 16 * k + j] * w[32 * k + j];
+                    }
+                }
+                call->outs[i][4 * group * g->pixel + c] = lane(&g->lanes, sum, g->constants + constants * c, shift);
+            }
+        }
+    }
+}
+#endif
+
+/* One or several groups whose pixels all lie behind one another, to `out` and behind it. */
+MOTE_ALWAYS_INLINE void mote_gemm4_run(const mote_gemm4_t *g, mote_gemm4_code_t *code, const int8_t *in, int8_t *out,
+                                       int32_t groups, int32_t *sums) {
+    mote_gemm4_call_t call = {g, in, groups, sums, {0}};
+    for (int32_t i = 0; i < 4; i++) {
+        call.outs[i] = out + i * g->pixel - MOTE_GEMM4_BEFORE;
+    }
+    code(&call);
+}
+
+/* A group of `count` pixels: where that are fewer than four, the outputs of the others go to `spare`. */
+MOTE_ALWAYS_INLINE void mote_gemm4_some(const mote_gemm4_t *g, mote_gemm4_code_t *code, const int8_t *in, int8_t *out,
+                                        int32_t count, int8_t *spare, int32_t *sums) {
+    mote_gemm4_call_t call = {g, in, 1, sums, {0}};
+    for (int32_t i = 0; i < 4; i++) {
+        call.outs[i] = (i < count ? out + i * g->pixel : spare) - MOTE_GEMM4_BEFORE;
+    }
+    code(&call);
+}
+
+/* Bytes, a few of them, from one place to another. */
+MOTE_ALWAYS_INLINE void mote_bytes(int8_t *to, const int8_t *from, int32_t count) {
+#if MOTE_HELIUM
+    __asm__ volatile("wlstp.8 lr, %2, 2f\n"
+                     "1:\n\t"
+                     "vldrb.8 q0, [%1], #16\n\t"
+                     "vstrb.8 q0, [%0], #16\n\t"
+                     "letp lr, 1b\n"
+                     "2:\n\t"
+                     : "+r"(to), "+r"(from)
+                     : "r"(count)
+                     : "lr", "q0", "cc", "memory");
+#else
+    memcpy(to, from, (size_t)count);
+#endif
+}
+
+/* A 1x1 convolution. Pixels are read as they lie, in vectors of sixteen inputs; those of a last group that would read
+ * behind the end, or that has less than four pixels, are copied. Working memory: the sums of a part of the channels;
+ * four pixels and a vector; the outputs of pixels that are none. */
+typedef struct {
+    int32_t depth, apart;          /* inputs of a pixel; bytes from one to the next */
+    int32_t behind;                /* pixels that the vectors of the one before them reach into */
+    int32_t width;                 /* pixels of a row */
+    int32_t step;                  /* input rows from one to the next */
+    int32_t in_stride, out_stride; /* bytes of a row */
+    mote_gemm4_t gemm;
+} mote_pointwise4_t;
+
+MOTE_ALWAYS_INLINE void mote_pointwise4(const mote_pointwise4_t *p, mote_gemm4_code_t *code, const int8_t *in,
+                                        int8_t *out, int32_t pixels, int32_t *scratch) {
+    const mote_gemm4_t *const g = &p->gemm;
+    const int32_t apart = p->apart, groups = pixels > p->behind ? (pixels - p->behind) / 4 : 0;
+    int8_t *const copy = (int8_t *)(scratch + 16 * g->part);
+    if (groups > 0) {
+        mote_gemm4_run(g, code, in, out, groups, scratch);
+    }
+    for (int32_t done = 4 * groups; done < pixels; done += 4) {
+        const int32_t first = done + 4 <= pixels ? done : pixels > 4 ? pixels - 4 : 0;
+        const int32_t count = mote_min(pixels - first, 4);
+        const int8_t *from = in + first * apart;
+        if (p->behind > 0 || count < 4) {
+            for (int32_t i = 0; i < count; i++) {
+                mote_bytes(copy + i * apart, from + i * apart, p->depth);
+            }
+            from = copy;
+        }
+        mote_gemm4_some(g, code, from, out + first * g->pixel, count, copy + 4 * apart + 16, scratch);
+    }
+}
+
+#define MOTE_POINTWISE4(id) \
+    typedef mote_pointwise4_t mote_pointwise4_##id##_t; \
+    typedef mote_pointwise4_t mote_pointwise4_rows_##id##_t; \
+    MOTE_NOINLINE void mote_pointwise4_##id(const mote_pointwise4_t *p, const int8_t *in, int8_t *out, int32_t pixels, \
+                                            int32_t *scratch) { \
+        mote_pointwise4(p, mote_gemm4_##id, in, out, pixels, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_pointwise4_rows_##id##_row( \
+        const mote_pointwise4_t *p, const int8_t *const *rows, int8_t *out, int32_t *scratch) { \
+        mote_pointwise4_##id(p, rows[0], out, p->width, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_pointwise4_rows_##id(const mote_pointwise4_t *p, const int8_t *in, \
+                                                             int8_t *out, int32_t lo, int32_t hi, int32_t *scratch) { \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_pointwise4_##id(p, in + y * p->step * p->in_stride, out + y * p->out_stride, p->width, scratch); \
+        } \
+    }
+
+#endif

@@ -1,0 +1,70 @@
+"""CONV_2D on Helium: pointwise, of any window, and fully connected; whole and from rows in blocks of their own, under
+the sanitizers and on an emulated Cortex-M55."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import test_conv
+from c_harness import Case, Program, check_cases
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.frontends import tflite
+from mote.kernels.contract import Packed
+from offered import offered
+from support import emulated, examples
+
+MANY = list(HealthCheck)
+FEATURES = frozenset({"dsp", "fpu", "mve"})
+HOST, CORE = "host", "cortex-m55"
+LAYERS = 40
+
+
+def layers(seed: int, kernels: list[tuple[int, int]]) -> list[test_conv.Config]:
+    """Convolutions as networks have them, and some that they have not."""
+    rng = np.random.default_rng(seed)
+    return [_layer(rng, kernels[i % len(kernels)]) for i in range(LAYERS)]
+
+
+def _layer(rng: np.random.Generator, kernel: tuple[int, int]) -> test_conv.Config:
+    def one(*values: object) -> object:
+        return values[int(rng.integers(len(values)))]
+
+    padding = "SAME" if rng.random() < 0.5 else "VALID"
+    size = [int(rng.integers(1, 12)) + (k - 1 if padding == "VALID" else 0) for k in kernel]
+    activation = rng.choice(["RELU", "RELU", "NONE", "RELU6", "RELU_N1_TO_1"])
+    zero = rng.choice([-128, -128, 127, int(rng.integers(-128, 128))])
+    return test_conv.Config(
+        kind="CONV_2D",
+        dtype="int8",
+        batch=int(rng.choice([1, 1, 2])),
+        size=(size[0], size[1]),
+        channels=int(rng.choice([1, 3, 4, 8, 12, 16, 16, 20, 32, 40, 48, 68])),
+        outputs=int(rng.choice([1, 2, 3, 4, 5, 8, 12, 16, 20, 22, 68])),
+        kernel=kernel,
+        stride=(1, 1) if rng.random() < 0.5 else (2, int(rng.choice([1, 2]))),
+        dilation=(1, 1),
+        padding=padding,
+        activation=str(activation),
+        per_channel=bool(rng.random() < 0.5),
+        bias=True,
+        gain=float(rng.choice([0.1, 0.5, 1.0])),
+        zeros=(int(rng.choice([-128, 7, 127])), int(zero)),
+        seed=int(rng.integers(1 << 30)),
+    )
+
+
+def on_helium(c: test_conv.Config) -> list[Case]:
+    """A layer with each of its kernels for Helium."""
+    g = tflite.parse(test_conv.model([c]), "layer")
+    found: list[Packed] = [k for k in offered(g, g.ops[0], FEATURES) if k.header == "gemm4_s8"]
+    return [Case(g, g.ops[0], kernel, c.seed) for kernel in found]
+
+
+@pytest.mark.parametrize("core", [HOST, CORE])
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=examples(1), deadline=None, suppress_health_check=MANY)
+def test_pointwise(core: str, seed: int) -> None:
+    cases = [case for c in layers(seed, [(1, 1)]) for case in on_helium(c)]
+    check_cases(cases, Program(core if core == HOST else emulated(core)))
