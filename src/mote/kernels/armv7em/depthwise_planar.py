@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise3 import blocks3, parts3
+from mote.kernels.armv7em.depthwise_two import ROWS, two_parts, two_rows
 from mote.kernels.armv7em.depthwise_wide import wide_parts, wide_split
-from mote.kernels.armv7em.records import WEIGHTS, Weights, channels_of
+from mote.kernels.armv7em.records import WEIGHTS, Channels, Weights, channels_of
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.depthwise import DepthwiseConv2D
@@ -33,10 +36,23 @@ def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Re
     blocks = blocks3(view, view.once(_present)) if layout else None
     if blocks is None:
         return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
-    channels = channels_of(view, weights, shift)
+    channels = _channels(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
     return _packed(view, *parts3(view, blocks, channels, weights))
+
+
+def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of 3x3 that makes two rows of outputs at once; `shift`: only with this one."""
+    blocks = blocks3(view, view.once(_present)) if view.once(planar_layout) else None
+    two = two_rows(view, blocks) if blocks else None
+    if blocks is None or two is None:
+        return Refusal("it is for windows of 3x3, and two rows of outputs that are made from rows inside the image")
+    channels = _channels(view, weights, shift)
+    if channels is None:
+        return NO_CONSTANTS
+    found = _packed(view, *two_parts(view, two, blocks, channels, weights))
+    return replace(found, row="", rows=f"{found.name}_rows", group=ROWS, tile=(ROWS, 1))
 
 
 def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
@@ -48,10 +64,18 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed 
     split = wide_split(view, present, weights) if layout else None
     if split is None:
         return Refusal("its code does not have the registers for such a window")
-    channels = channels_of(view, weights, shift)
+    channels = _channels(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
     return _packed(view, *wide_parts(view, split, channels, weights, max(present)))
+
+
+CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channels_of, weights=w) for w in WEIGHTS}
+"""What is looked for once for all kernels of a layer."""
+
+
+def _channels(view: View, weights: Weights, shift: int | None) -> Channels | None:
+    return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
 
 
 def _packed(view: View, name: str, instances: tuple[Instance, ...], params: Params) -> Packed:
@@ -74,17 +98,23 @@ def _present(view: View) -> list[int]:
     return [sum(r != OUTSIDE for r in op.vertical.rows(y, height)) for y in range(view.output.shape[1])]
 
 
+PACKERS: dict[str, Callable[..., Packed | Refusal]] = {
+    "depthwise_two": pack_two,
+    "depthwise3": pack3,
+    "depthwise_wide": pack_wide,
+}
+
+
 def _kernel(name: str, weights: Weights) -> Kernel:
-    pack = pack3 if name == "depthwise3" else pack_wide
     return Kernel(
         name + ("_compact" if weights == "w8" else ""),
         (DepthwiseConv2D,),
         INT8,
-        partial(pack, weights=weights),
+        partial(PACKERS[name], weights=weights),
         header=f"{name}_s8",
         isa=DSP,
         reads=planar_layout,
     )
 
 
-KERNELS = tuple(_kernel(name, weights) for name in ("depthwise3", "depthwise_wide") for weights in WEIGHTS)
+KERNELS = tuple(_kernel(name, weights) for name in PACKERS for weights in WEIGHTS)

@@ -1,0 +1,327 @@
+"""The assembly of `mote_depthwise_two_s8.h`: 3x3 windows over planar rows, two rows of outputs at once.
+
+Where strides are 1, a row of inputs that lies under both rows of outputs is loaded and unpacked once; every weight is
+loaded once for all eight outputs of a block. How far it is from one row to the next is built into the code, or comes
+from the stack where rows lie anywhere.
+
+Registers: r0 the inputs, r1-r4 the sums of the first row of outputs and r5-r8 those of the second, r9 and r10 weights,
+(w0, w1) and (w1, w2), then r11, r12 and lr for inputs. Instructions for different units follow one another where they
+can, for cores that start two at once; no result is the next instruction's address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from mote.kernels.armv7em.assembly import Block, Product
+from mote.kernels.armv7em.records import Weights
+
+OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
+"""Where on the stack, behind the record of a channel, the next output lies, where a row's blocks of four end, the next
+record, and the channel's first output with where that of the channel behind the last one would be; and the size of all
+of that."""
+SECOND, MOVES, SCATTERED = 60, 64, 88
+"""For rows that lie anywhere: how far it is from the first row of outputs to the second, and from one row of inputs to
+the one that is taken next; and the size of all."""
+SAVED = 36
+"""Bytes of registers that a function saves."""
+MOST_OFFSET, MOST_PAIR = 4095, 1020
+"""Of a load of one word, and of two."""
+UNPACKED = 0xFF00FF00
+
+
+@dataclass(frozen=True)
+class Take:
+    """A row of the window's inputs and what it is for: rows of the weights, each with the row of outputs whose sums
+    it adds to."""
+
+    row: int
+    uses: tuple[tuple[int, int], ...]
+
+
+TAKES = {
+    1: (Take(0, ((0, 0),)), Take(1, ((0, 1), (1, 0))), Take(2, ((1, 1), (2, 0))), Take(3, ((2, 1),))),
+    2: (
+        Take(0, ((0, 0),)),
+        Take(2, ((0, 1),)),
+        Take(1, ((1, 0),)),
+        Take(3, ((1, 1),)),
+        Take(2, ((2, 0),)),
+        Take(4, ((2, 1),)),
+    ),
+}
+"""By the vertical stride, in an order in which the weights of a row are loaded once."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """How the rows of inputs lie."""
+
+    stride: int
+    """Of the window, from one row of outputs to the next."""
+    line: int
+    """Bytes of a channel's line."""
+    row: int | None
+    """Bytes from one row to the next; None: they lie anywhere."""
+
+    @property
+    def takes(self) -> tuple[Take, ...]:
+        return TAKES[self.stride]
+
+    @property
+    def far(self) -> bool:
+        """Whether rows are too far apart for the offsets of loads."""
+        return self.row is not None and (self.stride + 2) * self.row + 8 > MOST_OFFSET
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where outputs go, and as what."""
+
+    store: str
+    pixel: int
+    """Bytes from one output to the next."""
+    block: int
+    """And from one block of four to the next."""
+    row: int | None
+    """And from the first row to the second; None: that is on the stack."""
+    channel: int
+    """And from one channel to the next, a power of two."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A row of outputs: blocks of four, then perhaps a smaller one."""
+
+    fours: int
+    last: Block | None
+    stride: int
+    """From one output to the next."""
+
+    @property
+    def four(self) -> Block:
+        return Block(3, self.stride, 4, 0, range(3 * self.stride + 3))
+
+    @property
+    def used(self) -> int:
+        """Bytes of a line before the last block."""
+        return 4 * self.stride * self.fours
+
+
+def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form: str, shift: int) -> list[str]:
+    """A function of inputs, records, outputs and how many channels, and how far apart rows are where they lie
+    anywhere."""
+    frame = FRAME if inputs.row is not None else SCATTERED
+    return [
+        "push {r4-r11, lr}",
+        f"sub sp, sp, #{frame}",
+        *(_moves(inputs, frame) if inputs.row is None else []),
+        f"str r1, [sp, #{RECORDS}]",
+        f"add r3, r2, r3, lsl #{outputs.channel.bit_length() - 1}",
+        f"strd r2, r3, [sp, #{CHANNEL}]",
+        "1:",
+        *_record(weights, form),
+        *_fours(shape, inputs, outputs, form, shift),
+        *_last(shape, inputs, outputs, form, shift),
+        f"ldrd r9, r10, [sp, #{CHANNEL}]",
+        *_add("r9", "r9", outputs.channel),
+        f"str r9, [sp, #{CHANNEL}]",
+        "cmp r9, r10",
+        "bne.w 1b",
+        f"add sp, sp, #{frame}",
+        "pop {r4-r11, pc}",
+    ]
+
+
+def _moves(inputs: Inputs, frame: int) -> list[str]:
+    count = 1 + len(inputs.takes)
+    registers = f"{{r4-r{3 + count}}}"
+    return [
+        f"ldr r12, [sp, #{SAVED + frame}]",
+        f"ldm r12, {registers}",
+        f"add r12, sp, #{SECOND}",
+        f"stm r12, {registers}",
+    ]
+
+
+def _record(weights: Weights, form: str) -> list[str]:
+    """The record of a channel, with weights of 16 bits, on the stack."""
+    last = "r10" if form == "linear" else "r9"
+    load = [f"ldr r12, [sp, #{RECORDS}]"]
+    store = [f"str r12, [sp, #{RECORDS}]", f"stm sp, {{r1-{last}}}"]
+    if weights == "w16":
+        return [*load, f"ldm r12!, {{r1-{last}}}", *store]
+    words = [text for k in (3, 5, 7) for text in (f"and r{k - 1}, lr, r{k}, lsl #8", f"and r{k}, lr, r{k}")]
+    return [*load, f"mov lr, #{UNPACKED:#x}", f"ldm r12!, {{r1, r3, r5, r7-{last}}}", *words, *store]
+
+
+def _fours(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int) -> list[str]:
+    """Blocks of four; more than one leave at OUT where the last block's outputs go."""
+    step = 4 * shape.stride
+    skip = _add("r0", "r0", inputs.line - shape.used) if shape.last is None else []
+    four = [*_sums(shape.four, inputs, step), *_bytes(4, form, shift)]
+    if shape.fours < 2:
+        return [*four, f"ldr r9, [sp, #{CHANNEL}]", *_stores(4, 0, outputs), *skip] if shape.fours else []
+    return [
+        f"ldr r9, [sp, #{CHANNEL}]",
+        *_add("r10", "r9", shape.fours * outputs.block),
+        f"strd r9, r10, [sp, #{OUT}]",
+        "2:",
+        *four,
+        f"ldrd r9, r10, [sp, #{OUT}]",
+        *_stores(4, 0, outputs),
+        *_add("r9", "r9", outputs.block),
+        f"str r9, [sp, #{OUT}]",
+        "cmp r9, r10",
+        "bne.w 2b",
+        *skip,
+    ]
+
+
+def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int) -> list[str]:
+    if shape.last is None:
+        return []
+    count, several = shape.last.outputs, shape.fours > 1
+    return [
+        *_sums(shape.last, inputs, inputs.line - shape.used),
+        *_bytes(count, form, shift),
+        f"ldr r9, [sp, #{OUT if several else CHANNEL}]",
+        *_stores(count, 0 if several else shape.fours * outputs.block, outputs),
+    ]
+
+
+def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
+    """All sums of a block, and the inputs' pointer `step` bytes further on."""
+    begun: set[str] = set()
+    bias, weights = _sum(1, block.outputs - 1), 0
+    lines = [f"ldm sp, {{{bias}, r9, r10}}"]
+    takes = inputs.takes
+    for n, take in enumerate(takes):
+        fixed = 0 if inputs.row is None or inputs.far else take.row * inputs.row
+        loads = _loads(block, fixed - step if n else 0, 0 if n else step)
+        for use, (k, out) in enumerate(take.uses):
+            if k != weights:
+                weights = k
+                lines.append(f"ldrd r9, r10, [sp, #{4 + 8 * k}]")
+            lines += _multiplied(block, out, loads if use == 0 else None, begun, bias)
+        after = takes[n + 1].row if n + 1 < len(takes) else 0
+        lines = _moved(lines, inputs, n, after - take.row)
+    return lines
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The instructions that load a row's share of a block, by what is there then: pairs 0 and 1, pair 2, pairs 3 and 4
+    in the place of 1 and 2."""
+
+    words: list[str]
+    second: list[str]
+    more: list[str]
+
+
+def _loads(block: Block, offset: int, step: int) -> Loads:
+    """From so many bytes behind the pointer; `step`: how far that moves."""
+    pairs = {p.pair for p in block.products}
+    single = max(pairs) < 2
+    if single:
+        words = [f"ldr r11, [r0], #{step}" if step else f"ldr r11, [r0, #{offset}]"]
+    elif step:
+        words = [f"ldrd r11, lr, [r0], #{step}"]
+    elif abs(offset) <= MOST_PAIR:
+        words = [f"ldrd r11, lr, [r0, #{offset}]"]
+    else:
+        words = [f"ldr r11, [r0, #{offset}]", f"ldr lr, [r0, #{offset + 4}]"]
+    words += (["uxtb16 r12, r11, ror #8"] if 1 in pairs else []) + ["uxtb16 r11, r11"]
+    if block.stride == 1:
+        return Loads(words, [] if single else ["uxtb16 lr, lr"], [])
+    more = [] if single else ["uxtb16 r11, lr"]
+    more += ["uxtb16 r12, lr, ror #8"] if 3 in pairs else []
+    more += [f"ldrb lr, [r0, #{offset + 8 - step}]"] if 4 in pairs else []
+    return Loads(words, [], more)
+
+
+def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bias: str) -> list[str]:
+    """The products of a row, of which inputs are loaded where they are not there yet; `begun`: which sums are."""
+    products = sorted(block.products, key=lambda p: p.pair)
+    lines, late = list(loads.words) if loads else [], False
+    for n, p in enumerate(products):
+        if loads and block.stride == 2 and p.pair >= 2 and not late:
+            late = True
+            lines += loads.more
+        to = _sum(out, p.output)
+        lines.append(f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in begun else bias}")
+        begun.add(to)
+        lines += loads.second if loads and n == 0 else []
+    return lines
+
+
+def _op(block: Block, product: Product) -> str:
+    """Weights overlap for both strides: the third one is a word's second half."""
+    return "smlabt" if block.stride == 2 and product.word == 1 else product.op
+
+
+def _place(block: Block, pair: int) -> str:
+    order = ("r11", "r12", "lr") if block.stride == 1 else ("r11", "r12", "r11", "r12", "lr")
+    return order[pair]
+
+
+def _moved(lines: list[str], inputs: Inputs, number: int, rows: int) -> list[str]:
+    """With the way to the next row, as soon as a register is free for that."""
+    if inputs.row is None:
+        way = [f"ldr r11, [sp, #{MOVES + 4 * number}]", "add r0, r0, r11"]
+    elif inputs.far:
+        way = _add("r0", "r0", rows * inputs.row)
+    else:
+        return lines
+    at = 1 + max(i for i, line in enumerate(lines) if "r11" in line or "r0" in line.split("[")[-1])
+    return [*lines[:at], *way, *lines[at:]]
+
+
+def _sum(out: int, output: int) -> str:
+    return f"r{1 + 4 * out + output}"
+
+
+def _bytes(count: int, form: str, shift: int) -> list[str]:
+    """All sums as bytes; what two of them take is mixed."""
+    sums = [_sum(out, j) for out in (0, 1) for j in range(count)]
+    scaled = [_scaled(register, form, ("lr", "r12")[i % 2]) for i, register in enumerate(sums)]
+    cut = [[f"ssat {register}, #8, {register}, asr #{shift}"] for register in sums]
+    both: Iterator[tuple[list[str], list[str]]] = zip_longest(scaled, [[], *cut], fillvalue=[])
+    constants = ["ldrd r9, r10, [sp, #28]", *(["ldr r11, [sp, #36]"] if form == "linear" else [])]
+    return [*constants, *(text for parts in both for part in parts for text in part)]
+
+
+def _scaled(register: str, form: str, spare: str) -> list[str]:
+    """A sum times r9, plus r10; linear: plus r11 too where the sum is not negative."""
+    if form == "relu":
+        return [f"smmla {register}, {register}, r9, r10"]
+    return [
+        f"bic {spare}, r11, {register}, asr #31",
+        f"add {spare}, {spare}, r10",
+        f"smmla {register}, {register}, r9, {spare}",
+    ]
+
+
+def _stores(count: int, at: int, outputs: Outputs) -> list[str]:
+    """From r9 on, and so many bytes."""
+    places = [at + outputs.pixel * j for j in range(count)]
+    first = [f"{outputs.store} {_sum(0, j)}, [r9, #{place}]" for j, place in enumerate(places)]
+    if outputs.row is not None and outputs.row + places[-1] <= MOST_OFFSET:
+        base, far, way = "r9", outputs.row, []
+    elif outputs.row is not None:
+        base, far, way = "r11", 0, _add("r11", "r9", outputs.row)
+    else:
+        base, far, way = "r11", 0, [f"ldr r11, [sp, #{SECOND}]", "add r11, r11, r9"]
+    second = [f"{outputs.store} {_sum(1, j)}, [{base}, #{far + place}]" for j, place in enumerate(places)]
+    return [*way, *first, *second]
+
+
+def _add(to: str, register: str, number: int) -> list[str]:
+    """A register plus a number of up to twenty bits."""
+    op, size = ("sub", -number) if number < 0 else ("add", number)
+    parts = [part for part in (size & ~0xFFF, size & 0xFFF) if part]
+    assert size < 1 << 20
+    found = [f"{op} {to}, {register if i == 0 else to}, #{part}" for i, part in enumerate(parts)]
+    return found or ([f"mov {to}, {register}"] if to != register else [])
