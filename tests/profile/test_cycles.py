@@ -16,7 +16,7 @@ import pytest
 
 from mote import targets, toolchain
 from mote.profiler.costs import TracedRun
-from mote.profiler.cycles import CORES, Fetch, block_cycles, core_of, join_cycles
+from mote.profiler.cycles import CORES, core_of
 from mote.profiler.instructions import Timed, disassemble
 from mote.profiler.trace import trace
 from mote.toolchain.boards import board_of
@@ -157,7 +157,7 @@ def ran(core: str) -> TracedRun:
     code = read_code(elf)
     traced = trace(elf, code, target, toolchain.find_emulator(target), folder, 60)
     shutil.rmtree(folder)
-    return TracedRun(code, traced, target)
+    return TracedRun(code, traced, target, board_of(target))
 
 
 @pytest.mark.parametrize(
@@ -231,18 +231,6 @@ def test_the_m55_overlaps_beats(tmp_path: Path, text: str, cycles: int) -> None:
 )
 def test_riscv(tmp_path: Path, text: str, cycles: int) -> None:
     assert core_of(targets.load("rv32imc")).block(block(tmp_path, "rv32imc", text)) == cycles
-
-
-def test_flash_wait_states(tmp_path: Path) -> None:
-    """Three lines of eight instructions: a line hides as many cycles as it has instructions."""
-    code = block(tmp_path, "cortex-m4", "; ".join(["nop"] * 24))
-    core = core_of(targets.load("cortex-m4"))
-    assert block_cycles(core, Fetch(0, 16), code) == 24
-    assert block_cycles(core, Fetch(5, 16), code) == 24
-    assert block_cycles(core, Fetch(10, 16), code) == 24 + 2 * (10 - 8)
-    jump = block(tmp_path, "cortex-m4", "1: nop; b 1b" + "; nop" * 20)
-    assert join_cycles(core, Fetch(5, 16), jump[1], jump[0]) == 2
-    assert join_cycles(core, Fetch(5, 16), jump[1], jump[20]) == 2 + 5
 
 
 def test_low_overhead_loops(tmp_path: Path) -> None:

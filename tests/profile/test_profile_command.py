@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import mote
 from mote import targets, toolchain
 from mote.cli import main
 from mote.errors import MoteError
-from mote.profiler import costs
+from mote.profiler import costs, steps
 from mote.profiler.trace import Trace, calls, cut
 from support import emulated
 
@@ -110,6 +111,7 @@ def test_both_emulators_run_the_same_blocks(core: str) -> None:
     compiled = mote.compile(DIGITS, target=core)
     one, other = (mote.profile(compiled, emulator=kind) for kind in ("qemu", "unicorn"))
     assert (one.cycles, one.layers, one.functions) == (other.cycles, other.layers, other.functions)
+    assert one.waits == other.waits and one.waits.loaded > 0
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,12 +150,80 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["calls"] == 1 and found["functions"][0]["calls"] > 0
 
 
-def test_wait_states_cost_cycles(tmp_path: Path) -> None:
+SLOW = """
+extends = "cortex-m4"
+[reads]
+wait_states = 5
+read_bytes = 8
+prefetch = true
+code_lines = 128
+data_lines = 8
+"""
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> str:
     emulated("cortex-m4")
-    slow = tmp_path / "slow.toml"
-    slow.write_text('extends = "cortex-m4"\n[reads]\nwait_states = 5\nread_bytes = 8\n')
-    with_waits = mote.profile(mote.compile(DIGITS, target=str(slow)))
-    assert with_waits.cycles > mote.profile(mote.compile(DIGITS, target="cortex-m4")).cycles
+    path = tmp_path / "slow.toml"
+    path.write_text(SLOW)
+    return str(path)
+
+
+def test_waits(slow: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same instructions; what is waited for is the difference, in layers and in functions as in the whole."""
+    fast = mote.profile(mote.compile(DIGITS, target="cortex-m4"), layers=False)
+    found = mote.profile(mote.compile(DIGITS, target=slow))
+    assert found.instructions == fast.instructions and found.core_cycles == fast.cycles
+    waits = found.waits
+    assert waits.code > 0 and waits.constants > 0 and found.cycles == fast.cycles + waits.code + waits.constants
+    assert fast.waits == replace(waits, code=0, constants=0, fetched=0) and waits.loaded > 4096
+    assert sum(f.waits.constants for f in found.functions) == waits.constants
+    assert sum(f.waits.code for f in found.functions) == waits.code
+    assert sum(f.cycles for f in found.functions) == found.cycles
+    assert abs(sum(x.waits.constants for x in found.layers) - waits.constants) < 0.02 * waits.constants
+    assert waits.fetched % 8 == 0 and waits.constants % 5 == 0
+    status, out, _ = command(capsys, DIGITS, "--target", slow)
+    assert status == 0 and f"{waits.constants:,} for constants" in out and "constant waits" in out
+    assert "memory:       5 wait states, 64-bit reads, prefetch, 128 lines of 8 bytes for code and 8 for" in out
+
+
+def test_steps_of_several_cores(slow: str) -> None:
+    """From one run: cycles as each target takes them, waits where its memory is slow."""
+    compiled = mote.compile(DIGITS, target="cortex-m4")
+    plain, waiting, m7 = steps(compiled, [targets.load(t) for t in ("cortex-m4", slow, "cortex-m7")])
+    layers = mote.profile(compiled).layers
+    assert [s.cycles for s in plain] == [x.cycles for x in layers]
+    assert all(a.cycles + b.waits.code + b.waits.constants == b.cycles for a, b in zip(plain, waiting, strict=True))
+    assert all(a.waits.loaded == b.waits.loaded for a, b in zip(plain, waiting, strict=True))
+    assert all(a.cycles > c.cycles for a, c in zip(plain, m7, strict=True))
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "rv32imc", "cortex-m55"])
+def test_the_log_has_the_blocks_but_not_what_is_read(
+    core: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Without a compiler for this computer, or with a QEMU without plug-ins: said, and counted at its least."""
+    if toolchain.find_emulator(targets.load(emulated(core))).kind != "qemu":
+        pytest.skip("needs QEMU")
+    path = tmp_path / "slow.toml"
+    path.write_text(SLOW.replace("cortex-m4", core))
+    compiled = mote.compile(DIGITS, target=str(path))
+    known = mote.profile(compiled, layers=False)
+    monkeypatch.setattr("mote.profiler.trace.plugin", lambda emulator, folder: None)
+    found = mote.profile(compiled, layers=False)
+    assert known.loads_known and not found.loads_known
+    assert (found.instructions, found.waits.code) == (known.instructions, known.waits.code)
+    assert 0 < found.waits.constants < known.waits.constants
+    if core == "cortex-m4":
+        out = command(capsys, DIGITS, "--target", str(path))[1]
+        assert "each constant counts once" in out and "at least " in out
+
+
+def test_a_qemu_that_takes_no_plugins(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if toolchain.find_emulator(targets.load("cortex-m4")).kind != "qemu":
+        pytest.skip("needs QEMU")
+    monkeypatch.setattr("mote.profiler.trace.plugin", lambda emulator, folder: Path("absent.so"))
+    assert not mote.profile(mote.compile(DIGITS, target=slow), layers=False).loads_known
 
 
 def test_inputs_of_the_user(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def print_text(result: Profile, functions: bool) -> None:
     macs = "1 MAC" if result.peak_macs == 1 else f"{result.peak_macs} MACs"
     peak = f", {100 * result.peak:.0f}% of the peak of {macs} a cycle" if result.peak else ""
     print(f"cycles:       {about}{result.cycles:,}{_per_mac(result.cycles, result)}{peak}")
+    _print_waits(result)
     if result.seconds is not None and result.clock_hz:
         print(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
     if result.energy:
@@ -100,12 +101,35 @@ def print_text(result: Profile, functions: bool) -> None:
         print(f"              ({e.source})")
     else:
         print(f"energy:       not known: {result.reason}")
-    label = "an estimate" if result.estimate else "memory without wait states"
-    print(f"timing:       {result.core}, {label} ({result.timing})")
+    labels = (["an estimate"] if result.estimate else []) + ([] if _waits(result) else ["memory without wait states"])
+    print(f"timing:       {', '.join((result.core, *labels))} ({result.timing})")
+    if _waits(result):
+        print(f"memory:       {result.memory}")
+
+
+def _waits(result: Profile) -> bool:
+    return result.waits.code + result.waits.constants > 0
+
+
+def _print_waits(result: Profile) -> None:
+    """What slow memory takes, where it takes anything."""
+    w = result.waits
+    if not _waits(result):
+        return
+    guess = "" if result.loads_known else "at least "
+    share = 100 * (w.code + w.constants) / result.cycles
+    print(f"waits:        {w.code:,} cycles for code, {guess}{w.constants:,} for constants: {share:.0f}% of all")
+    print(f"              ({result.core_cycles:,} cycles if memory answered at once)")
+    if not result.loads_known:
+        print("              what is read is not known without a C compiler for this computer and a QEMU that takes")
+        print("              plug-ins: each constant counts once")
+    print(f"flash:        {guess}{w.fetched:,} bytes read, in lines; {w.loaded:,} bytes of constants were loaded")
 
 
 def _layers(result: Profile) -> str:
-    head = ("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share", "")
+    slow = _waits(result)
+    waits = ("code waits", "constant waits") if slow else ()
+    head = ("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share")
     widest = max((x.share for x in result.layers), default=0.0)
     rows = [
         (
@@ -120,11 +144,12 @@ def _layers(result: Profile) -> str:
             f"{x.cycles / x.macs:.2f}" if x.macs else "",
             f"{100 * x.peak:.0f}%" if x.peak else "",
             f"{100 * x.share:.1f}%",
+            *((x.waits.code, x.waits.constants) if slow else ()),
             bar(x.share, widest),
         )
         for x, name in zip(result.layers, shortened([x.name for x in result.layers], 28), strict=True)
     ]
-    return table(head, rows, left=4)
+    return table((*head, *waits, ""), rows, left=4)
 
 
 def _functions(result: Profile) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,32 @@ from mote.files import temporary_folder
 from mote.targets import Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
+from mote.toolchain.boards import Board, board_of
 from mote.toolchain.code import Code, machine_of, read_code
+from mote.toolchain.elf import extents
 from mote.toolchain.emulators import check
 from mote.toolchain.results import write_inputs
 
-from .cycles import Core, Fetch, block_cycles, core_of, join_cycles
+from .cycles import Core, core_of, join_cycles
 from .instructions import Timed, disassemble
 from .trace import Trace, calls, cut, trace
+from .waits import Waits, simulate
+from .zones import zones
 
 ENTRY = "harness_run"
 TIMEOUT_S = 300.0
 _STEP = re.compile(r"mote_step_(\d+)_\d+")
+
+
+@dataclass(frozen=True)
+class Slow:
+    """What slow memory costs: the cycles that were spent waiting for code and for constants. `loaded`: bytes of
+    constants that were asked for; `fetched`: bytes of the lines of code and constants that slow memory was read for."""
+
+    code: int = 0
+    constants: int = 0
+    loaded: int = 0
+    fetched: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ class LayerProfile:
     """Of all cycles."""
     peak: float | None
     """MACs a cycle, as a fraction of the most that the core can do."""
+    waits: Slow
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ class FunctionCost:
     instructions: int
     cycles: int
     share: float
+    waits: Slow
 
 
 @dataclass(frozen=True)
@@ -75,7 +92,8 @@ class Energy:
 @dataclass(frozen=True)
 class Profile:
     """One inference, or all calls of a function. `estimate` says that the core's timing is not published; `reason` why
-    there is no energy."""
+    there is no energy. `waits` are part of the cycles; `loads_known` is false where nothing tells what is read, so that
+    waits for constants are an estimate: each constant of a layer once."""
 
     model: str
     target: str
@@ -96,8 +114,17 @@ class Profile:
     seconds: float | None
     energy: Energy | None
     reason: str
+    memory: str
+    """What reading code and constants costs on the target, in words."""
+    waits: Slow
+    loads_known: bool
     layers: list[LayerProfile]
     functions: list[FunctionCost]
+
+    @property
+    def core_cycles(self) -> int:
+        """Without waiting for memory."""
+        return self.cycles - self.waits.code - self.waits.constants
 
     def json(self) -> dict[str, Any]:
         return asdict(self)
@@ -120,21 +147,28 @@ def profile(
         on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         raw = stimulus(compiled, inputs)[:1]
         plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
-        steps = marked_steps(on, raw[0]) if layers else []
-    total = plain.cost()
+        marked = marked_steps(on, raw[0]) if layers else []
+    if not plain.loads_known:
+        marked = [_assumed(compiled, i, cost) for i, cost in enumerate(marked)]
+    total = _all(compiled, plain)
     graph = compiled.plan.graph
     found = []
-    for i, ((op, of), cost) in enumerate(zip(compiled.plan.works, steps, strict=layers)):
+    for i, ((op, of), cost) in enumerate(zip(compiled.plan.works, marked, strict=layers)):
         macs = op.macs(graph)
         share, peak = _share(cost.cycles, total.cycles), _peak(macs, cost.cycles, target)
         kernel = kernel_label(compiled, i)
         number = of[0].number
-        found.append(LayerProfile(number, op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak))
+        found.append(
+            LayerProfile(
+                number, op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak, cost.waits
+            )
+        )
     return _result(
         compiled.path,
         f"{on.compiler.kind} {on.compiler.version}".strip(),
         on.emulator,
         plain,
+        total,
         compiled.macs,
         found,
     )
@@ -143,6 +177,25 @@ def profile(
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
     """What each work of a model's plan takes in an inference, told apart by a nop at the end of each."""
     return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(len(on.compiled.plan.works))
+
+
+def steps(
+    compiled: Compiled,
+    on_targets: Sequence[Target] = (),
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+) -> list[list[Cost]]:
+    """What each step of a model takes in one inference: cycles, those of them that slow memory takes, and the bytes of
+    constants that are loaded from flash. One build and one run serve for all targets with the same instructions (by
+    default for the model's own alone), whose cycles are told in turn."""
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
+        ran = _run(on, Mode.MARK, stimulus(compiled, None)[:1])
+    return [
+        replace(ran, target=target).region(ENTRY).steps(len(compiled.plan.works))
+        for target in on_targets or (compiled.settings.target,)
+    ]
 
 
 def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
@@ -168,14 +221,17 @@ def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | 
     if tool.kind != "qemu":
         raise MoteError("a program other than Mote's runs in QEMU only", remedy="leave --emulator away")
     traced = trace(path.resolve(), code, target, tool, Path.cwd(), TIMEOUT_S)
-    region = TracedRun(code, traced, target).region(entry)
-    return _result(str(path), "", tool, region, 0, [])
+    region = TracedRun(code, traced, target, board_of(target)).region(entry)
+    return _result(str(path), "", tool, region, region.cost(), 0, [])
 
 
 @dataclass(frozen=True)
 class Cost:
+    """`cycles` are all of them; `waits` says which of them slow memory took."""
+
     instructions: int = 0
     cycles: int = 0
+    waits: Slow = Slow()
 
 
 @dataclass(frozen=True)
@@ -185,6 +241,10 @@ class TracedRun:
     code: Code
     traced: Trace
     target: Target
+    board: Board
+    """That it was linked for."""
+    sections: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Where each begins and ends: needed of parts with several flash memories."""
 
     def region(self, entry: str) -> Region:
         """All that ran in calls of a function."""
@@ -198,7 +258,9 @@ class TracedRun:
         if not found:
             said = f" (it said: {traced.said[-200:]})" if traced.said else ""
             raise MoteError("was not called", where=where, remedy=f"see why the program ended before that{said}")
-        return Region(self.code, self.target, entry, blocks, traced.order, found, dict(marks))
+        slow = simulate(blocks, traced.order, traced.loads, zones(self.target, self.board, self.code, self.sections))
+        known = traced.loads is not None
+        return Region(self.code, self.target, entry, blocks, traced.order, found, dict(marks), slow, known)
 
 
 @dataclass(frozen=True)
@@ -213,20 +275,17 @@ class Region:
     spans: list[tuple[int, int]]
     marks: dict[int, int]
     """By address, the step that a nop there ends."""
+    slow: Waits
+    loads_known: bool
 
     @cached_property
     def core(self) -> Core:
         return core_of(self.target)
 
     @cached_property
-    def memory(self) -> Fetch:
-        reads = self.target.code_reads
-        return Fetch(reads.miss, reads.line_bytes)
-
-    @cached_property
     def inside(self) -> list[Cost]:
-        """Of each block by itself."""
-        return [Cost(len(b), block_cycles(self.core, self.memory, b)) for b in self.blocks]
+        """Of each block by itself, in memory that answers at once."""
+        return [Cost(len(b), self.core.block(b)) for b in self.blocks]
 
     def cost(self) -> Cost:
         return self._sum(self.spans)
@@ -236,7 +295,9 @@ class Region:
         ran = self._ran(spans)
         instructions = sum(n * self.inside[b].instructions for b, n in ran)
         cycles = sum(n * self.inside[b].cycles for b, n in ran)
-        return Cost(instructions, cycles + sum(n * self._join(a, b) for a, b, n in self._edges(spans)))
+        cycles += sum(n * self._join(a, b) for a, b, n in self._edges(spans))
+        waits = Slow(*(sum(int(counts[lo:hi].sum()) for lo, hi in spans) for counts in _each(self.slow)))
+        return Cost(instructions, cycles + waits.code + waits.constants, waits)
 
     def _ran(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """(block, how often)."""
@@ -253,7 +314,7 @@ class Region:
         return [(int(k) // size, int(k) % size, int(n)) for k, n in zip(found, counts, strict=True)]
 
     def _join(self, a: int, b: int) -> int:
-        return join_cycles(self.core, self.memory, self.blocks[a][-1], self.blocks[b][0])
+        return join_cycles(self.core, self.blocks[a][-1], self.blocks[b][0])
 
     def steps(self, count: int) -> list[Cost]:
         """What each step of a marked model took: from one mark to the next. What follows the last belongs to none."""
@@ -279,10 +340,31 @@ class Region:
             if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].flow.calls or starts[a] != starts[b]):
                 calls[starts[b]] += n
         calls[self.code.functions[self.entry]] += len(self.spans)
-        total = sum(cycles.values())
+        waits = self._waits_of(np.array(starts, np.int64))
+        total = sum(cycles.values()) + sum(w.code + w.constants for w in waits.values())
         names = self.code.names
-        found = [FunctionCost(names[f], calls[f], instructions[f], n, _share(n, total)) for f, n in cycles.items()]
+        found = []
+        for f, n in cycles.items():
+            slow = waits.get(f, Slow())
+            n += slow.code + slow.constants
+            found.append(FunctionCost(names[f], calls[f], instructions[f], n, _share(n, total), slow))
         return sorted(found, key=lambda f: (-f.cycles, f.name))
+
+    def _waits_of(self, starts: NDArray[np.int64]) -> dict[int, Slow]:
+        """By function, given where that of each block begins."""
+        own, which = np.unique(
+            np.concatenate([starts[self.order[lo:hi]] for lo, hi in self.spans]), return_inverse=True
+        )
+        sums = [
+            np.bincount(which, np.concatenate([counts[lo:hi] for lo, hi in self.spans]), len(own)).astype(np.int64)
+            for counts in _each(self.slow)
+        ]
+        return {int(f): Slow(*map(int, found)) for f, *found in zip(own, *sums, strict=True)}
+
+
+def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:
+    """In the order of the fields of `Slow`."""
+    return slow.code, slow.data, slow.loaded, slow.fetched
 
 
 def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
@@ -293,13 +375,32 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     write_inputs(on.folder / mode, raw)
     traced = trace(elf, code, target, on.emulator, on.folder / mode, TIMEOUT_S)
     check(elf, target, on.emulator, on.folder / mode, traced.said)
-    return TracedRun(code, traced, target)
+    return TracedRun(code, traced, target, board_of(target), extents(elf))
+
+
+def _assumed(compiled: Compiled, number: int, cost: Cost) -> Cost:
+    """Where what is read is not known: a step with all of its constants read once, which is the least."""
+    nbytes = compiled.plan.works[number][1][0].kernel.constants
+    waited = compiled.settings.target.constant_reads.stream(nbytes)
+    waits = replace(cost.waits, constants=waited, loaded=nbytes, fetched=cost.waits.fetched + nbytes)
+    return replace(cost, cycles=cost.cycles + waited, waits=waits)
+
+
+def _all(compiled: Compiled, plain: Region) -> Cost:
+    """What an inference takes."""
+    cost = plain.cost()
+    if not plain.loads_known:
+        for i in range(len(compiled.plan.works)):
+            more = _assumed(compiled, i, Cost()).waits
+            waits = Slow(*map(sum, zip(astuple(cost.waits), astuple(more), strict=True)))
+            cost = replace(cost, cycles=cost.cycles + more.constants, waits=waits)
+    return cost
 
 
 def _result(
-    model: str, compiler: str, emulator: Emulator, region: Region, macs: int, layers: list[LayerProfile]
+    model: str, compiler: str, emulator: Emulator, region: Region, cost: Cost, macs: int, layers: list[LayerProfile]
 ) -> Profile:
-    target, cost, core = region.target, region.cost(), region.core
+    target, core = region.target, region.core
     energy = None
     if target.ua_per_mhz and target.volts:
         microjoules = target.volts * target.ua_per_mhz * cost.cycles / 1e6
@@ -323,9 +424,22 @@ def _result(
         seconds=cost.cycles / target.clock_hz if target.clock_hz else None,
         energy=energy,
         reason="" if energy else f"target {target.name} states no current: ua_per_mhz and volts",
+        memory=_in_words(target),
+        waits=cost.waits,
+        loads_known=region.loads_known,
         layers=layers,
         functions=region.functions(),
     )
+
+
+def _in_words(target: Target) -> str:
+    """What reading code and constants costs."""
+    code, data = target.code_memory, target.constants_memory
+    if code is None or data is None:
+        return str(target.reads)
+    if code == data:
+        return f"{code.name}: {code.reads}"
+    return f"code in {code.name}: {target.code_reads}; constants in {data.name}: {target.constant_reads}"
 
 
 def _share(cycles: int, total: int) -> float:

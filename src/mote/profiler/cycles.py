@@ -1,7 +1,8 @@
 """The cycle models: how many cycles a core takes for a block of instructions, and for going from one to the next.
 
-All memory answers at once; docs/profiling.md has the rules with their sources. What depends on data that a trace does
-not show is counted at its most: divisions, long multiplications on a Cortex-M3, loads of an IT block as if executed.
+All memory answers at once here: `waits` has what slow memory adds. docs/profiling.md has the rules with their sources.
+What depends on data that a trace does not show is counted at its most: divisions, long multiplications on a Cortex-M3,
+loads of an IT block as if executed.
 """
 
 from __future__ import annotations
@@ -38,24 +39,6 @@ def core_of(target: Target) -> Core:
             remedy=f"use a target with one of: {', '.join(CORES)}",
         )
     return CORES[target.cpu]
-
-
-def fetches(block: Block, wait: int, line: int) -> int:
-    """Cycles that code in slow flash waits for its next line, which is asked for when the one before is entered. An
-    instruction takes a cycle at least, so that a full line hides as many."""
-    waited = entered = 0
-    for n, (before, i) in enumerate(pairwise(block), 1):
-        if before.at // line != i.at // line:
-            waited += max(0, wait - (n - entered))
-            entered = n
-    return waited
-
-
-def refetches(before: Timed, after: Timed, jumped: bool, wait: int, line: int) -> int:
-    """Cycles to get the line of a jump's target, or of what comes next in order."""
-    if before.at // line == after.at // line:
-        return 0
-    return wait if jumped else max(0, wait - 1)
 
 
 # The cores that take one instruction after another: a table, and what neighbours do to each other.
@@ -247,19 +230,6 @@ CORES = {
 }
 
 
-@dataclass(frozen=True)
-class Fetch:
-    """How code is fetched: `wait` cycles more for each `line` of bytes."""
-
-    wait: int = 0
-    line: int = 16
-
-
-def block_cycles(core: Core, memory: Fetch, block: Block) -> int:
-    return core.block(block) + (fetches(block, memory.wait, memory.line) if memory.wait else 0)
-
-
-def join_cycles(core: Core, memory: Fetch, before: Timed, after: Timed) -> int:
-    jumped = before.end != after.at
-    wait = refetches(before, after, jumped, memory.wait, memory.line) if memory.wait else 0
-    return core.join(before, after, jumped) + wait
+def join_cycles(core: Core, before: Timed, after: Timed) -> int:
+    """To get from the last instruction of a block to the first of the next."""
+    return core.join(before, after, before.end != after.at)

@@ -1,7 +1,8 @@
-"""Which basic blocks an ELF file executes, and in which order.
+"""Which basic blocks an ELF file executes in which order, and what they read from read-only memory.
 
-QEMU writes a line for each block that it enters (`-d exec,nochain`), and the instructions of each block when it first
-meets it (`in_asm`). The lines of one block are equal, so that a dictionary makes numbers of them. Unicorn calls a hook.
+A plug-in for QEMU (`plugin`) writes both down. Where none can be built, QEMU's own log has the blocks: a line for each
+that it enters (`-d exec,nochain`), and the instructions of each when it first meets it (`in_asm`). The lines of one
+block are equal, so that a dictionary makes numbers of them; what is read is not known then. Unicorn calls hooks.
 Nothing is added to the code, and there is no clock: what is counted later is what was executed.
 """
 
@@ -11,7 +12,8 @@ import os
 import re
 import subprocess
 from array import array
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from signal import SIGKILL
@@ -23,58 +25,126 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.errors import MoteError
+from mote.files import temporary_folder
 from mote.targets import Target
 from mote.toolchain import Emulator
+from mote.toolchain.boards import board_of
 from mote.toolchain.code import Code
 from mote.toolchain.emulators import command, timed_out
 from mote.toolchain.unicorn_board import run_unicorn
+
+from .plugin import plugin
 
 CHUNK = 1 << 22
 _ENTERED = re.compile(rb"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/")
 _DISASSEMBLED = re.compile(rb"0x([0-9a-f]+):")
 
 
+_READ, _TRANSLATED = np.uint32(0x80000000), np.uint32(0xF0000000)
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What was read from read-only memory: addresses, bytes, and the place in the order of blocks, in that order."""
+
+    addresses: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Trace:
     """`blocks` are the (start, end) of every block met, `order` their numbers as they ran; `said` is what the emulator
-    printed."""
+    printed; `loads` is None where it is not known."""
 
     blocks: list[tuple[int, int]]
     order: NDArray[np.int32]
     said: str = ""
+    loads: Loads | None = None
 
 
 def trace(elf: Path, code: Code, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
     """Run to the end. Whether that is a good end is for the caller to say."""
     if emulator.kind == "unicorn":
         return _unicorn(elf, target, workdir, timeout_s)
-    blocks = _Blocks(code)
-    reader, writer = os.pipe()
-    log = ["-d", "exec,nochain,in_asm", "-D", f"/dev/fd/{writer}"]
-    with TemporaryFile() as said, os.fdopen(reader, "rb", buffering=0) as lines:
-        process = subprocess.Popen(
-            [*command(elf, target, emulator, counts=False), *log],
-            cwd=workdir,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            pass_fds=[writer],
+    run = _Run(elf, target, emulator, workdir, timeout_s)
+    return _followed(run, code) or _logged(run, code)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A program, and how it is to be run in QEMU."""
+
+    elf: Path
+    target: Target
+    emulator: Emulator
+    workdir: Path
+    timeout_s: float
+
+    def stream(self, options: Callable[[int], list[str]], read: Callable[[IO[bytes]], None]) -> str:
+        """What the program printed. `options` make QEMU write to a file descriptor, which `read` reads."""
+        reader, writer = os.pipe()
+        with TemporaryFile() as said, os.fdopen(reader, "rb", buffering=0) as words:
+            process = subprocess.Popen(
+                [*command(self.elf, self.target, self.emulator, counts=False), *options(writer)],
+                cwd=self.workdir,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                pass_fds=[writer],
+            )
+            os.close(writer)
+            clock = Timer(self.timeout_s, process.kill)
+            clock.start()
+            try:
+                read(words)
+                status = process.wait()
+            finally:
+                clock.cancel()
+                process.kill()
+                process.wait()
+            if status == -SIGKILL:
+                raise timed_out(self.emulator.kind, self.elf, self.timeout_s)
+            said.seek(0)
+            return said.read().decode(errors="replace").strip()
+
+
+def _followed(run: _Run, code: Code) -> Trace | None:
+    """By the plug-in; None where there is none, or where this QEMU does not take it."""
+    with temporary_folder() as folder:
+        path = plugin(run.emulator, folder)
+        if path is None:
+            return None
+        base, size = board_of(run.target).rom
+        file = str(path).replace(",", ",,")
+        chunks: list[bytes] = []
+        said = run.stream(
+            lambda fd: ["-plugin", f"file={file},fd={fd},base={base},size={size}"],
+            lambda words: chunks.extend(iter(lambda: words.read(CHUNK), b"")),
         )
-        os.close(writer)
-        clock = Timer(timeout_s, process.kill)
-        clock.start()
-        try:
-            blocks.read(lines)
-            status = process.wait()
-        finally:
-            clock.cancel()
-            process.kill()
-            process.wait()
-        if status == -SIGKILL:
-            raise timed_out(emulator.kind, elf, timeout_s)
-        said.seek(0)
-        printed = said.read().decode(errors="replace").strip()
-    return Trace(blocks.extents(), np.frombuffer(blocks.order, np.int32), printed)
+    return _understood(np.frombuffer(b"".join(chunks), np.uint32), code, base, said) if chunks else None
+
+
+def _understood(words: NDArray[np.uint32], code: Code, base: int, said: str) -> Trace:
+    """The stream of plugin/follow.c."""
+    told = np.flatnonzero(words == _TRANSLATED)
+    extents = zip(words[told + 1].tolist(), words[told + 2].tolist(), strict=True)
+    blocks = [(first, last + code.instruction(last).size) for first, last in extents]
+    events = np.ones(len(words), bool)
+    events[told] = events[told + 1] = events[told + 2] = False
+    words = words[events]
+    loaded = words >= _READ
+    places = np.cumsum(~loaded)[loaded] - 1
+    read = words[loaded].astype(np.int64)
+    loads = Loads((read & 0x0FFFFFFF) + base, np.int64(1) << (read >> 28 & 7), places)
+    return Trace(blocks, words[~loaded].astype(np.int32), said, loads)
+
+
+def _logged(run: _Run, code: Code) -> Trace:
+    """By QEMU's own log."""
+    blocks = _Blocks(code)
+    said = run.stream(lambda fd: ["-d", "exec,nochain,in_asm", "-D", f"/dev/fd/{fd}"], blocks.read)
+    return Trace(blocks.extents(), np.frombuffer(blocks.order, np.int32), said)
 
 
 @dataclass
@@ -127,17 +197,23 @@ class _Blocks:
 
 def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trace:
     known: dict[tuple[int, int], int] = {}
-    order = array("i")
+    order, addresses, sizes, places = array("i"), array("q"), array("q"), array("q")
 
     def entered(address: int, size: int) -> None:
         order.append(known.setdefault((address, size), len(known)))
 
-    said = run_unicorn(elf, target, workdir, count=False, timeout_s=timeout_s, entered=entered)
-    return Trace([(start, start + size) for start, size in known], np.frombuffer(order, np.int32), said)
+    def loaded(address: int, size: int) -> None:
+        addresses.append(address)
+        sizes.append(size)
+        places.append(len(order) - 1)
+
+    said = run_unicorn(elf, target, workdir, count=False, timeout_s=timeout_s, entered=entered, loaded=loaded)
+    loads = Loads(*(np.frombuffer(found, np.int64) for found in (addresses, sizes, places)))
+    return Trace([(start, start + size) for start, size in known], np.frombuffer(order, np.int32), said, loads)
 
 
 def cut(traced: Trace, at: set[int]) -> Trace:
-    """The same with no block across any of these addresses."""
+    """The same with no block across any of these addresses. What a block reads stays with its first part."""
     blocks: list[tuple[int, int]] = []
     firsts, counts = [], []
     for start, end in traced.blocks:
@@ -148,7 +224,10 @@ def cut(traced: Trace, at: set[int]) -> Trace:
     parts = np.array(counts, np.int32)[traced.order]
     order = np.repeat(np.array(firsts, np.int32)[traced.order], parts)
     inside = np.arange(len(order), dtype=np.int32) - np.repeat(np.cumsum(parts) - parts, parts).astype(np.int32)
-    return Trace(blocks, order + inside, traced.said)
+    loads = traced.loads
+    if loads is not None:
+        loads = replace(loads, places=(np.cumsum(parts) - parts)[loads.places])
+    return Trace(blocks, order + inside, traced.said, loads)
 
 
 def calls(traced: Trace, entry: int, returns: dict[int, int], where: str) -> list[tuple[int, int]]:

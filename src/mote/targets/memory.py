@@ -58,6 +58,21 @@ class Reads:
     ways: int | None = None
     """Lines that one address may lie in; None: in any. The line that was not used for longest makes room."""
 
+    def __str__(self) -> str:
+        if not self.waits:
+            return "no wait states"
+        states = "wait state" if self.wait_states == 1 else "wait states"
+        parts = [f"{self.wait_states} {states}", f"{8 * self.read_bytes}-bit reads"]
+        parts += ["prefetch"] if self.prefetch else []
+        lines = f"lines of {self.line_bytes} bytes"
+        if self.shared_lines:
+            parts.append(f"{self.code_lines} {lines} for code and constants")
+        elif self.data_lines:
+            parts.append(f"{self.code_lines} {lines} for code and {self.data_lines} for constants")
+        else:
+            parts.append(f"{self.code_lines} {lines} for code, none for constants")
+        return ", ".join(parts)
+
     @property
     def miss(self) -> int:
         """Cycles that the core waits for a line that is not kept: all of its reads, one after another."""
@@ -68,9 +83,14 @@ class Reads:
         """Whether anything ever waits."""
         return self.miss > 0
 
+    @property
+    def keeps_data(self) -> bool:
+        """Whether constants that were read are kept, so that what lies next to them is there at once."""
+        return self.data_lines > 0 or self.shared_lines
+
     def stream(self, nbytes: int) -> int:
         """Cycles that reading so many bytes of constants once, one after another, waits."""
-        if self.data_lines or self.shared_lines:
+        if self.keeps_data:
             return -(-nbytes // self.line_bytes) * self.miss
         return -(-nbytes // WORD) * self.wait_states
 

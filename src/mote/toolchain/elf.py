@@ -61,6 +61,15 @@ def sizes(elf: Path, target: Target) -> Sizes | None:
     )
 
 
+def extents(elf: Path) -> dict[str, tuple[int, int]]:
+    """Where each section begins and ends."""
+    from elftools.elf.elffile import ELFFile
+
+    with elf.open("rb") as file:
+        sections = [s for s in ELFFile(file).iter_sections() if s["sh_flags"] & _ALLOCATED]
+        return {s.name: (int(s["sh_addr"]), int(s["sh_addr"]) + int(s["sh_size"])) for s in sections}
+
+
 def memory_section(memory: Memory) -> str:
     """The section of the linked file that harness/device.ld makes for a memory."""
     return f".memory_{memory.symbol}"

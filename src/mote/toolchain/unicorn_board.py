@@ -27,6 +27,9 @@ _NOWHERE = 0xFFFFFFFE
 _SYS_OPEN, _SYS_WRITE, _SYS_READ, _SYS_EXIT = 0x01, 0x05, 0x06, 0x20
 
 
+Told = Callable[[int, int], None]
+
+
 def run_unicorn(
     elf: Path,
     target: Target,
@@ -34,11 +37,12 @@ def run_unicorn(
     *,
     count: bool,
     timeout_s: float,
-    entered: Callable[[int, int], None] | None = None,
+    entered: Told | None = None,
+    loaded: Told | None = None,
 ) -> str:
     """Run to the end; what went wrong, or nothing. The results are in the files, as they are with QEMU. `entered` is
-    told the address and the size of each basic block that runs."""
-    machine = _Machine(elf, target, workdir, entered)
+    told the address and the size of each basic block that runs, `loaded` of each read from read-only memory."""
+    machine = _Machine(elf, target, workdir, entered, loaded)
     try:
         return machine.run(count, timeout_s)
     except import_module("unicorn").UcError as error:
@@ -51,7 +55,7 @@ class _Machine:
     """One emulated board. A class because Unicorn calls back into its state."""
 
     def __init__(
-        self, elf: Path, target: Target, workdir: Path, entered: Callable[[int, int], None] | None = None
+        self, elf: Path, target: Target, workdir: Path, entered: Told | None = None, loaded: Told | None = None
     ) -> None:
         # Untyped, and an optional dependency.
         unicorn: Any = import_module("unicorn")
@@ -65,7 +69,7 @@ class _Machine:
         self.blocks: dict[tuple[int, int], int] = {}
         self.said = ""
         self.exited = False
-        self.entered = entered
+        self.entered, self.loaded = entered, loaded
         if self.code.arm:
             # Without UC_MODE_MCLASS, which would make every core a Cortex-M33.
             cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}", None)
@@ -114,6 +118,14 @@ class _Machine:
         if self.entered:
             entered = self.entered
             self.uc.hook_add(unicorn.UC_HOOK_BLOCK, lambda uc, address, size, _: entered(address, size))
+        if self.loaded:
+            loaded, (rom, rom_size) = self.loaded, self.board.rom
+            self.uc.hook_add(
+                unicorn.UC_HOOK_MEM_READ,
+                lambda uc, access, address, size, value, _: loaded(address, size),
+                begin=rom,
+                end=rom + rom_size - 1,
+            )
         start = self.board.vectors
         if self.code.arm:
             stack, start = struct.unpack("<2I", self.uc.mem_read(self.board.vectors, 8))

@@ -1,0 +1,43 @@
+"""Which memory of a part stands behind the addresses of the emulated board, where everything is in one ROM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from mote.targets import Memory, Reads, Target
+from mote.toolchain.boards import Board
+from mote.toolchain.code import Code
+from mote.toolchain.elf import memory_section
+
+from .waits import Zone
+
+
+def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
+    """Of a program for a target: its code, what was put into a certain flash, and all other constants."""
+    rom, size = board.rom
+    borders = [(start, start + len(data)) for start, data in code.sections if data]
+    found = [
+        _zone(start, end, target.code_memory if rom <= start < rom + size else _ram(target), target.reads)
+        for start, end in borders
+    ]
+    for memory in target.choice("flash"):
+        start, end = sections.get(memory_section(memory), (0, 0))
+        if start < end:
+            found.append(_zone(start, end, memory, target.reads))
+    inside = sorted((z.start, z.end) for z in found if rom <= z.start < rom + size)
+    gaps = pairwise([rom, *(address for extent in inside for address in extent), rom + size])
+    rest = [gap for n, gap in enumerate(gaps) if n % 2 == 0 and gap[0] < gap[1]]
+    return [*found, *(_zone(start, end, target.constants_memory, target.reads) for start, end in rest)]
+
+
+def _ram(target: Target) -> Memory | None:
+    """Where code in RAM lies: in the RAM that is the fastest to execute."""
+    return target.code_rams[0] if target.code_rams else None
+
+
+def _zone(start: int, end: int, memory: Memory | None, reads: Reads) -> Zone:
+    """Code and constants of a target without memories are read as it says; constants in RAM are there at once."""
+    if memory is None:
+        return Zone(start, end, "", reads, reads)
+    return Zone(start, end, memory.name, memory.reads, memory.reads if memory.kind == "flash" else Reads())
