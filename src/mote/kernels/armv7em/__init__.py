@@ -6,6 +6,7 @@ from mote.kernels.armv7em import (
     depthwise_planar,
     depthwise_time,
     gemm,
+    gemm4x2,
     gemm_add,
     lines,
     recurrent,
@@ -14,6 +15,7 @@ from mote.kernels.armv7em import (
 )
 
 KERNELS = (
+    *gemm4x2.KERNELS,
     *gemm.KERNELS,
     *gemm_add.KERNELS,
     *winograd.KERNELS,

@@ -37,7 +37,7 @@ TAIL = 28
 """Bytes behind the widened inputs."""
 
 
-def _matrix(view: View) -> Ints:
+def matrix_of(view: View) -> Ints:
     """Weights [outputs, depth] in the order of the widened inputs: the whole words of each row of the window, then what
     is left of each row; padded to a multiple of four with zeros."""
     w = view.constant(1)
@@ -48,9 +48,9 @@ def _matrix(view: View) -> Ints:
     return padded
 
 
-def _bias(view: View) -> Ints:
+def bias_of(view: View) -> Ints:
     """The biases, with what the input's zero point adds."""
-    matrix: Ints = view.once(_matrix)
+    matrix: Ints = view.once(matrix_of)
     bias = bias_values(view.op.tensor(view.graph, 2), len(matrix))
     folded: Ints = bias - view.input.zero_point * matrix.sum(axis=1)
     return folded
@@ -117,10 +117,10 @@ class Stream(NamedTuple):
 
 
 def _dense(view: View, weights: Weights) -> Stream | Refusal:
-    packed = PACKERS[weights](view.once(_matrix), view.once(_bias), sums_of(view), view.writes.planar)
+    packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), view.writes.planar)
     if packed is None:
         return NO_CONSTANTS
-    return Stream(Form(weights, "", _outputs(view), packed.shift), packed.stream())
+    return Stream(Form(weights, "", outputs_of(view), packed.shift), packed.stream())
 
 
 def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
@@ -128,7 +128,7 @@ def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
     dense = view.once(DENSE[weights])
     if isinstance(dense, Refusal):
         return dense
-    matrix, bias, sums = view.once(_matrix), view.once(_bias), sums_of(view)
+    matrix, bias, sums = view.once(matrix_of), view.once(bias_of), sums_of(view)
     order = paired((_words(matrix) != 0).reshape(len(matrix), -1, block // 2).any(axis=2))
     if order is None:
         return FEW_ZEROS
@@ -138,14 +138,14 @@ def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
     left = packed.sparse(block, order * (view.writes.line or 1))
     if left is None:
         return FEW_ZEROS
-    return Stream(Form(weights, f"sparse{block}", _outputs(view), packed.shift), *left)
+    return Stream(Form(weights, f"sparse{block}", outputs_of(view), packed.shift), *left)
 
 
-def _outputs(view: View) -> str:
+def outputs_of(view: View) -> str:
     return "planar" if view.writes.planar else "linear" if sums_of(view).linear else "nhwc"
 
 
-def _refused(view: View, *, pointwise: bool) -> Refusal | None:
+def refused_of(view: View, *, pointwise: bool) -> Refusal | None:
     op, x, y = view.the(Conv2D), view.input, view.output
     if (op.pointwise and x.shape[3] % 4 == 0) != pointwise:
         return Refusal(
@@ -160,7 +160,7 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
 
 def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
     """`mote_gemm3_t`, and what the kernels of pointwise and of other convolutions have in common."""
-    y, depth = view.output.shape, view.once(_matrix).shape[1]
+    y, depth = view.output.shape, view.once(matrix_of).shape[1]
     gemm: Params = {
         "depth": depth,
         "channels": y[3],
@@ -179,7 +179,7 @@ def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
     }
 
 
-def _out_row(view: View) -> int:
+def out_row(view: View) -> int:
     """Elements from one output row to the next."""
     y = view.output.shape
     return view.writes.line * y[3] if view.writes.planar else y[2] * y[3]
@@ -189,7 +189,7 @@ def _pointwise(view: View, stream: Stream) -> Packed:
     x, y, name = view.input.shape, view.output.shape, stream.form.name
     gemm, common = _common(view, stream)
     params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3]}
-    params |= {"out_stride": _out_row(view), "gemm": gemm}
+    params |= {"out_stride": out_row(view), "gemm": gemm}
     common |= {"scratch": _scratch(view), "rows": f"pointwise3_{name}_rows" if y[0] == 1 else ""}
     if view.writes.planar:
         return Packed(f"pointwise3_rows_{name}", params, Call.ROWS, **common)
@@ -202,7 +202,7 @@ def _conv(view: View, stream: Stream) -> Packed:
     patch = patch_params(view)
     window = patch["rows"]
     assert isinstance(window, dict)
-    patch["rows"] = window | {"out_stride": _out_row(view)}
+    patch["rows"] = window | {"out_stride": out_row(view)}
     line, taps = op.horizontal.kernel * x[3], op.vertical.kernel
     scratch = _scratch(view) + 3 * aligned(taps * (line % 4)) + aligned(line) + taps * line
     return Packed(
@@ -219,7 +219,7 @@ def _conv(view: View, stream: Stream) -> Packed:
 
 def _scratch(view: View) -> int:
     """Bytes of the widened inputs of three pixels."""
-    return 6 * int(view.once(_matrix).shape[1]) + TAIL
+    return 6 * int(view.once(matrix_of).shape[1]) + TAIL
 
 
 def _group(shape: Shape) -> int:
@@ -299,7 +299,7 @@ DENSE: dict[Weights, Callable[[View], Stream | Refusal]] = {w: partial(_dense, w
 
 def _kernel(weights: Weights, block: int | None, *, pointwise: bool) -> Kernel:
     def pack(view: View) -> Packed | Refusal:
-        if refused := _refused(view, pointwise=pointwise):
+        if refused := refused_of(view, pointwise=pointwise):
             return refused
         stream = view.once(DENSE[weights]) if block is None else _sparse(view, weights, block)
         if isinstance(stream, Refusal):

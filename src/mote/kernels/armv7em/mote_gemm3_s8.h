@@ -314,56 +314,69 @@ static inline int32_t mote_gemm3_scale(int32_t y, int32_t linear, const int32_t 
     return (int32_t)(((int64_t)y * q[0] >> 32) + add);
 }
 
-/* What the assembly does. Sums wrap as registers do. */
+/* Two channels' bytes of some pixels, from the stream's next weights and constants; `words` of each pixel's inputs, or
+ * blocks of so many. Sums wrap as registers do. */
+#define MOTE_GEMM3_MOST 4 /* pixels */
+static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32_t **next, int32_t words,
+                                  int32_t weights, int32_t blocks, int32_t out, int32_t s,
+                                  int32_t byte[2][MOTE_GEMM3_MOST]) {
+    const int32_t pair = weights == mote_gemm3_pair, linear = out == mote_gemm3_linear;
+    const int32_t lo = out == mote_gemm3_planar ? 0 : -128, hi = out == mote_gemm3_planar ? 255 : 127;
+    const int32_t *stream = *next;
+    uint32_t sum[2][MOTE_GEMM3_MOST];
+    int32_t more = 0;
+    for (int32_t c = 0; c < 2; c++, stream++) {
+        for (int32_t i = 0; i < pixels; i++) {
+            sum[c][i] = (uint32_t)*stream;
+        }
+    }
+    do {
+        for (int32_t k = 0; k < words; k++) {
+            const int32_t first = *stream++, second = pair ? first : *stream++;
+            if (blocks && k == 0) {
+                more = *stream >= 0;
+                x += *stream++ / 4;
+            }
+            for (int32_t i = 0; i < pixels; i++, x++) {
+                const int32_t x0 = (int16_t)(*x & 0xffff), x1 = (int16_t)(*x >> 16);
+                int32_t v0 = (int16_t)(first & 0xffff), v1 = first >> 16;
+                const int32_t u0 = (int16_t)(second & 0xffff), u1 = second >> 16;
+                if (pair) {
+                    v0 = (int8_t)(v0 & 0xff), v1 = (int8_t)(v1 & 0xff);
+                }
+                sum[0][i] += (uint32_t)(x0 * v0) + (uint32_t)(x1 * v1);
+                sum[1][i] += (uint32_t)(x0 * u0) + (uint32_t)(x1 * u1);
+            }
+        }
+    } while (more);
+    for (int32_t c = 0; c < 2; c++) {
+        const int32_t half = pair && c == 0; /* the channel whose sum is not scaled */
+        const int32_t used = half ? 2 : 2 + linear;
+        const int32_t shift = pair ? stream[used] : s;
+        for (int32_t i = 0; i < pixels; i++) {
+            int32_t y = (int32_t)sum[c][i];
+            if (half) {
+                y = (int32_t)(((int64_t)y * (stream[0] + ((int64_t)1 << 32)) + ((int64_t)1 << 31)) >> 32);
+                y += (linear ? y >> 31 : 0) + stream[1];
+            } else {
+                y = (int32_t)(sum[c][i] - (pair ? sum[0][i] : 0));
+                y = mote_gemm3_scale(y, linear, &stream);
+            }
+            y >>= shift;
+            byte[c][i] = y < lo ? lo : y > hi ? hi : y;
+        }
+        stream += used + pair;
+    }
+    *next = stream;
+}
+
+/* What the assembly does. */
 static inline const int32_t *mote_gemm3_c(const uint32_t *inputs, const int32_t *stream, mote_gemm3_tail_t *tail,
                                           int32_t depth, int32_t weights, int32_t block, int32_t out, int32_t s) {
-    const int32_t pair = weights == mote_gemm3_pair, words = block ? block : depth / 2;
-    const int32_t linear = out == mote_gemm3_linear, planar = out == mote_gemm3_planar;
-    const int32_t lo = planar ? 0 : -128, hi = planar ? 255 : 127;
+    const int32_t planar = out == mote_gemm3_planar;
     for (;;) {
-        uint32_t sum[2][3];
-        int32_t byte[2][3], more = 0;
-        const uint32_t *x = inputs;
-        for (int32_t c = 0; c < 2; c++, stream++) {
-            sum[c][0] = sum[c][1] = sum[c][2] = (uint32_t)*stream;
-        }
-        do {
-            for (int32_t k = 0; k < words; k++) {
-                const int32_t first = *stream++, second = pair ? first : *stream++;
-                if (block && k == 0) {
-                    more = *stream >= 0;
-                    x += *stream++ / 4;
-                }
-                for (int32_t i = 0; i < 3; i++, x++) {
-                    const int32_t x0 = (int16_t)(*x & 0xffff), x1 = (int16_t)(*x >> 16);
-                    int32_t v0 = (int16_t)(first & 0xffff), v1 = first >> 16;
-                    const int32_t u0 = (int16_t)(second & 0xffff), u1 = second >> 16;
-                    if (pair) {
-                        v0 = (int8_t)(v0 & 0xff), v1 = (int8_t)(v1 & 0xff);
-                    }
-                    sum[0][i] += (uint32_t)(x0 * v0) + (uint32_t)(x1 * v1);
-                    sum[1][i] += (uint32_t)(x0 * u0) + (uint32_t)(x1 * u1);
-                }
-            }
-        } while (more);
-        for (int32_t c = 0; c < 2; c++) {
-            const int32_t half = pair && c == 0; /* the channel whose sum is not scaled */
-            const int32_t used = half ? 2 : 2 + linear;
-            const int32_t shift = pair ? stream[used] : s;
-            for (int32_t i = 0; i < 3; i++) {
-                int32_t y = (int32_t)sum[c][i];
-                if (half) {
-                    y = (int32_t)(((int64_t)y * (stream[0] + ((int64_t)1 << 32)) + ((int64_t)1 << 31)) >> 32);
-                    y += (linear ? y >> 31 : 0) + stream[1];
-                } else {
-                    y = (int32_t)(sum[c][i] - (pair ? sum[0][i] : 0));
-                    y = mote_gemm3_scale(y, linear, &stream);
-                }
-                y >>= shift;
-                byte[c][i] = y < lo ? lo : y > hi ? hi : y;
-            }
-            stream += used + pair;
-        }
+        int32_t byte[2][MOTE_GEMM3_MOST];
+        mote_gemm3_two(inputs, 3, &stream, block ? block : depth / 2, weights, block, out, s, byte);
         for (int32_t i = 0; i < 3; i++) {
             if (block) {
                 tail->to[i][stream[1]] = (int8_t)(byte[1][i] & 0xff);

@@ -1,0 +1,167 @@
+"""Convolutions four pixels at a time: the weights, constants and code of `mote_gemm4x2_s8.h`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from math import gcd
+
+import numpy as np
+
+from mote.graph.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.kernels.armv7em.gemm import (
+    DENSE,
+    PACKERS,
+    SHORT,
+    WEIGHTS,
+    Form,
+    Stream,
+    Weights,
+    bias_of,
+    out_row,
+    outputs_of,
+    refused_of,
+)
+from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, Source, Target, code
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
+from mote.kernels.pack.params import pad_to
+from mote.kernels.portable.conv import patch_params, sums_of
+from mote.ops.conv import Conv2D
+
+PLACES = (0, 2, 1, 3)
+"""Where a planar line keeps each of four neighbours."""
+MOST_STEPS = 1023
+"""Longer sums have inputs that are too far apart."""
+
+
+def _source(view: View, *, pointwise: bool) -> Source:
+    op, channels = view.the(Conv2D), view.input.shape[3]
+    if pointwise:
+        return Source(0, channels // 4, 0)
+    line = op.horizontal.kernel * channels
+    return Source(op.vertical.kernel, line // 4, line % 4)
+
+
+def _target(view: View) -> Target | Refusal:
+    """Where rows are blocks of four, outputs lie at constant distances from each other."""
+    y, line, before = view.output.shape, view.writes.line, view.writes.before
+    if y[2] % 4:
+        return Target(line or 1) if 2 * line <= AHEAD else Refusal("lines are too long for rows of such a width")
+    places = [4 * (x // 4) + PLACES[x % 4] if line else i * y[3] for i, x in enumerate(range(before, before + 4))]
+    if places[3] + (line or 1) > MOST_OFFSET:
+        return Refusal("a pixel has too many channels")
+    return Target(line or 1, tuple(at - places[0] for at in places))
+
+
+def _stream(view: View, source: Source, weights: Weights) -> Stream | Refusal:
+    """That of three pixels, unless lines of a window have bytes left over: these come two to a word, in order."""
+    if source.rest == 0:
+        return view.once(DENSE[weights])
+    w = view.constant(1).astype(np.int64)
+    lines = w.reshape(w.shape[0], source.taps, -1)
+    words, rest = (part.reshape(w.shape[0], -1) for part in np.split(lines, [4 * source.words], axis=2))
+    ordered = pad_to(rest, 1, 4).reshape(len(w), -1, 4)[:, :, [0, 2, 1, 3]]
+    matrix: Ints = np.concatenate([words, ordered.reshape(len(w), -1)], axis=1)
+    packed = PACKERS[weights](matrix, view.once(bias_of), sums_of(view), view.writes.planar)
+    if packed is None:
+        return NO_CONSTANTS
+    used = replace(packed, words=packed.words[:, : source.steps])
+    return Stream(Form(weights, "", outputs_of(view), packed.shift), used.stream())
+
+
+def _refused(view: View, *, pointwise: bool) -> Refusal | None:
+    op, y = view.the(Conv2D), view.output.shape
+    if y[3] % 2:
+        return Refusal("channels are computed two at a time")
+    if y[2] < 4 and y[0] * y[1] * y[2] < 4:
+        return Refusal("there are fewer than four pixels")
+    if op.horizontal.dilation > 1:
+        return Refusal("windows are dilated")
+    return refused_of(view, pointwise=pointwise)
+
+
+def _pack(view: View, weights: Weights, *, pointwise: bool) -> Packed | Refusal:
+    if refused := _refused(view, pointwise=pointwise):
+        return refused
+    source, target = _source(view, pointwise=pointwise), _target(view)
+    if isinstance(target, Refusal):
+        return target
+    if source.steps > MOST_STEPS:
+        return Refusal("sums are too long")
+    stream = _stream(view, source, weights)
+    if isinstance(stream, Refusal):
+        return stream
+    return _packed(view, source, target, stream)
+
+
+def _packed(view: View, source: Source, target: Target, stream: Stream) -> Packed:
+    y, form = view.output.shape, stream.form
+    where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
+    shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
+    name = f"{form.name}_{shape}_{target.line}_{where}"
+    text = code(source, target, form.weights, form.outputs, form.shift)
+    arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
+    kind = "conv4x2" if source.taps else "pointwise4x2"
+    several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
+    params, scratch = _conv(view, source) if source.taps else _pointwise(view, source)
+    gemm: Params = {
+        "depth": 2 * source.steps,
+        "channels": y[3],
+        "pixel": y[3],
+        "planes": view.writes.line,
+        "before": view.writes.before,
+        "stream": wrap32(stream.words).astype(np.int32),
+    }
+    return Packed(
+        f"{kind}_{name}",
+        params | {"gemm": gemm},
+        Call.ROWS,
+        row=f"{kind}_{name}_row" if source.taps else "",
+        rows=f"{kind}_{name}_rows" if several else "",
+        taps=source.taps,
+        scratch=scratch,
+        instances=(Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text)), Instance(f"MOTE_{kind.upper()}", (name,))),
+        writes=view.writes,
+        tile=(1, 4),
+        whole_tiles=True,
+        group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
+    )
+
+
+def _pointwise(view: View, source: Source) -> tuple[Params, int]:
+    """`mote_pointwise3_t` without its weights, and bytes of working memory."""
+    x, y = view.input.shape, view.output.shape
+    params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3], "out_stride": out_row(view)}
+    return params, 16 * source.steps
+
+
+def _conv(view: View, source: Source) -> tuple[Params, int]:
+    """`mote_conv4x2_t` without its weights, and bytes of working memory."""
+    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
+    patch = patch_params(view)
+    window = patch["rows"]
+    assert isinstance(window, dict)
+    patch["rows"] = window | {"out_stride": out_row(view)}
+    line = op.horizontal.kernel * x[3]
+    waiting = 16 * source.steps
+    columns = waiting + (4 * source.taps * line if y[2] % 4 else 0)
+    padded = any((op.horizontal.before, op.horizontal.after, op.vertical.before, op.vertical.after))
+    end = columns + (source.taps * (3 * op.horizontal.stride * x[3] + line) if padded and y[2] > 3 else 0)
+    return {"patch": patch, "waiting": waiting, "columns": columns}, aligned(end)
+
+
+KERNELS = tuple(
+    Kernel(
+        f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}",
+        (Conv2D,),
+        INT8,
+        partial(_pack, weights=weights, pointwise=pointwise),
+        header="gemm4x2_s8",
+        isa=DSP,
+        lanes=2,
+        writes_planar=True,
+    )
+    for pointwise in (True, False)
+    for weights in WEIGHTS
+)

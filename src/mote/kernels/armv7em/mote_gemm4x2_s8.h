@@ -1,0 +1,292 @@
+/* mote_gemm4x2_s8.h: int8 convolutions four pixels and two channels at a time, for cores with DSP instructions.
+ *
+ * The weights and constants are those of mote_gemm3_s8.h, `wide` or `pair`, and inputs are widened as there, but
+ * [depth / 2][4 pixels] words: each weight is read for four pixels. The code comes from the compiler, written for a
+ * layer (armv7em/gemm_assembly.py); here is what surrounds it, and what it means in C. A call computes all channels of
+ * several blocks of four pixels, the next four of a row one after another.
+ *
+ * A row's pixels that are left behind its last four wait for those of the rows below, until there are four. Channels
+ * are even in number.
+ */
+#ifndef MOTE_GEMM4X2_S8_H
+#define MOTE_GEMM4X2_S8_H
+
+#include "mote_gemm3_s8.h"
+
+#if MOTE_MAX_TAPS > 4
+#define MOTE_GEMM4X2_FROM MOTE_MAX_TAPS
+#else
+#define MOTE_GEMM4X2_FROM 4
+#endif
+
+/* What the assembly works on, in a copy on its stack. */
+typedef struct {
+    uint32_t *inputs; /* for the widened inputs of four pixels */
+    const int32_t *stream;
+    int32_t span;     /* bytes from a pixel's first output to behind its last */
+    int8_t *to[4];    /* the first outputs of four pixels */
+    int32_t out_step; /* from a block's outputs to those of the next one */
+    int32_t blocks;
+    int32_t stride; /* from a pixel's inputs to those of the next one */
+    /* Pointwise: each pixel's inputs; else the lines of the first one's window. */
+    const int8_t *from[MOTE_GEMM4X2_FROM];
+} mote_gemm4x2_frame_t;
+
+typedef void mote_gemm4x2_blocks_t(const mote_gemm4x2_frame_t *);
+
+#if MOTE_DSP
+#define MOTE_GEMM4X2_CODE(id, weights, out, s, line, taps, words, rest, text) \
+    __attribute__((naked, noinline, unused, aligned(4))) static void mote_gemm4x2_##id( \
+        const mote_gemm4x2_frame_t *frame __attribute__((unused))) { \
+        __asm__ volatile(text); \
+    }
+#else
+/* The inputs of pixel i of block b: the words of each line of its window, then the bytes that are left of each. */
+static inline void mote_gemm4x2_widen(const mote_gemm4x2_frame_t *f, int32_t taps, int32_t words, int32_t rest,
+                                      int32_t b, int32_t i) {
+    const int32_t lines = taps > 0 ? taps : 1, half = lines * words * 8;
+    int32_t left = 0;
+    for (int32_t k = 0; k < lines; k++) {
+        const int8_t *const from = taps == 0 && b == 0 ? f->from[i] : f->from[k] + (4 * b + i) * f->stride;
+        for (int32_t j = 0; j < 4 * words; j += 4) {
+            uint32_t *const to = f->inputs + 2 * (k * 4 * words + j) + i;
+            to[0] = (uint32_t)(uint16_t)from[j] | (uint32_t)(uint16_t)from[j + 2] << 16;
+            to[4] = (uint32_t)(uint16_t)from[j + 1] | (uint32_t)(uint16_t)from[j + 3] << 16;
+        }
+        for (int32_t j = 4 * words; j < 4 * words + rest; j++, left++) {
+            uint32_t *const to = f->inputs + half + left / 2 * 4 + i;
+            *to = left % 2 ? *to | (uint32_t)(uint16_t)from[j] << 16 : (uint32_t)(uint16_t)from[j];
+        }
+    }
+}
+
+/* What the assembly does. */
+static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights, int32_t out, int32_t s, int32_t line,
+                                  int32_t taps, int32_t words, int32_t rest) {
+    const int32_t lines = taps > 0 ? taps : 1, steps = 2 * lines * words + (lines * rest + 1) / 2;
+    for (int32_t b = 0; b < f->blocks; b++) {
+        const int32_t *stream = f->stream;
+        for (int32_t i = 0; i < 4; i++) {
+            mote_gemm4x2_widen(f, taps, words, rest, b, i);
+        }
+        for (int32_t at = 0; at < f->span; at += 2 * line) {
+            int32_t byte[2][MOTE_GEMM3_MOST];
+            mote_gemm3_two(f->inputs, 4, &stream, steps, weights, 0, out, s, byte);
+            for (int32_t i = 0; i < 4; i++) {
+                int8_t *const to = f->to[i] + b * f->out_step + at;
+                to[0] = (int8_t)(uint8_t)(byte[0][i] & 0xff);
+                to[line] = (int8_t)(uint8_t)(byte[1][i] & 0xff);
+            }
+        }
+    }
+}
+
+#define MOTE_GEMM4X2_CODE(id, weights, out, s, line, taps, words, rest, text) \
+    MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame) { \
+        mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest); \
+    }
+#endif
+
+/* Planar: zeros before and behind the pixels of each line. */
+static inline void mote_gemm4x2_pad(const mote_gemm3_t *g, int32_t width, int8_t *out) {
+    const int32_t line = g->planes, after = line - width - g->before;
+    if (g->before > 4 || after > 4) {
+        mote_clear(out, g->channels * line);
+    } else if (g->before > 0 || after > 0) {
+        for (int8_t *const end = out + g->channels * line; out < end; out += line) {
+            *(uint32_t *)(void *)out = 0;
+            *(uint32_t *)(void *)(out + line - 4) = 0;
+        }
+    }
+}
+
+/* Where the first output of the pixel in column x of a row goes. */
+static inline int8_t *mote_gemm4x2_to(const mote_gemm3_t *g, int8_t *out, int32_t x) {
+    return out + (g->planes > 0 ? mote_planar_place(x + g->before) : x * g->pixel);
+}
+
+MOTE_ALWAYS_INLINE void mote_gemm4x2_frame(const mote_gemm3_t *g, uint32_t *scratch, mote_gemm4x2_frame_t *f) {
+    f->inputs = scratch;
+    f->stream = g->stream;
+    f->span = g->channels * (g->planes > 0 ? g->planes : 1);
+    f->out_step = 4 * (g->planes > 0 ? 1 : g->pixel);
+}
+
+/* A 1x1 convolution of `count` rows, one after another, or where `rows` and `outs` say. */
+MOTE_NOINLINE void mote_pointwise4x2(const mote_pointwise3_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
+                                     int8_t *out, const int8_t *const *rows, int8_t *const *outs, int32_t count,
+                                     uint32_t *scratch) {
+    const mote_gemm3_t *const g = &p->gemm;
+    const int32_t channels = p->in_channels, width = p->width, whole = width & ~3;
+    mote_gemm4x2_frame_t f, left; /* whole blocks, and pixels that are left over */
+    int32_t waiting = 0;
+    mote_gemm4x2_frame(g, scratch, &f);
+    f.stride = channels;
+    left = f;
+    left.blocks = 1;
+    for (int32_t y = 0; y < count; y++) {
+        const int8_t *const row = rows != NULL ? rows[y] : in + y * p->in_stride;
+        int8_t *const to = rows != NULL ? outs[y] : out + y * p->out_stride;
+        if (g->planes > 0) {
+            mote_gemm4x2_pad(g, width, to);
+        }
+        if (whole > 0) {
+            for (int32_t i = 0; i < 4; i++) {
+                f.from[i] = row + i * channels;
+                f.to[i] = mote_gemm4x2_to(g, to, i);
+            }
+            f.blocks = whole >> 2;
+            blocks(&f);
+        }
+        for (int32_t x = whole; x < width; x++) {
+            left.from[waiting] = row + x * channels;
+            left.to[waiting] = mote_gemm4x2_to(g, to, x);
+            if (++waiting == 4) {
+                blocks(&left);
+                waiting = 0;
+            }
+        }
+    }
+    if (waiting > 0) { /* the last one is computed again */
+        for (int32_t i = waiting; i < 4; i++) {
+            left.from[i] = left.from[waiting - 1];
+            left.to[i] = left.to[waiting - 1];
+        }
+        blocks(&left);
+    }
+}
+
+#define MOTE_POINTWISE4X2(id) \
+    typedef mote_pointwise3_t mote_pointwise4x2_##id##_t; \
+    MOTE_UNUSED static inline void mote_pointwise4x2_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
+                                                          int32_t lo, int32_t hi, uint32_t *scratch) { \
+        mote_pointwise4x2(p, mote_gemm4x2_##id, in + lo * p->in_stride, out + lo * p->out_stride, NULL, NULL, hi - lo, \
+                          scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_pointwise4x2_##id##_rows( \
+        const mote_pointwise3_t *p, const int8_t *const *rows, int8_t *const *outs, int32_t count, uint32_t *scratch) { \
+        mote_pointwise4x2(p, mote_gemm4x2_##id, NULL, NULL, rows, outs, count, scratch); \
+    }
+
+/* Any window. Scratch: the widened inputs; the windows of pixels that wait; columns under four neighbours' windows. */
+typedef struct {
+    mote_patch_t patch;
+    mote_gemm3_t gemm;
+    int32_t waiting, columns; /* where these begin, in bytes */
+} mote_conv4x2_t;
+
+/* For each row of the window under output column x, `size` bytes from its first column on, with padding; `pitch` bytes
+ * from one to the next. */
+MOTE_NOINLINE void mote_conv4x2_copy(const mote_patch_t *w, const int8_t *const *rows, int32_t x, int32_t size,
+                                     int32_t pitch, int8_t *to) {
+    const mote_span_t *const s = &w->cols;
+    const int32_t c = w->in_channels, first = (x * s->step - s->pad) * c, room = s->in_size * c - first;
+    const int32_t lo = first < 0 ? -first : 0, hi = room < size ? room : size;
+    for (int32_t k = 0; k < w->rows.taps; k++, to += pitch) {
+        if (rows[k] == NULL || hi < size || lo > 0) {
+            memset(to, (int)w->in_zero, (size_t)size);
+        }
+        if (rows[k] != NULL && hi > lo) {
+            memcpy(to + lo, rows[k] + first + lo, (size_t)(hi - lo));
+        }
+    }
+}
+
+/* Output columns x from a multiple of four on: how many blocks of four have all of their windows inside the image. */
+static inline int32_t mote_conv4x2_inside(const mote_span_t *s, int32_t x) {
+    const int32_t first = x * s->step - s->pad, room = s->in_size - s->taps - first;
+    int32_t pixels = room < 0 ? 0 : s->out_size - x;
+    if (first < 0) {
+        return 0;
+    }
+    while (pixels > 0 && (pixels - 1) * s->step > room) {
+        pixels--;
+    }
+    return pixels >> 2;
+}
+
+/* `count` output rows. Their first one is made from `rows`; the next ones from `step` rows further on and written to
+ * where `outs` says, or, for a tensor in one piece, from those under row y + 1 and so on of the tensor `in` and written
+ * behind one another. */
+MOTE_NOINLINE void mote_conv4x2(const mote_conv4x2_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
+                                const int8_t **rows, int8_t *const *outs, int32_t y, int32_t count, int8_t *out,
+                                uint32_t *scratch) {
+    const mote_gemm3_t *const g = &p->gemm;
+    const mote_patch_t *const w = &p->patch;
+    const mote_span_t *const s = &w->cols;
+    const int32_t taps = w->rows.taps, width = s->out_size, whole = width & ~3, line = s->taps * w->in_channels;
+    const int32_t step = s->step * w->in_channels, four = 3 * step + line;
+    int8_t *const windows = (int8_t *)scratch + p->waiting, *const columns = (int8_t *)scratch + p->columns;
+    mote_gemm4x2_frame_t f, left; /* whole blocks, and pixels that are left over */
+    int32_t waiting = 0;
+    mote_gemm4x2_frame(g, scratch, &f);
+    f.stride = step;
+    left = f;
+    left.stride = line;
+    left.blocks = 1;
+    for (int32_t n = 0; n < count; n++) {
+        int32_t missing = 0;
+        if (n > 0 && outs != NULL) {
+            rows += w->rows.step;
+            out = outs[n];
+        } else if (n > 0) {
+            mote_window_s8(&w->rows, in, y + n, rows);
+            out += w->rows.out_stride;
+        }
+        for (int32_t k = 0; k < taps; k++) {
+            missing += rows[k] == NULL;
+        }
+        if (g->planes > 0) {
+            mote_gemm4x2_pad(g, width, out);
+        }
+        for (int32_t x = 0; x < whole; x += 4 * f.blocks) {
+            const int32_t inside = missing > 0 ? 0 : mote_conv4x2_inside(s, x);
+            for (int32_t i = 0; i < 4; i++) {
+                f.to[i] = mote_gemm4x2_to(g, out, x + i);
+            }
+            if (inside == 0) {
+                mote_conv4x2_copy(w, rows, x, four, four, columns);
+            }
+            for (int32_t k = 0; k < taps; k++) {
+                f.from[k] = inside == 0 ? columns + k * four : rows[k] + x * step - s->pad * w->in_channels;
+            }
+            f.blocks = inside > 0 ? inside : 1;
+            blocks(&f);
+        }
+        for (int32_t x = whole; x < width; x++) {
+            mote_conv4x2_copy(w, rows, x, line, 4 * line, windows + waiting * line);
+            left.to[waiting++] = mote_gemm4x2_to(g, out, x);
+            if (waiting < 4 && (n + 1 < count || x + 1 < width)) {
+                continue;
+            }
+            for (; waiting < 4; waiting++) { /* the last one is computed again */
+                mote_conv4x2_copy(w, rows, x, line, 4 * line, windows + waiting * line);
+                left.to[waiting] = left.to[waiting - 1];
+            }
+            for (int32_t k = 0; k < taps; k++) {
+                left.from[k] = windows + 4 * k * line;
+            }
+            blocks(&left);
+            waiting = 0;
+        }
+    }
+}
+
+#define MOTE_CONV4X2(id) \
+    typedef mote_conv4x2_t mote_conv4x2_##id##_t; \
+    MOTE_UNUSED static inline void mote_conv4x2_##id##_rows(const mote_conv4x2_t *p, const int8_t **rows, \
+                                                            int8_t *const *outs, int32_t count, uint32_t *scratch) { \
+        mote_conv4x2(p, mote_gemm4x2_##id, NULL, rows, outs, 0, count, outs[0], scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv4x2_##id##_row(const mote_conv4x2_t *p, const int8_t **rows, int8_t *out, \
+                                                           uint32_t *scratch) { \
+        mote_conv4x2(p, mote_gemm4x2_##id, NULL, rows, NULL, 0, 1, out, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv4x2_##id(const mote_conv4x2_t *p, const int8_t *in, int8_t *out, \
+                                                     int32_t lo, int32_t hi, uint32_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        mote_window_s8(&p->patch.rows, in, lo, rows); \
+        mote_conv4x2(p, mote_gemm4x2_##id, in, rows, NULL, lo, hi - lo, out + lo * p->patch.rows.out_stride, scratch); \
+    }
+
+#endif

@@ -1,0 +1,171 @@
+"""Convolutions four pixels at a time, whole and by rows, into rows of both layouts: on the host and on a core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pytest
+import test_conv
+import test_variants
+from c_harness import Program, call_row_by_row, int8_inputs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote import compile, verify
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.kernels import catalogue
+from mote.kernels.contract import Layout, Packed, Refusal, View
+from network import Net
+from offered import DSP, offered
+from support import emulated, examples
+
+FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
+FAMILIES = ("pointwise4x2_wide", "pointwise4x2_pair", "conv4x2_wide", "conv4x2_pair")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer and one of its kernels."""
+
+    graph: Graph
+    kernel: Packed
+    seed: int
+
+    @cached_property
+    def inputs(self) -> list[Array]:
+        return int8_inputs(self.graph.ops[0], self.graph, self.seed)
+
+    @cached_property
+    def expected(self) -> bytes:
+        (found,) = self.graph.ops[0].evaluate(self.graph, self.inputs)
+        return self.kernel.writes.store(found).tobytes()
+
+    def call(self, program: Program) -> None:
+        """Whole, then by rows."""
+        kernel, (x, *_) = self.kernel, self.inputs
+        shape = self.graph.ops[0].output(self.graph).shape
+        out, scratch = program.block(len(self.expected)), program.block(kernel.scratch or 0)
+        arguments = [program.params(kernel), program.block(x.nbytes, x), out, 0, shape[0] * shape[1], scratch]
+        program.say(f"mote_{kernel.name}({', '.join(map(str, arguments))});")
+        program.write(out, len(self.expected))
+        call_row_by_row(program, self.graph, self.graph.ops[0], kernel, self.inputs)
+
+
+def cases(configs: Sequence[test_conv.Config], layouts: Sequence[Layout]) -> list[Case]:
+    """Every kernel of four pixels for each layer and layout that there is one for."""
+    graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
+    return [
+        Case(g, kernel, i)
+        for i, g in enumerate(graphs)
+        for layout in layouts
+        for kernel in offered(g, g.ops[0], DSP, writes=layout)
+        if kernel.family in FAMILIES
+    ]
+
+
+def check(found: Sequence[Case], core: str) -> None:
+    program = Program(core)
+    for case in found:
+        case.call(program)
+    got = program.run()
+    for case in found:
+        for how in ("whole", "by rows"):
+            result, got = got[: len(case.expected)], got[len(case.expected) :]
+            assert result == case.expected, (how, case.kernel.name, case.graph.text())
+    assert not got
+
+
+PLAIN = test_conv.Config(
+    kind="CONV_2D",
+    dtype="int8",
+    batch=1,
+    size=(1, 1),
+    channels=1,
+    outputs=1,
+    kernel=(1, 1),
+    stride=(1, 1),
+    dilation=(1, 1),
+    padding="SAME",
+    activation="RELU",
+    per_channel=True,
+    bias=True,
+    gain=0.5,
+    zeros=(7, -128),
+    seed=1,
+)
+
+
+def layer(size: tuple[int, int], channels: int, outputs: int, **more: object) -> test_conv.Config:
+    zeros = (-128, 11) if more.get("activation") == "NONE" else (7, -128)
+    return replace(PLAIN, size=size, channels=channels, outputs=outputs, zeros=zeros, **more)  # type: ignore[arg-type]
+
+
+SHAPES = [
+    layer((3, 8), 4, 2), layer((5, 5), 64, 6), layer((2, 12), 40, 4, activation="NONE"), layer((2, 6), 36, 4),
+    layer((4, 3), 72, 2, activation="NONE"), layer((1, 9), 16, 10, batch=2), layer((3, 20), 8, 4, gain=0.1),
+    layer((9, 16), 3, 4, kernel=(3, 3), stride=(2, 2)), layer((6, 8), 3, 4, kernel=(3, 3)),
+    layer((9, 10), 1, 6, kernel=(10, 4), stride=(2, 2)), layer((5, 7), 8, 4, kernel=(3, 3), activation="NONE"),
+    layer((4, 4), 32, 2, kernel=(3, 3)), layer((5, 11), 2, 2, kernel=(2, 5), padding="VALID"),
+    layer((7, 9), 12, 4, stride=(2, 2)), layer((6, 3), 4, 4, kernel=(3, 3), batch=2),
+    layer((8, 8), 1, 2, kernel=(3, 3)), layer((6, 5), 8, 2, kernel=(3, 1), dilation=(2, 1)), layer((3, 8), 28, 4),
+]  # fmt: skip
+LAYOUTS = [Layout(64, 1), Layout(24, 3), Layout(20, 0)]
+
+
+def planar(configs: Sequence[test_conv.Config]) -> list[Case]:
+    """Into lines that hold a row, of one layout or another."""
+    found = []
+    for i, c in enumerate(configs):
+        layout = LAYOUTS[i % len(LAYOUTS)]
+        found += cases([c], [layout] if c.size[1] + layout.before <= layout.line else LAYOUTS[:1])
+    return found
+
+
+@pytest.mark.parametrize("core", ["host", "cortex-m4"])
+def test_shapes(core: str) -> None:
+    found = [*cases(SHAPES, [Layout.NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
+    assert {case.kernel.family for case in found} == set(FAMILIES)
+    check(found, core)
+
+
+@pytest.mark.parametrize("core", ["host", "cortex-m4"])
+@given(st.lists(test_variants.layers(), min_size=8, max_size=8))
+@FEW
+def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
+    even = [replace(c, outputs=c.outputs + c.outputs % 2) for c in configs]
+    check([*cases(even, [Layout.NHWC]), *planar([c for c in even if c.activation == "RELU"])], core)
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (layer((4, 4), 8, 3), "channels are computed two at a time"),
+        (layer((1, 3), 8, 2), "there are fewer than four pixels"),
+        (layer((4, 8), 8, 2, kernel=(1, 3), dilation=(1, 2)), "windows are dilated"),
+        (layer((2, 4), 2048, 2, kernel=(1, 1)), "sums are too long"),
+        (layer((2, 4), 8, 1400), "a pixel has too many channels"),
+    ],
+    ids=str,
+)
+def test_refusals(config: test_conv.Config, why: str) -> None:
+    g = tflite.parse(test_conv.model([config]), "model")
+    asked = catalogue.asked(View(g, (g.ops[0],)), DSP)
+    found = [r.why for kernel, r in asked if kernel.name in FAMILIES and isinstance(r, Refusal)]
+    assert why in found
+
+
+def test_the_planner_chooses_it() -> None:
+    """A first layer, a planar row of whole blocks and one with pixels left over, and what has no activation."""
+    net, relu = Net(), {"fused_activation_function": "RELU", "quant": (0.05, -128)}
+    y = net.depthwise(net.conv(net.input(1, 16, 16, 3), 8, stride=2, **relu), **relu)
+    y = net.depthwise(net.conv(y, 16, 1, **relu), stride=2, **relu)
+    model = net.finish(net.conv(net.conv(y, 32, 1, **relu), 8, 1))
+    compiled = compile(model, target="cortex-m4", optimize="speed")
+    chosen = [step.kernel.family for step in compiled.plan.steps if step.kernel.family in FAMILIES]
+    assert len(chosen) == 4
+    emulated("cortex-m4")
+    assert verify(compiled, 2).passed
