@@ -137,6 +137,7 @@ class Program:
                 HEAD,
                 f"#define MOTE_MAX_TAPS {self.taps}",
                 f"#define MOTE_SUMS_WRAP {int(self.sums_wrap)}",
+                f"#define MOTE_FUSED {int('fma' in targets.load(self.core).features)}",
                 *(f'#include "{file}"' for file in self.includes),
                 *self.instances,
                 printed(self.constants.definitions),
@@ -203,6 +204,7 @@ class Case:
         return ("whole",) if self.kernel.call is Call.WHOLE else ("whole", "by rows")
 
     def call(self, program: Program) -> None:
+        """With `inputs`; what it writes is the output for each of the ways."""
         kernel, nbytes = self.kernel, self.expected.nbytes
         params = program.params(kernel)
         stored = kernel.reads.store(self.inputs[0])

@@ -231,6 +231,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         target=settings.target.name,
         optimize=settings.optimize,
         core_flags=settings.target.gcc_flags,
+        fused="fma" in settings.target.features,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
         model=zlib.crc32(data),

@@ -71,6 +71,7 @@ def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | No
         target=settings.target.name,
         optimize=settings.optimize,
         core_flags=settings.target.gcc_flags,
+        fused="fma" in settings.target.features,
     )
     alone, project = generate_shared(parts, folder)
     members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))

@@ -23,6 +23,8 @@ class ProjectOptions:
     """What the C compiler is to optimize for: a key of `mote.targets.flags.OPTIMIZATION`."""
     core_flags: tuple[str, ...] = ()
     """What selects the core for gcc."""
+    fused: bool = False
+    """Products of float32 are added without being rounded first."""
     single_file: bool = False
     caller_arena: bool = False
     step_bound: int | None = None

@@ -30,6 +30,7 @@ from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants, CType
 from mote.graph import Graph, Op
+from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import Packed
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Bodied, Plan
@@ -58,6 +59,8 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
         settings.append(Define("MOTE_WORDS_ALIGNED", 1))
     if plan.graph.sums_wrap:
         settings.append(Define("MOTE_SUMS_WRAP", 1))
+    if options.fused and computes_floats(plan.graph):
+        settings.append(Define("MOTE_FUSED", 1))
     if executor.wide:
         settings.append(Define("MOTE_PLACE", "uint32_t"))
     return [

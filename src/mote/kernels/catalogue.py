@@ -12,9 +12,10 @@ from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
+from mote.kernels.vfp import KERNELS as VFP
 from mote.targets import ALIGNED
 
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *VFP, *PORTABLE]
 
 
 def register(kernel: Kernel) -> None:

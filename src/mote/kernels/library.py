@@ -6,7 +6,9 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-FOLDERS: tuple[Traversable, ...] = tuple(files("mote.kernels") / name for name in ("portable", "armv7em", "helium"))
+FOLDERS: tuple[Traversable, ...] = tuple(
+    files("mote.kernels") / name for name in ("portable", "armv7em", "vfp", "helium")
+)
 """Where a C compiler finds them."""
 _added: dict[str, str] = {}
 """Files that users have brought, by name."""

@@ -8,4 +8,11 @@
 #define MOTE_HELIUM 0
 #endif
 
+/* The same for vectors of float32. */
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(MOTE_PORTABLE)
+#define MOTE_HELIUM_FLOAT 1
+#else
+#define MOTE_HELIUM_FLOAT 0
+#endif
+
 #endif

@@ -105,10 +105,11 @@ def _adding(view: View) -> Packed | Refusal:
     return Packed("conv2d_add_s8", params, Call.ADDS, sums=4 * y.size)
 
 
-def _real(view: View) -> Packed:
+def real_params(view: View) -> Params:
+    """`mote_conv2d_f32_t`."""
     op, w = view.the(Conv2D), view.constant(1)
     low, high = float_range(op.activation)
-    params: Params = {
+    return {
         **window_params(view),
         "in_channels": view.input.shape[3],
         "out_channels": w.shape[0],
@@ -117,7 +118,11 @@ def _real(view: View) -> Packed:
         "weights": w,
         "bias": float_bias(op.tensor(view.graph, 2), w.shape[0]),
     }
-    return Packed("conv2d_f32", params, Call.ROWS, row="conv2d_f32_row", taps=op.vertical.kernel)
+
+
+def _real(view: View) -> Packed:
+    taps = view.the(Conv2D).vertical.kernel
+    return Packed("conv2d_f32", real_params(view), Call.ROWS, row="conv2d_f32_row", taps=taps)
 
 
 POINTWISE = Kernel("pointwise", (Conv2D,), INT8, _pointwise, tuned=True, lanes=2)

@@ -47,15 +47,20 @@ def _adding(view: View) -> Packed | Refusal:
     return Packed("depthwise_add_s8", layer_params(view), Call.ADDS, sums=4 * view.output.size)
 
 
-def _real(view: View) -> Packed:
+def real_params(view: View) -> Params:
+    """`mote_depthwise_f32_t`."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     channels = y.shape[3]
     low, high = float_range(op.activation)
     params = window_params(view)
     params |= {"in_channels": x.shape[3], "channels": channels, "multiplier": op.multiplier}
     params |= {"low": low, "high": high, "weights": view.constant(1)[0]}
-    params |= {"bias": float_bias(op.tensor(view.graph, 2), channels)}
-    return Packed("depthwise_f32", params, Call.ROWS, row="depthwise_f32_row", taps=op.vertical.kernel)
+    return params | {"bias": float_bias(op.tensor(view.graph, 2), channels)}
+
+
+def _real(view: View) -> Packed:
+    taps = view.the(DepthwiseConv2D).vertical.kernel
+    return Packed("depthwise_f32", real_params(view), Call.ROWS, row="depthwise_f32_row", taps=taps)
 
 
 KERNELS = (

@@ -114,11 +114,12 @@ def _table(real: float, zero: int) -> NDArray[np.int32]:
     return np.append(steps, last).astype(np.int32)
 
 
-def _real(view: View) -> Packed:
+def real_params(view: View) -> Params:
+    """`mote_fully_connected_f32_t`."""
     op, w = view.the(FullyConnected), view.constant(1)
     channels, depth = w.shape
     low, high = float_range(op.activation)
-    params: Params = {
+    return {
         "depth": depth,
         "channels": channels,
         "low": low,
@@ -126,7 +127,10 @@ def _real(view: View) -> Packed:
         "weights": w,
         "bias": float_bias(op.tensor(view.graph, 2), channels),
     }
-    return Packed("fully_connected_f32", params, Call.FLAT, vectors(view))
+
+
+def _real(view: View) -> Packed:
+    return Packed("fully_connected_f32", real_params(view), Call.FLAT, vectors(view))
 
 
 KERNELS = (

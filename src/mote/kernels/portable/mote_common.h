@@ -67,6 +67,10 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 #define MOTE_SUMS_WRAP 0 /* whether a sum of the model can leave 32 bits; generated code sets it */
 #endif
 
+#ifndef MOTE_FUSED
+#define MOTE_FUSED 0 /* whether products of float32 are added without being rounded first; generated code sets it */
+#endif
+
 #if MOTE_DSP
 /* Four and two bytes as a word, from any address. (The builtin, because a freestanding compiler calls memcpy.) */
 #if MOTE_WORDS_ALIGNED
@@ -232,6 +236,20 @@ static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, m
         return mote_requantize_plain(sum, mult, shift, o.zero);
     }
     return mote_clamp(MOTE_PLUS(mote_rescale(sum, mult, shift), o.zero), o.lo, o.hi);
+}
+
+/* sum + x * w, with the product rounded or, where generated code says that the core is quicker so, not: contraction is
+ * chosen here and not left to the compiler. */
+static inline float mote_add_product_f32(float sum, float x, float w) {
+#if MOTE_FUSED && defined(__ARM_FEATURE_FMA) && defined(__GNUC__)
+    return __builtin_fmaf(x, w, sum);
+#elif defined(__ARM_FP) && (__ARM_FP & 4) && defined(__GNUC__)
+    float product = x * w;
+    __asm__("" : "+t"(product)); /* a compiler that sees both would fuse them */
+    return sum + product;
+#else
+    return sum + x * w;
+#endif
 }
 
 static inline float mote_clamp_f32(float x, float lo, float hi) { return x < lo ? lo : x > hi ? hi : x; }

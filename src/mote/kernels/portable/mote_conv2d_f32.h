@@ -2,7 +2,7 @@
 #ifndef MOTE_CONV2D_F32_H
 #define MOTE_CONV2D_F32_H
 
-#include "mote_common.h"
+#include "mote_dot_f32.h"
 
 typedef struct {
     mote_window_t rows;
@@ -13,41 +13,35 @@ typedef struct {
     const float *bias;
 } mote_conv2d_f32_t;
 
-/* The products are added up one after another, as the reference does, so that nothing but what a core fuses differs. */
-static inline float mote_dot_f32(float sum, const float *x, const float *w, int32_t n) {
-    for (; n >= 4; n -= 4, x += 4, w += 4) {
-        sum += x[0] * w[0];
-        sum += x[1] * w[1];
-        sum += x[2] * w[2];
-        sum += x[3] * w[3];
-    }
-    for (; n > 0; n--) {
-        sum += *x++ * *w++;
+/* The sum of one output whose window begins in column `first`, with columns lo..hi-1 inside the image. */
+static inline float mote_conv2d_f32_sum(const mote_conv2d_f32_t *p, const float *const *rows, int32_t first, int32_t lo,
+                                        int32_t hi, const float *w) {
+    const mote_span_t *s = &p->cols;
+    const int32_t c = p->in_channels, line = s->taps * c;
+    float sum = 0.0f;
+    for (int32_t k = 0; k < p->rows.taps; k++, w += line) {
+        if (rows[k] == NULL || hi <= lo) {
+            continue;
+        }
+        if (s->spread == 1) {
+            sum = mote_dot_f32(sum, rows[k] + (first + lo) * c, w + lo * c, (hi - lo) * c);
+        } else {
+            for (int32_t t = lo; t < hi; t++) {
+                sum = mote_dot_f32(sum, rows[k] + (first + t * s->spread) * c, w + t * c, c);
+            }
+        }
     }
     return sum;
 }
 
 static inline void mote_conv2d_f32_row(const mote_conv2d_f32_t *p, const float *const *rows, float *out) {
     const mote_span_t *s = &p->cols;
-    const int32_t c = p->in_channels, line = s->taps * c;
     for (int32_t x = 0; x < s->out_size; x++) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
-        const float *w = p->weights + lo * c;
-        for (int32_t o = 0; o < p->out_channels; o++, w += p->rows.taps * line) {
-            float sum = 0.0f;
-            for (int32_t k = 0; k < p->rows.taps; k++) {
-                if (rows[k] == NULL || hi <= lo) {
-                    continue;
-                }
-                if (s->spread == 1) {
-                    sum = mote_dot_f32(sum, rows[k] + (first + lo) * c, w + k * line, (hi - lo) * c);
-                } else {
-                    for (int32_t t = lo; t < hi; t++) {
-                        sum = mote_dot_f32(sum, rows[k] + (first + t * s->spread) * c, w + k * line + (t - lo) * c, c);
-                    }
-                }
-            }
+        const float *w = p->weights;
+        for (int32_t o = 0; o < p->out_channels; o++, w += p->rows.taps * s->taps * p->in_channels) {
+            const float sum = mote_conv2d_f32_sum(p, rows, first, lo, hi, w);
             *out++ = mote_clamp_f32(sum + p->bias[o], p->low, p->high);
         }
     }

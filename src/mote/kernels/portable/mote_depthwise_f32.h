@@ -28,7 +28,8 @@ static inline void mote_depthwise_f32_row(const mote_depthwise_f32_t *p, const f
                         continue;
                     }
                     for (int32_t t = lo; t < hi; t++) {
-                        sum += rows[k][(first + t * s->spread) * in_channels + input] * w[t * p->channels];
+                        const float v = rows[k][(first + t * s->spread) * in_channels + input];
+                        sum = mote_add_product_f32(sum, v, w[t * p->channels]);
                     }
                 }
                 *out++ = mote_clamp_f32(sum + p->bias[c], p->low, p->high);

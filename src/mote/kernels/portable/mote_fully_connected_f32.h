@@ -18,7 +18,7 @@ static inline void mote_fully_connected_f32(const mote_fully_connected_f32_t *p,
         for (int32_t c = 0; c < p->channels; c++) {
             float sum = 0.0f;
             for (int32_t k = 0; k < p->depth; k++) {
-                sum += in[k] * *w++;
+                sum = mote_add_product_f32(sum, in[k], *w++);
             }
             *out++ = mote_clamp_f32(sum + p->bias[c], p->low, p->high);
         }

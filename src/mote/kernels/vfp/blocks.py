@@ -1,0 +1,85 @@
+"""float32 layers, four pixels by four channels at once: `mote_conv2d_blocks_f32.h`, `mote_pointwise_blocks_f32.h`,
+`mote_depthwise_blocks_f32.h`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.graph.tensor import Array
+from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Refusal, View, units_of
+from mote.kernels.portable.conv import real_params as conv_params
+from mote.kernels.portable.depthwise import real_params as depthwise_params
+from mote.kernels.portable.fully_connected import real_params as vector_params
+from mote.kernels.portable.fully_connected import vectors
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+
+BLOCK = 4
+"""Pixels, and channels, that are computed at once."""
+FEW = Refusal("there are fewer than four output channels")
+
+
+def by_channels(weights: Array) -> Array:
+    """[channels, products] as [blocks of four channels][products][4], and those that are left one after another."""
+    fours = len(weights) // BLOCK * BLOCK
+    blocks = weights[:fours].reshape(-1, BLOCK, weights.shape[1]).transpose(0, 2, 1)
+    return np.concatenate([blocks.reshape(-1), weights[fours:].reshape(-1)])
+
+
+def _conv2d(view: View) -> Packed | Refusal:
+    op, w = view.the(Conv2D), view.constant(1)
+    if op.pointwise:
+        return Refusal("pointwise_blocks_f32 is for windows of one pixel")
+    if len(w) < BLOCK:
+        return FEW
+    params = conv_params(view) | {"weights": by_channels(w.reshape(len(w), -1))}
+    taps, tile = op.vertical.kernel, (1, BLOCK)
+    return Packed("conv2d_blocks_f32", params, Call.ROWS, row="conv2d_blocks_f32_row", taps=taps, tile=tile)
+
+
+def _pointwise(view: View) -> Packed | Refusal:
+    op, w = view.the(Conv2D), view.constant(1)
+    if not op.pointwise:
+        return Refusal("it is for windows of one pixel")
+    if len(w) < BLOCK:
+        return FEW
+    known = conv_params(view)
+    params = {
+        "depth": w.shape[3],
+        "channels": len(w),
+        **{name: known[name] for name in ("low", "high", "bias")},
+        "weights": by_channels(w.reshape(len(w), -1)),
+    }
+    pixels = units_of(view.output.shape, len(w))
+    return Packed("pointwise_blocks_f32", params, Call.FLAT, pixels, tile=(1, BLOCK))
+
+
+def _fully_connected(view: View) -> Packed | Refusal:
+    w = view.constant(1)
+    if len(w) < BLOCK:
+        return FEW
+    params = vector_params(view) | {"weights": by_channels(w)}
+    return Packed("pointwise_blocks_f32", params, Call.FLAT, vectors(view), tile=(1, BLOCK))
+
+
+def _depthwise(view: View) -> Packed | Refusal:
+    op, w = view.the(DepthwiseConv2D), view.constant(1)[0]
+    if op.multiplier != 1:
+        return Refusal("inputs go into several output channels")
+    if w.shape[2] < BLOCK:
+        return FEW
+    known = depthwise_params(view)
+    names = ("rows", "cols", "channels", "low", "high", "bias")
+    params = {name: known[name] for name in names} | {"weights": by_channels(w.reshape(-1, w.shape[2]).T)}
+    taps, tile = op.vertical.kernel, (1, BLOCK)
+    return Packed("depthwise_blocks_f32", params, Call.ROWS, row="depthwise_blocks_f32_row", taps=taps, tile=tile)
+
+
+FPU = frozenset({"fpu"})
+KERNELS = (
+    Kernel("conv2d_blocks_f32", (Conv2D,), FLOAT32, _conv2d, isa=FPU),
+    Kernel("pointwise_blocks_f32", (Conv2D,), FLOAT32, _pointwise, isa=FPU),
+    Kernel("fully_connected_blocks_f32", (FullyConnected,), FLOAT32, _fully_connected, isa=FPU),
+    Kernel("depthwise_blocks_f32", (DepthwiseConv2D,), FLOAT32, _depthwise, isa=FPU),
+)

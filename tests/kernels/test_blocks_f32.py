@@ -1,0 +1,133 @@
+"""float32 layers by blocks: the same bits as the portable kernels, whatever the layer, whole and row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pytest
+import test_conv
+from c_harness import Case, Program
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.api.compiler import compile
+from mote.api.verifier import verify
+from mote.frontends import tflite
+from mote.graph import Graph, Op
+from mote.graph.tensor import Array
+from mote.graph.tolerance import allowed_difference
+from mote.kernels.contract import View
+from mote.kernels.vfp import blocks
+from offered import named, offered
+from support import emulated, examples, needs_litert
+
+FPU = frozenset({"fpu"})
+PORTABLE = {"CONV_2D": "conv2d_f32", "DEPTHWISE_CONV_2D": "depthwise_f32", "FULLY_CONNECTED": "fully_connected_f32"}
+QUICK = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@dataclass(frozen=True)
+class FloatCase(Case):
+    """Every fourth one is given what is not finite too."""
+
+    @cached_property
+    def inputs(self) -> list[Array]:
+        rng = np.random.default_rng(self.seed)
+        found = rng.normal(size=self.op.input(self.graph).shape).astype(np.float32)
+        if self.seed % 4 == 0:
+            odd = rng.choice(np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, -0.0], np.float32), found.shape)
+            found = np.where(rng.random(found.shape) < 0.05, odd, found)
+        found = found.astype(np.float32)
+        return [found, *(self.graph.tensors[i].data for i in self.op.inputs[1:] if i >= 0)]
+
+    @cached_property
+    def expected(self) -> Array:
+        with np.errstate(all="ignore"):
+            return super().expected
+
+
+def layer(config: test_conv.Config) -> tuple[Graph, Op]:
+    g = tflite.parse(test_conv.model([config]), "layer")
+    return g, g.ops[0]
+
+
+def configs() -> st.SearchStrategy[test_conv.Config]:
+    """Layers that blocks are for, with what is left over in each direction, and wider images than the usual ones."""
+
+    def changed(c: test_conv.Config, width: int, outputs: int, channels: int) -> test_conv.Config:
+        wide = replace(c, dtype="float32", size=(c.size[0], c.size[1] + width), channels=channels)
+        return replace(wide, outputs=1 if c.kind == "DEPTHWISE_CONV_2D" else outputs)
+
+    kinds = st.sampled_from(sorted(PORTABLE)).flatmap(test_conv.configs)
+    return st.builds(changed, kinds, st.integers(0, 9), st.integers(4, 13), st.integers(4, 11))
+
+
+def check(layers: list[test_conv.Config], core: str) -> None:
+    program, pairs = Program(core), []
+    for config in layers:
+        g, op = layer(config)
+        fast, plain = offered(g, op, FPU)[0], named(PORTABLE[config.kind], g, op)
+        assert "blocks" in fast.name and plain is not None
+        pairs.append((FloatCase(g, op, fast, config.seed), FloatCase(g, op, plain, config.seed)))
+    for pair in pairs:
+        for case in pair:
+            case.call(program)
+    got = np.frombuffer(program.run(), np.float32)
+    for fast, plain in pairs:
+        size = fast.expected.size
+        results = [got[i * size :][:size] for i in range(len(fast.ways) + len(plain.ways))]
+        got = got[len(results) * size :]
+        for result in results[1:]:
+            assert np.array_equal(result, results[0], equal_nan=True), fast.graph.text()
+        if np.isfinite(fast.inputs[0]).all() and np.abs(fast.inputs[0]).max() < 1e30:
+            limit = allowed_difference(fast.expected, 100.0)
+            assert np.abs(results[0] - fast.expected.reshape(-1)).max() <= limit
+    assert not got.size
+
+
+def batch(count: int) -> st.SearchStrategy[list[test_conv.Config]]:
+    return st.lists(configs(), min_size=count, max_size=count)
+
+
+@given(batch(24))
+@QUICK
+def test_on_the_host(layers: list[test_conv.Config]) -> None:
+    check(layers, "host")
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+@given(batch(24))
+@QUICK
+def test_on_cores_that_round_products_or_not(core: str, layers: list[test_conv.Config]) -> None:
+    check(layers, emulated(core))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    usual = test_conv.Config(
+        "CONV_2D", "float32", 1, (5, 5), 4, 4, (3, 3), (1, 1), (1, 1), "SAME", "RELU", False, True, 1.0, (0, 0), 1
+    )
+    refused = {
+        "there are fewer than four output channels": replace(usual, outputs=3),
+        "inputs go into several output channels": replace(usual, kind="DEPTHWISE_CONV_2D", outputs=2),
+        "it is for windows of one pixel": usual,
+        "pointwise_blocks_f32 is for windows of one pixel": replace(usual, kernel=(1, 1)),
+    }
+    for why, config in refused.items():
+        view = View(*(lambda g, op: (g, (op,)))(*layer(config)))
+        found = [kernel.bind(view) for kernel in blocks.KERNELS if kernel.computed(view)]
+        assert why in [getattr(answer, "why", "") for answer in found]
+
+
+@needs_litert
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m7", "cortex-m55"])
+def test_the_planner_takes_them_and_the_model_is_right(core: str) -> None:
+    usual = test_conv.Config(
+        "CONV_2D", "float32", 1, (9, 9), 4, 8, (3, 3), (1, 1), (1, 1), "SAME", "RELU", False, True, 1.0, (0, 0), 1
+    )
+    kinds = [replace(usual, kind=kind, outputs=1 if kind.startswith("D") else 8) for kind in sorted(PORTABLE)]
+    model = test_conv.model([*kinds, replace(usual, kernel=(1, 1), activation="RELU6")])
+    compiled = compile(model, target=emulated(core), optimize="speed")
+    assert all("blocks" in step.kernel.name for step in compiled.plan.steps)
+    assert verify(compiled, 2).passed
