@@ -1,4 +1,4 @@
-"""float32 kernels for cores with a floating-point unit: assembly for Arm's (and for Helium's vectors), plain C for others."""
+"""float32 kernels for cores with an FPU: assembly for that of Arm and for vectors of Helium, plain C for others."""
 
 from mote.kernels.vfp import blocks
 

@@ -80,6 +80,6 @@ FPU = frozenset({"fpu"})
 KERNELS = (
     Kernel("conv2d_blocks_f32", (Conv2D,), FLOAT32, _conv2d, isa=FPU),
     Kernel("pointwise_blocks_f32", (Conv2D,), FLOAT32, _pointwise, isa=FPU),
-    Kernel("fully_connected_blocks_f32", (FullyConnected,), FLOAT32, _fully_connected, isa=FPU),
+    Kernel("fully_connected_blocks_f32", (FullyConnected,), FLOAT32, _fully_connected, "pointwise_blocks_f32", FPU),
     Kernel("depthwise_blocks_f32", (DepthwiseConv2D,), FLOAT32, _depthwise, isa=FPU),
 )
