@@ -35,6 +35,8 @@ PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
 
 HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
 """The host as a target, compiled for as if it had DSP instructions."""
+HOST_HELIUM = str(Path(__file__).with_name("host-helium.toml"))
+"""The same with Helium."""
 
 
 def needs(*programs: str) -> None:

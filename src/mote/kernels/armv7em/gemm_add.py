@@ -10,8 +10,8 @@ import numpy as np
 from mote.graph.chain import Chain, joined
 from mote.kernels.armv7em import gemm
 from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
+from mote.kernels.pack.affine import ONE_STEP
 from mote.kernels.pack.arithmetic import affine_params
-from mote.kernels.portable.arithmetic import ONE_STEP
 from mote.ops.arithmetic import Add
 from mote.ops.conv import Conv2D
 

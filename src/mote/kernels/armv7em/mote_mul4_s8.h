@@ -1,4 +1,4 @@
-/* mote_mul4_s8.h: int8 multiplication of two tensors, four elements at a time, for cores with DSP instructions.
+/* mote_mul4_s8.h: int8 multiplication of two tensors, four elements at a time, for cores with DSP instructions or Helium.
  *
  * The product is multiplied, rounded, shifted right by two bits or more and rounded again, halves away from zero; what
  * that takes off negative numbers is taken off the constant before. The range is all of int8.
@@ -7,6 +7,7 @@
 #define MOTE_MUL4_S8_H
 
 #include "mote_broadcast.h"
+#include "mote_helium_elements.h"
 
 typedef struct {
     int32_t a_zero, b_zero;
@@ -26,7 +27,7 @@ static inline int8_t mote_mul4_one(const mote_mul4_s8_t *p, int32_t a, int32_t b
     return mote_clamp((high + p->add) >> p->right, -128, 127);
 }
 
-#if MOTE_DSP
+#if MOTE_DSP && !MOTE_HELIUM
 /* Elements 0 and 2, or 1 and 3, as half words: their results as half words in x. SMMLAR wants the doubled product. */
 #define MOTE_MUL4_TWO(x, y) \
     "sadd16 " x ", " x ", " x "\n\t" \
@@ -76,6 +77,9 @@ __attribute__((naked, noinline, unused)) static void mote_mul4_fours(
 #endif
 
 static inline void mote_mul4_s8(const mote_mul4_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out, int32_t n) {
+#if MOTE_HELIUM
+    mote_helium_mul(a, b, out, n, &p->a_zero);
+#else
     const mote_mul4_s8_t q = *p; /* a copy cannot change under the stores to out */
 #if MOTE_DSP
     const int32_t fours = n & ~3;
@@ -87,6 +91,7 @@ static inline void mote_mul4_s8(const mote_mul4_s8_t *p, const int8_t *a, const 
     for (; n > 0; n--) {
         *out++ = mote_mul4_one(&q, *a++, *b++);
     }
+#endif
 }
 
 static inline void mote_mul4_rows_s8(const mote_mul4_rows_s8_t *p, const int8_t *a, const int8_t *b, int8_t *out,
@@ -97,11 +102,15 @@ static inline void mote_mul4_rows_s8(const mote_mul4_rows_s8_t *p, const int8_t 
         if (walk->b_step) {
             mote_mul4_s8(&p->mul4, from, b + at.b, out, walk->run);
         } else {
+#if MOTE_HELIUM
+            mote_helium_mul_by(from, b[at.b], out, walk->run, &p->mul4.a_zero);
+#else
             const mote_mul4_s8_t q = p->mul4;
             const int32_t y = b[at.b];
             for (int32_t i = 0; i < walk->run; i++) {
                 out[i] = mote_mul4_one(&q, from[i], y);
             }
+#endif
         }
     }
 }

@@ -1,6 +1,5 @@
 """Kernels for cores with Helium, the vectors of Armv8.1-M (Cortex-M55, M85), with portable twins in their C."""
 
-from mote.kernels.contract import Kernel
-from mote.kernels.helium import gemm
+from mote.kernels.helium import arithmetic, gemm, pool
 
-KERNELS: tuple[Kernel, ...] = gemm.KERNELS
+KERNELS = (*gemm.KERNELS, *arithmetic.KERNELS, *pool.KERNELS)

@@ -23,6 +23,10 @@ class Precision:
     dropped: int = 0
 
 
+ONE_STEP = Precision(21)
+"""How `mote_add_s8.h` adds."""
+
+
 def affine(want: Ints, ratio_a: float, ratio_b: float, precision: Precision) -> tuple[tuple[int, int], int] | None:
     """(p, q), r with clamp(((p * a >> dropped) + (q * b >> dropped) + r) >> shift) == want[a + 128, b + 128] for all
     int8 a, b.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Kernel, Packed, Params, Refusal, View
-from mote.kernels.pack.affine import Precision
+from mote.kernels.pack.affine import ONE_STEP
 from mote.kernels.pack.arithmetic import Order, elementwise, one_step, product_params, product_scale
 from mote.kernels.pack.params import output_params
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import float_range, int8_range
-
-ONE_STEP = Precision(21)
-"""How `mote_add_s8.h` adds."""
 
 
 def _add_f32(view: View) -> Packed:

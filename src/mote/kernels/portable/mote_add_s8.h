@@ -7,6 +7,7 @@
 #define MOTE_ADD_S8_H
 
 #include "mote_broadcast.h"
+#include "mote_helium_elements.h"
 
 #define MOTE_ADD_SHIFT 21
 
@@ -29,6 +30,11 @@ static inline int8_t mote_add_narrow(int32_t sum) {
 #endif
 }
 
+#if MOTE_HELIUM
+static inline void mote_add_s8(const mote_add_s8_t *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n) {
+    mote_helium_add(x, y, out, n, &p->a);
+}
+#else
 static inline void mote_add_s8(const mote_add_s8_t *p, const int8_t *x, const int8_t *y, int8_t *out, int32_t n) {
     const int32_t a = p->a, b = p->b, c = p->c;
 #ifndef __ARM_ARCH_6M__ /* which has too few registers for it */
@@ -45,6 +51,7 @@ static inline void mote_add_s8(const mote_add_s8_t *p, const int8_t *x, const in
         *out++ = mote_add_narrow(c + a * *x++ + b * *y++);
     }
 }
+#endif
 
 static inline void mote_add_rows_s8(const mote_add_rows_s8_t *p, const int8_t *x, const int8_t *y, int8_t *out,
                                     int32_t lo, int32_t hi) {
@@ -54,10 +61,8 @@ static inline void mote_add_rows_s8(const mote_add_rows_s8_t *p, const int8_t *x
         if (walk->b_step) {
             mote_add_s8(&p->add, from, y + at.b, out, walk->run);
         } else {
-            const int32_t a = p->add.a, c = p->add.c + p->add.b * y[at.b];
-            for (int32_t i = 0; i < walk->run; i++) {
-                out[i] = mote_add_narrow(c + a * from[i]);
-            }
+            const mote_add_s8_t one = {p->add.a, 0, p->add.c + p->add.b * y[at.b]};
+            mote_add_s8(&one, from, from, out, walk->run);
         }
     }
 }

@@ -3,12 +3,13 @@
 #define MOTE_LUT_S8_H
 
 #include "mote_common.h"
+#include "mote_helium_elements.h"
 
 typedef struct {
     const int8_t *table; /* from the input -128 up */
 } mote_lut_s8_t;
 
-#if MOTE_DSP
+#if MOTE_DSP && !MOTE_HELIUM
 #define MOTE_LUT_EACH(step) \
     step("r4") step("r5") step("r6") step("r7") step("r8") step("r9") step("r10") step("r11")
 #define MOTE_LUT_LOAD(x) "ldrsb " x ", [r1], #1\n\t"
@@ -29,6 +30,9 @@ __attribute__((naked, noinline, unused)) static void mote_lut_eights(const int8_
 #endif
 
 static inline void mote_lut_s8(const mote_lut_s8_t *p, const int8_t *in, int8_t *out, int32_t n) {
+#if MOTE_HELIUM
+    mote_helium_lut(p->table, in, out, n);
+#else
     const int8_t *const at = p->table + 128;
 #if MOTE_DSP
     const int32_t eights = n & ~7;
@@ -48,6 +52,7 @@ static inline void mote_lut_s8(const mote_lut_s8_t *p, const int8_t *in, int8_t 
     for (; n > 0; n--) {
         *out++ = at[*in++];
     }
+#endif
 }
 
 #endif

@@ -32,6 +32,22 @@ MOTE_NOINLINE void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
     const mote_loop_t *a = p->averaged;
     const int32_t mult = p->channel.mult, shift = p->channel.shift, zero = p->output.zero;
     int32_t c = 0;
+#if MOTE_HELIUM
+    for (; c + 16 <= p->inner; c += 16) {
+        int32_t sum[16];
+        for (int32_t i = 0; i < 16; i++) {
+            sum[i] = p->channel.bias;
+        }
+        for (int32_t i = 0; i < a[0].size; i++) {
+            for (int32_t j = 0; j < a[1].size; j++) {
+                mote_sum_16(in + c + i * a[0].step + j * a[1].step, a[2].step, a[2].size, sum);
+            }
+        }
+        for (int32_t i = 0; i < 16; i++) {
+            out[c + i] = mote_mean_s8_finish(sum[i], mult, shift, zero);
+        }
+    }
+#endif
     for (; c + 4 <= p->inner; c += 4) {
         int32_t sum[4];
         sum[0] = sum[1] = sum[2] = sum[3] = p->channel.bias;

@@ -8,6 +8,21 @@
 typedef mote_pool_s8_t mote_avg_pool_add_s8_t;
 typedef mote_pool_s8_t mote_max_pool_add_s8_t;
 
+/* n averages, clamped. */
+static inline void mote_averages(const int32_t *sum, const mote_average_t *a, int32_t least, int32_t greatest,
+                                 int8_t *out, int32_t n) {
+#if MOTE_HELIUM
+    if (a->inverse != 0) {
+        const int32_t terms[] = {a->offset, a->even, (int32_t)a->inverse, least, greatest};
+        mote_helium_average(sum, terms, out, n);
+        return;
+    }
+#endif
+    for (; n > 0; n--) {
+        *out++ = mote_clamp(mote_average(*sum++, a), least, greatest);
+    }
+}
+
 static inline void mote_avg_pool_add_s8(const mote_avg_pool_add_s8_t *p, const int8_t *row, int32_t tap, int32_t part,
                                         int32_t *sums, int8_t *out) {
     const mote_span_t *s = &p->cols;
@@ -23,9 +38,8 @@ static inline void mote_avg_pool_add_s8(const mote_avg_pool_add_s8_t *p, const i
         mote_sum_row(row + (first + lo) * channels, n, channels, sums);
         if (part & MOTE_LAST) {
             const mote_average_t average = mote_average_of(n * rows);
-            for (int32_t c = 0; c < channels; c++) {
-                *out++ = mote_clamp(mote_average(sums[c], &average), least, greatest);
-            }
+            mote_averages(sums, &average, least, greatest, out, channels);
+            out += channels;
         }
     }
 }
@@ -45,6 +59,11 @@ static inline void mote_max_pool_add_s8(const mote_max_pool_add_s8_t *p, const i
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
         const int8_t *from = row + (first + lo) * channels;
         int32_t c = channels;
+#if MOTE_HELIUM
+        for (; c > 15; c -= 16, from += 16, most += 16) {
+            mote_helium_max(from, channels, n, most);
+        }
+#endif
 #if MOTE_DSP
         for (; c > 3; c -= 4, from += 4, most += 4) {
             const uint32_t four = mote_max_4(from, channels, n, mote_load4(most));

@@ -3,6 +3,7 @@
 #define MOTE_SUM_S8_H
 
 #include "mote_common.h"
+#include "mote_helium_elements.h"
 
 /* Add n pixels, `step` elements apart, to the sum of one channel. */
 static inline int32_t mote_sum_1(const int8_t *x, int32_t step, int32_t n, int32_t sum) {
@@ -12,9 +13,9 @@ static inline int32_t mote_sum_1(const int8_t *x, int32_t step, int32_t n, int32
     return sum;
 }
 
-#if MOTE_DSP
 #define MOTE_HALF_SUMS 256 /* 256 * -128 still fits a half word */
 
+#if MOTE_DSP
 static inline void mote_sum_word(uint32_t word, uint32_t *even, uint32_t *odd) {
     __asm__("sxtab16 %0, %0, %1" : "+r"(*even) : "r"(word));
     __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(*odd) : "r"(word));
@@ -66,9 +67,24 @@ static inline void mote_sum_4(const int8_t *x, int32_t step, int32_t n, int32_t 
 #endif
 }
 
+#if MOTE_HELIUM
+/* Add n pixels, `step` elements apart, to the sums of sixteen neighbouring channels. */
+static inline void mote_sum_16(const int8_t *x, int32_t step, int32_t n, int32_t *sum) {
+    for (int32_t some; n > 0; n -= some, x += some * step) {
+        some = mote_min(n, MOTE_HALF_SUMS);
+        mote_helium_sum(x, step, some, sum);
+    }
+}
+#endif
+
 /* Add n pixels that lie side by side to the sums of all their channels. */
 static inline void mote_sum_row(const int8_t *x, int32_t n, int32_t channels, int32_t *sum) {
     int32_t c = channels;
+#if MOTE_HELIUM
+    for (; c > 15; c -= 16, x += 16, sum += 16) {
+        mote_sum_16(x, channels, n, sum);
+    }
+#endif
     for (; c > 3; c -= 4, x += 4, sum += 4) {
         mote_sum_4(x, channels, n, sum);
     }

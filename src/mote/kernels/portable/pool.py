@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from mote.graph.types import DType
 from mote.kernels.contract import (
@@ -36,12 +37,14 @@ def _params(view: View) -> Params:
     return {**window_params(view), **limits, "lo": lo, "hi": hi}
 
 
-def _by_rows(name: str) -> Callable[[View], Packed]:
-    def pack(view: View) -> Packed:
-        taps = view.the(Pool).vertical.kernel
-        return Packed(name, _params(view), Call.ROWS, row=f"{name}_row", taps=taps)
+def pool_rows(view: View, name: str) -> Packed:
+    """A kernel that computes rows of outputs."""
+    taps = view.the(Pool).vertical.kernel
+    return Packed(name, _params(view), Call.ROWS, row=f"{name}_row", taps=taps)
 
-    return pack
+
+def _by_rows(name: str) -> Callable[[View], Packed]:
+    return partial(pool_rows, name=name)
 
 
 def _adding(name: str, sum_bytes: int) -> Callable[[View], Packed | Refusal]:

@@ -1,0 +1,90 @@
+"""Inner loops over elements and channels on an emulated Cortex-M55, whose vectors take any number of them: with gcc and
+with clang, every tensor against LiteRT."""
+
+from __future__ import annotations
+
+import pytest
+import test_arithmetic
+import test_mean
+import test_pool
+import test_unary
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.api.compiler import compile
+from mote.api.verifier import verify
+from offered import first
+from support import HOST_HELIUM, check, emulated, exact_on, examples, needs_litert
+
+pytestmark = needs_litert
+
+CORE = "cortex-m55"
+HELIUM = frozenset({"dsp", "mve"})
+LENGTHS = (1, 3, 4, 15, 16, 17, 32, 35, 70)
+QUANTS = (
+    ((0.0512, 3), (0.0337, -7), (0.0623, 11)),
+    ((0.0235, -128), (0.0071, 4), (0.0235, -128)),
+    ((0.4, 127), (0.3, -128), (0.5, 100)),
+)
+
+
+def sums_and_products() -> list[test_arithmetic.Config]:
+    """Operands of the same shape, one that is repeated for each pixel, and one number for each pixel or for all."""
+    return [
+        test_arithmetic.Config(kind=kind, shapes=((2, 3, n), other), quants=QUANTS[n % 3])
+        for kind in ("ADD", "SUB", "MUL")
+        for n in LENGTHS
+        for other in ((2, 3, n), (n,), (2, 3, 1), ())
+    ]
+
+
+def pools() -> list[dict[str, object]]:
+    """Windows inside the image and over its edge, with channels for whole vectors and some that are left."""
+    usual = {"dtype": "int8", "batch": 1, "stride": (2, 1), "scale": 0.05, "zero_point": -9}
+    return [
+        {**usual, "kind": kind, "channels": n, "size": [7, 5], "kernel": k, "padding": p, "activation": a}
+        for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+        for n in (4, 16, 23, 48)
+        for k, p, a in (((3, 2), "SAME", "RELU6"), ((7, 5), "VALID", "NONE"))
+    ]
+
+
+def means() -> list[dict[str, object]]:
+    """Of more pixels than sums fit into half words, too."""
+    usual = {"dtype": "int8", "keep_dims": False, "scales": (0.05, 0.02), "zeros": (3, -7)}
+    shapes = ((1, 5, 3, 16), (1, 19, 17, 35), (2, 3, 4, 64))
+    return [{**usual, "shape": shape, "axes": axes} for shape in shapes for axes in ([1, 2], [1], [3])]
+
+
+def tables() -> list[test_unary.Config]:
+    return [test_unary.Config(kind, shape=(n,)) for kind in ("HARD_SWISH", "LEAKY_RELU") for n in (*LENGTHS, 256)]
+
+
+MODELS = {
+    "arithmetic": lambda: test_arithmetic.model(*sums_and_products()),
+    "pool": lambda: test_pool.model(pools()),
+    "mean": lambda: test_mean.model(means()),
+    "table": lambda: test_unary.model(*tables()),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("compiler", ["gcc", "zig"])
+def test_any_number_of_elements(kind: str, compiler: str) -> None:
+    result = verify(compile(MODELS[kind](), target=emulated(CORE)), 3, compiler=compiler)
+    assert result.passed, result.mismatches
+
+
+def test_portable_twins() -> None:
+    compiled = check(MODELS["pool"](), target=HOST_HELIUM)
+    assert sum(step.kernel.family.endswith("_pool_helium") for step in compiled.plan.steps) == 12
+
+
+@given(st.lists(test_arithmetic.configs(), min_size=24, max_size=24))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
+def test_random_sums_and_products(layers: list[test_arithmetic.Config]) -> None:
+    exact_on(CORE, test_arithmetic.model(*layers))
+
+
+def test_sums_are_of_vectors() -> None:
+    assert first(test_arithmetic.graph(sums_and_products()[0]), HELIUM).family == "add_helium"
