@@ -121,7 +121,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     for wanted in ("CONV_2D", "/dsp", "####", "share", "mote_gemm3", "of the peak of 2 MACs a cycle", "at 120 MHz"):
         assert wanted in out
     assert "energy:       about " in out and "an estimate: 110 µA/MHz at 3 V" in out and "DS12023" in out
-    assert "Cortex-M4, memory without wait states" in out and "about" not in out[out.index("cycles:") :].split("\n")[0]
+    assert "timing:       Cortex-M4 (" in out and "memory:       flash: 5 wait states, 64-bit reads" in out
+    assert "RM0432" in out and "about" not in out[out.index("cycles:") :].split("\n")[0]
 
 
 def test_text_of_an_m0plus(capsys: pytest.CaptureFixture[str]) -> None:

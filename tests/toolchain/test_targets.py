@@ -30,12 +30,20 @@ def test_names_are_the_cores_and_then_the_parts() -> None:
     assert targets.names()[: len(CORES)] == CORES
     assert set(targets.names()[len(CORES) :]) == {
         "esp32c3",
+        "imxrt1062",
         "nrf52840",
+        "nrf5340",
         "rp2040",
+        "rp2350",
+        "samd51",
+        "stm32f407",
+        "stm32f446",
         "stm32f746",
         "stm32g0b1",
+        "stm32h743",
         "stm32h750",
         "stm32l4r5",
+        "stm32n657",
         "stm32u575",
     }
 
@@ -58,6 +66,14 @@ def test_cores_have_no_limit(name: str) -> None:
         ("stm32g0b1", "cortex-m0plus", 512, 144, 64),
         ("stm32u575", "cortex-m33", 2048, 784, 160),
         ("stm32h750", "cortex-m7", 128 + 8192, 928, 480),
+        ("stm32h743", "cortex-m7", 2048, 928, 480),
+        ("stm32f407", "cortex-m4", 1024, 192, 168),
+        ("stm32f446", "cortex-m4", 512, 128, 180),
+        ("nrf5340", "cortex-m33", 1024, 512, 128),
+        ("rp2350", "cortex-m33", 4096, 520, 150),
+        ("samd51", "cortex-m4", 1024, 256, 120),
+        ("imxrt1062", "cortex-m7", 8192, 128 + 768, 600),
+        ("stm32n657", "cortex-m55", 65536, 128 + 2048, 800),
     ],
 )
 def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
@@ -66,6 +82,19 @@ def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
     assert (part.flash, part.ram) == (flash * 1024, ram * 1024)
     core = targets.load(cpu)
     assert (part.features, part.gcc_flags, part.zig_flags) == (core.features, core.gcc_flags, core.zig_flags)
+
+
+def test_parts_say_what_reading_flash_costs() -> None:
+    """Every flash of a bundled part has a source for its numbers; what is executed from RAM is named."""
+    for name in targets.names()[len(CORES) :]:
+        part = targets.load(name)
+        assert part.code_reads.source and part.constant_reads.source, name
+        assert part.code_reads.waits or "not known" in part.code_reads.source, name
+        assert part.code_rams and part.code_rams[0].reads.miss < 2, name
+    assert [m.name for m in targets.load("stm32f746").code_rams] == ["itcm", "sram"]
+    assert [m.name for m in targets.load("stm32f407").code_rams] == ["sram"]
+    assert targets.load("stm32l4r5").constant_reads.stream(8) == 5
+    assert targets.load("stm32g0b1").constant_reads.stream(8) == 2 * 2
 
 
 def test_several_memories_are_a_choice() -> None:
@@ -137,6 +166,7 @@ def test_a_users_own_part(tmp_path: Path) -> None:
         ('extends = "cortex-m4"\nreads = 3', "'reads' must be a table: [reads]"),
         (f"{READS}waitstates = 5", "did you mean: wait_states?"),
         (f"{READS}wait_states = -1", "in [reads]: 'wait_states' must be a whole number from 0 to 10,000"),
+        (f"{READS}source = 3", "in [reads]: 'source' must be a string"),
         (f"{READS}prefetch = 1", "'prefetch' must be true or false"),
         (f"{READS}read_bytes = 24", "'read_bytes' must be a power of two"),
         (f"{READS}read_bytes = 32\nline_bytes = 16", "a line of 16 bytes is less than one read of 32"),

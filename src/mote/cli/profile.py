@@ -101,10 +101,9 @@ def print_text(result: Profile, functions: bool) -> None:
         print(f"              ({e.source})")
     else:
         print(f"energy:       not known: {result.reason}")
-    labels = (["an estimate"] if result.estimate else []) + ([] if _waits(result) else ["memory without wait states"])
-    print(f"timing:       {', '.join((result.core, *labels))} ({result.timing})")
-    if _waits(result):
-        print(f"memory:       {result.memory}")
+    label = ", an estimate" if result.estimate else ""
+    print(f"timing:       {result.core}{label} ({result.timing})")
+    print(f"memory:       {result.memory}")
 
 
 def _waits(result: Profile) -> bool:

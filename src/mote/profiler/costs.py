@@ -19,7 +19,7 @@ from mote.api.data import Inputs
 from mote.api.measure import Bench, bench, kernel_label, stimulus
 from mote.errors import MoteError
 from mote.files import temporary_folder
-from mote.targets import Target
+from mote.targets import Reads, Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.boards import Board, board_of
@@ -436,10 +436,15 @@ def _in_words(target: Target) -> str:
     """What reading code and constants costs."""
     code, data = target.code_memory, target.constants_memory
     if code is None or data is None:
-        return str(target.reads)
+        return _sourced(target.reads)
     if code == data:
-        return f"{code.name}: {code.reads}"
-    return f"code in {code.name}: {target.code_reads}; constants in {data.name}: {target.constant_reads}"
+        return f"{code.name}: {_sourced(code.reads)}"
+    places = (("code", code, target.code_reads), ("constants", data, target.constant_reads))
+    return "; ".join(f"{what} in {memory.name}: {_sourced(reads)}" for what, memory, reads in places)
+
+
+def _sourced(reads: Reads) -> str:
+    return f"{reads} ({reads.source})" if reads.source else str(reads)
 
 
 def _share(cycles: int, total: int) -> float:

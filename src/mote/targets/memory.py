@@ -32,7 +32,7 @@ _READS_WHOLE = {
 }
 """Whole numbers, and the least and the most that they can be."""
 _READS_BOOL = ("prefetch", "shared_lines")
-READS = (*_READS_WHOLE, *_READS_BOOL)
+READS = (*_READS_WHOLE, *_READS_BOOL, "source")
 """The keys that say what reading costs: of a `[[memory]]`, or of `[reads]` for a core without memories."""
 _OTHERS = ("origin", "wait", "section", "holds")
 
@@ -57,6 +57,8 @@ class Reads:
     """Whether code and constants are kept in the same `code_lines` lines."""
     ways: int | None = None
     """Lines that one address may lie in; None: in any. The line that was not used for longest makes room."""
+    source: str = ""
+    """Where these numbers are from, and what of them is not certain."""
 
     def __str__(self) -> str:
         if not self.waits:
@@ -165,6 +167,8 @@ def read_reads(path: Path, where: str, keys: Any) -> Reads:
             raise bad(path, f"{where}: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(READS)}")
         if key in _READS_BOOL and not isinstance(value, bool):
             raise bad(path, f"{where}: '{key}' must be true or false, not {cut(value)}")
+        if key == "source" and not (isinstance(value, str) and value.isprintable()):
+            raise bad(path, f"{where}: 'source' must be a string that can be printed, not {cut(value)}")
         least, most = _READS_WHOLE.get(key, (0, 0))
         if key in _READS_WHOLE and not is_whole(value, least, most):
             raise bad(path, f"{where}: '{key}' must be a whole number from {least:,} to {most:,}, not {cut(value)}")
