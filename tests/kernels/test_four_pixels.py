@@ -55,15 +55,15 @@ class Case:
         call_row_by_row(program, self.graph, self.graph.ops[0], kernel, self.inputs)
 
 
-def cases(configs: Sequence[test_conv.Config], layouts: Sequence[Layout]) -> list[Case]:
+def cases(configs: Sequence[test_conv.Config], layouts: Sequence[Layout], features: frozenset[str] = DSP) -> list[Case]:
     """Every kernel of four pixels for each layer and layout that there is one for."""
     graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
     return [
         Case(g, kernel, i)
         for i, g in enumerate(graphs)
         for layout in layouts
-        for kernel in offered(g, g.ops[0], DSP, writes=layout)
-        if kernel.family in FAMILIES
+        for kernel in offered(g, g.ops[0], features, writes=layout)
+        if kernel.costs in FAMILIES
     ]
 
 
@@ -116,12 +116,12 @@ SHAPES = [
 LAYOUTS = [Layout(64, 1), Layout(24, 3), Layout(20, 0)]
 
 
-def planar(configs: Sequence[test_conv.Config]) -> list[Case]:
+def planar(configs: Sequence[test_conv.Config], features: frozenset[str] = DSP) -> list[Case]:
     """Into lines that hold a row, of one layout or another."""
     found = []
     for i, c in enumerate(configs):
         layout = LAYOUTS[i % len(LAYOUTS)]
-        found += cases([c], [layout] if c.size[1] + layout.before <= layout.line else LAYOUTS[:1])
+        found += cases([c], [layout] if c.size[1] + layout.before <= layout.line else LAYOUTS[:1], features)
     return found
 
 
@@ -130,6 +130,13 @@ def test_shapes(core: str) -> None:
     found = [*cases(SHAPES, [Layout.NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
     assert {case.kernel.family for case in found} == set(FAMILIES)
     check(found, core)
+
+
+def test_order_for_two_instructions_a_cycle() -> None:
+    features, some = DSP | {"dual"}, SHAPES[:12:2]
+    found = [*cases(some, [Layout.NHWC], features), *planar([c for c in some if c.activation == "RELU"], features)]
+    assert {case.kernel.family for case in found} == {f"{family}_dual" for family in FAMILIES}
+    check(found, "cortex-m7")
 
 
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 ARCHES = ("host", "arm", "riscv")
-FEATURES = ("dsp", "fpu", "fma", "mve")
+FEATURES = ("dsp", "dual", "fpu", "fma", "mve")
 """`fma`: the core adds a float32 product that is not rounded sooner than one that is."""
 ALIGNED = "aligned"
 """Among the features of a target: words may be loaded from and stored to multiples of four only."""

@@ -29,6 +29,8 @@ from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.conv import patch_params, sums_of
 from mote.ops.conv import Conv2D
 
+DUAL = "_dual"
+"""The end of the names of kernels for cores that start two instructions a cycle."""
 PLACES = (0, 2, 1, 3)
 """Where a planar line keeps each of four neighbours."""
 MOST_STEPS = 1023
@@ -81,7 +83,7 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
     return refused_of(view, pointwise=pointwise)
 
 
-def _pack(view: View, weights: Weights, *, pointwise: bool) -> Packed | Refusal:
+def _pack(view: View, weights: Weights, *, pointwise: bool, dual: bool) -> Packed | Refusal:
     if refused := _refused(view, pointwise=pointwise):
         return refused
     source, target = _source(view, pointwise=pointwise), _target(view)
@@ -92,15 +94,15 @@ def _pack(view: View, weights: Weights, *, pointwise: bool) -> Packed | Refusal:
     stream = _stream(view, source, weights)
     if isinstance(stream, Refusal):
         return stream
-    return _packed(view, source, target, stream)
+    return _packed(view, source, target, stream, dual=dual)
 
 
-def _packed(view: View, source: Source, target: Target, stream: Stream) -> Packed:
+def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual: bool) -> Packed:
     y, form = view.output.shape, stream.form
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
-    name = f"{form.name}_{shape}_{target.line}_{where}"
-    text = code(source, target, form.weights, form.outputs, form.shift)
+    name = f"{form.name}_{shape}_{target.line}_{where}{DUAL if dual else ''}"
+    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
     kind = "conv4x2" if source.taps else "pointwise4x2"
     several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
@@ -126,6 +128,7 @@ def _packed(view: View, source: Source, target: Target, stream: Stream) -> Packe
         tile=(1, 4),
         whole_tiles=True,
         group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
+        beats=(f"{kind}_{form.weights}",) if dual else (),
     )
 
 
@@ -151,17 +154,24 @@ def _conv(view: View, source: Source) -> tuple[Params, int]:
     return {"patch": patch, "waiting": waiting, "columns": columns}, aligned(end)
 
 
-KERNELS = tuple(
-    Kernel(
-        f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}",
+def _kernel(weights: Weights, *, pointwise: bool, dual: bool) -> Kernel:
+    name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
+    return Kernel(
+        name + DUAL if dual else name,
         (Conv2D,),
         INT8,
-        partial(_pack, weights=weights, pointwise=pointwise),
+        partial(_pack, weights=weights, pointwise=pointwise, dual=dual),
         header="gemm4x2_s8",
-        isa=DSP,
+        isa=DSP | {"dual"} if dual else DSP,
         lanes=2,
+        costs=name,
         writes_planar=True,
     )
+
+
+KERNELS = tuple(
+    _kernel(weights, pointwise=pointwise, dual=dual)
+    for dual in (True, False)
     for pointwise in (True, False)
     for weights in WEIGHTS
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 SUMS = tuple(f"r{i}" for i in range(8))
 FREE = ("r10", "r11", "r12", "lr")
@@ -62,8 +63,9 @@ class Target:
     places: tuple[int, ...] | None = None
 
 
-def code(source: Source, target: Target, weights: str, out: str, shift: int) -> list[str]:
-    """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs."""
+def code(source: Source, target: Target, weights: str, out: str, shift: int, *, dual: bool = False) -> list[str]:
+    """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
+    `dual`: ordered for a core that starts two instructions a cycle."""
     frame = FROM + 4 * source.pointers
     steps, loop = source.steps, _loop(source.steps)
     scale = "linear" if out == "linear" else "relu"
@@ -84,7 +86,7 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int) -> 
         *_begin(target),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
-        *_sums(weights, steps, loop),
+        *_sums(weights, steps, loop, _pairs if dual else _steps),
         *_narrow(weights, scale, saturate, shift),
         *_store(target, last),
         *([f"sub r8, r8, #{16 * steps}"] if loop else []),
@@ -199,19 +201,25 @@ def _loop(steps: int) -> tuple[int, int] | None:
     """Steps of a pass of the loop, and its passes; those that are left come before it."""
     if steps <= MOST_STEPS:
         return None
-    sizes = range(8, MOST_STEPS + 1)
+    sizes = range(8, AHEAD // 16 + 1)
     each = min(sizes, key=lambda k: (6 * ((steps - 1) // k) + (steps - 1) % k, k))
     return each, (steps - 1) // each
 
 
-def _sums(weights: str, steps: int, loop: tuple[int, int] | None) -> list[str]:
+class Products(Protocol):
+    """Some steps' instructions."""
+
+    def __call__(self, weights: str, count: int, *, start: int, move: bool) -> list[str]: ...
+
+
+def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Products) -> list[str]:
     """All products of eight sums."""
     if loop is None:
-        return [*_first(weights, move=False), *_steps(weights, steps - 1, start=16, move=False)]
+        return [*_first(weights, move=False), *products(weights, steps - 1, start=16, move=False)]
     each, passes = loop
     before = steps - 1 - each * passes
-    found = [*_first(weights, move=True), *_steps(weights, before, start=0, move=True)]
-    return [*found, "4:", *_steps(weights, each, start=0, move=True),
+    found = [*_first(weights, move=True), *products(weights, before, start=0, move=True)]
+    return [*found, "4:", *products(weights, each, start=0, move=True),
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
@@ -241,6 +249,36 @@ def _steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
                 found.append(f"ldrd r12, lr, [r8, #{at + 16}]{'!' if move and last else ''}")
             for p, x in ((pair, "r12"), (pair + 1, "lr")):
                 found += [f"smlad r{p}, {x}, {first}, r{p}", f"smlad r{4 + p}, {x}, {second}, r{4 + p}"]
+    return found
+
+
+def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
+    """The same with a load beside every multiplication but two, for cores that start both in one cycle: a register is
+    loaded anew as soon as it was used, and not used before the next cycle."""
+
+    def load(i: int, p: int) -> str:
+        """Pixel `p` of step `i`; the pointer moves with the last step's third."""
+        at, moved = start + 16 * i + 4 * p + 8, move and i == count - 1
+        place = f"#{at}]!" if moved and p == 2 else "#4]" if moved and p == 3 else f"#{at}]"
+        return f"ldr {'lr' if p % 2 else 'r12'}, [r8, {place}"
+
+    found = [] if count == 0 else [*_weights(weights, 0, last=count == 1, most=count), load(0, 0), load(0, 1)]
+    for i in range(count):
+        more = i + 1 < count
+        after = _weights(weights, i + 1, last=i + 2 == count, most=count) if more else []
+        rows, low = ((0, 4), []) if weights == "wide" else ((4, 0), ["sxtb16 r11, r10"])
+        times = [
+            f"smlad r{p + row}, {'lr' if p % 2 else 'r12'}, {w}, r{p + row}"
+            for p in range(4)
+            for row, w in zip(rows, ("r10", "r11"), strict=True)
+        ]
+        found += [*low, *times[:2], load(i, 2), *times[2:4], load(i, 3), *times[4:6]]
+        if more and weights == "wide":
+            found += [load(i + 1, 0), times[6], after[0], times[7], after[1], load(i + 1, 1)]
+        elif more:
+            found += [load(i + 1, 0), *times[6:], *after, load(i + 1, 1)]
+        else:
+            found += times[6:]
     return found
 
 

@@ -117,14 +117,15 @@ MOTE_NOINLINE void mote_pointwise4x2(const mote_pointwise3_t *p, mote_gemm4x2_bl
                                      int8_t *out, const int8_t *const *rows, int8_t *const *outs, int32_t count,
                                      uint32_t *scratch) {
     const mote_gemm3_t *const g = &p->gemm;
-    const int32_t channels = p->in_channels, width = p->width, whole = width & ~3;
+    const int32_t one = rows == NULL && g->planes == 0; /* all rows are like a long one */
+    const int32_t channels = p->in_channels, width = one ? p->width * count : p->width, whole = width & ~3;
     mote_gemm4x2_frame_t f, left; /* whole blocks, and pixels that are left over */
     int32_t waiting = 0;
     mote_gemm4x2_frame(g, scratch, &f);
     f.stride = channels;
     left = f;
     left.blocks = 1;
-    for (int32_t y = 0; y < count; y++) {
+    for (int32_t y = 0; y < (one ? 1 : count); y++) {
         const int8_t *const row = rows != NULL ? rows[y] : in + y * p->in_stride;
         int8_t *const to = rows != NULL ? outs[y] : out + y * p->out_stride;
         if (g->planes > 0) {
