@@ -21,22 +21,22 @@ HOST, CORE = "host", "cortex-m55"
 LAYERS = 40
 
 
-def layers(seed: int, kernels: list[tuple[int, int]]) -> list[test_conv.Config]:
+HEADERS = ("gemm4_s8", "fully_connected8_s8")
+
+
+def layers(seed: int, kernels: list[tuple[int, int]], kind: str = "CONV_2D") -> list[test_conv.Config]:
     """Convolutions as networks have them, and some that they have not."""
     rng = np.random.default_rng(seed)
-    return [_layer(rng, kernels[i % len(kernels)]) for i in range(LAYERS)]
+    return [_layer(rng, kernels[i % len(kernels)], kind) for i in range(LAYERS)]
 
 
-def _layer(rng: np.random.Generator, kernel: tuple[int, int]) -> test_conv.Config:
-    def one(*values: object) -> object:
-        return values[int(rng.integers(len(values)))]
-
+def _layer(rng: np.random.Generator, kernel: tuple[int, int], kind: str) -> test_conv.Config:
     padding = "SAME" if rng.random() < 0.5 else "VALID"
     size = [int(rng.integers(1, 12)) + (k - 1 if padding == "VALID" else 0) for k in kernel]
     activation = rng.choice(["RELU", "RELU", "NONE", "RELU6", "RELU_N1_TO_1"])
     zero = rng.choice([-128, -128, 127, int(rng.integers(-128, 128))])
     return test_conv.Config(
-        kind="CONV_2D",
+        kind=kind,
         dtype="int8",
         batch=int(rng.choice([1, 1, 2])),
         size=(size[0], size[1]),
@@ -58,7 +58,7 @@ def _layer(rng: np.random.Generator, kernel: tuple[int, int]) -> test_conv.Confi
 def on_helium(c: test_conv.Config) -> list[Case]:
     """A layer with each of its kernels for Helium."""
     g = tflite.parse(test_conv.model([c]), "layer")
-    found: list[Packed] = [k for k in offered(g, g.ops[0], FEATURES) if k.header == "gemm4_s8"]
+    found: list[Packed] = [k for k in offered(g, g.ops[0], FEATURES) if k.header in HEADERS]
     return [Case(g, g.ops[0], kernel, c.seed) for kernel in found]
 
 

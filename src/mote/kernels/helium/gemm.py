@@ -12,8 +12,8 @@ from mote.graph.fixedpoint import Ints
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.gemm_code import Pixels, gemm
-from mote.kernels.helium.requantize import CONSTANTS, Requantize
-from mote.kernels.pack.lanes import Lanes, lanes, lanes_params
+from mote.kernels.helium.requantize import Requantize
+from mote.kernels.pack.lanes import COUNT, Lanes, lanes, lanes_params
 from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.conv import sums_of
 from mote.ops.common import bias_values, int8_range
@@ -101,7 +101,7 @@ def instance(found: Layer, pixels: Pixels) -> tuple[str, Instance]:
     requantize = Requantize.of(found.lanes)
     name = f"{pixels.steps}x{pixels.apart}_{requantize.name}" + (f"_rest{found.rest}" if found.rest else "")
     form = requantize.form
-    arguments = (name, CONSTANTS[form], pixels.steps, pixels.apart, form, requantize.shift)
+    arguments = (name, COUNT[form], pixels.steps, pixels.apart, form, requantize.shift)
     return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(gemm(pixels, requantize, found.rest)))
 
 

@@ -9,6 +9,7 @@
 #ifndef MOTE_GEMM4_S8_H
 #define MOTE_GEMM4_S8_H
 
+#include "mote_bytes.h"
 #include "mote_lanes.h"
 
 typedef struct {
@@ -32,16 +33,8 @@ typedef struct {
 typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
 
 #if MOTE_HELIUM
-/* r7 may be the frame pointer, so that the code keeps it, and r11, itself. */
 #define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
-    MOTE_NOINLINE void mote_gemm4_##id(mote_gemm4_call_t *call) { \
-        register mote_gemm4_call_t *at __asm__("r0") = call; \
-        __asm__ volatile(text \
-                         : "+r"(at) \
-                         : \
-                         : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", \
-                           "q4", "q5", "q6", "q7", "cc", "memory"); \
-    }
+    MOTE_LANES_CODE(mote_gemm4_##id, mote_gemm4_call_t, text)
 #define MOTE_GEMM4_BEFORE 4
 #else
 #define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
@@ -49,8 +42,6 @@ typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
         mote_gemm4(call, steps, apart, constants, mote_lane_##form, shift); \
     }
 #define MOTE_GEMM4_BEFORE 0
-
-typedef int8_t mote_lane_t(const mote_lanes_t *p, int32_t sum, const int32_t *q, int32_t shift);
 
 MOTE_ALWAYS_INLINE void mote_gemm4(mote_gemm4_call_t *call, int32_t steps, int32_t apart, int32_t constants,
                                    mote_lane_t *lane, int32_t shift) {
@@ -91,23 +82,6 @@ MOTE_ALWAYS_INLINE void mote_gemm4_some(const mote_gemm4_t *g, mote_gemm4_code_t
         call.outs[i] = (i < count ? out + i * g->pixel : spare) - MOTE_GEMM4_BEFORE;
     }
     code(&call);
-}
-
-/* Bytes, a few of them, from one place to another. */
-MOTE_ALWAYS_INLINE void mote_bytes(int8_t *to, const int8_t *from, int32_t count) {
-#if MOTE_HELIUM
-    __asm__ volatile("wlstp.8 lr, %2, 2f\n"
-                     "1:\n\t"
-                     "vldrb.8 q0, [%1], #16\n\t"
-                     "vstrb.8 q0, [%0], #16\n\t"
-                     "letp lr, 1b\n"
-                     "2:\n\t"
-                     : "+r"(to), "+r"(from)
-                     : "r"(count)
-                     : "lr", "q0", "cc", "memory");
-#else
-    memcpy(to, from, (size_t)count);
-#endif
 }
 
 /* A 1x1 convolution. Pixels are read as they lie, in vectors of sixteen inputs; those of a last group that would read

@@ -13,9 +13,21 @@ typedef struct {
     int32_t scale;  /* line: 2^scale, which sums are multiplied by */
     int32_t zero;   /* twice: the zero point */
     int32_t lo, hi; /* the range of the activation */
+    int32_t constants; /* of each channel */
 } mote_lanes_t;
 
-#if !MOTE_HELIUM
+#if MOTE_HELIUM
+/* A function that the compiler has written. r7 may be the frame pointer, so that the code keeps it, and r11, itself. */
+#define MOTE_LANES_CODE(name, call_t, text) \
+    MOTE_NOINLINE void name(call_t *call) { \
+        register call_t *at __asm__("r0") = call; \
+        __asm__ volatile(text \
+                         : "+r"(at) \
+                         : \
+                         : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", \
+                           "q4", "q5", "q6", "q7", "cc", "memory"); \
+    }
+#else
 /* VQRDMULH: the doubled product's high half, rounded and saturated. */
 static inline int32_t mote_double_high(int32_t a, int32_t b) {
     const int64_t high = ((int64_t)a * b + (1 << 30)) >> 31;
@@ -43,6 +55,8 @@ static inline int8_t mote_lane_twice(const mote_lanes_t *p, int32_t sum, const i
     (void)shift;
     return mote_clamp(mote_clamp(mote_saturate16(mote_saturate16(rounded) + p->zero), -128, 127), p->lo, p->hi);
 }
+
+typedef int8_t mote_lane_t(const mote_lanes_t *p, int32_t sum, const int32_t *q, int32_t shift);
 #endif
 
 #endif

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mote.kernels.pack.lanes import INT8_LIMITS, Form, Lanes, Limits
+from mote.kernels.pack.lanes import COUNT, INT8_LIMITS, Form, Lanes, Limits
 
-CONSTANTS: dict[Form, int] = {"line": 2, "twice": 3}
-"""Constants of each channel."""
+
 LINE_SCALE = "q3"
 """Lines: 2^scale in all lanes; it stays."""
 LINE_REGISTERS = ("r0", "r1", "r2", "r3", "r4", "r5", "r8", "r9")
@@ -45,7 +44,7 @@ class Requantize:
     @property
     def constants(self) -> int:
         """Bytes of the constants of a channel."""
-        return 4 * CONSTANTS[self.form]
+        return 4 * COUNT[self.form]
 
     def begin(self, lanes: str, spare: str = "r0") -> list[str]:
         """What stays in registers; `lanes` points to a `mote_lanes_t`."""
@@ -57,7 +56,7 @@ class Requantize:
         """Four channels of four pixels -> q4, each word a pixel. `loads` brings each channel's sums into the register
         that stands for {q}; `constants` points to the constants and moves on. Spends q0, q1, q4, q5, r0-r5, r8 and r9;
         twice: q2 and q3 as well, and not r8 and r9."""
-        each = CONSTANTS[self.form]
+        each = COUNT[self.form]
         found: list[str] = []
         if self.form == "line":
             found += [f"ldm {constants}!, {{{', '.join(LINE_REGISTERS)}}}"]
@@ -88,6 +87,26 @@ class Requantize:
             f"vrshl.s32 {spare}, {constants[2]}",
             f"vqmovn{end}.s32 {to}, {spare}",
         ]
+
+    def eight_outputs(self, constants: str, sums: str, scale: str, same: tuple[str, str] | None) -> list[str]:
+        """Eight outputs of one pixel, in the order 0, 2, 4, 6, 1, 3, 5, 7 -> the low bytes of the half words of q4, in
+        theirs. `constants` and `sums` point to vectors and move on; `scale` has 2^scale. All outputs that have the
+        `same` offset and multiplier have them in these registers. Spends q0-q2, q4 and q5."""
+        found: list[str] = []
+        for end in "bt":
+            found.append(f"vldrw.u32 q0, [{sums}], #16")
+            if same:
+                found += self._pixels("q0", "q2", same, "q4", end)
+                continue
+            load = [f"vldrw.u32 {q}, [{constants}], #16" for q in ("q1", "q2", "q5")]
+            if self.form == "line":
+                narrow = f"vqrshrn{end}.s32 q4, q1, #{self.shift}"
+                found += [load[0], f"vmla.s32 q1, q0, {scale}", load[1], "vqrdmulh.s32 q1, q1, q2", narrow]
+            else:
+                found += [load[0], "vadd.i32 q0, q0, q1", "vshr.s32 q1, q0, #31", load[1], "vqrdmulh.s32 q0, q0, q2"]
+                found += [load[2], "vadd.i32 q0, q0, q1", "vrshl.s32 q0, q0, q5", f"vqmovn{end}.s32 q4, q0"]
+        zero = [f"vqadd.s16 q4, q4, {TWICE_ZERO}"] if self.form == "twice" else []
+        return [*found, *zero, "vqmovnb.s16 q4, q4", *self.cut("q4", "q5")]
 
     def bytes_(self, even: str, odd: str) -> list[str]:
         """The half words of both -> the even and the odd bytes of the first."""

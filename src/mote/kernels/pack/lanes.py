@@ -29,6 +29,8 @@ from mote.kernels.pack.requantize import ROUNDING, searched
 from mote.ops.sums import Sums
 
 Form = Literal["line", "twice"]
+COUNT: dict[Form, int] = {"line": 2, "twice": 3}
+"""Constants of each channel."""
 Limits = tuple[int, int]
 INT8_LIMITS: Limits = (-128, 127)
 MOST_SCALE = 14
@@ -107,4 +109,10 @@ def _twice(sums: Sums, limits: Limits) -> Lanes | None:
 
 def lanes_params(lanes: Lanes) -> Params:
     """`mote_lanes_t`."""
-    return {"scale": 1 << lanes.scale, "zero": lanes.zero, "lo": lanes.limits[0], "hi": lanes.limits[1]}
+    return {
+        "scale": 1 << lanes.scale,
+        "zero": lanes.zero,
+        "lo": lanes.limits[0],
+        "hi": lanes.limits[1],
+        "constants": COUNT[lanes.form],
+    }
