@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
-from mote.kernels.helium.gemm_code import Pixels, gemm
+from mote.kernels.helium.gemm_code import Columns, Pixels, gemm, slide
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.pack.lanes import COUNT, Lanes, lanes, lanes_params
-from mote.kernels.pack.params import pad_to
+from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.portable.conv import sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.conv import Conv2D
@@ -99,10 +100,15 @@ def _layer(view: View) -> Layer | None:
 def instance(found: Layer, pixels: Pixels) -> tuple[str, Instance]:
     """The code for pixels that lie so, and its name."""
     requantize = Requantize.of(found.lanes)
-    name = f"{pixels.steps}x{pixels.apart}_{requantize.name}" + (f"_rest{found.rest}" if found.rest else "")
-    form = requantize.form
-    arguments = (name, COUNT[form], pixels.steps, pixels.apart, form, requantize.shift)
+    name = f"{pixels.steps}x{pixels.apart}_{_end(found)}"
+    arguments = (name, COUNT[requantize.form], pixels.steps, pixels.apart, requantize.form, requantize.shift)
     return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(gemm(pixels, requantize, found.rest)))
+
+
+def _end(found: Layer) -> str:
+    """Of the names of functions: how sums become bytes."""
+    name = Requantize.of(found.lanes).name
+    return f"{name}_rest{found.rest}" if found.rest else name
 
 
 def _pointwise(view: View, room: Room) -> Packed | Refusal:
@@ -148,11 +154,53 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
     return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, scratch=scratch, instances=instances)
 
 
-def _kernel(room: Room) -> Kernel:
-    def pack(view: View) -> Packed | Refusal:
-        return _pointwise(view, room)
+def _slide(view: View, room: Room) -> Packed | Refusal:
+    """Windows over pixels whose channels are whole vectors."""
+    op, x, y = view.the(Conv2D), view.input, view.output
+    v, h = op.vertical, op.horizontal
+    if v.kernel * h.kernel == 1:
+        return Refusal("pointwise4 is for windows of one pixel")
+    columns = Columns(v.kernel, h.kernel, h.stride, x.shape[3])
+    if not columns.fits or h.dilation > 1:
+        return Refusal("it is for windows of up to three rows over few times sixteen channels")
+    found = layer(view)
+    if found is None:
+        return NO_CONSTANTS
+    if room.end and found.fours <= room.fours:
+        return Refusal("it keeps the sums of all channels anyway")
+    requantize = Requantize.of(found.lanes)
+    shape = (v.kernel, h.kernel, h.stride, x.shape[3])
+    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found)}"
+    arguments = (name, COUNT[requantize.form], *shape, requantize.form, requantize.shift)
+    code = Instance("MOTE_SLIDE4_CODE", arguments, tuple(slide(columns, requantize, found.rest)))
+    vectors = found.weights.reshape(found.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
+    weights = vectors.transpose(0, 1, 3, 2, 4).reshape(found.channels, -1)
+    params: Params = {
+        **window_params(view),
+        "depth": x.shape[3],
+        "zero": x.zero_point,
+        "span": columns.span,
+        "gemm": found.params(weights, room),
+    }
+    spare = aligned(y.shape[3]) if y.shape[2] < PIXELS else 0
+    return Packed(
+        f"conv4_{name}",
+        params,
+        Call.ROWS,
+        row=f"conv4_{name}_row",
+        taps=v.kernel,
+        scratch=SUMS * found.part(room) + v.kernel * columns.span * x.shape[3] + spare,
+        instances=(code, Instance("MOTE_SLIDE4", (name,))),
+    )
 
-    return Kernel(f"pointwise4{room.end}", (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
+
+FAMILIES: dict[str, Callable[[View, Room], Packed | Refusal]] = {"pointwise4": _pointwise, "conv4": _slide}
 
 
-KERNELS = tuple(map(_kernel, ROOMS))
+def _kernel(family: str, room: Room) -> Kernel:
+    pack = FAMILIES[family]
+    named = f"{family}{room.end}"
+    return Kernel(named, (Conv2D,), INT8, lambda view: pack(view, room), header="gemm4_s8", isa=HELIUM, lanes=4)
+
+
+KERNELS = tuple(_kernel(family, room) for family in FAMILIES for room in ROOMS)

@@ -5,8 +5,11 @@ then four of the next. One STM writes both, so that a vector of four pixels can 
 counters are in odd registers: r1 the weights, r7 the sums in memory, r9 the count of channels, r11 the pixels, r5 and
 r3 the same, 512 and 1024 bytes further on.
 
+Windows whose channels are whole vectors are not gathered: their rows stay where they are, in r1, r3 and r5, and their
+columns pass by: each is loaded once for all pixels of the group that it is under. Weights are then in r11.
+
     [sp] the layer, where sums go, groups left, constants, fours of channels left and in this part, weights, r11;
-    [sp, #32] four addresses, of the bytes before the next outputs
+    [sp, #32] four addresses, of the bytes before the next outputs; [sp, #48] the rows
 """
 
 from __future__ import annotations
@@ -18,10 +21,23 @@ from mote.kernels.helium.requantize import Requantize
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
 PIXELS = 4
-LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT, ADDRESSES, FRAME = 0, 4, 8, 12, 16, 20, 24, 28, 32, 48
+LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT, ADDRESSES, ROWS, FRAME = (
+    0,
+    4,
+    8,
+    12,
+    16,
+    20,
+    24,
+    28,
+    32,
+    48,
+    64,
+)
 REACH = 512
 """How far a vector of words can be from a pointer, and a step of pointers."""
 POINTERS = ("r11", "r5", "r3")
+ROW_POINTERS = ("r1", "r3", "r5")
 MOST_SPAN = REACH * len(POINTERS)
 """Bytes of four pixels."""
 LAYER_ADVANCE, LAYER_LANES = 16, 20
@@ -75,10 +91,101 @@ class Pixels:
         return [*found, STORE_SUMS]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Windows of so many rows and columns, `stride` pixels apart, over pixels of `channels` bytes."""
+
+    rows: int
+    columns: int
+    stride: int
+    channels: int
+
+    @property
+    def span(self) -> int:
+        """Columns under a group of pixels."""
+        return (PIXELS - 1) * self.stride + self.columns
+
+    @property
+    def fits(self) -> bool:
+        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= REACH
+
+    @property
+    def order(self) -> list[int]:
+        """Columns of the window in the order in which most of what is under them is there already."""
+        return [at for first in range(self.stride) for at in range(first, self.columns, self.stride)]
+
+    def load(self, q: str, row: int, part: int, column: int) -> str:
+        return f"vldrw.u32 {q}, [{ROW_POINTERS[row]}, #{column * self.channels + 16 * part}]"
+
+    @property
+    def resident(self) -> dict[int, str]:
+        """Columns of the first vector of the first row that stay in registers for all channels."""
+        return {0: "q6", self.stride: "q7"}
+
+    def begin(self) -> list[str]:
+        """The rows, and what stays."""
+        rows = [f"ldrd r1, r3, [sp, #{ROWS}]", f"ldr r5, [sp, #{ROWS + 8}]"]
+        return [*rows, *(self.load(q, 0, 0, column) for column, q in self.resident.items())]
+
+    def two_channels(self) -> list[str]:
+        """All products of two channels."""
+        found: list[str] = []
+        for row in range(self.rows):
+            for part in range(self.channels // 16):
+                there = dict(self.resident) if (row, part) == (0, 0) else {}
+                for column in self.order:
+                    found += self._column(row, part, column, there, first=not found)
+        return [*found, STORE_SUMS]
+
+    def _column(self, row: int, part: int, column: int, there: dict[int, str], *, first: bool) -> list[str]:
+        """The products of one vector of two channels with four pixels; `there`: the columns in registers."""
+        op = "vmladav.s8" if first else "vmladava.s8"
+        needed = [self.stride * p + column for p in range(PIXELS)]
+        for old in [c for c in there if c not in needed and there[c] not in self.resident.values()]:
+            del there[old]
+        found = [f"vldrw.u32 {q}, [r11], #16" for q in ("q4", "q5")]
+        for p, at in enumerate(needed):
+            if at not in there:
+                there[at] = next(q for q in ("q0", "q1", "q2", "q3") if q not in there.values())
+                found.append(self.load(there[at], row, part, at))
+            found += [f"{op} {SUMS[PIXELS * c + p]}, {there[at]}, {w}" for c, w in enumerate(("q4", "q5"))]
+        return found
+
+
 def gemm(pixels: Pixels, requantize: Requantize, rest: int) -> list[str]:
-    """The function; `rest`: the channels that are left of the last four."""
+    """The function for pixels that lie behind one another; `rest`: the channels that are left of the last four."""
     both = 2 if pixels.steps <= 4 else 1
-    counted = "mov r9, r2" if both == 2 else "lsl r9, r2, #1"
+    advance = add_to("r11", PIXELS * pixels.apart)
+    return _function(
+        ["mov r11, r3"], "r1", pixels.begin(), pixels.two_channels() * both, both, advance, requantize, rest
+    )
+
+
+def slide(columns: Columns, requantize: Requantize, rest: int) -> list[str]:
+    """The function for windows whose rows stay where they are."""
+    advance = [
+        f"vldrw.u32 q0, [sp, #{ROWS}]",
+        f"movw r0, #{PIXELS * columns.stride * columns.channels}",
+        "vadd.i32 q0, q0, r0",
+        f"vstrw.32 q0, [sp, #{ROWS}]",
+    ]
+    take = ["vldrw.u32 q5, [r0, #16]", f"vstrw.32 q5, [sp, #{ROWS}]"]
+    return _function(take, "r11", columns.begin(), columns.two_channels(), 1, advance, requantize, rest)
+
+
+def _function(
+    take: list[str],
+    weights: str,
+    begin: list[str],
+    channels: list[str],
+    pairs: int,
+    advance: list[str],
+    requantize: Requantize,
+    rest: int,
+) -> list[str]:
+    """`take`: what is done with the inputs that are given; `weights`: the register that points to them; `begin`: what
+    is done for each part of the channels; `channels`: the products of so many `pairs` of them; `advance`: to the next
+    group."""
     return [
         "push {r7, r11}",
         f"sub sp, sp, #{FRAME}",
@@ -86,11 +193,12 @@ def gemm(pixels: Pixels, requantize: Requantize, rest: int) -> list[str]:
         "vldrw.u32 q6, [r0]",
         f"strd r1, r5, [sp, #{LAYER}]",
         f"str r4, [sp, #{GROUPS}]",
-        "mov r11, r3",
+        *take,
         f"vstrw.32 q6, [sp, #{ADDRESSES}]",
         "1:",
         f"ldr r0, [sp, #{LAYER}]",
-        "ldm r0, {r1, r3, r4, r5}",
+        "ldm r0, {r2, r3, r4, r5}",
+        f"mov {weights}, r2",
         "b 3f",
         "2:",
         f"ldr r0, [sp, #{LAYER}]",
@@ -104,21 +212,23 @@ def gemm(pixels: Pixels, requantize: Requantize, rest: int) -> list[str]:
         f"strd r3, r4, [sp, #{CONSTANTS}]",
         f"str r2, [sp, #{PART}]",
         f"ldr r7, [sp, #{TO}]",
-        *pixels.begin(),
-        counted,
+        *begin,
+        "mov r9, r2" if pairs == 2 else "lsl r9, r2, #1",
         "4:",
-        *(line for _ in range(both) for line in pixels.two_channels()),
+        *channels,
         "subs r9, r9, #1",
         "bne.w 4b",
+        *([f"str r1, [sp, #{WEIGHTS}]"] if weights == "r1" else []),
         *finish(requantize, rest),
+        *([f"ldr r1, [sp, #{WEIGHTS}]"] if weights == "r1" else []),
         f"ldrd r3, r4, [sp, #{CONSTANTS}]",
         "cmp r4, #0",
         "bne.w 2b",
-        "ldr r0, [sp]",
+        f"ldr r0, [sp, #{LAYER}]",
         f"ldr r2, [r0, #{LAYER_ADVANCE}]",
         "vadd.i32 q6, q6, r2",
         f"vstrw.32 q6, [sp, #{ADDRESSES}]",
-        *add_to("r11", PIXELS * pixels.apart),
+        *advance,
         f"ldr r0, [sp, #{GROUPS}]",
         "subs r0, r0, #1",
         f"str r0, [sp, #{GROUPS}]",
@@ -129,9 +239,8 @@ def gemm(pixels: Pixels, requantize: Requantize, rest: int) -> list[str]:
 
 
 def finish(requantize: Requantize, rest: int) -> list[str]:
-    """The sums of a part of the channels -> bytes at the addresses, which move on, as do weights and constants."""
+    """The sums of a part of the channels -> bytes at the addresses, which move on, as do constants."""
     begin = [
-        f"str r1, [sp, #{WEIGHTS}]",
         f"ldr r0, [sp, #{LAYER}]",
         f"add r0, r0, #{LAYER_LANES}",
         *requantize.begin("r0", "r1"),
@@ -141,7 +250,7 @@ def finish(requantize: Requantize, rest: int) -> list[str]:
         f"vldrw.u32 q6, [sp, #{ADDRESSES}]",
     ]
     four = requantize.four_channels("r6", ["vldrw.u32 {q}, [r7], #16"] * 4)
-    end = [f"vstrw.32 q6, [sp, #{ADDRESSES}]", f"str r6, [sp, #{CONSTANTS}]", f"ldr r1, [sp, #{WEIGHTS}]"]
+    end = [f"vstrw.32 q6, [sp, #{ADDRESSES}]", f"str r6, [sp, #{CONSTANTS}]"]
     if not rest:
         return [*begin, "dls lr, r2", "5:", *four, "vstrw.32 q4, [q6, #4]!", "le lr, 5b", *end]
     return [

@@ -27,7 +27,8 @@ typedef struct {
     const int8_t *in;
     int32_t groups;
     int32_t *sums;
-    int8_t *outs[4]; /* for the assembly: the addresses four bytes before */
+    int8_t *outs[4];       /* for the assembly: the addresses four bytes before */
+    const int8_t *rows[4]; /* under the group's windows, instead of `in`: three of them */
 } mote_gemm4_call_t;
 
 typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
@@ -35,11 +36,17 @@ typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
 #if MOTE_HELIUM
 #define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
     MOTE_LANES_CODE(mote_gemm4_##id, mote_gemm4_call_t, text)
+#define MOTE_SLIDE4_CODE(id, constants, taps, columns, step, depth, form, shift, text) \
+    MOTE_LANES_CODE(mote_slide4_##id, mote_gemm4_call_t, text)
 #define MOTE_GEMM4_BEFORE 4
 #else
 #define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
     MOTE_NOINLINE void mote_gemm4_##id(mote_gemm4_call_t *call) { \
         mote_gemm4(call, steps, apart, constants, mote_lane_##form, shift); \
+    }
+#define MOTE_SLIDE4_CODE(id, constants, taps, columns, step, depth, form, shift, text) \
+    MOTE_NOINLINE void mote_slide4_##id(mote_gemm4_call_t *call) { \
+        mote_slide4(call, taps, columns, step, depth, constants, mote_lane_##form, shift); \
     }
 #define MOTE_GEMM4_BEFORE 0
 
@@ -62,12 +69,44 @@ MOTE_ALWAYS_INLINE void mote_gemm4(mote_gemm4_call_t *call, int32_t steps, int32
         }
     }
 }
+
+/* One pixel's products with the weights of a channel that lie from w on: [rows][vectors][columns][two][sixteen], with
+ * the columns of a window in the order 0, step, .., 1, step + 1, .. */
+MOTE_ALWAYS_INLINE int32_t mote_slide4_sum(const mote_gemm4_call_t *call, int32_t at, const int8_t *w, int32_t taps,
+                                           int32_t columns, int32_t step, int32_t depth) {
+    int32_t sum = 0;
+    for (int32_t row = 0; row < taps; row++) {
+        for (int32_t part = 0; part < depth; part += 16) {
+            for (int32_t first = 0; first < step; first++) {
+                for (int32_t column = first; column < columns; column += step, w += 32) {
+                    const int8_t *const in = call->rows[row] + (at + column) * depth + part;
+                    for (int32_t j = 0; j < 16; j++) {
+                        sum += in[j] * w[j];
+                    }
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+MOTE_ALWAYS_INLINE void mote_slide4(mote_gemm4_call_t *call, int32_t taps, int32_t columns, int32_t step, int32_t depth,
+                                    int32_t constants, mote_lane_t *lane, int32_t shift) {
+    const mote_gemm4_t *const g = call->layer;
+    for (int32_t i = 0; i < 4 * call->groups; i++) {
+        for (int32_t c = 0; c < g->channels; c++) {
+            const int8_t *const w = g->weights + 2 * taps * columns * depth * (c / 2) + 16 * (c % 2);
+            const int32_t sum = mote_slide4_sum(call, i * step, w, taps, columns, step, depth);
+            call->outs[i % 4][i / 4 * 4 * g->pixel + c] = lane(&g->lanes, sum, g->constants + constants * c, shift);
+        }
+    }
+}
 #endif
 
 /* One or several groups whose pixels all lie behind one another, to `out` and behind it. */
 MOTE_ALWAYS_INLINE void mote_gemm4_run(const mote_gemm4_t *g, mote_gemm4_code_t *code, const int8_t *in, int8_t *out,
                                        int32_t groups, int32_t *sums) {
-    mote_gemm4_call_t call = {g, in, groups, sums, {0}};
+    mote_gemm4_call_t call = {g, in, groups, sums, {0}, {0}};
     for (int32_t i = 0; i < 4; i++) {
         call.outs[i] = out + i * g->pixel - MOTE_GEMM4_BEFORE;
     }
@@ -77,7 +116,7 @@ MOTE_ALWAYS_INLINE void mote_gemm4_run(const mote_gemm4_t *g, mote_gemm4_code_t 
 /* A group of `count` pixels: where that are fewer than four, the outputs of the others go to `spare`. */
 MOTE_ALWAYS_INLINE void mote_gemm4_some(const mote_gemm4_t *g, mote_gemm4_code_t *code, const int8_t *in, int8_t *out,
                                         int32_t count, int8_t *spare, int32_t *sums) {
-    mote_gemm4_call_t call = {g, in, 1, sums, {0}};
+    mote_gemm4_call_t call = {g, in, 1, sums, {0}, {0}};
     for (int32_t i = 0; i < 4; i++) {
         call.outs[i] = (i < count ? out + i * g->pixel : spare) - MOTE_GEMM4_BEFORE;
     }
@@ -117,6 +156,79 @@ MOTE_ALWAYS_INLINE void mote_pointwise4(const mote_pointwise4_t *p, mote_gemm4_c
         mote_gemm4_some(g, code, from, out + first * g->pixel, count, copy + 4 * apart + 16, scratch);
     }
 }
+
+/* Windows of up to three rows over pixels whose channels are whole vectors: columns are read where they lie. Groups at
+ * the edge of the image are copied, with their padding. Working memory: the sums of a part of the channels; the pixels
+ * under a group; the outputs of pixels that are none. */
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t depth, zero; /* channels of a pixel; what padding holds */
+    int32_t span;        /* columns under a group */
+    mote_gemm4_t gemm;
+} mote_slide4_t;
+
+/* The pixels from column `first` on under a group. */
+MOTE_NOINLINE void mote_slide4_copy(const mote_slide4_t *p, const int8_t *const *rows, int32_t first, int8_t *to) {
+    const int32_t depth = p->depth, size = p->span * depth, width = p->cols.in_size;
+    const int32_t lo = first < 0 ? -first : 0, hi = mote_min(p->span, width - first);
+    for (int32_t k = 0; k < p->rows.taps; k++, to += size) {
+        if (rows[k] == NULL || hi <= lo) {
+            mote_fill(to, p->zero, size);
+        } else {
+            mote_fill(to, p->zero, lo * depth);
+            mote_bytes(to + lo * depth, rows[k] + (first + lo) * depth, (hi - lo) * depth);
+            mote_fill(to + hi * depth, p->zero, size - hi * depth);
+        }
+    }
+}
+
+MOTE_ALWAYS_INLINE void mote_slide4_row(const mote_slide4_t *p, mote_gemm4_code_t *code, const int8_t *const *rows,
+                                        int8_t *out, int32_t *sums) {
+    const mote_gemm4_t *const g = &p->gemm;
+    const int32_t width = p->cols.out_size, step = p->cols.step, taps = p->rows.taps;
+    int8_t *const copy = (int8_t *)(sums + 16 * g->part);
+    mote_gemm4_call_t call = {g, NULL, 1, sums, {0}, {0}};
+    int32_t inside = 1;
+    for (int32_t k = 0; k < taps; k++) {
+        inside = rows[k] != NULL ? inside : 0;
+    }
+    for (int32_t x = 0; x < width; x += 4 * call.groups) {
+        x = x + 4 <= width ? x : width > 4 ? width - 4 : 0; /* the last group may overlap the one before */
+        const int32_t first = x * step - p->cols.pad, left = p->cols.in_size - p->span - first;
+        call.groups = 1;
+        for (int32_t i = 0; i < 4; i++) {
+            call.outs[i] = (x + i < width ? out + (x + i) * g->pixel : copy + taps * p->span * p->depth) - MOTE_GEMM4_BEFORE;
+        }
+        if (inside && first >= 0 && left >= 0 && x + 4 <= width) {
+            call.groups = mote_min((width - x) / 4, left / (4 * step) + 1);
+            for (int32_t k = 0; k < taps; k++) {
+                call.rows[k] = rows[k] + first * p->depth;
+            }
+        } else {
+            mote_slide4_copy(p, rows, first, copy);
+            for (int32_t k = 0; k < taps; k++) {
+                call.rows[k] = copy + k * p->span * p->depth;
+            }
+        }
+        code(&call);
+    }
+}
+
+#define MOTE_SLIDE4(id) \
+    typedef mote_slide4_t mote_conv4_##id##_t; \
+    MOTE_NOINLINE void mote_conv4_##id##_row(const mote_slide4_t *p, const int8_t *const *rows, int8_t *out, \
+                                             int32_t *scratch) { \
+        mote_slide4_row(p, mote_slide4_##id, rows, out, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv4_##id(const mote_slide4_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+                                                   int32_t hi, int32_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_window_s8(&p->rows, in, y, rows); \
+            mote_conv4_##id##_row(p, rows, out + y * p->rows.out_stride, scratch); \
+        } \
+    }
 
 #define MOTE_POINTWISE4(id) \
     typedef mote_pointwise4_t mote_pointwise4_##id##_t; \

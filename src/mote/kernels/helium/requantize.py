@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from mote.kernels.pack.lanes import COUNT, INT8_LIMITS, Form, Lanes, Limits
 
-
 LINE_SCALE = "q3"
 """Lines: 2^scale in all lanes; it stays."""
 LINE_REGISTERS = ("r0", "r1", "r2", "r3", "r4", "r5", "r8", "r9")

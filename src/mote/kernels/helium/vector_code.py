@@ -1,7 +1,7 @@
 """The assembly of `mote_fully_connected8_s8.h`: a vector times a matrix, eight outputs at a time.
 
-Sums are in the even core registers, one for each output. r1 the weights, r3 the inputs, r5 where sums begin, r7 the sums
-in memory, r9 the count of rounds, r11 that of outputs.
+Sums are in the even core registers, one for each output. r1 the weights, r3 the inputs, r5 where sums begin, r7 the
+sums in memory, r9 the count of rounds, r11 that of outputs.
 
     [sp] the layer, inputs, where outputs go, where sums go, constants, eights of outputs left and in this part, where
     sums begin
