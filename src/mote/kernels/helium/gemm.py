@@ -14,6 +14,7 @@ from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, 
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.gemm_code import Columns, Pixels, gemm, slide
 from mote.kernels.helium.requantize import Requantize
+from mote.kernels.helium.windows_code import Windows
 from mote.kernels.pack.lanes import COUNT, Lanes, lanes, lanes_params
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.portable.conv import sums_of
@@ -32,9 +33,11 @@ class Room(NamedTuple):
 
     end: str
     fours: int
+    pixels: int
+    """Windows that are packed at once."""
 
 
-ROOMS = (Room("", 16), Room("_lean", 4))
+ROOMS = (Room("", 16, 16), Room("_lean", 4, 4))
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,56 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
     )
 
 
-FAMILIES: dict[str, Callable[[View, Room], Packed | Refusal]] = {"pointwise4": _pointwise, "conv4": _slide}
+def _windows(view: View, room: Room) -> Packed | Refusal:
+    """Any window, packed."""
+    op, x, y = view.the(Conv2D), view.input, view.output
+    v, h = op.vertical, op.horizontal
+    if op.pointwise and x.shape[3] % 4 == 0:
+        return Refusal("pointwise4 is for windows of one pixel and channels in fours")
+    line, steps = h.kernel * x.shape[3], -(-op.depth(view.graph) // VECTOR)
+    pixels = Pixels(steps, VECTOR * steps)
+    if not pixels.fits:
+        return Refusal("windows are too large to be packed")
+    found = layer(view)
+    if found is None:
+        return NO_CONSTANTS
+    gemm_name, gemm_code = instance(found, pixels)
+    windows = Windows(v.kernel, line, h.stride * x.shape[3], pixels.apart)
+    pack, instances = "NULL", [gemm_code]
+    if windows.fits and h.dilation == 1:
+        pack = f"{v.kernel}x{line}_{windows.step}_{pixels.apart}"
+        arguments = (pack, v.kernel, line, windows.step, pixels.apart)
+        instances.append(Instance("MOTE_WINDOWS4_CODE", arguments, tuple(windows.code())))
+    name = f"packed_{pack if pack != 'NULL' else 'any'}_{gemm_name}"
+    function = f"mote_windows4_{pack}" if pack != "NULL" else pack
+    instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
+    padding = x.shape[2] * x.shape[3] if pack != "NULL" and (v.before or v.after) else 0
+    params: Params = {
+        **window_params(view),
+        "depth": x.shape[3],
+        "zero": x.zero_point,
+        "apart": pixels.apart,
+        "batch": room.pixels,
+        "padding": padding,
+        "gemm": found.params(found.weights.reshape(found.channels, -1), room),
+    }
+    packed = room.pixels * pixels.apart + VECTOR
+    return Packed(
+        f"conv4_{name}",
+        params,
+        Call.ROWS,
+        row=f"conv4_{name}_row",
+        taps=v.kernel,
+        scratch=aligned(SUMS * found.part(room) + packed + padding + y.shape[3]),
+        instances=tuple(instances),
+    )
+
+
+FAMILIES: dict[str, Callable[[View, Room], Packed | Refusal]] = {
+    "pointwise4": _pointwise,
+    "conv4": _slide,
+    "conv4_packed": _windows,
+}
 
 
 def _kernel(family: str, room: Room) -> Kernel:

@@ -230,6 +230,140 @@ MOTE_ALWAYS_INLINE void mote_slide4_row(const mote_slide4_t *p, mote_gemm4_code_
         } \
     }
 
+/* Any window: those of some pixels are packed one behind another, and are then pixels of a 1x1 convolution. Working
+ * memory: the sums of a part of the channels; the packed windows, and a vector; a row of padding; the outputs of pixels
+ * that are none. */
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t depth, zero;  /* channels of a pixel; what padding holds */
+    int32_t apart, batch; /* bytes from one packed window to the next, and how many there are */
+    int32_t padding;      /* bytes of the row of padding, 0 where no row is */
+    mote_gemm4_t gemm;
+} mote_windows4_t;
+
+/* Windows of neighbouring pixels, all columns of which lie inside the image. */
+typedef struct {
+    int8_t *to;
+    int32_t count;
+    const int8_t *rows[MOTE_MAX_TAPS];
+} mote_windows4_call_t;
+
+typedef void mote_windows4_code_t(mote_windows4_call_t *call);
+
+#if MOTE_HELIUM
+#define MOTE_WINDOWS4_CODE(id, taps, line, step, apart, text) \
+    MOTE_LANES_CODE(mote_windows4_##id, mote_windows4_call_t, text)
+#else
+#define MOTE_WINDOWS4_CODE(id, taps, line, step, apart, text) \
+    MOTE_NOINLINE void mote_windows4_##id(mote_windows4_call_t *call) { \
+        mote_windows4(call, taps, line, step, apart); \
+    }
+
+MOTE_ALWAYS_INLINE void mote_windows4(mote_windows4_call_t *call, int32_t taps, int32_t line, int32_t step,
+                                      int32_t apart) {
+    for (int32_t i = 0; i < call->count; i++) {
+        for (int32_t k = 0; k < taps; k++) {
+            memcpy(call->to + i * apart + k * line, call->rows[k] + i * step, (size_t)line);
+        }
+    }
+}
+#endif
+
+/* The window of one pixel, some of whose columns are padding. */
+MOTE_NOINLINE void mote_windows4_edge(const mote_windows4_t *p, const int8_t *const *rows, int32_t first, int8_t *to) {
+    const mote_span_t *const s = &p->cols;
+    const int32_t depth = p->depth, spread = s->spread, lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
+    const int32_t taps = p->rows.taps, line = s->taps * depth, at = (first + lo * spread) * depth;
+    mote_fill(to, p->zero, taps * line);
+    to += lo * depth;
+    for (int32_t k = 0; k < taps; k++, to += line) {
+        if (rows[k] != NULL && spread == 1) {
+            mote_bytes(to, rows[k] + at, (hi - lo) * depth);
+        } else if (rows[k] != NULL) {
+            for (int32_t i = 0; i < hi - lo; i++) {
+                mote_bytes(to + i * depth, rows[k] + at + i * spread * depth, depth);
+            }
+        }
+    }
+}
+
+/* The windows of `count` pixels from column x on. */
+MOTE_ALWAYS_INLINE void mote_windows4_pack(const mote_windows4_t *p, mote_windows4_code_t *pack,
+                                           const int8_t *const *rows, int32_t x, int32_t count, int8_t *to,
+                                           const int8_t *padding) {
+    const mote_span_t *const s = &p->cols;
+    while (count > 0) {
+        const int32_t first = x * s->step - s->pad, left = s->in_size - s->taps - first;
+        int32_t n = 1;
+        if (pack != NULL && first >= 0 && left >= 0) {
+            mote_windows4_call_t call;
+            n = mote_min(count, left / s->step + 1);
+            call.to = to;
+            call.count = n;
+            for (int32_t k = 0; k < p->rows.taps; k++) {
+                call.rows[k] = rows[k] != NULL ? rows[k] + first * p->depth : padding;
+            }
+            pack(&call);
+        } else {
+            mote_windows4_edge(p, rows, first, to);
+        }
+        x += n;
+        count -= n;
+        to += n * p->apart;
+    }
+}
+
+/* All pixels of output rows lo..hi-1, which lie behind one another; from the rows that are given if there is one. */
+MOTE_ALWAYS_INLINE void mote_windows4_rows(const mote_windows4_t *p, mote_windows4_code_t *pack,
+                                           mote_gemm4_code_t *code, const int8_t *in, const int8_t **rows, int8_t *out,
+                                           int32_t lo, int32_t hi, int32_t *sums) {
+    const mote_gemm4_t *const g = &p->gemm;
+    const int32_t width = p->cols.out_size, batch = p->batch;
+    int8_t *const packed = (int8_t *)(sums + 16 * g->part), *const padding = packed + batch * p->apart + 16;
+    int32_t there = 0;
+    mote_fill(padding, p->zero, p->padding);
+    for (int32_t y = lo; y < hi; y++) {
+        if (in != NULL) {
+            mote_window_s8(&p->rows, in, y, rows);
+        }
+        for (int32_t x = 0; x < width;) {
+            const int32_t n = mote_min(width - x, batch - there);
+            mote_windows4_pack(p, pack, rows, x, n, packed + there * p->apart, padding);
+            x += n;
+            there += n;
+            if (there == batch || (y == hi - 1 && x == width)) {
+                const int32_t groups = there / 4;
+                if (groups > 0) {
+                    mote_gemm4_run(g, code, packed, out, groups, sums);
+                }
+                out += 4 * groups * g->pixel;
+                if (4 * groups < there) {
+                    mote_gemm4_some(g, code, packed + 4 * groups * p->apart, out, there - 4 * groups,
+                                    padding + p->padding, sums);
+                }
+                there = 0;
+            }
+        }
+    }
+}
+
+#define MOTE_CONV4_WINDOWS(id, code, pack) \
+    typedef mote_windows4_t mote_conv4_##id##_t; \
+    MOTE_NOINLINE void mote_conv4_##id##_all(const mote_windows4_t *p, const int8_t *in, const int8_t **rows, \
+                                             int8_t *out, int32_t lo, int32_t hi, int32_t *scratch) { \
+        mote_windows4_rows(p, pack, mote_gemm4_##code, in, rows, out, lo, hi, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv4_##id##_row(const mote_windows4_t *p, const int8_t **rows, int8_t *out, \
+                                                         int32_t *scratch) { \
+        mote_conv4_##id##_all(p, NULL, rows, out, 0, 1, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv4_##id(const mote_windows4_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+                                                   int32_t hi, int32_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        mote_conv4_##id##_all(p, in, rows, out + lo * p->rows.out_stride, lo, hi, scratch); \
+    }
+
 #define MOTE_POINTWISE4(id) \
     typedef mote_pointwise4_t mote_pointwise4_##id##_t; \
     typedef mote_pointwise4_t mote_pointwise4_rows_##id##_t; \

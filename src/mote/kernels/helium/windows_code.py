@@ -1,0 +1,97 @@
+"""The assembly that packs windows for `mote_gemm4_s8.h`: those of neighbouring pixels, one behind another.
+
+r0 is where the next bytes go, lr counts pixels, and the other registers are rows of the window. Each row is loaded in
+vectors, the last one of which is predicated so that nothing behind the window is read, and stored in whole vectors:
+what is too much is written over by the next row. Rows of four bytes are words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VECTOR = 16
+WORD = 4
+POINTERS = ("r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "r7", "r11")
+"""The last two are pushed."""
+VECTORS = 8
+STEP = 127
+"""How far a pointer to bytes moves behind a load at most."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of `rows` rows of `line` bytes, `step` bytes from one pixel to the next, packed `apart` bytes apart."""
+
+    rows: int
+    line: int
+    step: int
+    apart: int
+
+    @property
+    def words(self) -> bool:
+        return self.line == WORD
+
+    @property
+    def fits(self) -> bool:
+        pointers = len(POINTERS) - 2 if self.words else len(POINTERS)
+        return self.rows <= pointers and self.step <= STEP and self.line <= STEP
+
+    def code(self) -> list[str]:
+        """The function."""
+        return [
+            "push {r7, r11}",
+            *([] if self.words or not self.line % VECTOR else [f"mov r1, #{self.line % VECTOR}", "vctp.8 r1"]),
+            "ldr lr, [r0, #4]",
+            *(f"ldr {POINTERS[k]}, [r0, #{8 + 4 * k}]" for k in range(self.rows)),
+            "ldr r0, [r0]",
+            "dls lr, lr",
+            "1:",
+            *(self._words() if self.words else self._vectors()),
+            "le lr, 1b",
+            "pop {r7, r11}",
+        ]
+
+    def _words(self) -> list[str]:
+        found: list[str] = []
+        behind = self.apart - WORD * self.rows
+        for k in range(0, self.rows, 2):
+            both = k + 1 < self.rows
+            more = behind if k + 2 >= self.rows else 0
+            found.append(f"ldr r7, [{POINTERS[k]}], #{self.step}")
+            if both:
+                found += [f"ldr r11, [{POINTERS[k + 1]}], #{self.step}", f"strd r7, r11, [r0], #{8 + more}"]
+            else:
+                found.append(f"str r7, [r0], #{4 + more}")
+        return found
+
+    def _vectors(self) -> list[str]:
+        count = -(-self.line // VECTOR)
+        pieces = [(k, v) for k in range(self.rows) for v in range(count)]
+        places = [self.line * k + VECTOR * v for k, v in pieces]
+        moves = [b - a for a, b in zip(places, [*places[1:], self.apart], strict=True)]
+        found: list[str] = []
+        at_once = max(VECTORS // count, 1)
+        for first in range(0, self.rows, at_once):
+            rows = range(first, min(first + at_once, self.rows))
+            registers = {(k, v): f"q{i}" for i, (k, v) in enumerate((k, v) for k in rows for v in range(count))}
+            found += self._loads(registers, count)
+            for k, v in registers:
+                found.append(f"vstrb.8 {registers[k, v]}, [r0], #{moves[pieces.index((k, v))]}")
+        return found
+
+    def _loads(self, registers: dict[tuple[int, int], str], count: int) -> list[str]:
+        """The first vector of a row last, because the row's pointer then moves on."""
+        whole, part = [], []
+        for (k, v), q in registers.items():
+            last = v == count - 1
+            place = f"[{POINTERS[k]}], #{self.step}" if count == 1 else f"[{POINTERS[k]}, #{VECTOR * v}]"
+            (part if last and self.line % VECTOR else whole).append((v, q, place, k))
+        found: list[str] = []
+        for i in range(0, len(part), 4):
+            some = part[i : i + 4]
+            found.append(f"vpst{'t' * (len(some) - 1)}")
+            found += [f"vldrbt.u8 {q}, {place}" for _, q, place, _ in some]
+        for v, q, place, k in sorted(whole, reverse=True):
+            place = f"[{POINTERS[k]}], #{self.step}" if v == 0 else place
+            found.append(f"vldrb.u8 {q}, {place}")
+        return found
