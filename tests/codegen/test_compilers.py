@@ -23,7 +23,7 @@ import prove
 from mote import compile
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
-from support import HOST_DSP
+from support import HOST_DSP, HOST_HELIUM
 from test_mixed import mixed
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
@@ -149,6 +149,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),
         "norms": (prove.SMALL["norms"](), dsp),
+        "helium": (images(Net(11)), dsp | {"target": HOST_HELIUM}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 

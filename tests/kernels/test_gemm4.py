@@ -18,7 +18,7 @@ from support import emulated, examples
 MANY = list(HealthCheck)
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 HOST, CORE = "host", "cortex-m55"
-LAYERS = 40
+LAYERS = 20
 
 
 HEADERS = ("gemm4_s8", "fully_connected8_s8")
@@ -62,9 +62,13 @@ def on_helium(c: test_conv.Config) -> list[Case]:
     return [Case(g, g.ops[0], kernel, c.seed) for kernel in found]
 
 
+WINDOWS = [(1, 1), (3, 3), (1, 1), (3, 3), (1, 3), (10, 4), (1, 1), (3, 1), (5, 5), (2, 2)]
+
+
 @pytest.mark.parametrize("core", [HOST, CORE])
 @given(st.integers(0, 1 << 30))
 @settings(max_examples=examples(1), deadline=None, suppress_health_check=MANY)
-def test_pointwise(core: str, seed: int) -> None:
-    cases = [case for c in layers(seed, [(1, 1)]) for case in on_helium(c)]
+def test_random_layers(core: str, seed: int) -> None:
+    configs = [*layers(seed, WINDOWS), *layers(seed, [(1, 1)], "FULLY_CONNECTED")[::3]]
+    cases = [case for c in configs for case in on_helium(c)]
     check_cases(cases, Program(core if core == HOST else emulated(core)))

@@ -46,7 +46,7 @@ class Matrix:
     @property
     def steps(self) -> int:
         """Vectors of inputs."""
-        return -(-self.weights.shape[1] // VECTOR)
+        return -(-int(self.weights.shape[1]) // VECTOR)
 
     @property
     def round(self) -> int:
@@ -125,8 +125,10 @@ def _one(sums: Sums) -> Sums | None:
 
 
 def _bias(view: View, weights: NDArray[np.int8]) -> Ints:
-    bias: Ints = bias_values(view.op.tensor(view.graph, 2), len(weights))
-    return bias - view.input.zero_point * weights.astype(np.int64).sum(axis=1)
+    """With what the input's zero point adds."""
+    bias = bias_values(view.op.tensor(view.graph, 2), len(weights))
+    folded: Ints = bias - view.input.zero_point * weights.astype(np.int64).sum(axis=1)
+    return folded
 
 
 def _layer(view: View) -> Matrix | None:

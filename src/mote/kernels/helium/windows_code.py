@@ -80,18 +80,16 @@ class Windows:
         return found
 
     def _loads(self, registers: dict[tuple[int, int], str], count: int) -> list[str]:
-        """The first vector of a row last, because the row's pointer then moves on."""
-        whole, part = [], []
-        for (k, v), q in registers.items():
-            last = v == count - 1
-            place = f"[{POINTERS[k]}], #{self.step}" if count == 1 else f"[{POINTERS[k]}, #{VECTOR * v}]"
-            (part if last and self.line % VECTOR else whole).append((v, q, place, k))
+        """The first vector of a row last, because the row's pointer then moves on; those that are predicated together,
+        four at a time."""
+        cut = {at: q for at, q in registers.items() if at[1] == count - 1 and self.line % VECTOR}
         found: list[str] = []
-        for i in range(0, len(part), 4):
-            some = part[i : i + 4]
-            found.append(f"vpst{'t' * (len(some) - 1)}")
-            found += [f"vldrbt.u8 {q}, {place}" for _, q, place, _ in some]
-        for v, q, place, k in sorted(whole, reverse=True):
-            place = f"[{POINTERS[k]}], #{self.step}" if v == 0 else place
-            found.append(f"vldrb.u8 {q}, {place}")
-        return found
+        for i, (at, q) in enumerate(cut.items()):
+            if i % 4 == 0:
+                found.append(f"vpst{'t' * (min(len(cut) - i, 4) - 1)}")
+            found.append(f"vldrbt.u8 {q}, {self._place(*at)}")
+        whole = sorted(registers.keys() - cut.keys(), key=lambda at: -at[1])
+        return [*found, *(f"vldrb.u8 {registers[at]}, {self._place(*at)}" for at in whole)]
+
+    def _place(self, row: int, vector: int) -> str:
+        return f"[{POINTERS[row]}, #{VECTOR * vector}]" if vector else f"[{POINTERS[row]}], #{self.step}"
