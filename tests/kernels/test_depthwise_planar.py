@@ -52,6 +52,13 @@ class Layer:
 
 
 def graph(c: Layer) -> Graph:
+    w = Writer("layer")
+    w.output(add_layer(w, c))
+    return tflite.parse(w.finish(), "layer")
+
+
+def add_layer(w: Writer, c: Layer, source: int | None = None) -> int:
+    """The layer, of an input of its own where none is given."""
     rng = np.random.default_rng(c.seed)
     shape = (1, *c.kernel, c.channels)
     values = {
@@ -63,20 +70,20 @@ def graph(c: Layer) -> Graph:
         "zero": np.zeros(shape),
     }[c.weights]
     scale = (0.01 * 2 ** -rng.uniform(0, c.spread, c.channels)).astype(np.float32)
-    w = Writer("layer")
-    x = w.input("x", (c.batch, *c.size, c.channels), "int8", scale=0.05, zero_point=c.zero_in)
+    shape_in = (c.batch, *c.size, c.channels)
+    x = w.input("x", shape_in, "int8", scale=0.05, zero_point=c.zero_in) if source is None else source
+    own = w._tensors[x].scales[0]
     k = w.const("k", values.astype(np.int8), scale=scale, axis=3)
     bias = rng.integers(-c.bias, c.bias + 1, c.channels).astype(np.int32)
-    b = w.const("b", bias, scale=scale * np.float32(0.05))
+    b = w.const("b", bias, scale=scale * np.float32(own))
     depth = c.kernel[0] * c.kernel[1]
-    out = float(0.05 * 0.01 * 80 * depth**0.5 * c.gain)
+    out = float(own * 0.01 * 80 * depth**0.5 * c.gain)
     y = w.tensor("y", (c.batch, *c.outputs, c.channels), "int8", scale=out, zero_point=c.zero)
     options = {"padding": c.padding, "depth_multiplier": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
     options |= {"stride_h": c.stride[0], "stride_w": c.stride[1]}
     activation = "RELU" if c.zero == -128 else "NONE"
     w.op("DEPTHWISE_CONV_2D", [x, k, b], [y], fused_activation_function=activation, **options)
-    w.output(y)
-    return tflite.parse(w.finish(), "layer")
+    return y
 
 
 @st.composite
@@ -208,7 +215,7 @@ def two_rows() -> Iterator[Case]:
     do not reach from one to the next."""
     for stride in (1, 2):
         for width in range(1, 12 * stride):
-            c = Layer((4 + width % 5, width), 3, (3, 3), (stride, stride), compact=width % 3 == 0, seed=width)
+            c = Layer((6 + width % 4, width), 3, (3, 3), (stride, stride), compact=width % 3 == 0, seed=width)
             yield from kernels(replace(c, zero=(-128, 5)[width // 2 % 2]))
         yield from kernels(Layer((7, 34 * stride), 128, (3, 3), (stride, stride), seed=stride))
 

@@ -202,6 +202,10 @@ class Packed:
     """Its name in the tables of costs: the family, unless it costs like others."""
     more: str = ""
     """The name in these tables of what it does beside that, where it computes several operators."""
+    parts: tuple[Packed, ...] = ()
+    """Of a chain that costs what its operators do: a kernel for each of them."""
+    paid: tuple[str, ...] = ()
+    """Of such a part: features that it does not take time for, because another part does."""
     header: str = ""
     lanes: int = 1
     """Output channels that it computes at once."""

@@ -58,13 +58,22 @@ class Costs:
         """About what an operator takes with a kernel, whole or by rows."""
         if kernel.cost is not None:
             return kernel.cost if whole else kernel.cost + row_count(op.output(graph).shape) * self.row
+        total = self._computing(graph, op, kernel, whole)
+        return total if whole else total + row_count(op.output(graph).shape) * self.row
+
+    def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
+        """What is taken without finding rows; of a chain, by its parts."""
+        if kernel.parts:
+            assert isinstance(op, Chain)
+            each = zip(op.ops, kernel.parts, strict=True)
+            return sum(self._computing(graph, one, part, whole) for one, part in each)
         found = features(graph, op, kernel, whole)
         known = self._family(kernel.costs)
         if kernel.coding is not None:
             known = {**self.families[CODED], **known}
         parts = [known, self._family(kernel.more)] if kernel.more else [known]
-        total = sum(part.get(name, 0.0) * value for part in parts for name, value in found.items())
-        return total if whole else total + found["row"] * self.row
+        taken = [(name, value) for name, value in found.items() if name not in kernel.paid]
+        return sum(part.get(name, 0.0) * value for part in parts for name, value in taken)
 
     def _family(self, name: str) -> Mapping[str, float]:
         if name not in self.families:

@@ -106,7 +106,12 @@ class Offers:
 
     def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
         """Whether a kernel can write the output in a layout."""
-        return bool(self.kernels(ops, replace(how, writes=layout)))
+        return any(self.kernels(ops, replace(how, reads=reads, writes=layout)) for reads in self.readable(ops, how))
+
+    def readable(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        """The layouts in which a kernel could have its first input: as it is, and as it would rather have it."""
+        layout = self.preferred(ops, how)
+        return [how.reads, *([layout] if layout else [])]
 
 
 @lru_cache(maxsize=2)
@@ -161,24 +166,43 @@ class Selection:
     @cached_property
     def _pieces(self) -> dict[Numbers, Op]:
         """What is computed together, in order; views included. Where flash counts most nothing is: the code of one more
-        kernel takes more than it saves."""
+        kernel takes more than it saves. A chain whose input does not lie as its kernels read it is given up."""
+        chains = [] if self.how.optimize is Policy.SIZE else self.offers.chains(self.how)
+        gains = {chain: self._gain(chain) for chain in chains}
+        wanted = sorted((chain for chain in chains if gains[chain] > 0), key=lambda chain: -gains[chain])
+        while True:
+            pieces = self._joined(wanted)
+            layouts = self._layouts(pieces)
+            lost = {ops for ops in wanted if ops in pieces and not self._kernels(pieces[ops], ops, layouts)}
+            if not lost:
+                return pieces
+            wanted = [ops for ops in wanted if ops not in lost]
+
+    def _joined(self, chains: Sequence[Numbers]) -> dict[Numbers, Op]:
+        """Pieces with these chains among them, unless one before has an operator of theirs."""
         found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
-        for chain in () if self.how.optimize is Policy.SIZE else self.offers.chains(self.how):
-            free = all(found[n] == (n,) for n in chain) and can_join(self.graph, [self.graph.ops[n] for n in chain])
-            if free and self._pays(chain):
+        for chain in chains:
+            if all(found[n] == (n,) for n in chain) and can_join(self.graph, [self.graph.ops[n] for n in chain]):
                 found.update(dict.fromkeys(chain, chain))
         return {ops: self.offers.op(ops) for n, ops in found.items() if n == ops[-1]}
 
-    def _pays(self, chain: Numbers) -> bool:
-        """Whether one kernel for all of them takes less than one for each; where memory is short, by rows too, and with
-        no more working memory."""
-        together, op = self.offers.kernels(chain, self.how), self.offers.op(chain)
+    def _gain(self, chain: Numbers) -> float:
+        """How much less one kernel for all of them takes than one for each; where memory is short, by rows too, and
+        with no more working memory."""
+        together, op = self._somehow(chain), self.offers.op(chain)
         parts = [(n,) for n in chain if not is_alias(self.graph, self.graph.ops[n])]
-        apart = {ops: self.offers.kernels(ops, self.how) for ops in parts}
+        apart = {ops: self._somehow(ops) for ops in parts}
         if not self.way.planar:
             room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
             together = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
-        return self._cheapest(chain, together) < sum(self._cheapest(*found) for found in apart.items())
+        if not together:
+            return -math.inf
+        return sum(self._cheapest(*found) for found in apart.items()) - self._cheapest(chain, together)
+
+    def _somehow(self, ops: Numbers) -> list[Packed]:
+        """The kernels of operators, whatever layout their first input then has."""
+        layouts = self.offers.readable(ops, self.how) if self.way.planar else [self.how.reads]
+        return [k for reads in layouts for k in self.offers.kernels(ops, replace(self.how, reads=reads))]
 
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The least that kernels cost, constants included; infinite without any."""
@@ -198,16 +222,20 @@ class Selection:
 
     @cached_property
     def layouts(self) -> dict[int, Layout]:
-        """The tensors that are not kept in NHWC: every reader would rather have another layout, and the writer can
-        write it. The model's inputs and outputs stay as they are."""
+        """The tensors that are not kept in NHWC."""
+        return self._layouts(self._pieces)
+
+    def _layouts(self, pieces: Mapping[Numbers, Op]) -> dict[int, Layout]:
+        """Every reader would rather have another layout, and the writer can write it. The model's inputs and outputs
+        stay as they are."""
         readers: dict[int, list[Numbers]] = {}
-        for ops, op in self._pieces.items():
+        for ops, op in pieces.items():
             for t in dict.fromkeys(op.inputs):
                 readers.setdefault(t, []).append(ops)
         found = {}
-        for ops, op in self._pieces.items():
+        for ops, op in pieces.items():
             out = op.outputs[0]
-            wanted = {self._preferred(reader, out) for reader in readers.get(out, [])}
+            wanted = {self._preferred(pieces[reader], reader, out) for reader in readers.get(out, [])}
             if len(wanted) == 1 and out not in self.graph.outputs:
                 (layout,) = wanted
                 if layout is not None and self.offers.writes(ops, self.how, layout):
@@ -220,16 +248,21 @@ class Selection:
         """Whether readers are pinned to kernels that do not read NHWC."""
         return any(self.offers.pinned(ops) and not self.offers.kernels(ops, self.how) for ops in readers)
 
-    def _preferred(self, ops: Numbers, tensor: int) -> Layout | None:
-        first = self._pieces[ops].inputs[0] == tensor
-        return self.offers.preferred(ops, self.how) if first else None
+    def _preferred(self, op: Op, ops: Numbers, tensor: int) -> Layout | None:
+        return self.offers.preferred(ops, self.how) if op.inputs[0] == tensor else None
 
     def _lowering(self, op: Op) -> Lowering:
-        reads = self.layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
-        return replace(self.how, reads=reads, writes=self.layouts.get(op.outputs[0], Layout.NHWC))
+        return self._between(op, self.layouts)
+
+    def _between(self, op: Op, layouts: Mapping[int, Layout]) -> Lowering:
+        reads = layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
+        return replace(self.how, reads=reads, writes=layouts.get(op.outputs[0], Layout.NHWC))
+
+    def _kernels(self, op: Op, ops: Numbers, layouts: Mapping[int, Layout]) -> list[Packed]:
+        return self.offers.kernels(ops, self._between(op, layouts))
 
     def _offered(self, ops: Numbers) -> list[Packed]:
-        return self.offers.kernels(ops, self._lowering(self.ops[ops]))
+        return self._kernels(self.ops[ops], ops, self.layouts)
 
     @cached_property
     def rings(self) -> dict[int, Packed]:

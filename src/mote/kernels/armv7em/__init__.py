@@ -3,6 +3,7 @@
 from mote.kernels.armv7em import (
     arithmetic,
     depthwise_column,
+    depthwise_gemm,
     depthwise_planar,
     depthwise_time,
     gemm,
@@ -17,6 +18,7 @@ from mote.kernels.armv7em import (
 KERNELS = (
     *gemm4x2.KERNELS,
     *gemm.KERNELS,
+    *depthwise_gemm.KERNELS,
     *gemm_add.KERNELS,
     *winograd.KERNELS,
     *vector.KERNELS,

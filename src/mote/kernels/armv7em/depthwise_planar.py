@@ -36,7 +36,7 @@ def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Re
     blocks = blocks3(view, view.once(_present)) if layout else None
     if blocks is None:
         return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
-    channels = _channels(view, weights, shift)
+    channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
     return _packed(view, *parts3(view, blocks, channels, weights))
@@ -48,7 +48,7 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     two = two_rows(view, blocks) if blocks else None
     if blocks is None or two is None:
         return Refusal("it is for windows of 3x3, and two rows of outputs that are made from rows inside the image")
-    channels = _channels(view, weights, shift)
+    channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
     found = _packed(view, *two_parts(view, two, blocks, channels, weights))
@@ -64,7 +64,7 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed 
     split = wide_split(view, present, weights) if layout else None
     if split is None:
         return Refusal("its code does not have the registers for such a window")
-    channels = _channels(view, weights, shift)
+    channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
     return _packed(view, *wide_parts(view, split, channels, weights, max(present)))
@@ -74,7 +74,7 @@ CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channel
 """What is looked for once for all kernels of a layer."""
 
 
-def _channels(view: View, weights: Weights, shift: int | None) -> Channels | None:
+def channels_once(view: View, weights: Weights, shift: int | None = None) -> Channels | None:
     return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mote.kernels.armv7em.assembly import Block
 from mote.kernels.armv7em.depthwise3 import Blocks, parts3
 from mote.kernels.armv7em.records import Channels, Weights
-from mote.kernels.armv7em.two_rows import MOST_OFFSET, Inputs, Outputs, Shape, code
+from mote.kernels.armv7em.two_rows import MOST_OFFSET, TWO, Inputs, Outputs, Shape, code
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.depthwise import DepthwiseConv2D
 
@@ -50,9 +50,9 @@ def two_parts(
     outputs = Outputs("strb", count, 4 * count, view.output.shape[2] * count, 1)
     end = channels.form, channels.found.shift
     name = f"depthwise_two_{weights}_{two.name}_{end[0]}_{end[1]}"
-    near = code(two.shape, Inputs(stride, two.line, row), outputs, weights, *end)
+    near = code(two.shape, Inputs(TWO[stride], two.line, row), outputs, weights, *end)
     scattered = Outputs(outputs.store, outputs.pixel, outputs.block, None, outputs.channel)
-    far = code(two.shape, Inputs(stride, two.line, None), scattered, weights, *end)
+    far = code(two.shape, Inputs(TWO[stride], two.line, None), scattered, weights, *end)
     functions = (
         Instance("MOTE_TWO_CODE", (f"{name}_near",), tuple(near)),
         Instance("MOTE_TWO_CODE", (f"{name}_anywhere",), tuple(far)),

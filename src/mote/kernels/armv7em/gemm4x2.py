@@ -45,7 +45,7 @@ def _source(view: View, *, pointwise: bool) -> Source:
     return Source(op.vertical.kernel, line // 4, line % 4)
 
 
-def _target(view: View) -> Target | Refusal:
+def target_of(view: View) -> Target | Refusal:
     """Where rows are blocks of four, outputs lie at constant distances from each other."""
     y, line, before = view.output.shape, view.writes.line, view.writes.before
     if y[2] % 4:
@@ -86,7 +86,7 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
 def _pack(view: View, weights: Weights, *, pointwise: bool, dual: bool) -> Packed | Refusal:
     if refused := _refused(view, pointwise=pointwise):
         return refused
-    source, target = _source(view, pointwise=pointwise), _target(view)
+    source, target = _source(view, pointwise=pointwise), target_of(view)
     if isinstance(target, Refusal):
         return target
     if source.steps > MOST_STEPS:
@@ -97,11 +97,16 @@ def _pack(view: View, weights: Weights, *, pointwise: bool, dual: bool) -> Packe
     return _packed(view, source, target, stream, dual=dual)
 
 
-def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual: bool) -> Packed:
-    y, form = view.output.shape, stream.form
+def name_of(form: str, source: Source, target: Target, *, dual: bool) -> str:
+    """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
-    name = f"{form.name}_{shape}_{target.line}_{where}{DUAL if dual else ''}"
+    return f"{form}_{shape}_{target.line}_{where}{DUAL if dual else ''}"
+
+
+def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual: bool) -> Packed:
+    y, form = view.output.shape, stream.form
+    name = name_of(form.name, source, target, dual=dual)
     text = code(source, target, form.weights, form.outputs, form.shift, dual=dual)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
     kind = "conv4x2" if source.taps else "pointwise4x2"

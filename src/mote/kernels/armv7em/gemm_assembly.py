@@ -42,10 +42,12 @@ class Source:
     taps: int
     words: int
     rest: int
+    ready: bool = False
+    """All blocks are there already, widened, one behind another."""
 
     @property
     def pointers(self) -> int:
-        return self.taps or 4
+        return 0 if self.ready else self.taps or 4
 
     @property
     def steps(self) -> int:
@@ -82,7 +84,7 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
         f"strd r0, r1, [sp, #{INPUTS}]",
         *([f"add r0, r0, #{16 * steps}", f"str r0, [sp, #{END}]"] if loop else []),
         "1:",
-        *(_window(source) if source.taps else _pixels(source)),
+        *_widened_inputs(source),
         *_begin(target),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
@@ -91,6 +93,7 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
         *_store(target, last),
         *([f"sub r8, r8, #{16 * steps}"] if loop else []),
         "bne.w 2b",
+        *(_next_inputs(steps, loop) if source.ready else []),
         f"ldr r0, [sp, #{BLOCKS}]",
         "subs r0, r0, #1",
         f"str r0, [sp, #{BLOCKS}]",
@@ -107,6 +110,20 @@ def _copy(words: int) -> list[str]:
         registers = f"{{r1-r{min(words - at, 10)}}}" if words - at > 1 else "{r1}"
         found += [f"ldm r0!, {registers}", f"stm r12!, {registers}"]
     return found
+
+
+def _widened_inputs(source: Source) -> list[str]:
+    """What makes a block's inputs, if they are not there."""
+    if source.ready:
+        return []
+    return _window(source) if source.taps else _pixels(source)
+
+
+def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
+    """The inputs of the next block, and their end where there is a loop, lie behind those of this one."""
+    places = [INPUTS, *([END] if loop else [])]
+    moved = [text for at in places for text in (f"ldr r0, [sp, #{at}]", "add r0, r0, r1", f"str r0, [sp, #{at}]")]
+    return [f"movw r1, #{16 * steps}", *moved]
 
 
 def _pixels(source: Source) -> list[str]:

@@ -1,9 +1,9 @@
-/* mote_depthwise_two_s8.h: int8 depthwise convolution with 3x3 windows over planar rows, two rows of outputs at once, for
- * cores with DSP instructions.
+/* mote_depthwise_two_s8.h: int8 depthwise convolution with 3x3 windows over planar rows, two rows of outputs at once,
+ * for cores with DSP instructions.
  *
  * Inputs under both rows are loaded once, and weights once for eight outputs. The code is made for the shape
- * (armv7em/two_rows.py); here is what surrounds it. Rows at the borders of the image, and what is left of an odd number,
- * are computed one at a time by mote_depthwise3_s8.h, from the same records.
+ * (armv7em/two_rows.py); here is what surrounds it. Rows at the borders of the image, and what is left of an odd
+ * number, are computed one at a time by mote_depthwise3_s8.h, from the same records.
  */
 #ifndef MOTE_DEPTHWISE_TWO_S8_H
 #define MOTE_DEPTHWISE_TWO_S8_H
@@ -32,16 +32,21 @@ typedef void mote_two_t(const int8_t *in, const int32_t *records, int8_t *out, i
 #define MOTE_TWO_ANYWHERE(id) NULL
 #endif
 
+/* Whether all rows under output rows y and y + 1 lie inside the image. */
+static inline int32_t mote_two_inside(const mote_window_t *w, int32_t y) {
+    int32_t image;
+    const int32_t first = mote_window_first(w, y, &image);
+    return first >= 0 && first + w->step + 3 <= w->in_rows;
+}
+
 /* Output rows lo..hi-1 of tensors whose rows lie one after another; without `two` one by one. */
 MOTE_ALWAYS_INLINE void mote_two_near(const mote_planar_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi,
                                       mote_planar_row_t *one, mote_two_t *two) {
     const mote_window_t *const w = &p->rows;
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
-        int32_t image;
-        const int32_t end = mote_window_first(w, y, &image) + w->step + 3;
         mote_window_s8(w, in, y, rows);
-        if (two != NULL && rows[0] != NULL && end <= w->in_rows && y + 1 < hi) {
+        if (two != NULL && y + 1 < hi && mote_two_inside(w, y)) {
             two(rows[0], p->records, out + y * w->out_stride, p->channels, NULL);
             y++;
         } else {
@@ -54,17 +59,22 @@ static inline int32_t mote_two_way(const int8_t *from, const int8_t *to) {
     return (int32_t)((intptr_t)to - (intptr_t)from);
 }
 
+/* All ways but the first: between the rows under two rows of outputs. */
+static inline void mote_two_ways(const int8_t *const *rows, int32_t step, int32_t *ways) {
+    static const uint8_t order[2][MOTE_TWO_WAYS] = {{0, 1, 2, 3, 0}, {0, 2, 1, 3, 2, 4, 0}};
+    for (int32_t i = 1; i < MOTE_TWO_WAYS; i++) {
+        ways[i] = mote_two_way(rows[order[step - 1][i - 1]], rows[order[step - 1][i]]);
+    }
+}
+
 /* One row of outputs or two, wherever they and the rows under them lie. */
 MOTE_ALWAYS_INLINE void mote_two_anywhere(const mote_planar_t *p, const int8_t *const *rows, int8_t *const *outs,
                                           int32_t count, mote_planar_row_t *one, mote_two_t *two) {
-    static const uint8_t order[2][MOTE_TWO_WAYS] = {{0, 1, 2, 3, 0}, {0, 2, 1, 3, 2, 4, 0}};
     const int32_t step = p->rows.step;
     if (two != NULL && count == 2 && rows[0] != NULL && rows[step + 2] != NULL) {
         int32_t ways[MOTE_TWO_WAYS];
         ways[0] = mote_two_way(outs[0], outs[1]);
-        for (int32_t i = 1; i < MOTE_TWO_WAYS; i++) {
-            ways[i] = mote_two_way(rows[order[step - 1][i - 1]], rows[order[step - 1][i]]);
-        }
+        mote_two_ways(rows, step, ways);
         two(rows[0], p->records, outs[0], p->channels, ways);
     } else {
         for (int32_t i = 0; i < count; i++) {

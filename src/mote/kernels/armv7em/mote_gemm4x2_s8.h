@@ -21,7 +21,7 @@
 
 /* What the assembly works on, in a copy on its stack. */
 typedef struct {
-    uint32_t *inputs; /* for the widened inputs of four pixels */
+    uint32_t *inputs; /* for the widened inputs of four pixels, or with those of all blocks */
     const int32_t *stream;
     int32_t span;     /* bytes from a pixel's first output to behind its last */
     int8_t *to[4];    /* the first outputs of four pixels */
@@ -60,18 +60,19 @@ static inline void mote_gemm4x2_widen(const mote_gemm4x2_frame_t *f, int32_t tap
     }
 }
 
-/* What the assembly does. */
+/* What the assembly does. Less than no taps: inputs are there, widened, block after block. */
 static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights, int32_t out, int32_t s, int32_t line,
                                   int32_t taps, int32_t words, int32_t rest) {
     const int32_t lines = taps > 0 ? taps : 1, steps = 2 * lines * words + (lines * rest + 1) / 2;
     for (int32_t b = 0; b < f->blocks; b++) {
         const int32_t *stream = f->stream;
-        for (int32_t i = 0; i < 4; i++) {
+        const uint32_t *const inputs = f->inputs + (taps < 0 ? b * 4 * steps : 0);
+        for (int32_t i = 0; taps >= 0 && i < 4; i++) {
             mote_gemm4x2_widen(f, taps, words, rest, b, i);
         }
         for (int32_t at = 0; at < f->span; at += 2 * line) {
             int32_t byte[2][MOTE_GEMM3_MOST];
-            mote_gemm3_two(f->inputs, 4, &stream, steps, weights, 0, out, s, byte);
+            mote_gemm3_two(inputs, 4, &stream, steps, weights, 0, out, s, byte);
             for (int32_t i = 0; i < 4; i++) {
                 int8_t *const to = f->to[i] + b * f->out_step + at;
                 to[0] = (int8_t)(uint8_t)(byte[0][i] & 0xff);
@@ -113,9 +114,9 @@ MOTE_ALWAYS_INLINE void mote_gemm4x2_frame(const mote_gemm3_t *g, uint32_t *scra
 }
 
 /* A 1x1 convolution of `count` rows, one after another, or where `rows` and `outs` say. */
-MOTE_NOINLINE void mote_pointwise4x2(const mote_pointwise3_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
-                                     int8_t *out, const int8_t *const *rows, int8_t *const *outs, int32_t count,
-                                     uint32_t *scratch) {
+MOTE_ALWAYS_INLINE void mote_pointwise4x2(const mote_pointwise3_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
+                                          int8_t *out, const int8_t *const *rows, int8_t *const *outs, int32_t count,
+                                          uint32_t *scratch) {
     const mote_gemm3_t *const g = &p->gemm;
     const int32_t one = rows == NULL && g->planes == 0; /* all rows are like a long one */
     const int32_t channels = p->in_channels, width = one ? p->width * count : p->width, whole = width & ~3;
@@ -159,14 +160,18 @@ MOTE_NOINLINE void mote_pointwise4x2(const mote_pointwise3_t *p, mote_gemm4x2_bl
 
 #define MOTE_POINTWISE4X2(id) \
     typedef mote_pointwise3_t mote_pointwise4x2_##id##_t; \
+    MOTE_NOINLINE void mote_pointwise4x2_##id##_all(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
+                                                    const int8_t *const *rows, int8_t *const *outs, int32_t count, \
+                                                    uint32_t *scratch) { \
+        mote_pointwise4x2(p, mote_gemm4x2_##id, in, out, rows, outs, count, scratch); \
+    } \
     MOTE_UNUSED static inline void mote_pointwise4x2_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
                                                           int32_t lo, int32_t hi, uint32_t *scratch) { \
-        mote_pointwise4x2(p, mote_gemm4x2_##id, in + lo * p->in_stride, out + lo * p->out_stride, NULL, NULL, hi - lo, \
-                          scratch); \
+        mote_pointwise4x2_##id##_all(p, in + lo * p->in_stride, out + lo * p->out_stride, NULL, NULL, hi - lo, scratch); \
     } \
     MOTE_UNUSED static inline void mote_pointwise4x2_##id##_rows( \
         const mote_pointwise3_t *p, const int8_t *const *rows, int8_t *const *outs, int32_t count, uint32_t *scratch) { \
-        mote_pointwise4x2(p, mote_gemm4x2_##id, NULL, NULL, rows, outs, count, scratch); \
+        mote_pointwise4x2_##id##_all(p, NULL, NULL, rows, outs, count, scratch); \
     }
 
 /* Any window. Scratch: the widened inputs; the windows of pixels that wait; columns under four neighbours' windows. */
@@ -209,9 +214,9 @@ static inline int32_t mote_conv4x2_inside(const mote_span_t *s, int32_t x) {
 /* `count` output rows. Their first one is made from `rows`; the next ones from `step` rows further on and written to
  * where `outs` says, or, for a tensor in one piece, from those under row y + 1 and so on of the tensor `in` and written
  * behind one another. */
-MOTE_NOINLINE void mote_conv4x2(const mote_conv4x2_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
-                                const int8_t **rows, int8_t *const *outs, int32_t y, int32_t count, int8_t *out,
-                                uint32_t *scratch) {
+MOTE_ALWAYS_INLINE void mote_conv4x2(const mote_conv4x2_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
+                                     const int8_t **rows, int8_t *const *outs, int32_t y, int32_t count, int8_t *out,
+                                     uint32_t *scratch) {
     const mote_gemm3_t *const g = &p->gemm;
     const mote_patch_t *const w = &p->patch;
     const mote_span_t *const s = &w->cols;
@@ -275,19 +280,24 @@ MOTE_NOINLINE void mote_conv4x2(const mote_conv4x2_t *p, mote_gemm4x2_blocks_t *
 
 #define MOTE_CONV4X2(id) \
     typedef mote_conv4x2_t mote_conv4x2_##id##_t; \
+    MOTE_NOINLINE void mote_conv4x2_##id##_all(const mote_conv4x2_t *p, const int8_t *in, const int8_t **rows, \
+                                               int8_t *const *outs, int32_t y, int32_t count, int8_t *out, \
+                                               uint32_t *scratch) { \
+        mote_conv4x2(p, mote_gemm4x2_##id, in, rows, outs, y, count, out, scratch); \
+    } \
     MOTE_UNUSED static inline void mote_conv4x2_##id##_rows(const mote_conv4x2_t *p, const int8_t **rows, \
                                                             int8_t *const *outs, int32_t count, uint32_t *scratch) { \
-        mote_conv4x2(p, mote_gemm4x2_##id, NULL, rows, outs, 0, count, outs[0], scratch); \
+        mote_conv4x2_##id##_all(p, NULL, rows, outs, 0, count, outs[0], scratch); \
     } \
     MOTE_UNUSED static inline void mote_conv4x2_##id##_row(const mote_conv4x2_t *p, const int8_t **rows, int8_t *out, \
                                                            uint32_t *scratch) { \
-        mote_conv4x2(p, mote_gemm4x2_##id, NULL, rows, NULL, 0, 1, out, scratch); \
+        mote_conv4x2_##id##_all(p, NULL, rows, NULL, 0, 1, out, scratch); \
     } \
     MOTE_UNUSED static inline void mote_conv4x2_##id(const mote_conv4x2_t *p, const int8_t *in, int8_t *out, \
                                                      int32_t lo, int32_t hi, uint32_t *scratch) { \
         const int8_t *rows[MOTE_MAX_TAPS]; \
         mote_window_s8(&p->patch.rows, in, lo, rows); \
-        mote_conv4x2(p, mote_gemm4x2_##id, in, rows, NULL, lo, hi - lo, out + lo * p->patch.rows.out_stride, scratch); \
+        mote_conv4x2_##id##_all(p, in, rows, NULL, lo, hi - lo, out + lo * p->patch.rows.out_stride, scratch); \
     }
 
 #endif

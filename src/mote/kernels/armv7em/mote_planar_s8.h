@@ -75,24 +75,33 @@ static inline int32_t mote_planar_weight(const int32_t *w, int32_t j, int32_t w8
     return j == 0 ? mote_planar_half(w, 0, 0, w8) : mote_planar_half(w, j - 1, 1, w8);
 }
 
+/* Output x of channel c, for windows three wide; q: its record. */
+static inline int8_t mote_planar_output(const mote_planar_t *p, const int8_t *const *rows, const int32_t *q, int32_t c,
+                                        int32_t x, int32_t w8, int32_t step, int32_t linear, int32_t s) {
+    const int32_t line = p->columns + p->skip, words = w8 ? 1 : 2;
+    const int32_t *w = q + 1;
+    int32_t sum = q[0];
+    for (int32_t k = 0; k < 3; k++, w += words) {
+        for (int32_t j = 0; rows[k] != NULL && j < 3; j++) {
+            if (x * step + j < line) {
+                const int32_t value = mote_planar_at(rows[k] + c * line, x * step + j);
+                sum = mote_wrapping_add(sum, value * mote_planar_weight(w, j, w8));
+            }
+        }
+    }
+    return mote_narrow(sum, w, linear, s);
+}
+
+/* Words of a record. */
+static inline int32_t mote_planar_record(int32_t w8, int32_t linear) { return 3 + linear + 3 * (w8 ? 1 : 2); }
+
 /* What the assembly does for windows three wide. */
 static inline void mote_planar_row(const mote_planar_t *p, const int8_t *const *rows, int8_t *out, int32_t w8,
                                    int32_t step, int32_t linear, int32_t s) {
-    const int32_t line = p->columns + p->skip, words = w8 ? 1 : 2;
     const int32_t *q = p->records;
-    for (int32_t c = 0; c < p->channels; c++, q += 3 + linear + 3 * words) {
+    for (int32_t c = 0; c < p->channels; c++, q += mote_planar_record(w8, linear)) {
         for (int32_t x = 0; x < p->outputs; x++) {
-            const int32_t *w = q + 1;
-            int32_t sum = q[0];
-            for (int32_t k = 0; k < 3; k++, w += words) {
-                for (int32_t j = 0; rows[k] != NULL && j < 3; j++) {
-                    if (x * step + j < line) {
-                        const int32_t value = mote_planar_at(rows[k] + c * line, x * step + j);
-                        sum = mote_wrapping_add(sum, value * mote_planar_weight(w, j, w8));
-                    }
-                }
-            }
-            out[x * p->channels + c] = mote_narrow(sum, w, linear, s);
+            out[x * p->channels + c] = mote_planar_output(p, rows, q, c, x, w8, step, linear, s);
         }
     }
 }

@@ -22,9 +22,12 @@ OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
 """Where on the stack, behind the record of a channel, the next output lies, where a row's blocks of four end, the next
 record, and the channel's first output with where that of the channel behind the last one would be; and the size of all
 of that."""
-SECOND, MOVES, SCATTERED = 60, 64, 88
+SECOND, WAYS, SCATTERED = 60, 64, 88
 """For rows that lie anywhere: how far it is from the first row of outputs to the second, and from one row of inputs to
 the one that is taken next; and the size of all."""
+MASKS = 60, 76
+"""For one row of outputs: what is left of the weights of the first row of the window, and of the last, in the place of
+some of these."""
 SAVED = 36
 """Bytes of registers that a function saves."""
 MOST_OFFSET, MOST_PAIR = 4095, 1020
@@ -41,7 +44,9 @@ class Take:
     uses: tuple[tuple[int, int], ...]
 
 
-TAKES = {
+ONE = (Take(0, ((0, 0),)), Take(1, ((1, 0),)), Take(2, ((2, 0),)))
+"""For one row of outputs."""
+TWO = {
     1: (Take(0, ((0, 0),)), Take(1, ((0, 1), (1, 0))), Take(2, ((1, 1), (2, 0))), Take(3, ((2, 1),))),
     2: (
         Take(0, ((0, 0),)),
@@ -52,28 +57,28 @@ TAKES = {
         Take(4, ((2, 1),)),
     ),
 }
-"""By the vertical stride, in an order in which the weights of a row are loaded once."""
+"""For two, by the stride, in an order in which the weights of a row are loaded once."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """How the rows of inputs lie."""
 
-    stride: int
-    """Of the window, from one row of outputs to the next."""
+    takes: tuple[Take, ...]
     line: int
     """Bytes of a channel's line."""
     row: int | None
     """Bytes from one row to the next; None: they lie anywhere."""
 
     @property
-    def takes(self) -> tuple[Take, ...]:
-        return TAKES[self.stride]
+    def outs(self) -> int:
+        """Rows of outputs."""
+        return 1 if self.takes is ONE else 2
 
     @property
     def far(self) -> bool:
         """Whether rows are too far apart for the offsets of loads."""
-        return self.row is not None and (self.stride + 2) * self.row + 8 > MOST_OFFSET
+        return self.row is not None and max(take.row for take in self.takes) * self.row + 8 > MOST_OFFSET
 
 
 @dataclass(frozen=True)
@@ -111,18 +116,18 @@ class Shape:
 
 
 def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form: str, shift: int) -> list[str]:
-    """A function of inputs, records, outputs and how many channels, and how far apart rows are where they lie
-    anywhere."""
+    """A function of inputs, records, outputs and how many channels, and of ways and masks where rows lie anywhere. One
+    row of outputs is always from rows that lie anywhere: the first and the last may have no weight."""
     frame = FRAME if inputs.row is not None else SCATTERED
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
-        *(_moves(inputs, frame) if inputs.row is None else []),
+        *(_ways(inputs, frame) if inputs.row is None else []),
         f"str r1, [sp, #{RECORDS}]",
         f"add r3, r2, r3, lsl #{outputs.channel.bit_length() - 1}",
         f"strd r2, r3, [sp, #{CHANNEL}]",
         "1:",
-        *_record(weights, form),
+        *_record(weights, form, masked=inputs.outs == 1),
         *_fours(shape, inputs, outputs, form, shift),
         *_last(shape, inputs, outputs, form, shift),
         f"ldrd r9, r10, [sp, #{CHANNEL}]",
@@ -135,8 +140,8 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
     ]
 
 
-def _moves(inputs: Inputs, frame: int) -> list[str]:
-    count = 1 + len(inputs.takes)
+def _ways(inputs: Inputs, frame: int) -> list[str]:
+    count = 1 + len(inputs.takes) + (inputs.outs == 1)
     registers = f"{{r4-r{3 + count}}}"
     return [
         f"ldr r12, [sp, #{SAVED + frame}]",
@@ -146,24 +151,31 @@ def _moves(inputs: Inputs, frame: int) -> list[str]:
     ]
 
 
-def _record(weights: Weights, form: str) -> list[str]:
+def _record(weights: Weights, form: str, *, masked: bool) -> list[str]:
     """The record of a channel, with weights of 16 bits, on the stack."""
     last = "r10" if form == "linear" else "r9"
     load = [f"ldr r12, [sp, #{RECORDS}]"]
-    store = [f"str r12, [sp, #{RECORDS}]", f"stm sp, {{r1-{last}}}"]
+    store = [f"str r12, [sp, #{RECORDS}]", *(_masked() if masked else []), f"stm sp, {{r1-{last}}}"]
     if weights == "w16":
         return [*load, f"ldm r12!, {{r1-{last}}}", *store]
     words = [text for k in (3, 5, 7) for text in (f"and r{k - 1}, lr, r{k}, lsl #8", f"and r{k}, lr, r{k}")]
     return [*load, f"mov lr, #{UNPACKED:#x}", f"ldm r12!, {{r1, r3, r5, r7-{last}}}", *words, *store]
 
 
+def _masked() -> list[str]:
+    """Weights of rows that are not there are zero: what is read instead does not count."""
+    loads = [f"ldr r11, [sp, #{MASKS[0]}]", f"ldr r12, [sp, #{MASKS[1]}]"]
+    return [*loads, "and r2, r2, r11", "and r3, r3, r11", "and r6, r6, r12", "and r7, r7, r12"]
+
+
 def _fours(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int) -> list[str]:
     """Blocks of four; more than one leave at OUT where the last block's outputs go."""
     step = 4 * shape.stride
     skip = _add("r0", "r0", inputs.line - shape.used) if shape.last is None else []
-    four = [*_sums(shape.four, inputs, step), *_bytes(4, form, shift)]
+    outs = inputs.outs
+    four = [*_sums(shape.four, inputs, step), *_bytes(outs, 4, form, shift)]
     if shape.fours < 2:
-        return [*four, f"ldr r9, [sp, #{CHANNEL}]", *_stores(4, 0, outputs), *skip] if shape.fours else []
+        return [*four, f"ldr r9, [sp, #{CHANNEL}]", *_stores(outs, 4, 0, outputs), *skip] if shape.fours else []
     return [
         f"ldr r9, [sp, #{CHANNEL}]",
         *_add("r10", "r9", shape.fours * outputs.block),
@@ -171,7 +183,7 @@ def _fours(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int
         "2:",
         *four,
         f"ldrd r9, r10, [sp, #{OUT}]",
-        *_stores(4, 0, outputs),
+        *_stores(outs, 4, 0, outputs),
         *_add("r9", "r9", outputs.block),
         f"str r9, [sp, #{OUT}]",
         "cmp r9, r10",
@@ -186,16 +198,16 @@ def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int)
     count, several = shape.last.outputs, shape.fours > 1
     return [
         *_sums(shape.last, inputs, inputs.line - shape.used),
-        *_bytes(count, form, shift),
+        *_bytes(inputs.outs, count, form, shift),
         f"ldr r9, [sp, #{OUT if several else CHANNEL}]",
-        *_stores(count, 0 if several else shape.fours * outputs.block, outputs),
+        *_stores(inputs.outs, count, 0 if several else shape.fours * outputs.block, outputs),
     ]
 
 
 def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
     """All sums of a block, and the inputs' pointer `step` bytes further on."""
     begun: set[str] = set()
-    bias, weights = _sum(1, block.outputs - 1), 0
+    bias, weights = _sum(inputs.outs - 1, block.outputs - 1), 0
     lines = [f"ldm sp, {{{bias}, r9, r10}}"]
     takes = inputs.takes
     for n, take in enumerate(takes):
@@ -270,7 +282,7 @@ def _place(block: Block, pair: int) -> str:
 def _moved(lines: list[str], inputs: Inputs, number: int, rows: int) -> list[str]:
     """With the way to the next row, as soon as a register is free for that."""
     if inputs.row is None:
-        way = [f"ldr r11, [sp, #{MOVES + 4 * number}]", "add r0, r0, r11"]
+        way = [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
     elif inputs.far:
         way = _add("r0", "r0", rows * inputs.row)
     else:
@@ -283,9 +295,9 @@ def _sum(out: int, output: int) -> str:
     return f"r{1 + 4 * out + output}"
 
 
-def _bytes(count: int, form: str, shift: int) -> list[str]:
+def _bytes(outs: int, count: int, form: str, shift: int) -> list[str]:
     """All sums as bytes; what two of them take is mixed."""
-    sums = [_sum(out, j) for out in (0, 1) for j in range(count)]
+    sums = [_sum(out, j) for out in range(outs) for j in range(count)]
     scaled = [_scaled(register, form, ("lr", "r12")[i % 2]) for i, register in enumerate(sums)]
     cut = [[f"ssat {register}, #8, {register}, asr #{shift}"] for register in sums]
     both: Iterator[tuple[list[str], list[str]]] = zip_longest(scaled, [[], *cut], fillvalue=[])
@@ -304,10 +316,12 @@ def _scaled(register: str, form: str, spare: str) -> list[str]:
     ]
 
 
-def _stores(count: int, at: int, outputs: Outputs) -> list[str]:
+def _stores(outs: int, count: int, at: int, outputs: Outputs) -> list[str]:
     """From r9 on, and so many bytes."""
     places = [at + outputs.pixel * j for j in range(count)]
     first = [f"{outputs.store} {_sum(0, j)}, [r9, #{place}]" for j, place in enumerate(places)]
+    if outs == 1:
+        return first
     if outputs.row is not None and outputs.row + places[-1] <= MOST_OFFSET:
         base, far, way = "r9", outputs.row, []
     elif outputs.row is not None:
