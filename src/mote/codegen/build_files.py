@@ -27,7 +27,7 @@ from mote.targets.flags import OPTIMIZATION
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 MATH = """\
-# expf, tanhf and the like are in a library of their own, but for compilers that have them in their C library.
+# A kernel of yours calls the math library, which is one of its own but for compilers that have it in their C library.
 if(UNIX OR (CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT WIN32))
   target_link_libraries({name} PUBLIC m)
 endif()
@@ -35,7 +35,7 @@ endif()
 
 
 def texts(plan: Plan, options: ProjectOptions, math: bool) -> dict[str, str]:
-    """`math`: whether a kernel calls the C library's math functions."""
+    """`math`: whether a kernel of the user's calls the C library's math functions."""
     names = [options.name, *(["mote_arena"] if options.shared_arena else [])]
     return {
         "Makefile": _makefile(names, options, math),

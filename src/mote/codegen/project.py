@@ -131,7 +131,7 @@ def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
 
 
 def _calls_math(files: Mapping[str, str]) -> bool:
-    """Whether a file calls functions that are in the math library."""
+    """Whether a file calls functions of the math library. It is then a kernel of the user's: Mote's have their own."""
     return any("#include <math.h>" in text for text in files.values())
 
 

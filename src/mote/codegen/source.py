@@ -42,8 +42,7 @@ def constants(options: ProjectOptions, found: Constants) -> list[Definition]:
     """`<name>_constants.h`."""
     head = banner(options, f"{options.name}_constants.h: weights and tables, kept in flash.")
     guard = f"{options.name.upper()}_CONSTANTS_H"
-    names = [Text("#include <math.h>\n\n")] if found.infinite else []
-    return [head, *guarded(guard, *names, Include("mote_common.h"), BLANK, *found.definitions)]
+    return [head, *guarded(guard, Include("mote_common.h"), BLANK, *found.definitions)]
 
 
 def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:

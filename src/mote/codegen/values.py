@@ -39,7 +39,7 @@ _LEAST = (-(1 << 31), -(1 << 63))
 """Numbers that are no C literals: a minus sign before one that does not fit the type."""
 
 
-_INFINITE = {"inf": "HUGE_VALF", "-inf": "-HUGE_VALF"}
+_INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
 
 
 def number(x: float | int | np.generic) -> str:
@@ -93,12 +93,6 @@ class Constants:
         return [c.definition for c in self.arrays]
 
     @property
-    def infinite(self) -> bool:
-        """Whether one holds infinity."""
-        values = (c.value for c in self.arrays if isinstance(c.value, np.ndarray))
-        return any(v.dtype == np.float32 and not np.isfinite(v).all() for v in values)
-
-    @property
     def nbytes(self) -> int:
         return sum(c.nbytes for c in self.arrays) + self.tables
 
@@ -147,7 +141,7 @@ def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> 
 
 
 def floats(values: Array) -> list[str]:
-    """The C literals of real numbers; infinity has a name, of <math.h>."""
+    """The C literals of real numbers; infinity has a name, of `mote_common.h`."""
     if np.isnan(values).any():
         raise ValueError("what is no number has no C literal")
     return [_INFINITE.get(text) or f"{text}f" for text in values.reshape(-1).astype(str).tolist()]

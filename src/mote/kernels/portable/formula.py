@@ -21,15 +21,15 @@ from mote.ops.unary import Clamp, HardSwish, LeakyRelu, Logistic, Tanh
 SIGNS: dict[type[Op], str] = {Add: "+", Sub: "-", Mul: "*", Div: "/"}
 
 EXPRESSIONS: dict[type[Op], Callable[[str], str]] = {
-    Logistic: "mote_formula_logistic({})".format,
-    Tanh: "mote_formula_tanh({})".format,
+    Logistic: "mote_logisticf({})".format,
+    Tanh: "mote_tanhf({})".format,
     HardSwish: "mote_formula_hard_swish({})".format,
-    functions.Abs: "fabsf({})".format,
-    functions.Exp: "expf({})".format,
-    functions.Log: "logf({})".format,
+    functions.Abs: "mote_fabsf({})".format,
+    functions.Exp: "mote_expf({})".format,
+    functions.Log: "mote_logf({})".format,
     functions.Neg: "-{}".format,
-    functions.Rsqrt: "1.0f / sqrtf({})".format,
-    functions.Sqrt: "sqrtf({})".format,
+    functions.Rsqrt: "1.0f / mote_sqrtf({})".format,
+    functions.Sqrt: "mote_sqrtf({})".format,
     functions.Square: "{0} * {0}".format,
 }
 

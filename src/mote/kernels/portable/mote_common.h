@@ -59,6 +59,13 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 #define memcpy mote_copy_bytes
 #endif
 
+/* The float that is larger than all others, as a constant. */
+#if defined(__GNUC__)
+#define MOTE_INFINITY __builtin_inff()
+#else
+#define MOTE_INFINITY ((float)(1e300 * 1e300))
+#endif
+
 #ifndef MOTE_MAX_TAPS
 #define MOTE_MAX_TAPS 16 /* the tallest window of the model; generated code sets it */
 #endif

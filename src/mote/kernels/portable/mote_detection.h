@@ -4,9 +4,8 @@
 #ifndef MOTE_DETECTION_H
 #define MOTE_DETECTION_H
 
-#include <math.h>
-
 #include "mote_box.h"
+#include "mote_double.h"
 #include "mote_heap.h"
 
 typedef struct {
@@ -29,8 +28,8 @@ static inline void mote_detection_corners(const mote_detection_t *p, const float
     const double height = anchor[2], width = anchor[3];
     const float y = (float)((double)code[0] / (double)p->y_scale * height + (double)anchor[0]);
     const float x = (float)((double)code[1] / (double)p->x_scale * width + (double)anchor[1]);
-    const float h = (float)(0.5 * exp((double)code[2] / (double)p->h_scale) * height);
-    const float w = (float)(0.5 * exp((double)code[3] / (double)p->w_scale) * width);
+    const float h = (float)(0.5 * mote_exp((double)code[2] / (double)p->h_scale) * height);
+    const float w = (float)(0.5 * mote_exp((double)code[3] / (double)p->w_scale) * width);
     box[0] = y - h;
     box[1] = x - w;
     box[2] = y + h;

@@ -2,22 +2,15 @@
 #ifndef MOTE_FORMULA_F32_H
 #define MOTE_FORMULA_F32_H
 
-#include <math.h>
-
 #include "mote_unary_f32.h"
 
-/* One element, as the functions for many compute it. */
-#define MOTE_FORMULA_PART(name) \
-    static inline float mote_formula_##name(float x) { \
-        const mote_##name##_f32_t none = {0}; \
-        float y; \
-        mote_##name##_f32(&none, &x, &y, 1); \
-        return y; \
-    }
-
-MOTE_FORMULA_PART(logistic)
-MOTE_FORMULA_PART(tanh)
-MOTE_FORMULA_PART(hard_swish)
+/* One element, as the function for many computes it. */
+static inline float mote_formula_hard_swish(float x) {
+    const mote_hard_swish_f32_t none = {0};
+    float y;
+    mote_hard_swish_f32(&none, &x, &y, 1);
+    return y;
+}
 
 /* The function whose result for x is the last one of the values that `steps` define. */
 #define MOTE_FORMULA_F32(name, steps, result) \

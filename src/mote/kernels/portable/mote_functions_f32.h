@@ -1,10 +1,9 @@
-/* mote_functions_f32.h: float32 functions of one tensor, those of the C library among them. */
+/* mote_functions_f32.h: float32 functions of one tensor. */
 #ifndef MOTE_FUNCTIONS_F32_H
 #define MOTE_FUNCTIONS_F32_H
 
-#include <math.h>
-
-#include "mote_common.h"
+#include "mote_angle.h"
+#include "mote_erfc.h"
 
 /* The function whose result for x is an expression. It has no parameters, but C has no empty structs. */
 #define MOTE_FUNCTION_F32(name, result) \
@@ -19,21 +18,21 @@
         } \
     }
 
-MOTE_FUNCTION_F32(abs, fabsf(x))
+MOTE_FUNCTION_F32(abs, mote_fabsf(x))
 MOTE_FUNCTION_F32(neg, -x)
 MOTE_FUNCTION_F32(square, x *x)
 MOTE_FUNCTION_F32(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f)
-MOTE_FUNCTION_F32(exp, expf(x))
-MOTE_FUNCTION_F32(log, logf(x))
-MOTE_FUNCTION_F32(sqrt, sqrtf(x))
-MOTE_FUNCTION_F32(rsqrt, 1.0f / sqrtf(x))
-MOTE_FUNCTION_F32(sin, sinf(x))
-MOTE_FUNCTION_F32(cos, cosf(x))
-MOTE_FUNCTION_F32(ceil, ceilf(x))
-MOTE_FUNCTION_F32(floor, floorf(x))
-MOTE_FUNCTION_F32(round, rintf(x)) /* halves to the even neighbour, as processors round unless they are told otherwise */
-MOTE_FUNCTION_F32(elu, x < 0.0f ? expm1f(x) : x)
-MOTE_FUNCTION_F32(gelu, 0.5f * x * erfcf(-0.70710678f * x))
-MOTE_FUNCTION_F32(gelu_tanh, 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x))))
+MOTE_FUNCTION_F32(exp, mote_expf(x))
+MOTE_FUNCTION_F32(log, mote_logf(x))
+MOTE_FUNCTION_F32(sqrt, mote_sqrtf(x))
+MOTE_FUNCTION_F32(rsqrt, 1.0f / mote_sqrtf(x))
+MOTE_FUNCTION_F32(sin, mote_sinf(x))
+MOTE_FUNCTION_F32(cos, mote_cosf(x))
+MOTE_FUNCTION_F32(ceil, mote_ceilf(x))
+MOTE_FUNCTION_F32(floor, mote_floorf(x))
+MOTE_FUNCTION_F32(round, mote_rintf(x))
+MOTE_FUNCTION_F32(elu, x < 0.0f ? mote_expm1f(x) : x)
+MOTE_FUNCTION_F32(gelu, 0.5f * x * mote_erfcf(-0.70710678f * x))
+MOTE_FUNCTION_F32(gelu_tanh, 0.5f * x * (1.0f + mote_tanhf(0.79788456f * (x + 0.044715f * x * x * x))))
 
 #endif

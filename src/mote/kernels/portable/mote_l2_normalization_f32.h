@@ -2,9 +2,7 @@
 #ifndef MOTE_L2_NORMALIZATION_F32_H
 #define MOTE_L2_NORMALIZATION_F32_H
 
-#include <math.h>
-
-#include "mote_common.h"
+#include "mote_math.h"
 
 typedef struct {
     int32_t depth; /* elements of a vector */
@@ -17,7 +15,7 @@ static inline void mote_l2_normalization_f32(const mote_l2_normalization_f32_t *
         for (int32_t i = 0; i < p->depth; i++) {
             squares += in[i] * in[i];
         }
-        length = sqrtf(squares);
+        length = mote_sqrtf(squares);
         length = length < 1e-6f ? 1e-6f : length;
         for (int32_t i = 0; i < p->depth; i++) {
             out[i] = in[i] / length;

@@ -2,8 +2,7 @@
 #ifndef MOTE_L2_POOL_F32_H
 #define MOTE_L2_POOL_F32_H
 
-#include <math.h>
-
+#include "mote_math.h"
 #include "mote_pool_f32.h"
 
 typedef mote_pool_f32_t mote_l2_pool_f32_t;
@@ -25,7 +24,7 @@ static inline void mote_l2_pool_f32_row(const mote_l2_pool_f32_t *p, const float
                     squares += v * v;
                 }
             }
-            *out++ = mote_clamp_f32(sqrtf(squares / (float)count), p->low, p->high);
+            *out++ = mote_clamp_f32(mote_sqrtf(squares / (float)count), p->low, p->high);
         }
     }
 }

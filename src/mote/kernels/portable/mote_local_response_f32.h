@@ -2,9 +2,7 @@
 #ifndef MOTE_LOCAL_RESPONSE_F32_H
 #define MOTE_LOCAL_RESPONSE_F32_H
 
-#include <math.h>
-
-#include "mote_common.h"
+#include "mote_pow.h"
 
 typedef struct {
     int32_t depth, radius; /* elements of a vector, and those before one (with it one less after it) that count */
@@ -20,7 +18,7 @@ static inline void mote_local_response_f32(const mote_local_response_f32_t *p, c
             for (int32_t k = begin; k < end; k++) {
                 squares += in[k] * in[k];
             }
-            *out++ = in[i] * powf(p->bias + p->alpha * squares, -p->beta);
+            *out++ = in[i] * mote_powf(p->bias + p->alpha * squares, -p->beta);
         }
     }
 }

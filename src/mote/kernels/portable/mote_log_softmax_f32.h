@@ -2,9 +2,7 @@
 #ifndef MOTE_LOG_SOFTMAX_F32_H
 #define MOTE_LOG_SOFTMAX_F32_H
 
-#include <math.h>
-
-#include "mote_common.h"
+#include "mote_math.h"
 
 typedef struct {
     int32_t depth; /* classes */
@@ -18,9 +16,9 @@ static inline void mote_log_softmax_f32(const mote_log_softmax_f32_t *p, const f
             max = in[i] > max ? in[i] : max;
         }
         for (int32_t i = 0; i < p->depth; i++) {
-            sum += expf(in[i] - max);
+            sum += mote_expf(in[i] - max);
         }
-        log = logf(sum);
+        log = mote_logf(sum);
         for (int32_t i = 0; i < p->depth; i++) {
             out[i] = in[i] - max - log;
         }

@@ -39,7 +39,7 @@ static inline void mote_lstm_normalize_f32(const float *weights, const float *bi
     for (int32_t i = 0; i < n; i++) {
         squares += (gate[i] - mean) * (gate[i] - mean);
     }
-    const float scale = 1.0f / sqrtf(squares / (float)n + 1e-8f);
+    const float scale = 1.0f / mote_sqrtf(squares / (float)n + 1e-8f);
     for (int32_t i = 0; i < n; i++) {
         gate[i] = (gate[i] - mean) * scale * weights[i] + bias[i];
     }

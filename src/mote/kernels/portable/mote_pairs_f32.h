@@ -2,23 +2,25 @@
 #ifndef MOTE_PAIRS_F32_H
 #define MOTE_PAIRS_F32_H
 
-#include <math.h>
-
+#include "mote_angle.h"
+#include "mote_double.h"
+#include "mote_fmod.h"
 #include "mote_pairs.h"
+#include "mote_pow.h"
 
 typedef struct {
     float low, high;
 } mote_limits_f32_t;
 
 #define MOTE_DIV_F32(p, a, b) mote_clamp_f32((a) / (b), (p)->low, (p)->high)
-#define MOTE_ATAN2_F32(p, a, b) atan2f(a, b)
+#define MOTE_ATAN2_F32(p, a, b) mote_atan2f(a, b)
 
 /* In double precision, as LiteRT divides. */
-#define MOTE_FLOOR_DIV_F32(p, a, b) floor((double)(a) / (double)(b))
+#define MOTE_FLOOR_DIV_F32(p, a, b) mote_floor((double)(a) / (double)(b))
 
 /* What is left then, with the sign of b. */
 static inline float mote_floor_mod(float a, float b) {
-    const float rest = fmodf(a, b);
+    const float rest = mote_fmodf(a, b);
     return rest != 0.0f && (b < 0.0f) != (rest < 0.0f) ? rest + b : rest;
 }
 
@@ -36,8 +38,8 @@ typedef struct {
 } mote_power_t;
 
 static inline float mote_power(const mote_power_t *p, float a, float b) {
-    const float whole = rintf(b);
-    return powf(a, p->rounds && whole >= 1.0f && fabsf(b - whole) < 1e-5f ? whole : b);
+    const float whole = mote_rintf(b);
+    return mote_powf(a, p->rounds && whole >= 1.0f && mote_fabsf(b - whole) < 1e-5f ? whole : b);
 }
 
 #endif

@@ -2,9 +2,8 @@
 #ifndef MOTE_RFFT2D_H
 #define MOTE_RFFT2D_H
 
-#include <math.h>
-
 #include "mote_fft.h"
+#include "mote_math.h"
 
 /* After MOTE_FFT(f32, float). Rows first, then columns, in working memory for one of them. */
 #define MOTE_RFFT2D(name)                                                                                         \
@@ -64,7 +63,7 @@ static inline void mote_complex_abs(const mote_complex_abs_t *p, const void *in,
         const float a = x[0] < 0.0f ? -x[0] : x[0], b = x[1] < 0.0f ? -x[1] : x[1];
         const float large = a > b ? a : b, small = a > b ? b : a;
         const float share = large > 0.0f ? small / large : 0.0f;
-        *out++ = large * sqrtf(1.0f + share * share);
+        *out++ = large * mote_sqrtf(1.0f + share * share);
     }
 }
 

@@ -2,9 +2,7 @@
 #ifndef MOTE_SOFTMAX_F32_H
 #define MOTE_SOFTMAX_F32_H
 
-#include <math.h>
-
-#include "mote_common.h"
+#include "mote_math.h"
 
 typedef struct {
     int32_t depth; /* classes */
@@ -18,7 +16,7 @@ static inline void mote_softmax_f32(const mote_softmax_f32_t *p, const float *in
             max = in[i] > max ? in[i] : max;
         }
         for (int32_t i = 0; i < p->depth; i++) {
-            out[i] = expf((in[i] - max) * p->beta);
+            out[i] = mote_expf((in[i] - max) * p->beta);
             sum += out[i];
         }
         for (int32_t i = 0; i < p->depth; i++) {

@@ -2,9 +2,7 @@
 #ifndef MOTE_SQRT_S16_H
 #define MOTE_SQRT_S16_H
 
-#include <math.h>
-
-#include "mote_common.h"
+#include "mote_math.h"
 
 typedef struct {
     float in_scale, out_scale;
@@ -14,7 +12,7 @@ typedef struct {
 static inline void mote_sqrt_s16(const mote_sqrt_s16_t *p, const int16_t *in, int16_t *out, int32_t n) {
     for (; n > 0; n--) {
         const int32_t x = *in++;
-        const float steps = sqrtf(p->in_scale * (float)(x < 0 ? 0 : x)) / p->out_scale;
+        const float steps = mote_sqrtf(p->in_scale * (float)(x < 0 ? 0 : x)) / p->out_scale;
         *out++ = (int16_t)(steps < 32767.0f ? (int32_t)steps : 32767);
     }
 }

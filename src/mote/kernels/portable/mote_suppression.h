@@ -2,10 +2,9 @@
 #ifndef MOTE_SUPPRESSION_H
 #define MOTE_SUPPRESSION_H
 
-#include <math.h>
-
 #include "mote_box.h"
 #include "mote_heap.h"
+#include "mote_math.h"
 
 typedef struct {
     int32_t boxes, most;
@@ -56,7 +55,7 @@ static inline void mote_suppression(const mote_suppression_t *p, const float *bo
             const float share = mote_suppression_overlap(boxes, box, chosen[j]);
             hidden = share >= *overlap_threshold;
             if (!hidden && sigma > 0.0f) {
-                now *= expf(factor * share * share);
+                now *= mote_expf(factor * share * share);
             }
             if (!hidden && now <= least) {
                 break;

@@ -1,0 +1,30 @@
+/* mote_erfc.h: the complementary error function of float32: see mote_math.h. */
+#ifndef MOTE_ERFC_H
+#define MOTE_ERFC_H
+
+#include "mote_math.h"
+
+/* erfc(x), within 6 ulp. For x >= 0 it is exp(-x^2) / (1 + 2x) times a polynomial of (x - 3) / (x + 3). The square is that of
+ * the upper bits of x, which is exact, and the rest. */
+static inline float mote_erfcf(float x) {
+    const float size = mote_fabsf(x), upper = mote_float(mote_bits_of(size) & 0xfffff000u);
+    const float t = (size - 3.0f) / (size + 3.0f);
+    float y = -0.000268129137f;
+    if (!(size < 10.1f)) {
+        return x != x ? x : x < 0.0f ? 2.0f : 0.0f;
+    }
+    y = y * t - 0.000777586189f;
+    y = y * t + 0.00200181152f;
+    y = y * t + 0.0025673788f;
+    y = y * t - 0.0237975288f;
+    y = y * t + 0.0682957694f;
+    y = y * t - 0.119270973f;
+    y = y * t + 0.12964642f;
+    y = y * t - 0.047562398f;
+    y = y * t - 0.135621145f;
+    y = y * t + 1.25300801f;
+    y = mote_expf(-upper * upper) * (mote_expf((upper - size) * (upper + size)) * (y / (1.0f + 2.0f * size)));
+    return x < 0.0f ? 2.0f - y : y;
+}
+
+#endif
