@@ -134,7 +134,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
     lstm, svdf = test_lstm.Config, test_svdf.Config
     dsp = {"target": HOST_DSP, "optimize": "speed"}
     return {
-        "tuned": (images(Net()), dsp),
+        "tuned": (images(Net()), dsp | {"kernels": ["19=fully_connected8_pairs"]}),
         "rows": (images(Net(2)), {"least_ram": True}),
         "real": (images(Net(3, "float32")), {}),
         "planar": (separable(Net(4)), dsp | {"kernels": ["6=winograd_stride2", "5=winograd4"]}),

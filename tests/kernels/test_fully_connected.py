@@ -81,7 +81,7 @@ def models(count: int) -> st.SearchStrategy[bytes]:
 
 
 SPARSE = ["4_sparse8", "4_sparse4", "4_wide_sparse8", "4_wide_sparse4"]
-KINDS = ["", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
+KINDS = ["", "8_pairs", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
 
 
 @pytest.fixture(params=KINDS)
@@ -133,8 +133,8 @@ def test_rounding_twice(target: str, layers: bytes) -> None:
 def test_sums_as_large_as_they_can_be() -> None:
     """257 times the largest sum is just below 2^31."""
     large = [((zero, 4), gain) for zero in (-128, 0, 127) for gain in (1.0, 16.0)]
-    layers = [Config(depth=256, outputs=6, weights="extreme", gain=gain, zeros=zeros) for zeros, gain in large]
-    layers += [Config(depth=497, outputs=6, weights="extreme", gain=16.0, zeros=(0, 4))]
+    layers = [Config(depth=256, outputs=9, weights="extreme", gain=gain, zeros=zeros) for zeros, gain in large]
+    layers += [Config(depth=497, outputs=9, weights="extreme", gain=16.0, zeros=(0, 4))]
     exact_on("cortex-m4", model(layers), 6)
 
 
@@ -143,6 +143,7 @@ def kernels(c: Config, features: frozenset[str] = DSP) -> dict[str, Packed]:
     return {k.family: k for k in offered(g, g.ops[0], features)}
 
 
+EIGHT = "fully_connected8_pairs"
 FOUR = ["fully_connected4", "fully_connected4_roomy"]
 WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
 BLOCKS = ["fully_connected4_sparse8", "fully_connected4_sparse4"]
@@ -152,7 +153,8 @@ WIDE_BLOCKS = ["fully_connected4_wide_sparse8", "fully_connected4_wide_sparse4"]
 @pytest.mark.parametrize(
     ("config", "names"),
     [
-        (Config(outputs=8), [*FOUR, *WIDE]),
+        (Config(outputs=8), [EIGHT, *FOUR, *WIDE]),
+        (Config(outputs=8, per_channel=True), [*FOUR, *WIDE]),
         (Config(outputs=2), [FOUR[0], WIDE[0], "fully_connected"]),
         (Config(depth=13), [FOUR[1], WIDE[1]]),
         (Config(depth=64, kept=0.2), [FOUR[0], *BLOCKS, WIDE[0], *WIDE_BLOCKS]),
@@ -172,7 +174,7 @@ def test_the_last_outputs_are_not_padded() -> None:
 
 def test_working_memory() -> None:
     room = {name: k.scratch for name, k in kernels(Config(depth=24, outputs=8)).items()}
-    assert room == {FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
+    assert room == {EIGHT: 48, FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
 
 
 def test_scales_are_stored_once_where_they_are_the_same() -> None:

@@ -12,6 +12,7 @@ from mote.kernels.armv7em import (
     lines,
     recurrent,
     vector,
+    vector8,
     winograd,
 )
 
@@ -21,6 +22,7 @@ KERNELS = (
     *depthwise_gemm.KERNELS,
     *gemm_add.KERNELS,
     *winograd.KERNELS,
+    *vector8.KERNELS,
     *vector.KERNELS,
     *depthwise_planar.KERNELS,
     *depthwise_time.KERNELS,

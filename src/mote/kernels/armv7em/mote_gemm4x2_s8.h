@@ -113,64 +113,106 @@ MOTE_ALWAYS_INLINE void mote_gemm4x2_frame(const mote_gemm3_t *g, uint32_t *scra
     f->out_step = 4 * (g->planes > 0 ? 1 : g->pixel);
 }
 
-/* A 1x1 convolution of `count` rows, one after another, or where `rows` and `outs` say. */
-MOTE_ALWAYS_INLINE void mote_pointwise4x2(const mote_pointwise3_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
-                                          int8_t *out, const int8_t *const *rows, int8_t *const *outs, int32_t count,
-                                          uint32_t *scratch) {
-    const mote_gemm3_t *const g = &p->gemm;
-    const int32_t one = rows == NULL && g->planes == 0; /* all rows are like a long one */
-    const int32_t channels = p->in_channels, width = one ? p->width * count : p->width, whole = width & ~3;
-    mote_gemm4x2_frame_t f, left; /* whole blocks, and pixels that are left over */
-    int32_t waiting = 0;
-    mote_gemm4x2_frame(g, scratch, &f);
-    f.stride = channels;
-    left = f;
-    left.blocks = 1;
-    for (int32_t y = 0; y < (one ? 1 : count); y++) {
-        const int8_t *const row = rows != NULL ? rows[y] : in + y * p->in_stride;
-        int8_t *const to = rows != NULL ? outs[y] : out + y * p->out_stride;
-        if (g->planes > 0) {
-            mote_gemm4x2_pad(g, width, to);
-        }
-        if (whole > 0) {
-            for (int32_t i = 0; i < 4; i++) {
-                f.from[i] = row + i * channels;
-                f.to[i] = mote_gemm4x2_to(g, to, i);
-            }
-            f.blocks = whole >> 2;
-            blocks(&f);
-        }
-        for (int32_t x = whole; x < width; x++) {
-            left.from[waiting] = row + x * channels;
-            left.to[waiting] = mote_gemm4x2_to(g, to, x);
-            if (++waiting == 4) {
-                blocks(&left);
-                waiting = 0;
-            }
-        }
-    }
-    if (waiting > 0) { /* the last one is computed again */
-        for (int32_t i = waiting; i < 4; i++) {
-            left.from[i] = left.from[waiting - 1];
-            left.to[i] = left.to[waiting - 1];
-        }
-        blocks(&left);
+/* How far some rows are computed: what is next, and pixels that wait for others. */
+typedef struct {
+    const mote_gemm3_t *gemm;
+    int32_t width, count;      /* pixels of a row; rows */
+    int32_t x, y, waiting;     /* where it is; pixels that wait */
+    int8_t *out;               /* of row y */
+    int8_t *const *outs;       /* of all rows, where they do not lie one behind another, */
+    const int8_t *const *rows; /* and the rows of inputs */
+    mote_gemm4x2_frame_t now, left;
+} mote_gemm4x2_walk_t;
+
+static inline void mote_gemm4x2_start(mote_gemm4x2_walk_t *w, const mote_gemm3_t *g, int32_t width, int32_t count,
+                                      const int8_t *const *rows, int8_t *const *outs, int8_t *out, uint32_t *scratch) {
+    w->gemm = g;
+    w->width = width;
+    w->count = count;
+    w->x = w->y = w->waiting = 0;
+    w->rows = rows;
+    w->outs = outs;
+    w->out = out;
+    mote_gemm4x2_frame(g, scratch, &w->now);
+    w->left = w->now;
+    w->left.blocks = 1;
+}
+
+/* The next four pixels of the row. */
+static inline void mote_gemm4x2_four(mote_gemm4x2_walk_t *w) {
+    for (int32_t i = 0; i < 4; i++) {
+        w->now.to[i] = mote_gemm4x2_to(w->gemm, w->out, w->x + i);
     }
 }
 
+/* A 1x1 convolution: the next blocks to compute, NULL where there are none. */
+MOTE_NOINLINE const mote_gemm4x2_frame_t *mote_pointwise4x2_next(const mote_pointwise3_t *p, const int8_t *in,
+                                                                 mote_gemm4x2_walk_t *w) {
+    const int32_t channels = p->in_channels, width = w->width;
+    mote_gemm4x2_frame_t *const now = &w->now, *const left = &w->left;
+    for (; w->y < w->count; w->y++, w->x = 0, w->out += p->out_stride) {
+        const int8_t *const row = w->rows != NULL ? w->rows[w->y] : in + w->y * p->in_stride;
+        w->out = w->rows != NULL ? w->outs[w->y] : w->out;
+        if (w->x == 0) {
+            if (w->gemm->planes > 0) {
+                mote_gemm4x2_pad(w->gemm, width, w->out);
+            }
+            if (width > 3) {
+                mote_gemm4x2_four(w);
+                for (int32_t i = 0; i < 4; i++) {
+                    now->from[i] = row + i * channels;
+                }
+                now->stride = channels;
+                now->blocks = width >> 2;
+                w->x = width & ~3;
+                return now;
+            }
+        }
+        while (w->x < width) {
+            left->from[w->waiting] = row + w->x * channels;
+            left->to[w->waiting] = mote_gemm4x2_to(w->gemm, w->out, w->x);
+            w->x++;
+            if (++w->waiting == 4) {
+                w->waiting = 0;
+                return left;
+            }
+        }
+    }
+    if (w->waiting == 0) {
+        return NULL;
+    }
+    for (; w->waiting < 4; w->waiting++) { /* the last one is computed again */
+        left->from[w->waiting] = left->from[w->waiting - 1];
+        left->to[w->waiting] = left->to[w->waiting - 1];
+    }
+    w->waiting = 0;
+    return left;
+}
+
+/* `count` rows, one after another, or where `rows` and `outs` say. Rows that lie one after another and have nothing in
+ * between are one long row. */
 #define MOTE_POINTWISE4X2(id) \
     typedef mote_pointwise3_t mote_pointwise4x2_##id##_t; \
     MOTE_NOINLINE void mote_pointwise4x2_##id##_all(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
                                                     const int8_t *const *rows, int8_t *const *outs, int32_t count, \
                                                     uint32_t *scratch) { \
-        mote_pointwise4x2(p, mote_gemm4x2_##id, in, out, rows, outs, count, scratch); \
+        const int32_t one = rows == NULL && p->gemm.planes == 0; \
+        const mote_gemm4x2_frame_t *frame; \
+        mote_gemm4x2_walk_t walk; \
+        mote_gemm4x2_start(&walk, &p->gemm, one ? p->width * count : p->width, one ? 1 : count, rows, outs, out, \
+                           scratch); \
+        while ((frame = mote_pointwise4x2_next(p, in, &walk)) != NULL) { \
+            mote_gemm4x2_##id(frame); \
+        } \
     } \
     MOTE_UNUSED static inline void mote_pointwise4x2_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
                                                           int32_t lo, int32_t hi, uint32_t *scratch) { \
-        mote_pointwise4x2_##id##_all(p, in + lo * p->in_stride, out + lo * p->out_stride, NULL, NULL, hi - lo, scratch); \
+        mote_pointwise4x2_##id##_all(p, in + lo * p->in_stride, out + lo * p->out_stride, NULL, NULL, hi - lo, \
+                                     scratch); \
     } \
-    MOTE_UNUSED static inline void mote_pointwise4x2_##id##_rows( \
-        const mote_pointwise3_t *p, const int8_t *const *rows, int8_t *const *outs, int32_t count, uint32_t *scratch) { \
+    MOTE_UNUSED static inline void mote_pointwise4x2_##id##_rows(const mote_pointwise3_t *p, \
+                                                                 const int8_t *const *rows, int8_t *const *outs, \
+                                                                 int32_t count, uint32_t *scratch) { \
         mote_pointwise4x2_##id##_all(p, NULL, NULL, rows, outs, count, scratch); \
     }
 
@@ -211,71 +253,72 @@ static inline int32_t mote_conv4x2_inside(const mote_span_t *s, int32_t x) {
     return pixels >> 2;
 }
 
-/* `count` output rows. Their first one is made from `rows`; the next ones from `step` rows further on and written to
- * where `outs` says, or, for a tensor in one piece, from those under row y + 1 and so on of the tensor `in` and written
- * behind one another. */
-MOTE_ALWAYS_INLINE void mote_conv4x2(const mote_conv4x2_t *p, mote_gemm4x2_blocks_t *blocks, const int8_t *in,
-                                     const int8_t **rows, int8_t *const *outs, int32_t y, int32_t count, int8_t *out,
-                                     uint32_t *scratch) {
-    const mote_gemm3_t *const g = &p->gemm;
-    const mote_patch_t *const w = &p->patch;
-    const mote_span_t *const s = &w->cols;
-    const int32_t taps = w->rows.taps, width = s->out_size, whole = width & ~3, line = s->taps * w->in_channels;
-    const int32_t step = s->step * w->in_channels, four = 3 * step + line;
-    int8_t *const windows = (int8_t *)scratch + p->waiting, *const columns = (int8_t *)scratch + p->columns;
-    mote_gemm4x2_frame_t f, left; /* whole blocks, and pixels that are left over */
-    int32_t waiting = 0;
-    mote_gemm4x2_frame(g, scratch, &f);
-    f.stride = step;
-    left = f;
-    left.stride = line;
-    left.blocks = 1;
-    for (int32_t n = 0; n < count; n++) {
-        int32_t missing = 0;
-        if (n > 0 && outs != NULL) {
-            rows += w->rows.step;
-            out = outs[n];
-        } else if (n > 0) {
-            mote_window_s8(&w->rows, in, y + n, rows);
-            out += w->rows.out_stride;
-        }
-        for (int32_t k = 0; k < taps; k++) {
-            missing += rows[k] == NULL;
-        }
-        if (g->planes > 0) {
-            mote_gemm4x2_pad(g, width, out);
-        }
-        for (int32_t x = 0; x < whole; x += 4 * f.blocks) {
-            const int32_t inside = missing > 0 ? 0 : mote_conv4x2_inside(s, x);
-            for (int32_t i = 0; i < 4; i++) {
-                f.to[i] = mote_gemm4x2_to(g, out, x + i);
+/* Whether any row of a window is padding. */
+static inline int32_t mote_conv4x2_missing(const int8_t *const *rows, int32_t taps) {
+    int32_t missing = 0;
+    for (int32_t k = 0; k < taps; k++) {
+        missing += rows[k] == NULL;
+    }
+    return missing > 0;
+}
+
+/* The next blocks to compute, NULL where there are none. The first output row is made from `rows`; the next ones from
+ * `step` rows further on and written to where the walk's `outs` say, or, for a tensor in one piece, from those under
+ * row y + 1 and so on of the tensor `in`, and written behind one another. */
+MOTE_NOINLINE const mote_gemm4x2_frame_t *mote_conv4x2_next(const mote_conv4x2_t *p, const int8_t *in, int32_t y,
+                                                            const int8_t **rows, mote_gemm4x2_walk_t *w) {
+    const mote_patch_t *const patch = &p->patch;
+    const mote_span_t *const s = &patch->cols;
+    const int32_t taps = patch->rows.taps, width = w->width, line = s->taps * patch->in_channels;
+    const int32_t step = s->step * patch->in_channels, four = 3 * step + line;
+    int8_t *const scratch = (int8_t *)w->now.inputs, *const windows = scratch + p->waiting;
+    mote_gemm4x2_frame_t *const now = &w->now, *const left = &w->left;
+    for (; w->y < w->count; w->y++, w->x = 0) {
+        if (w->x == 0) {
+            if (w->y > 0 && w->outs == NULL) {
+                mote_window_s8(&patch->rows, in, y + w->y, rows);
+                w->out += patch->rows.out_stride;
             }
+            w->out = w->outs != NULL ? w->outs[w->y] : w->out;
+            if (w->gemm->planes > 0) {
+                mote_gemm4x2_pad(w->gemm, width, w->out);
+            }
+        }
+        const int8_t *const *const these = w->outs != NULL ? rows + w->y * patch->rows.step : rows;
+        if (w->x < (width & ~3)) {
+            const int32_t inside = mote_conv4x2_missing(these, taps) ? 0 : mote_conv4x2_inside(s, w->x);
+            mote_gemm4x2_four(w);
             if (inside == 0) {
-                mote_conv4x2_copy(w, rows, x, four, four, columns);
+                mote_conv4x2_copy(patch, these, w->x, four, four, scratch + p->columns);
             }
             for (int32_t k = 0; k < taps; k++) {
-                f.from[k] = inside == 0 ? columns + k * four : rows[k] + x * step - s->pad * w->in_channels;
+                now->from[k] = inside == 0 ? scratch + p->columns + k * four
+                                           : these[k] + w->x * step - s->pad * patch->in_channels;
             }
-            f.blocks = inside > 0 ? inside : 1;
-            blocks(&f);
+            now->stride = step;
+            now->blocks = inside > 0 ? inside : 1;
+            w->x += 4 * now->blocks;
+            return now;
         }
-        for (int32_t x = whole; x < width; x++) {
-            mote_conv4x2_copy(w, rows, x, line, 4 * line, windows + waiting * line);
-            left.to[waiting++] = mote_gemm4x2_to(g, out, x);
-            if (waiting < 4 && (n + 1 < count || x + 1 < width)) {
+        while (w->x < width) {
+            mote_conv4x2_copy(patch, these, w->x, line, 4 * line, windows + w->waiting * line);
+            left->to[w->waiting++] = mote_gemm4x2_to(w->gemm, w->out, w->x++);
+            if (w->waiting < 4 && (w->y + 1 < w->count || w->x < width)) {
                 continue;
             }
-            for (; waiting < 4; waiting++) { /* the last one is computed again */
-                mote_conv4x2_copy(w, rows, x, line, 4 * line, windows + waiting * line);
-                left.to[waiting] = left.to[waiting - 1];
+            for (; w->waiting < 4; w->waiting++) { /* the last one is computed again */
+                mote_conv4x2_copy(patch, these, w->x - 1, line, 4 * line, windows + w->waiting * line);
+                left->to[w->waiting] = left->to[w->waiting - 1];
             }
             for (int32_t k = 0; k < taps; k++) {
-                left.from[k] = windows + 4 * k * line;
+                left->from[k] = windows + 4 * k * line;
             }
-            blocks(&left);
-            waiting = 0;
+            left->stride = line;
+            w->waiting = 0;
+            return left;
         }
     }
+    return NULL;
 }
 
 #define MOTE_CONV4X2(id) \
@@ -283,7 +326,12 @@ MOTE_ALWAYS_INLINE void mote_conv4x2(const mote_conv4x2_t *p, mote_gemm4x2_block
     MOTE_NOINLINE void mote_conv4x2_##id##_all(const mote_conv4x2_t *p, const int8_t *in, const int8_t **rows, \
                                                int8_t *const *outs, int32_t y, int32_t count, int8_t *out, \
                                                uint32_t *scratch) { \
-        mote_conv4x2(p, mote_gemm4x2_##id, in, rows, outs, y, count, out, scratch); \
+        const mote_gemm4x2_frame_t *frame; \
+        mote_gemm4x2_walk_t walk; \
+        mote_gemm4x2_start(&walk, &p->gemm, p->patch.cols.out_size, count, NULL, outs, out, scratch); \
+        while ((frame = mote_conv4x2_next(p, in, y, rows, &walk)) != NULL) { \
+            mote_gemm4x2_##id(frame); \
+        } \
     } \
     MOTE_UNUSED static inline void mote_conv4x2_##id##_rows(const mote_conv4x2_t *p, const int8_t **rows, \
                                                             int8_t *const *outs, int32_t count, uint32_t *scratch) { \

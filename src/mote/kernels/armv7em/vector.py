@@ -191,7 +191,7 @@ def four_outputs(matrix: Ints, start: Ints, *, wide: bool) -> Ints:
     return np.concatenate([starts, words], axis=1)
 
 
-def _layer(view: View) -> Matrix:
+def layer_of(view: View) -> Matrix:
     """The matrix of a fully connected layer."""
     return Matrix(view.constant(1), view.once(channels_of).rows, view.once(vector_sums))
 
@@ -209,7 +209,7 @@ def _fully_connected(view: View, end: str, wide: bool) -> Packed | Refusal:
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
         return CUTS_OFF
     channels, depth = view.constant(1).shape
-    found = view.once(_layer).packed(end, units_of(view.input.shape, depth), wide=wide)
+    found = view.once(layer_of).packed(end, units_of(view.input.shape, depth), wide=wide)
     worse = ("fully_connected",) if not wide and channels >= 4 else ()
     return found if isinstance(found, Refusal) else replace(found, beats=worse)
 

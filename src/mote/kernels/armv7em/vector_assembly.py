@@ -1,0 +1,79 @@
+"""The assembly of `mote_fully_connected8_pairs_s8.h`: a matrix times a vector, eight outputs at a time.
+
+Registers: r0-r7 the sums, of which every other one is that of two outputs together, d0 + 256 d1; r8 and r9 where inputs
+and weights come from, each one word before the next, so that the last load of a pass can move it; r10-r12 and lr inputs
+and weights. Loads come one behind another, as many as registers are free: 37 cycles of a Cortex-M4 for 32 products, 24
+of them multiplications and what separates two outputs' weights.
+"""
+
+from __future__ import annotations
+
+X, OUT, STOP, MULT, FIRST, SECOND, END = range(0, 28, 4)
+"""Where on the stack those of `mote_fc8_pairs_run_t` lie, and where the inputs end."""
+EACH = range(3, 7)
+"""Steps of four inputs in a pass of the loop."""
+
+
+def code(steps: int, shift: int) -> list[str]:
+    """A function that computes some eights of outputs of `steps` times four inputs."""
+    each = min(EACH, key=lambda n: (6 * (steps // n) + steps % n, n))
+    passes = steps // each
+    before, loop = (steps % each, each) if passes > 1 else (steps, 0)
+    looped = ["2:", *_steps(loop), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
+    even, odd = range(0, 8, 2), range(1, 8, 2)
+    return [
+        "push {r4-r11, lr}",
+        "ldm r0, {r0-r6}",
+        "sub r9, r0, #4",
+        "subs r1, r1, #4",
+        f"movw r7, #{8 * steps}",
+        "add r7, r7, r1",
+        "push {r1-r7}",
+        "1:",
+        f"ldr r8, [sp, #{X}]",
+        *(f"ldr r{i}, [r9, #{4 * i + 4}]{'!' if i == 7 else ''}" for i in range(8)),
+        *_steps(before),
+        *looped,
+        *(f"sub r{i}, r{i}, r{i - 1}" for i in odd),
+        f"ldr r10, [sp, #{MULT}]",
+        f"ldr r11, [sp, #{FIRST}]",
+        f"ldr r12, [sp, #{SECOND}]",
+        f"ldr lr, [sp, #{OUT}]",
+        *(f"smmla r{i}, r{i}, r10, r11" for i in even),
+        *(f"smmla r{i}, r{i}, r10, r12" for i in odd),
+        *(f"ssat r{i}, #8, r{i}, asr #{shift + 8 * (i % 2)}" for i in range(8)),
+        f"ldr r10, [sp, #{STOP}]",
+        *(f"strb r{i}, [lr, #{i}]" for i in range(1, 8)),
+        "strb r0, [lr], #8",
+        "cmp lr, r10",
+        f"str lr, [sp, #{OUT}]",
+        "bne.w 1b",
+        "add sp, sp, #28",
+        "pop {r4-r11, pc}",
+    ]
+
+
+def _steps(count: int) -> list[str]:
+    """Four inputs, two to a word, times the weights of eight outputs, a step. Pointers move as far as a load can."""
+    if count > EACH[-1]:
+        return [*_steps(EACH[-1]), *_steps(count - EACH[-1])]
+    found = []
+    for i in range(count):
+        end = "!" if i == count - 1 else ""
+        x, w = 8 * i + 4, 32 * i + 4
+        found += [f"ldr r10, [r9, #{w}]", f"ldr lr, [r8, #{x}]", f"ldr r11, [r9, #{w + 4}]", f"ldr r12, [r9, #{w + 8}]"]
+        found += [*_pair("lr", "r10", 0), *_pair("lr", "r11", 2), *_pair("lr", "r12", 4)]
+        found += [f"ldr r10, [r9, #{w + 12}]", f"ldr r12, [r8, #{x + 4}]{end}", f"ldr r11, [r9, #{w + 16}]"]
+        found += [*_pair("lr", "r10", 6), *_pair("r12", "r11", 0)]
+        found += [f"ldr r10, [r9, #{w + 20}]", f"ldr r11, [r9, #{w + 24}]", f"ldr lr, [r9, #{w + 28}]{end}"]
+        found += [*_pair("r12", "r10", 2), *_pair("r12", "r11", 4), *_pair("r12", "lr", 6)]
+    return found
+
+
+def _pair(x: str, w: str, first: int) -> list[str]:
+    """The products of two outputs."""
+    return [
+        f"smlad r{first + 1}, {x}, {w}, r{first + 1}",
+        f"sxtb16 {w}, {w}",
+        f"smlad r{first}, {x}, {w}, r{first}",
+    ]
