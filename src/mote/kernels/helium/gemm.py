@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
-from mote.kernels.helium.gemm_code import Columns, Pixels, gemm, slide
+from mote.kernels.helium.gemm_code import Columns, Pixels, code, gemm, slide
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.helium.windows_code import Windows
 from mote.kernels.pack.lanes import COUNT, Lanes, lanes, lanes_params
@@ -64,6 +64,9 @@ class Layer:
     def part(self, room: Room) -> int:
         return min(room.fours, self.fours)
 
+    def in_parts(self, room: Room) -> bool:
+        return self.fours > room.fours
+
     def params(self, weights: NDArray[np.int8], room: Room) -> Params:
         """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
         return {
@@ -100,18 +103,20 @@ def _layer(view: View) -> Layer | None:
     return Layer(found, kept, found.constants(bias))
 
 
-def instance(found: Layer, pixels: Pixels) -> tuple[str, Instance]:
+def instance(found: Layer, pixels: Pixels, room: Room) -> tuple[str, Instance]:
     """The code for pixels that lie so, and its name."""
     requantize = Requantize.of(found.lanes)
-    name = f"{pixels.steps}x{pixels.apart}_{_end(found)}"
+    name = f"{pixels.steps}x{pixels.apart}_{_end(found, room)}"
     arguments = (name, COUNT[requantize.form], pixels.steps, pixels.apart, requantize.form, requantize.shift)
-    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(gemm(pixels, requantize, found.rest)))
+    lines = code(gemm(pixels), requantize, found.rest, parts=found.in_parts(room))
+    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines))
 
 
-def _end(found: Layer) -> str:
+def _end(found: Layer, room: Room) -> str:
     """Of the names of functions: how sums become bytes."""
     name = Requantize.of(found.lanes).name
-    return f"{name}_rest{found.rest}" if found.rest else name
+    rest = f"_rest{found.rest}" if found.rest else ""
+    return f"{name}{rest}{'_parts' if found.in_parts(room) else ''}"
 
 
 def _pointwise(view: View, room: Room) -> Packed | Refusal:
@@ -131,7 +136,7 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
         return NO_CONSTANTS
     if room.end and found.fours <= room.fours:
         return Refusal("it keeps the sums of all channels anyway")
-    name, code = instance(found, pixels)
+    name, function = instance(found, pixels, room)
     flat = op.pointwise
     after = 0 if flat else x[2] * depth - (y[2] - 1) * pixels.apart - depth
     behind = -(-max(VECTOR * pixels.steps - depth - after, 0) // pixels.apart)
@@ -147,7 +152,7 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
     }
     copies = behind or y[2] < PIXELS
     scratch = SUMS * found.part(room) + (PIXELS * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
-    instances = code, Instance("MOTE_POINTWISE4", (name,))
+    instances = function, Instance("MOTE_POINTWISE4", (name,))
     if flat:
         units = units_of(y, y[3])
         return Packed(f"pointwise4_{name}", params, Call.FLAT, units, scratch=scratch, instances=instances)
@@ -173,9 +178,10 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
         return Refusal("it keeps the sums of all channels anyway")
     requantize = Requantize.of(found.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
-    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found)}"
+    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found, room)}"
     arguments = (name, COUNT[requantize.form], *shape, requantize.form, requantize.shift)
-    code = Instance("MOTE_SLIDE4_CODE", arguments, tuple(slide(columns, requantize, found.rest)))
+    lines = code(slide(columns), requantize, found.rest, parts=found.in_parts(room))
+    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines))
     vectors = found.weights.reshape(found.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
     weights = vectors.transpose(0, 1, 3, 2, 4).reshape(found.channels, -1)
     params: Params = {
@@ -193,7 +199,7 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
         row=f"conv4_{name}_row",
         taps=v.kernel,
         scratch=SUMS * found.part(room) + v.kernel * columns.span * x.shape[3] + spare,
-        instances=(code, Instance("MOTE_SLIDE4", (name,))),
+        instances=(function, Instance("MOTE_SLIDE4", (name,))),
     )
 
 
@@ -210,7 +216,7 @@ def _windows(view: View, room: Room) -> Packed | Refusal:
     found = layer(view)
     if found is None:
         return NO_CONSTANTS
-    gemm_name, gemm_code = instance(found, pixels)
+    gemm_name, gemm_code = instance(found, pixels, room)
     windows = Windows(v.kernel, line, h.stride * x.shape[3], pixels.apart)
     pack, instances = "NULL", [gemm_code]
     if windows.fits and h.dilation == 1:

@@ -9,7 +9,8 @@ Windows whose channels are whole vectors are not gathered: their rows stay where
 columns pass by: each is loaded once for all pixels of the group that it is under. Weights are then in r11.
 
     [sp] the layer, where sums go, groups left, constants, fours of channels left and in this part, weights, r11;
-    [sp, #32] four addresses, of the bytes before the next outputs; [sp, #48] the rows
+    [sp, #32] four addresses, of the bytes before the next outputs; [sp, #48] the rows; [sp, #64] what stays while sums
+    become bytes; [sp, #80] what is added to addresses behind a group
 """
 
 from __future__ import annotations
@@ -21,23 +22,17 @@ from mote.kernels.helium.requantize import Requantize
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
 PIXELS = 4
-LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT, ADDRESSES, ROWS, FRAME = (
-    0,
-    4,
-    8,
-    12,
-    16,
-    20,
-    24,
-    28,
-    32,
-    48,
-    64,
-)
+LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT = range(0, 32, 4)
+ADDRESSES, ROWS, STAYS, ADVANCE, FRAME = 32, 48, 64, 80, 88
 REACH = 512
 """How far a vector of words can be from a pointer, and a step of pointers."""
 POINTERS = ("r11", "r5", "r3")
 ROW_POINTERS = ("r1", "r3", "r5")
+LOADS = ("vldrw.u32 {q}, [r7], #16",) * 4
+STORE_WORDS = "vstrw.32 q4, [q6, #4]!"
+BYTES_END = ("sub r11, r11, #4", "vadd.i32 q6, q6, r11", f"ldr r11, [sp, #{KEPT}]")
+FEW, FEW_PRODUCTS = 4, 144
+"""Vectors of inputs, and inputs, with which the code has four channels one after another."""
 MOST_SPAN = REACH * len(POINTERS)
 """Bytes of four pixels."""
 LAYER_ADVANCE, LAYER_LANES = 16, 20
@@ -152,40 +147,46 @@ class Columns:
         return found
 
 
-def gemm(pixels: Pixels, requantize: Requantize, rest: int) -> list[str]:
-    """The function for pixels that lie behind one another; `rest`: the channels that are left of the last four."""
-    both = 2 if pixels.steps <= 4 else 1
+@dataclass(frozen=True)
+class Groups:
+    """What is done for groups of pixels."""
+
+    take: list[str]
+    """With the inputs that are given."""
+    weights: str
+    """The register that points to them."""
+    begin: list[str]
+    """For each part of the channels."""
+    channels: list[str]
+    """The products of so many `pairs` of channels."""
+    pairs: int
+    advance: list[str]
+    """To the next group."""
+
+
+def gemm(pixels: Pixels) -> Groups:
+    """Pixels that lie behind one another."""
+    pairs = 2 if pixels.steps <= FEW else 1
     advance = add_to("r11", PIXELS * pixels.apart)
-    return _function(
-        ["mov r11, r3"], "r1", pixels.begin(), pixels.two_channels() * both, both, advance, requantize, rest
-    )
+    return Groups(["mov r11, r3"], "r1", pixels.begin(), pixels.two_channels() * pairs, pairs, advance)
 
 
-def slide(columns: Columns, requantize: Requantize, rest: int) -> list[str]:
-    """The function for windows whose rows stay where they are."""
+def slide(columns: Columns) -> Groups:
+    """Windows whose rows stay where they are."""
+    take = ["vldrw.u32 q5, [r0, #16]", f"vstrw.32 q5, [sp, #{ROWS}]"]
     advance = [
         f"vldrw.u32 q0, [sp, #{ROWS}]",
         f"movw r0, #{PIXELS * columns.stride * columns.channels}",
         "vadd.i32 q0, q0, r0",
         f"vstrw.32 q0, [sp, #{ROWS}]",
     ]
-    take = ["vldrw.u32 q5, [r0, #16]", f"vstrw.32 q5, [sp, #{ROWS}]"]
-    return _function(take, "r11", columns.begin(), columns.two_channels(), 1, advance, requantize, rest)
+    pairs = 2 if columns.rows * columns.columns * columns.channels <= FEW_PRODUCTS else 1
+    return Groups(take, "r11", columns.begin(), columns.two_channels() * pairs, pairs, advance)
 
 
-def _function(
-    take: list[str],
-    weights: str,
-    begin: list[str],
-    channels: list[str],
-    pairs: int,
-    advance: list[str],
-    requantize: Requantize,
-    rest: int,
-) -> list[str]:
-    """`take`: what is done with the inputs that are given; `weights`: the register that points to them; `begin`: what
-    is done for each part of the channels; `channels`: the products of so many `pairs` of them; `advance`: to the next
-    group."""
+def code(groups: Groups, requantize: Requantize, rest: int, *, parts: bool) -> list[str]:
+    """The function; `rest`: the channels that are left of the last four; `parts`: the sums of some channels are kept at
+    once, else those of all."""
     return [
         "push {r7, r11}",
         f"sub sp, sp, #{FRAME}",
@@ -193,12 +194,85 @@ def _function(
         "vldrw.u32 q6, [r0]",
         f"strd r1, r5, [sp, #{LAYER}]",
         f"str r4, [sp, #{GROUPS}]",
-        *take,
+        *groups.take,
         f"vstrw.32 q6, [sp, #{ADDRESSES}]",
+        *(_in_parts(groups, requantize, rest) if parts else _at_once(groups, requantize, rest)),
+        "vadd.i32 q6, q6, r2",
+        f"vstrw.32 q6, [sp, #{ADDRESSES}]",
+        *groups.advance,
+        f"ldr r0, [sp, #{GROUPS}]",
+        "subs r0, r0, #1",
+        f"str r0, [sp, #{GROUPS}]",
+        "bne.w 1b",
+        f"add sp, sp, #{FRAME}",
+        "pop {r7, r11}",
+    ]
+
+
+def _products(groups: Groups) -> list[str]:
+    """Of the fours of channels that r2 counts."""
+    return [
+        *groups.begin,
+        "mov r9, r2" if groups.pairs == 2 else "lsl r9, r2, #1",
+        "4:",
+        *groups.channels,
+        "subs r9, r9, #1",
+        "bne.w 4b",
+    ]
+
+
+def _at_once(groups: Groups, requantize: Requantize, rest: int) -> list[str]:
+    """A group, and r2: what is added to its addresses."""
+    four = requantize.four_channels("r6", LOADS)
+    return [
+        "ldm r1, {r2, r3, r4}",
+        f"strd r3, r4, [sp, #{CONSTANTS}]",
+        f"str r2, [sp, #{WEIGHTS}]",
+        f"ldr r2, [r1, #{LAYER_ADVANCE}]",
+        f"str r2, [sp, #{ADVANCE}]",
+        f"add r1, r1, #{LAYER_LANES}",
+        *requantize.begin("r1", "r2"),
+        *requantize.keep(f"[sp, #{STAYS}]"),
+        "1:",
+        f"ldr r7, [sp, #{TO}]",
+        f"ldr r2, [sp, #{LEFT}]",
+        f"ldr {groups.weights}, [sp, #{WEIGHTS}]",
+        *_products(groups),
+        f"ldrd r6, r2, [sp, #{CONSTANTS}]",
+        f"ldr r7, [sp, #{TO}]",
+        f"vldrw.u32 q6, [sp, #{ADDRESSES}]",
+        *requantize.again(f"[sp, #{STAYS}]"),
+        *(_some_bytes(four, rest) if rest else ["dls lr, r2", "5:", *four, STORE_WORDS, "le lr, 5b"]),
+        f"ldr r2, [sp, #{ADVANCE}]",
+    ]
+
+
+def _some_bytes(four: list[str], rest: int) -> list[str]:
+    """The fours of channels that r2 counts, of the last of which a rest is left."""
+    return [
+        f"str r11, [sp, #{KEPT}]",
+        "mov r11, #4",
+        "subs r2, r2, #1",
+        "wls lr, r2, 6f",
+        "5:",
+        *four,
+        *_scatter_bytes(4),
+        "le lr, 5b",
+        "6:",
+        *four,
+        *_scatter_bytes(rest),
+        *BYTES_END,
+    ]
+
+
+def _in_parts(groups: Groups, requantize: Requantize, rest: int) -> list[str]:
+    """A group, and r2: what is added to its addresses."""
+    saves = groups.weights in requantize.spends
+    return [
         "1:",
         f"ldr r0, [sp, #{LAYER}]",
         "ldm r0, {r2, r3, r4, r5}",
-        f"mov {weights}, r2",
+        f"mov {groups.weights}, r2",
         "b 3f",
         "2:",
         f"ldr r0, [sp, #{LAYER}]",
@@ -212,33 +286,19 @@ def _function(
         f"strd r3, r4, [sp, #{CONSTANTS}]",
         f"str r2, [sp, #{PART}]",
         f"ldr r7, [sp, #{TO}]",
-        *begin,
-        "mov r9, r2" if pairs == 2 else "lsl r9, r2, #1",
-        "4:",
-        *channels,
-        "subs r9, r9, #1",
-        "bne.w 4b",
-        *([f"str r1, [sp, #{WEIGHTS}]"] if weights == "r1" else []),
-        *finish(requantize, rest),
-        *([f"ldr r1, [sp, #{WEIGHTS}]"] if weights == "r1" else []),
+        *_products(groups),
+        *([f"str {groups.weights}, [sp, #{WEIGHTS}]"] if saves else []),
+        *_finish_part(requantize, rest),
+        *([f"ldr {groups.weights}, [sp, #{WEIGHTS}]"] if saves else []),
         f"ldrd r3, r4, [sp, #{CONSTANTS}]",
         "cmp r4, #0",
         "bne.w 2b",
         f"ldr r0, [sp, #{LAYER}]",
         f"ldr r2, [r0, #{LAYER_ADVANCE}]",
-        "vadd.i32 q6, q6, r2",
-        f"vstrw.32 q6, [sp, #{ADDRESSES}]",
-        *advance,
-        f"ldr r0, [sp, #{GROUPS}]",
-        "subs r0, r0, #1",
-        f"str r0, [sp, #{GROUPS}]",
-        "bne.w 1b",
-        f"add sp, sp, #{FRAME}",
-        "pop {r7, r11}",
     ]
 
 
-def finish(requantize: Requantize, rest: int) -> list[str]:
+def _finish_part(requantize: Requantize, rest: int) -> list[str]:
     """The sums of a part of the channels -> bytes at the addresses, which move on, as do constants."""
     begin = [
         f"ldr r0, [sp, #{LAYER}]",
@@ -249,10 +309,10 @@ def finish(requantize: Requantize, rest: int) -> list[str]:
         f"ldr r2, [sp, #{PART}]",
         f"vldrw.u32 q6, [sp, #{ADDRESSES}]",
     ]
-    four = requantize.four_channels("r6", ["vldrw.u32 {q}, [r7], #16"] * 4)
+    four = requantize.four_channels("r6", LOADS)
     end = [f"vstrw.32 q6, [sp, #{ADDRESSES}]", f"str r6, [sp, #{CONSTANTS}]"]
     if not rest:
-        return [*begin, "dls lr, r2", "5:", *four, "vstrw.32 q4, [q6, #4]!", "le lr, 5b", *end]
+        return [*begin, "dls lr, r2", "5:", *four, STORE_WORDS, "le lr, 5b", *end]
     return [
         *begin,
         f"str r11, [sp, #{KEPT}]",
@@ -273,9 +333,7 @@ def finish(requantize: Requantize, rest: int) -> list[str]:
         *four,
         *_scatter_bytes(rest),
         "7:",
-        "sub r11, r11, #4",
-        "vadd.i32 q6, q6, r11",
-        f"ldr r11, [sp, #{KEPT}]",
+        *BYTES_END,
         *end,
     ]
 

@@ -51,6 +51,19 @@ class Requantize:
             return [f"ldr {spare}, [{lanes}]", f"vdup.32 {LINE_SCALE}, {spare}"]
         return [f"ldr {TWICE_ZERO}, [{lanes}, #4]"]
 
+    def keep(self, place: str) -> list[str]:
+        """What stays, in memory too."""
+        return [f"vstrw.32 {LINE_SCALE}, {place}" if self.form == "line" else f"str {TWICE_ZERO}, {place}"]
+
+    def again(self, place: str) -> list[str]:
+        """What stays, from there."""
+        return [f"vldrw.u32 {LINE_SCALE}, {place}" if self.form == "line" else f"ldr {TWICE_ZERO}, {place}"]
+
+    @property
+    def spends(self) -> tuple[str, ...]:
+        """The core registers that `four_channels` spends."""
+        return LINE_REGISTERS if self.form == "line" else TWICE_REGISTERS
+
     def four_channels(self, constants: str, loads: Sequence[str]) -> list[str]:
         """Four channels of four pixels -> q4, each word a pixel. `loads` brings each channel's sums into the register
         that stands for {q}; `constants` points to the constants and moves on. Spends q0, q1, q4, q5, r0-r5, r8 and r9;
