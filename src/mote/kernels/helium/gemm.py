@@ -33,11 +33,13 @@ class Room(NamedTuple):
 
     end: str
     fours: int
-    pixels: int
-    """Windows that are packed at once."""
+    packed: int
+    """Bytes of windows that are packed at once, at most, where there are more than four."""
+    pads: bool
+    """Rows are kept with their padding."""
 
 
-ROOMS = (Room("", 16, 16), Room("_lean", 4, 4))
+ROOMS = (Room("", 16, 1024, True), Room("_lean", 4, 0, False))
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,36 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
     return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, scratch=scratch, instances=instances)
 
 
+class Padded(NamedTuple):
+    """Rows that are kept with their padding: `mote_padded_t`, and the columns that they have."""
+
+    params: Params
+    columns: int
+    size: int
+
+
+def _padded(view: View, room: Room, least: int) -> Padded | None:
+    """Rows of `least` columns and more, if they are kept; None where they are not, or have no padding."""
+    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    if not room.pads or not (v.before or v.after or h.before or h.after):
+        return None
+    columns = max(h.before + x[2], (y[2] - 1) * h.stride + h.extent, least)
+    size = aligned(columns * x[3])
+    params: Params = {"size": size, "left": h.before * x[3], "line": x[2] * x[3]}
+    return Padded(params, columns, v.kernel * size)
+
+
+def _window(view: View, padded: Padded | None) -> Params:
+    """`mote_window_t`, `mote_span_t` and `mote_padded_t`: rows that have their padding have none at the sides."""
+    window = window_params(view)
+    if padded is None:
+        return window | {"padded": {"size": 0, "left": 0, "line": 0}}
+    cols = window["cols"]
+    assert isinstance(cols, dict)
+    return window | {"cols": cols | {"in_size": padded.columns, "pad": 0}, "padded": padded.params}
+
+
 def _slide(view: View, room: Room) -> Packed | Refusal:
     """Windows over pixels whose channels are whole vectors."""
     op, x, y = view.the(Conv2D), view.input, view.output
@@ -174,8 +206,7 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
     found = layer(view)
     if found is None:
         return NO_CONSTANTS
-    if room.end and found.fours <= room.fours:
-        return Refusal("it keeps the sums of all channels anyway")
+    padded = _padded(view, room, columns.span)
     requantize = Requantize.of(found.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
     name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found, room)}"
@@ -185,27 +216,27 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
     vectors = found.weights.reshape(found.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
     weights = vectors.transpose(0, 1, 3, 2, 4).reshape(found.channels, -1)
     params: Params = {
-        **window_params(view),
+        **_window(view, padded),
         "depth": x.shape[3],
         "zero": x.zero_point,
         "span": columns.span,
         "gemm": found.params(weights, room),
     }
-    spare = aligned(y.shape[3]) if y.shape[2] < PIXELS else 0
+    spare = 4 * found.fours if y.shape[2] < PIXELS else 0
     return Packed(
         f"conv4_{name}",
         params,
         Call.ROWS,
         row=f"conv4_{name}_row",
         taps=v.kernel,
-        scratch=SUMS * found.part(room) + v.kernel * columns.span * x.shape[3] + spare,
+        scratch=SUMS * found.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare,
         instances=(function, Instance("MOTE_SLIDE4", (name,))),
     )
 
 
 def _windows(view: View, room: Room) -> Packed | Refusal:
     """Any window, packed."""
-    op, x, y = view.the(Conv2D), view.input, view.output
+    op, x = view.the(Conv2D), view.input
     v, h = op.vertical, op.horizontal
     if op.pointwise and x.shape[3] % 4 == 0:
         return Refusal("pointwise4 is for windows of one pixel and channels in fours")
@@ -226,24 +257,26 @@ def _windows(view: View, room: Room) -> Packed | Refusal:
     name = f"packed_{pack if pack != 'NULL' else 'any'}_{gemm_name}"
     function = f"mote_windows4_{pack}" if pack != "NULL" else pack
     instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
-    padding = x.shape[2] * x.shape[3] if pack != "NULL" and (v.before or v.after) else 0
+    batch = max(room.packed // (PIXELS * pixels.apart), 1) * PIXELS
+    padded = _padded(view, room, 0) if pack != "NULL" else None
+    padding = aligned(x.shape[2] * x.shape[3]) if pack != "NULL" and (v.before or v.after) and not padded else 0
     params: Params = {
-        **window_params(view),
+        **_window(view, padded),
         "depth": x.shape[3],
         "zero": x.zero_point,
         "apart": pixels.apart,
-        "batch": room.pixels,
+        "batch": batch,
         "padding": padding,
         "gemm": found.params(found.weights.reshape(found.channels, -1), room),
     }
-    packed = room.pixels * pixels.apart + VECTOR
+    packed = batch * pixels.apart + VECTOR
     return Packed(
         f"conv4_{name}",
         params,
         Call.ROWS,
         row=f"conv4_{name}_row",
         taps=v.kernel,
-        scratch=aligned(SUMS * found.part(room) + packed + padding + y.shape[3]),
+        scratch=SUMS * found.part(room) + packed + 4 * found.fours + (padded.size if padded else padding),
         instances=tuple(instances),
     )
 

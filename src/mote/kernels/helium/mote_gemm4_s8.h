@@ -157,14 +157,50 @@ MOTE_ALWAYS_INLINE void mote_pointwise4(const mote_pointwise4_t *p, mote_gemm4_c
     }
 }
 
+/* Rows of an image with their padding, in working memory: each is copied once, and stays for as many windows as it is
+ * under. */
+typedef struct {
+    int32_t size;       /* bytes of a row with its padding; 0: rows are read where they are */
+    int32_t left, line; /* bytes of padding before the pixels, and of these */
+} mote_padded_t;
+
+/* The rows under a window, in the same order, from the first window on or from the one before. */
+MOTE_NOINLINE void mote_padded_rows(const mote_padded_t *p, const mote_window_t *w, int32_t zero, int32_t first,
+                                    int32_t *turn, const int8_t **rows, int8_t *kept) {
+    const int32_t taps = w->taps, all = first || w->spread > 1 || w->step > taps;
+    int32_t at = first ? 0 : *turn + (all ? 0 : w->step);
+    at -= at >= taps ? taps : 0;
+    *turn = at;
+    if (first) {
+        mote_fill(kept, zero, taps * p->size);
+    }
+    for (int32_t k = 0; k < taps; k++, at = at + 1 < taps ? at + 1 : 0) {
+        int8_t *const to = kept + at * p->size;
+        if (all || k >= taps - w->step) {
+            if (rows[k] == NULL) {
+                mote_fill(to, zero, p->size);
+            } else {
+                mote_bytes(to + p->left, rows[k], p->line);
+            }
+        }
+        rows[k] = to;
+    }
+}
+
+/* Whether row y is the first of those that are computed, or of an image. */
+static inline int32_t mote_padded_first(const mote_window_t *w, int32_t y, int32_t lo) {
+    return y == lo || y % w->out_rows == 0;
+}
+
 /* Windows of up to three rows over pixels whose channels are whole vectors: columns are read where they lie. Groups at
- * the edge of the image are copied, with their padding. Working memory: the sums of a part of the channels; the pixels
- * under a group; the outputs of pixels that are none. */
+ * the edge of the image are copied, with their padding, or all rows are. Working memory: the sums of a part of the
+ * channels; the outputs of pixels that are none; the pixels under a group, or the rows. */
 typedef struct {
     mote_window_t rows;
     mote_span_t cols;
     int32_t depth, zero; /* channels of a pixel; what padding holds */
     int32_t span;        /* columns under a group */
+    mote_padded_t padded;
     mote_gemm4_t gemm;
 } mote_slide4_t;
 
@@ -187,7 +223,7 @@ MOTE_ALWAYS_INLINE void mote_slide4_row(const mote_slide4_t *p, mote_gemm4_code_
                                         int8_t *out, int32_t *sums) {
     const mote_gemm4_t *const g = &p->gemm;
     const int32_t width = p->cols.out_size, step = p->cols.step, taps = p->rows.taps;
-    int8_t *const copy = (int8_t *)(sums + 16 * g->part);
+    int8_t *const spare = (int8_t *)(sums + 16 * g->part), *const copy = spare + (width < 4 ? 4 * g->fours : 0);
     mote_gemm4_call_t call = {g, NULL, 1, sums, {0}, {0}};
     int32_t inside = 1;
     for (int32_t k = 0; k < taps; k++) {
@@ -198,10 +234,10 @@ MOTE_ALWAYS_INLINE void mote_slide4_row(const mote_slide4_t *p, mote_gemm4_code_
         const int32_t first = x * step - p->cols.pad, left = p->cols.in_size - p->span - first;
         call.groups = 1;
         for (int32_t i = 0; i < 4; i++) {
-            call.outs[i] = (x + i < width ? out + (x + i) * g->pixel : copy + taps * p->span * p->depth) - MOTE_GEMM4_BEFORE;
+            call.outs[i] = (x + i < width ? out + (x + i) * g->pixel : spare) - MOTE_GEMM4_BEFORE;
         }
-        if (inside && first >= 0 && left >= 0 && x + 4 <= width) {
-            call.groups = mote_min((width - x) / 4, left / (4 * step) + 1);
+        if (inside && first >= 0 && left >= 0) {
+            call.groups = x + 4 <= width ? mote_min((width - x) / 4, left / (4 * step) + 1) : 1;
             for (int32_t k = 0; k < taps; k++) {
                 call.rows[k] = rows[k] + first * p->depth;
             }
@@ -215,30 +251,51 @@ MOTE_ALWAYS_INLINE void mote_slide4_row(const mote_slide4_t *p, mote_gemm4_code_
     }
 }
 
-#define MOTE_SLIDE4(id) \
-    typedef mote_slide4_t mote_conv4_##id##_t; \
-    MOTE_NOINLINE void mote_conv4_##id##_row(const mote_slide4_t *p, const int8_t *const *rows, int8_t *out, \
-                                             int32_t *scratch) { \
-        mote_slide4_row(p, mote_slide4_##id, rows, out, scratch); \
+/* Output rows lo..hi-1, of a tensor in one piece, or one from the rows that are given. */
+MOTE_ALWAYS_INLINE void mote_slide4_rows(const mote_slide4_t *p, mote_gemm4_code_t *code, const int8_t *in,
+                                         const int8_t **rows, int8_t *out, int32_t lo, int32_t hi, int32_t *sums) {
+    int8_t *const kept = (int8_t *)(sums + 16 * p->gemm.part) + (p->cols.out_size < 4 ? 4 * p->gemm.fours : 0);
+    int32_t turn = 0;
+    for (int32_t y = lo; y < hi; y++, out += p->rows.out_stride) {
+        if (in != NULL) {
+            mote_window_s8(&p->rows, in, y, rows);
+        }
+        if (p->padded.size > 0) {
+            mote_padded_rows(&p->padded, &p->rows, p->zero, mote_padded_first(&p->rows, y, lo), &turn, rows, kept);
+        }
+        mote_slide4_row(p, code, rows, out, sums);
+    }
+}
+
+#define MOTE_SLIDE4(id) MOTE_CONV4(id, mote_slide4_t, mote_slide4_rows(p, mote_slide4_##id, in, rows, out, lo, hi, scratch);)
+
+/* The functions of a convolution, of which one row from anywhere or several of a tensor can be asked for. */
+#define MOTE_CONV4(id, type, work) \
+    typedef type mote_conv4_##id##_t; \
+    MOTE_NOINLINE void mote_conv4_##id##_all(const type *p, const int8_t *in, const int8_t **rows, int8_t *out, \
+                                             int32_t lo, int32_t hi, int32_t *scratch) { \
+        work \
     } \
-    MOTE_UNUSED static inline void mote_conv4_##id(const mote_slide4_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+    MOTE_UNUSED static inline void mote_conv4_##id##_row(const type *p, const int8_t **rows, int8_t *out, \
+                                                         int32_t *scratch) { \
+        mote_conv4_##id##_all(p, NULL, rows, out, 0, 1, scratch); \
+    } \
+    MOTE_UNUSED static inline void mote_conv4_##id(const type *p, const int8_t *in, int8_t *out, int32_t lo, \
                                                    int32_t hi, int32_t *scratch) { \
         const int8_t *rows[MOTE_MAX_TAPS]; \
-        for (int32_t y = lo; y < hi; y++) { \
-            mote_window_s8(&p->rows, in, y, rows); \
-            mote_conv4_##id##_row(p, rows, out + y * p->rows.out_stride, scratch); \
-        } \
+        mote_conv4_##id##_all(p, in, rows, out + lo * p->rows.out_stride, lo, hi, scratch); \
     }
 
 /* Any window: those of some pixels are packed one behind another, and are then pixels of a 1x1 convolution. Working
- * memory: the sums of a part of the channels; the packed windows, and a vector; a row of padding; the outputs of pixels
- * that are none. */
+ * memory: the sums of a part of the channels; the packed windows, and a vector; a row of padding, or the rows with their
+ * own; the outputs of pixels that are none. */
 typedef struct {
     mote_window_t rows;
     mote_span_t cols;
     int32_t depth, zero;  /* channels of a pixel; what padding holds */
     int32_t apart, batch; /* bytes from one packed window to the next, and how many there are */
     int32_t padding;      /* bytes of the row of padding, 0 where no row is */
+    mote_padded_t padded;
     mote_gemm4_t gemm;
 } mote_windows4_t;
 
@@ -320,12 +377,16 @@ MOTE_ALWAYS_INLINE void mote_windows4_rows(const mote_windows4_t *p, mote_window
                                            int32_t lo, int32_t hi, int32_t *sums) {
     const mote_gemm4_t *const g = &p->gemm;
     const int32_t width = p->cols.out_size, batch = p->batch;
-    int8_t *const packed = (int8_t *)(sums + 16 * g->part), *const padding = packed + batch * p->apart + 16;
-    int32_t there = 0;
+    int8_t *const packed = (int8_t *)(sums + 16 * g->part), *const spare = packed + batch * p->apart + 16;
+    int8_t *const padding = spare + 4 * g->fours;
+    int32_t there = 0, turn = 0;
     mote_fill(padding, p->zero, p->padding);
     for (int32_t y = lo; y < hi; y++) {
         if (in != NULL) {
             mote_window_s8(&p->rows, in, y, rows);
+        }
+        if (p->padded.size > 0) {
+            mote_padded_rows(&p->padded, &p->rows, p->zero, mote_padded_first(&p->rows, y, lo), &turn, rows, padding);
         }
         for (int32_t x = 0; x < width;) {
             const int32_t n = mote_min(width - x, batch - there);
@@ -340,7 +401,7 @@ MOTE_ALWAYS_INLINE void mote_windows4_rows(const mote_windows4_t *p, mote_window
                 out += 4 * groups * g->pixel;
                 if (4 * groups < there) {
                     mote_gemm4_some(g, code, packed + 4 * groups * p->apart, out, there - 4 * groups,
-                                    padding + p->padding, sums);
+                                    spare, sums);
                 }
                 there = 0;
             }
@@ -349,20 +410,8 @@ MOTE_ALWAYS_INLINE void mote_windows4_rows(const mote_windows4_t *p, mote_window
 }
 
 #define MOTE_CONV4_WINDOWS(id, code, pack) \
-    typedef mote_windows4_t mote_conv4_##id##_t; \
-    MOTE_NOINLINE void mote_conv4_##id##_all(const mote_windows4_t *p, const int8_t *in, const int8_t **rows, \
-                                             int8_t *out, int32_t lo, int32_t hi, int32_t *scratch) { \
-        mote_windows4_rows(p, pack, mote_gemm4_##code, in, rows, out, lo, hi, scratch); \
-    } \
-    MOTE_UNUSED static inline void mote_conv4_##id##_row(const mote_windows4_t *p, const int8_t **rows, int8_t *out, \
-                                                         int32_t *scratch) { \
-        mote_conv4_##id##_all(p, NULL, rows, out, 0, 1, scratch); \
-    } \
-    MOTE_UNUSED static inline void mote_conv4_##id(const mote_windows4_t *p, const int8_t *in, int8_t *out, int32_t lo, \
-                                                   int32_t hi, int32_t *scratch) { \
-        const int8_t *rows[MOTE_MAX_TAPS]; \
-        mote_conv4_##id##_all(p, in, rows, out + lo * p->rows.out_stride, lo, hi, scratch); \
-    }
+    MOTE_CONV4(id, mote_windows4_t, \
+               mote_windows4_rows(p, pack, mote_gemm4_##code, in, rows, out, lo, hi, scratch);)
 
 #define MOTE_POINTWISE4(id) \
     typedef mote_pointwise4_t mote_pointwise4_##id##_t; \
