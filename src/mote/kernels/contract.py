@@ -186,7 +186,8 @@ class Packed:
     whole_tiles: bool = False
     """Where fewer are left it computes as many all the same."""
     density: float = 1.0
-    """The share of its products that are computed: the others have weights of zero."""
+    """The share of its products that are computed: the others have weights of zero; above 1 where it computes more,
+    with weights of zero that pad vectors."""
     sums: int = 0
     """Bytes of the running sums of an ADDS kernel."""
     reads: Layout = Layout.NHWC

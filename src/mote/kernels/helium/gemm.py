@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from mote.ops.conv import Conv2D
 VECTOR = 16
 """Inputs that are multiplied at once."""
 PIXELS = 4
+TILE = (1, PIXELS)
 SUMS = 64
 """Bytes of the sums of four channels."""
 
@@ -155,13 +156,14 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
     copies = behind or y[2] < PIXELS
     scratch = SUMS * found.part(room) + (PIXELS * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
     instances = function, Instance("MOTE_POINTWISE4", (name,))
+    more: dict[str, Any] = {"scratch": scratch, "instances": instances, "tile": TILE, "whole_tiles": True}
+    more["density"] = VECTOR * pixels.steps / depth
     if flat:
-        units = units_of(y, y[3])
-        return Packed(f"pointwise4_{name}", params, Call.FLAT, units, scratch=scratch, instances=instances)
+        return Packed(f"pointwise4_{name}", params, Call.FLAT, units_of(y, y[3]), **more)
     if y[0] > 1 and x[1] != y[1] * v.stride:
         return Refusal("rows of several images do not lie evenly")
     name = f"pointwise4_rows_{name}"
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, scratch=scratch, instances=instances)
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, **more)
 
 
 class Padded(NamedTuple):
@@ -231,6 +233,8 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
         taps=v.kernel,
         scratch=SUMS * found.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare,
         instances=(function, Instance("MOTE_SLIDE4", (name,))),
+        tile=TILE,
+        whole_tiles=True,
     )
 
 
@@ -278,6 +282,9 @@ def _windows(view: View, room: Room) -> Packed | Refusal:
         taps=v.kernel,
         scratch=SUMS * found.part(room) + packed + 4 * found.fours + (padded.size if padded else padding),
         instances=tuple(instances),
+        tile=TILE,
+        whole_tiles=True,
+        density=VECTOR * steps / op.depth(view.graph),
     )
 
 

@@ -147,7 +147,9 @@ def _packed(found: Matrix, count: int) -> Packed:
     depth = found.weights.shape[1]
     scratch = found.scratch + (VECTOR * found.steps if depth % VECTOR else 0)
     params = found.params()
-    return Packed(f"fully_connected8_{name}", params, Call.FLAT, count, scratch=scratch, instances=instances)
+    density = VECTOR * found.steps / depth
+    name = f"fully_connected8_{name}"
+    return Packed(name, params, Call.FLAT, count, scratch=scratch, instances=instances, density=density)
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
@@ -180,6 +182,7 @@ def _conv(view: View) -> Packed | Refusal:
         taps=v.kernel,
         scratch=aligned(found.scratch + VECTOR * found.steps),
         instances=instances,
+        density=VECTOR * found.steps / found.weights.shape[1],
     )
 
 
