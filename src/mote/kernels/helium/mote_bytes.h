@@ -5,7 +5,7 @@
 #include "mote_common.h"
 #include "mote_helium.h"
 
-MOTE_ALWAYS_INLINE void mote_bytes(int8_t *to, const int8_t *from, int32_t count) {
+MOTE_ALWAYS_INLINE void mote_bytes_copy(int8_t *to, const int8_t *from, int32_t count) {
 #if MOTE_HELIUM
     __asm__ volatile("wlstp.8 lr, %2, 2f\n"
                      "1:\n\t"
@@ -21,7 +21,7 @@ MOTE_ALWAYS_INLINE void mote_bytes(int8_t *to, const int8_t *from, int32_t count
 #endif
 }
 
-MOTE_ALWAYS_INLINE void mote_fill(int8_t *to, int32_t value, int32_t count) {
+MOTE_ALWAYS_INLINE void mote_bytes_fill(int8_t *to, int32_t value, int32_t count) {
 #if MOTE_HELIUM
     __asm__ volatile("vdup.8 q0, %2\n\t"
                      "wlstp.8 lr, %1, 2f\n"

@@ -70,7 +70,7 @@ MOTE_ALWAYS_INLINE void mote_fully_connected8(const mote_fc8_t *p, mote_fc8_code
     for (; vectors > 0; vectors--, in += p->depth, call.out += p->channels) {
         call.in = in;
         if (p->depth % 16 != 0) {
-            mote_bytes(copy, in, p->depth);
+            mote_bytes_copy(copy, in, p->depth);
             call.in = copy;
         }
         code(&call);
@@ -89,7 +89,7 @@ MOTE_ALWAYS_INLINE void mote_fully_connected8_row(const mote_fc8_rows_t *p, mote
     int8_t *const copy = (int8_t *)(scratch + 8 * p->vector.part);
     mote_fc8_call_t call = {&p->vector, copy, out, scratch};
     for (int32_t k = 0; k < p->rows.taps; k++) {
-        mote_bytes(copy + k * p->line, rows[k], p->line);
+        mote_bytes_copy(copy + k * p->line, rows[k], p->line);
     }
     code(&call);
 }

@@ -149,7 +149,7 @@ MOTE_ALWAYS_INLINE void mote_pointwise4(const mote_pointwise4_t *p, mote_gemm4_c
         const int8_t *from = in + first * apart;
         if (p->behind > 0 || count < 4) {
             for (int32_t i = 0; i < count; i++) {
-                mote_bytes(copy + i * apart, from + i * apart, p->depth);
+                mote_bytes_copy(copy + i * apart, from + i * apart, p->depth);
             }
             from = copy;
         }
@@ -172,15 +172,15 @@ MOTE_NOINLINE void mote_padded_rows(const mote_padded_t *p, const mote_window_t 
     at -= at >= taps ? taps : 0;
     *turn = at;
     if (first) {
-        mote_fill(kept, zero, taps * p->size);
+        mote_bytes_fill(kept, zero, taps * p->size);
     }
     for (int32_t k = 0; k < taps; k++, at = at + 1 < taps ? at + 1 : 0) {
         int8_t *const to = kept + at * p->size;
         if (all || k >= taps - w->step) {
             if (rows[k] == NULL) {
-                mote_fill(to, zero, p->size);
+                mote_bytes_fill(to, zero, p->size);
             } else {
-                mote_bytes(to + p->left, rows[k], p->line);
+                mote_bytes_copy(to + p->left, rows[k], p->line);
             }
         }
         rows[k] = to;
@@ -210,11 +210,11 @@ MOTE_NOINLINE void mote_slide4_copy(const mote_slide4_t *p, const int8_t *const 
     const int32_t lo = first < 0 ? -first : 0, hi = mote_min(p->span, width - first);
     for (int32_t k = 0; k < p->rows.taps; k++, to += size) {
         if (rows[k] == NULL || hi <= lo) {
-            mote_fill(to, p->zero, size);
+            mote_bytes_fill(to, p->zero, size);
         } else {
-            mote_fill(to, p->zero, lo * depth);
-            mote_bytes(to + lo * depth, rows[k] + (first + lo) * depth, (hi - lo) * depth);
-            mote_fill(to + hi * depth, p->zero, size - hi * depth);
+            mote_bytes_fill(to, p->zero, lo * depth);
+            mote_bytes_copy(to + lo * depth, rows[k] + (first + lo) * depth, (hi - lo) * depth);
+            mote_bytes_fill(to + hi * depth, p->zero, size - hi * depth);
         }
     }
 }
@@ -332,14 +332,14 @@ MOTE_NOINLINE void mote_windows4_edge(const mote_windows4_t *p, const int8_t *co
     const mote_span_t *const s = &p->cols;
     const int32_t depth = p->depth, spread = s->spread, lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
     const int32_t taps = p->rows.taps, line = s->taps * depth, at = (first + lo * spread) * depth;
-    mote_fill(to, p->zero, taps * line);
+    mote_bytes_fill(to, p->zero, taps * line);
     to += lo * depth;
     for (int32_t k = 0; k < taps; k++, to += line) {
         if (rows[k] != NULL && spread == 1) {
-            mote_bytes(to, rows[k] + at, (hi - lo) * depth);
+            mote_bytes_copy(to, rows[k] + at, (hi - lo) * depth);
         } else if (rows[k] != NULL) {
             for (int32_t i = 0; i < hi - lo; i++) {
-                mote_bytes(to + i * depth, rows[k] + at + i * spread * depth, depth);
+                mote_bytes_copy(to + i * depth, rows[k] + at + i * spread * depth, depth);
             }
         }
     }
@@ -380,7 +380,7 @@ MOTE_ALWAYS_INLINE void mote_windows4_rows(const mote_windows4_t *p, mote_window
     int8_t *const packed = (int8_t *)(sums + 16 * g->part), *const spare = packed + batch * p->apart + 16;
     int8_t *const padding = spare + 4 * g->fours;
     int32_t there = 0, turn = 0;
-    mote_fill(padding, p->zero, p->padding);
+    mote_bytes_fill(padding, p->zero, p->padding);
     for (int32_t y = lo; y < hi; y++) {
         if (in != NULL) {
             mote_window_s8(&p->rows, in, y, rows);
