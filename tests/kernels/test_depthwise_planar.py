@@ -51,10 +51,14 @@ class Layer:
         return high, wide
 
 
-def graph(c: Layer) -> Graph:
+def model(c: Layer) -> bytes:
     w = Writer("layer")
     w.output(add_layer(w, c))
-    return tflite.parse(w.finish(), "layer")
+    return w.finish()
+
+
+def graph(c: Layer) -> Graph:
+    return tflite.parse(model(c), "layer")
 
 
 def add_layer(w: Writer, c: Layer, source: int | None = None) -> int:

@@ -1,5 +1,5 @@
 """Kernels for cores with Helium, the vectors of Armv8.1-M (Cortex-M55, M85), with portable twins in their C."""
 
-from mote.kernels.helium import arithmetic, gemm, pool, vector
+from mote.kernels.helium import arithmetic, depthwise, gemm, pool, vector
 
-KERNELS = (*vector.KERNELS, *gemm.KERNELS, *arithmetic.KERNELS, *pool.KERNELS)
+KERNELS = (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS, *arithmetic.KERNELS, *pool.KERNELS)

@@ -1,0 +1,125 @@
+"""Depthwise convolutions with taps in lanes: the weights and constants of `mote_depthwise_taps_s8.h`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph.fixedpoint import Ints
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
+from mote.kernels.helium.requantize import Requantize
+from mote.kernels.helium.taps import VECTOR, WORD, Taps, Window, code, columns_code, ways
+from mote.kernels.pack.lanes import COUNT, lanes, lanes_params
+from mote.kernels.pack.params import window_params
+from mote.ops.common import Axis, bias_values, int8_range
+from mote.ops.depthwise import DepthwiseConv2D
+
+MOST_WIDTH = 1 << 15
+"""Places in a row of outputs are half words."""
+
+
+def _pack(view: View) -> Packed | Refusal:
+    op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    if op.multiplier != 1 or (v.dilation, h.dilation) != (1, 1) or y[0] != 1:
+        return Refusal("it is for one image, an output for each channel, and windows without gaps")
+    if y[3] % 4:
+        return Refusal("channels are no multiple of four")
+    if x[2] * x[3] < VECTOR or y[2] * y[3] >= MOST_WIDTH:
+        return Refusal("rows are too short or too long")
+    top, high = _inside(v, x[1], y[1])
+    left, wide = _inside(h, x[2], y[2])
+    strides, before = (v.stride, h.stride), (v.before - top, h.before - left)
+    window = Window((high, wide), strides, (x[1], x[2]), (y[1], y[2]), before, y[3])
+    taps = min(ways(window), key=lambda t: t.estimate, default=None)
+    if taps is None:
+        return Refusal("its window is too large for vectors")
+    found = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
+    if found is None:
+        return NO_CONSTANTS
+    values = view.constant(1)[0].astype(np.int64)[top : top + high, left : left + wide].transpose(2, 0, 1)
+    bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2))
+    requantize = Requantize.of(found)
+    name, instances = _instances(taps, requantize, v.kernel)
+    ahead = -(-taps.largest_shift // WORD) * WORD
+    params: Params = {
+        "rows": window_params(view)["rows"],
+        "channels": y[3],
+        "block": taps.block,
+        "out_width": y[2],
+        "wide": taps.wide,
+        "zero": view.input.zero_point,
+        "columns": taps.columns,
+        "before": window.before[1],
+        "width": x[2],
+        "stride": h.stride,
+        "group": taps.group,
+        "planes": len(taps.planes),
+        "first": np.array([top + first for first in taps.planes], np.uint8),
+        "quads": taps.quads,
+        "place": np.array([column * y[3] for _, column in taps.places], np.int16),
+        "row": np.array([row for row, _ in taps.places], np.uint8),
+        "filter": taps.weights,
+        "ahead": ahead,
+        "weights": filters(taps, found.weights(values), ahead),
+        "constants": found.constants(bias).reshape(-1),
+        "each": COUNT[found.form],
+        "lane": np.array(taps.lanes, np.int32),
+        "lanes": lanes_params(found),
+    }
+    return Packed(
+        name,
+        params,
+        Call.ROWS,
+        row=f"{name}_row" if taps.group == 1 else "",
+        rows=f"{name}_rows" if taps.group > 1 else "",
+        group=taps.group,
+        tile=(taps.group, 1),
+        taps=v.kernel,
+        scratch=taps.scratch,
+        instances=instances,
+    )
+
+
+def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
+    """The first tap that is ever inside the image, and how many are."""
+    found = [
+        t for t in range(axis.kernel) if any(0 <= o * axis.stride - axis.before + t < inputs for o in range(outputs))
+    ]
+    return found[0], found[-1] - found[0] + 1
+
+
+def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
+    """[channels, rows, columns] in columns of a vector's height, zeros before, between and behind them."""
+    channels, high, wide = values.shape
+    columns = np.zeros((channels, taps.weights // taps.height, taps.height), np.int8)
+    columns[:, :wide, :high] = values.transpose(0, 2, 1)
+    return np.concatenate([np.zeros(ahead, np.int8), columns.reshape(-1)])
+
+
+def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tuple[Instance, ...]]:
+    """The name of the kernel and its code; layers of the same shape share it."""
+    w = taps.window
+    (high, wide), (down, across) = w.taps, w.steps
+    shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}_{taps.group}"
+    made = f"taps_{shape}_{taps.columns}x{taps.block}_{requantize.name}"
+    columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}"
+    name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
+    arguments = (
+        *(made, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
+        *(requantize.form, requantize.shift),
+    )
+    reads = (taps.group - 1) * down + kernel
+    return name, (
+        Instance(
+            "MOTE_TAPS_COLUMNS",
+            (columns, w.inputs[1], w.channels, taps.block, taps.plane),
+            tuple(columns_code(taps)),
+        ),
+        Instance("MOTE_TAPS_CODE", arguments, tuple(code(taps, requantize))),
+        Instance("MOTE_TAPS", (name, columns, made, reads, 4 * len(taps.planes), taps.group)),
+    )
+
+
+KERNELS = (Kernel("depthwise_taps", (DepthwiseConv2D,), INT8, _pack, header="depthwise_taps_s8", isa=HELIUM),)
