@@ -3,16 +3,20 @@ with clang, every tensor against LiteRT."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import test_arithmetic
 import test_mean
 import test_pool
+import test_quantize
 import test_unary
+from c_harness import Program
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
+from mote.frontends import tflite
 from offered import first
 from support import HOST_HELIUM, check, emulated, exact_on, examples, needs_litert
 
@@ -84,6 +88,26 @@ def test_portable_twins() -> None:
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_sums_and_products(layers: list[test_arithmetic.Config]) -> None:
     exact_on(CORE, test_arithmetic.model(*layers))
+
+
+def test_quotients_are_the_nearest() -> None:
+    """Ties, their neighbours, infinity and no number, for scales of every kind: a vector has no division."""
+    rng = np.random.default_rng(0)
+    near_two = np.nextafter(np.float32(0.5), np.float32(0))
+    scales = [*np.exp(rng.uniform(-9, 2, 40)).astype(np.float32), near_two, np.float32(0.25)]
+    program, expected = Program(emulated(CORE)), []
+    for scale in map(float, scales):
+        g = tflite.parse(test_quantize.model([(scale, int(rng.integers(-128, 128)))]), "model")
+        op, kernel = g.ops[0], first(g, HELIUM)
+        x = test_quantize.edges(scale)
+        x[-4:] = [np.inf, -np.inf, np.nan, -0.0]
+        x[-1200:-4] = (rng.uniform(-130, 130, 1196) * scale).astype(np.float32)
+        params, given, out = program.params(kernel), program.block(x.nbytes, x), program.block(x.size)
+        program.say(f"mote_{kernel.name}({params}, {given}, {out}, {x.size});")
+        program.write(out, x.size)
+        with np.errstate(invalid="ignore", over="ignore"):
+            expected.append(op.evaluate(g, [x])[0])
+    assert np.array_equal(np.frombuffer(program.run(), np.int8), np.concatenate(expected))
 
 
 def test_sums_are_of_vectors() -> None:

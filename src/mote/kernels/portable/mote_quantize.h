@@ -3,6 +3,7 @@
 #define MOTE_QUANTIZE_H
 
 #include "mote_common.h"
+#include "mote_helium_elements.h"
 
 typedef struct {
     float scale;
@@ -15,6 +16,16 @@ typedef mote_quantize_f32_s8_t mote_dequantize_s8_f32_t;
 static inline void mote_quantize_f32_s8(const mote_quantize_f32_s8_t *p, const float *in, int8_t *out, int32_t n) {
     const float scale = p->scale;
     const int32_t zero = p->zero;
+#if MOTE_HELIUM_FLOAT
+    uint32_t bits;
+    memcpy(&bits, &scale, 4);
+    /* Where nothing underflows, and the scale is no power of two less one place, whose inverse is not good enough. */
+    if (scale > 1e-18f && scale < 1e18f && (bits & 0x7fffff) != 0x7fffff) {
+        const float terms[] = {-scale, 1.0f / scale, -512.0f * scale, 512.0f * scale};
+        mote_helium_quantize(in, out, n, zero, terms);
+        return;
+    }
+#endif
     for (; n > 0; n--) {
         const float steps = *in++ / scale;
         const float x = !(steps > -256.0f) ? -256.0f : steps > 256.0f ? 256.0f : steps; /* NaN too */
