@@ -112,6 +112,7 @@ SHAPES = [
     layer((4, 4), 32, 2, kernel=(3, 3)), layer((5, 11), 2, 2, kernel=(2, 5), padding="VALID"),
     layer((7, 9), 12, 4, stride=(2, 2)), layer((6, 3), 4, 4, kernel=(3, 3), batch=2),
     layer((8, 8), 1, 2, kernel=(3, 3)), layer((6, 5), 8, 2, kernel=(3, 1), dilation=(2, 1)), layer((3, 8), 28, 4),
+    layer((1, 4), 520, 2),
 ]  # fmt: skip
 LAYOUTS = [Layout(64, 1), Layout(24, 3), Layout(20, 0)]
 

@@ -143,9 +143,9 @@ WINDOW = replace(POINTWISE, conv=replace(POINTWISE.conv, kernel=(3, 3)))
 
 @pytest.mark.parametrize("pair", [POINTWISE, WINDOW])
 def test_offered(pair: Pair) -> None:
-    name = "pointwise3" if pair is POINTWISE else "conv3"
+    name = "pointwise" if pair is POINTWISE else "conv"
     found = offered(tflite.parse(model(pair), "pair"))
-    assert [k.family for k in found] == [f"{name}_pair_add", f"{name}_wide_add"]
+    assert [k.family for k in found] == [f"{name}{how}_{w}_add" for how in ("4x2", "3") for w in ("pair", "wide")]
     for kernel in found:
         assert kernel.operands == (0, 3) and kernel.in_place == (3,)
 

@@ -31,6 +31,8 @@ from mote.ops.conv import Conv2D
 
 DUAL = "_dual"
 """The end of the names of kernels for cores that start two instructions a cycle."""
+ONTO = "_onto"
+"""The end of the names of code that adds to what is there."""
 PLACES = (0, 2, 1, 3)
 """Where a planar line keeps each of four neighbours."""
 MOST_STEPS = 1023
@@ -83,7 +85,8 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
     return refused_of(view, pointwise=pointwise)
 
 
-def _pack(view: View, weights: Weights, *, pointwise: bool, dual: bool) -> Packed | Refusal:
+def pack(view: View, weights: Weights, *, pointwise: bool, dual: bool, added: bool = False) -> Packed | Refusal:
+    """`added`: with code that adds its results to what is there."""
     if refused := _refused(view, pointwise=pointwise):
         return refused
     source, target = _source(view, pointwise=pointwise), target_of(view)
@@ -94,14 +97,14 @@ def _pack(view: View, weights: Weights, *, pointwise: bool, dual: bool) -> Packe
     stream = _stream(view, source, weights)
     if isinstance(stream, Refusal):
         return stream
-    return _packed(view, source, target, stream, dual=dual)
+    return _packed(view, source, replace(target, added=added), stream, dual=dual)
 
 
 def name_of(form: str, source: Source, target: Target, *, dual: bool) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
-    return f"{form}_{shape}_{target.line}_{where}{DUAL if dual else ''}"
+    return f"{form}_{shape}_{target.line}_{where}{DUAL if dual else ''}{ONTO if target.added else ''}"
 
 
 def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual: bool) -> Packed:
@@ -110,6 +113,7 @@ def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual:
     text = code(source, target, form.weights, form.outputs, form.shift, dual=dual)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
     kind = "conv4x2" if source.taps else "pointwise4x2"
+    macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
     several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
     params, scratch = _conv(view, source) if source.taps else _pointwise(view, source)
     gemm: Params = {
@@ -128,7 +132,7 @@ def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual:
         rows=f"{kind}_{name}_rows" if several else "",
         taps=source.taps,
         scratch=scratch,
-        instances=(Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text)), Instance(f"MOTE_{kind.upper()}", (name,))),
+        instances=(Instance(macro, arguments, tuple(text)), Instance(f"MOTE_{kind.upper()}", (name,))),
         writes=view.writes,
         tile=(1, 4),
         whole_tiles=True,
@@ -165,7 +169,7 @@ def _kernel(weights: Weights, *, pointwise: bool, dual: bool) -> Kernel:
         name + DUAL if dual else name,
         (Conv2D,),
         INT8,
-        partial(_pack, weights=weights, pointwise=pointwise, dual=dual),
+        partial(pack, weights=weights, pointwise=pointwise, dual=dual),
         header="gemm4x2_s8",
         isa=DSP | {"dual"} if dual else DSP,
         lanes=2,

@@ -31,7 +31,9 @@ MOST_WORDS = 6
 AHEAD = 255
 """The furthest that a load or a store can move its pointer."""
 MOST_OFFSET = 4095
-"""The furthest that a store reaches from its pointer."""
+"""The furthest that a store reaches from its pointer, and the most that an instruction adds to one."""
+ADD_SHIFT = 21
+"""Of sums of two operands: that of mote_gemm3_add_s8.h."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,18 @@ class Source:
 @dataclass(frozen=True)
 class Target:
     """Where a block's outputs go: bytes from a pixel's output to that of the next channel, and the distances of the
-    four pixels from the first one, if they are always the same."""
+    four pixels from the first one, if they are always the same. `added`: what is there is added to what comes."""
 
     line: int
     places: tuple[int, ...] | None = None
+    added: bool = False
 
 
 def code(source: Source, target: Target, weights: str, out: str, shift: int, *, dual: bool = False) -> list[str]:
     """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
     `dual`: ordered for a core that starts two instructions a cycle."""
-    frame = FROM + 4 * source.pointers
+    added = FROM + 4 * source.pointers
+    frame = added + (12 if target.added else 0)
     steps, loop = source.steps, _loop(source.steps)
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
@@ -78,11 +82,12 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
         f"sub sp, sp, #{frame}",
         f"add r12, sp, #{INPUTS}",
         *_copy(GIVEN + source.pointers),
+        *(_addition(added) if target.added else []),
         f"ldrd r0, r1, [sp, #{INPUTS}]",
         "subs r0, r0, #8",
         "subs r1, r1, #4",
         f"strd r0, r1, [sp, #{INPUTS}]",
-        *([f"add r0, r0, #{16 * steps}", f"str r0, [sp, #{END}]"] if loop else []),
+        *([*_plus("add", "r0", 16 * steps), f"str r0, [sp, #{END}]"] if loop else []),
         "1:",
         *_widened_inputs(source),
         *_begin(target),
@@ -90,8 +95,9 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
         "2:",
         *_sums(weights, steps, loop, _pairs if dual else _steps),
         *_narrow(weights, scale, saturate, shift),
+        *(_add(target, added) if target.added else []),
         *_store(target, last),
-        *([f"sub r8, r8, #{16 * steps}"] if loop else []),
+        *(_plus("sub", "r8", 16 * steps) if loop else []),
         "bne.w 2b",
         *(_next_inputs(steps, loop) if source.ready else []),
         f"ldr r0, [sp, #{BLOCKS}]",
@@ -101,6 +107,18 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
         f"add sp, sp, #{frame}",
         "pop {r4-r11, pc}",
     ]
+
+
+def _plus(op: str, register: str, value: int) -> list[str]:
+    """Added or subtracted, by way of r12 where an instruction cannot hold it."""
+    return (
+        [f"{op} {register}, {register}, #{value}"]
+        if value <= MOST_OFFSET
+        else [
+            f"movw r12, #{value}",
+            f"{op} {register}, {register}, r12",
+        ]
+    )
 
 
 def _copy(words: int) -> list[str]:
@@ -351,6 +369,31 @@ def _rounded(a: str, scale: str) -> list[str]:
 
 def _shifted(sums: Sequence[str], saturate: str) -> list[str]:
     return [text for a in sums for text in (f"asr {a}, {a}, r12", f"{saturate} {a}, #8, {a}")]
+
+
+def _addition(at: int) -> list[str]:
+    """The constants of the addition, the first three of the stream, to the stack."""
+    return [
+        f"ldr r1, [sp, #{STREAM}]",
+        "ldm r1!, {r2-r4}",
+        f"str r1, [sp, #{STREAM}]",
+        f"add r5, sp, #{at}",
+        "stm r5, {r2-r4}",
+    ]
+
+
+def _add(target: Target, at: int) -> list[str]:
+    """(c + a * y + b * out) >> 21 for every result y. All is loaded before anything is stored: a pixel may be there
+    more than once."""
+    found = [f"ldrd r11, r12, [sp, #{at}]", *(f"mla {a}, {a}, r11, r12" for a in SUMS), f"ldr r11, [sp, #{at + 8}]"]
+    if target.places:
+        found.append("ldr r10, [sp]")
+    for p in range(4):
+        place = target.places[p] if target.places else 0
+        found += [] if target.places else [f"ldr r10, [sp, #{4 * p}]"]
+        found += [f"ldrsb r12, [r10, #{place}]", f"ldrsb lr, [r10, #{place + target.line}]"]
+        found += [f"mla r{p}, r12, r11, r{p}", f"mla r{4 + p}, lr, r11, r{4 + p}"]
+    return [*found, *(f"ssat {a}, #8, {a}, asr #{ADD_SHIFT}" for a in SUMS)]
 
 
 def _store(target: Target, pointers: list[str]) -> list[str]:

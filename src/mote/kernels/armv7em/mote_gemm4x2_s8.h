@@ -60,12 +60,14 @@ static inline void mote_gemm4x2_widen(const mote_gemm4x2_frame_t *f, int32_t tap
     }
 }
 
-/* What the assembly does. Less than no taps: inputs are there, widened, block after block. */
+/* What the assembly does. Less than no taps: inputs are there, widened, block after block. `added`: the stream begins
+ * with three constants, and results are added to what is there: see mote_gemm3_add_s8.h. */
 static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights, int32_t out, int32_t s, int32_t line,
-                                  int32_t taps, int32_t words, int32_t rest) {
+                                  int32_t taps, int32_t words, int32_t rest, int32_t added) {
     const int32_t lines = taps > 0 ? taps : 1, steps = 2 * lines * words + (lines * rest + 1) / 2;
+    const int32_t *const q = f->stream;
     for (int32_t b = 0; b < f->blocks; b++) {
-        const int32_t *stream = f->stream;
+        const int32_t *stream = f->stream + (added > 0 ? 3 : 0);
         const uint32_t *const inputs = f->inputs + (taps < 0 ? b * 4 * steps : 0);
         for (int32_t i = 0; taps >= 0 && i < 4; i++) {
             mote_gemm4x2_widen(f, taps, words, rest, b, i);
@@ -73,6 +75,11 @@ static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights
         for (int32_t at = 0; at < f->span; at += 2 * line) {
             int32_t byte[2][MOTE_GEMM3_MOST];
             mote_gemm3_two(inputs, 4, &stream, steps, weights, 0, out, s, byte);
+            for (int32_t i = 0; i < 8 && added > 0; i++) { /* of all pixels first: one may be there more than once */
+                int32_t *const y = &byte[i / 4][i % 4];
+                const int8_t other = f->to[i % 4][b * f->out_step + at + i / 4 * line];
+                *y = mote_clamp((q[1] + q[0] * *y + q[2] * other) >> added, -128, 127);
+            }
             for (int32_t i = 0; i < 4; i++) {
                 int8_t *const to = f->to[i] + b * f->out_step + at;
                 to[0] = (int8_t)(uint8_t)(byte[0][i] & 0xff);
@@ -84,7 +91,7 @@ static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights
 
 #define MOTE_GEMM4X2_CODE(id, weights, out, s, line, taps, words, rest, text) \
     MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame) { \
-        mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest); \
+        mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest, 0); \
     }
 #endif
 
