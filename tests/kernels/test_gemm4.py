@@ -34,13 +34,14 @@ def _layer(rng: np.random.Generator, kernel: tuple[int, int], kind: str) -> test
     padding = "SAME" if rng.random() < 0.5 else "VALID"
     size = [int(rng.integers(1, 12)) + (k - 1 if padding == "VALID" else 0) for k in kernel]
     activation = rng.choice(["RELU", "RELU", "NONE", "RELU6", "RELU_N1_TO_1"])
+    channels = [1, 3, 4, 8, 12, 16, 16, 20, 32, 40, 48, 68, *([132, 300, 436] if kernel == (1, 1) else [])]
     zero = rng.choice([-128, -128, 127, int(rng.integers(-128, 128))])
     return test_conv.Config(
         kind=kind,
         dtype="int8",
         batch=int(rng.choice([1, 1, 2])),
         size=(size[0], size[1]),
-        channels=int(rng.choice([1, 3, 4, 8, 12, 16, 16, 20, 32, 40, 48, 68])),
+        channels=int(rng.choice(channels)),
         outputs=int(rng.choice([1, 2, 3, 4, 5, 8, 12, 16, 20, 22, 68])),
         kernel=kernel,
         stride=(1, 1) if rng.random() < 0.5 else (2, int(rng.choice([1, 2]))),

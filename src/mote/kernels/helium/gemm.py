@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
+from mote.graph.tensor import Shape
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.gemm_code import Columns, Pixels, code, gemm, slide
@@ -70,14 +71,15 @@ class Layer:
     def in_parts(self, room: Room) -> bool:
         return self.fours > room.fours
 
-    def params(self, weights: NDArray[np.int8], room: Room) -> Params:
-        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
+    def params(self, weights: NDArray[np.int8], room: Room, pixels: int = PIXELS) -> Params:
+        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie, for groups of so many
+        pixels."""
         return {
             "weights": in_pairs(weights),
             "constants": pad_to(self.constants, 0, 4).reshape(-1),
             "fours": self.fours,
             "part": self.part(room),
-            "advance": (PIXELS - 1) * self.channels,
+            "advance": (pixels - 1) * self.channels,
             "lanes": lanes_params(self.lanes),
             "channels": self.channels,
             "pixel": self.channels,
@@ -109,8 +111,10 @@ def _layer(view: View) -> Layer | None:
 def instance(found: Layer, pixels: Pixels, room: Room) -> tuple[str, Instance]:
     """The code for pixels that lie so, and its name."""
     requantize = Requantize.of(found.lanes)
-    name = f"{pixels.steps}x{pixels.apart}_{_end(found, room)}"
-    arguments = (name, COUNT[requantize.form], pixels.steps, pixels.apart, requantize.form, requantize.shift)
+    count = "" if pixels.count == PIXELS else f"{pixels.count}px_"
+    name = f"{pixels.steps}x{pixels.apart}_{count}{_end(found, room)}"
+    form, shift = requantize.form, requantize.shift
+    arguments = (name, COUNT[form], pixels.steps, pixels.apart, pixels.count, form, shift)
     lines = code(gemm(pixels), requantize, found.rest, parts=found.in_parts(room))
     return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines))
 
@@ -122,6 +126,13 @@ def _end(found: Layer, room: Room) -> str:
     return f"{name}{rest}{'_parts' if found.in_parts(room) else ''}"
 
 
+def _at_once(shape: Shape) -> int:
+    """Three pixels or four: of a small image three leave fewer that are computed for nothing."""
+    pixels = shape[0] * shape[1] * shape[2]
+    threes, fours = (-(-pixels // n) * (2 + 3 * n) for n in (3, 4))
+    return 3 if threes < fours else PIXELS
+
+
 def _pointwise(view: View, room: Room) -> Packed | Refusal:
     """Windows of one pixel, at any stride."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
@@ -129,7 +140,7 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
     if v.kernel * h.kernel > 1 or v.before + v.after + h.before + h.after:
         return Refusal("it is for windows of one pixel")
     depth = x[3]
-    pixels = Pixels(-(-depth // VECTOR), h.stride * depth)
+    pixels = Pixels(-(-depth // VECTOR), h.stride * depth, _at_once(y))
     if depth % 4:
         return Refusal("channels are no multiple of four")
     if not pixels.fits:
@@ -146,17 +157,19 @@ def _pointwise(view: View, room: Room) -> Packed | Refusal:
     params: Params = {
         "depth": depth,
         "apart": pixels.apart,
+        "group": pixels.count,
         "behind": behind,
         "width": y[2],
         "step": v.stride,
         "in_stride": x[2] * depth,
         "out_stride": y[2] * y[3],
-        "gemm": found.params(found.weights.reshape(found.channels, -1), room),
+        "gemm": found.params(found.weights.reshape(found.channels, -1), room, pixels.count),
     }
-    copies = behind or y[2] < PIXELS
-    scratch = SUMS * found.part(room) + (PIXELS * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
+    copies = behind or y[2] < pixels.count
+    scratch = SUMS * found.part(room) + (pixels.count * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
     instances = function, Instance("MOTE_POINTWISE4", (name,))
-    more: dict[str, Any] = {"scratch": scratch, "instances": instances, "tile": TILE, "whole_tiles": True}
+    more: dict[str, Any] = {"scratch": scratch, "instances": instances, "whole_tiles": True}
+    more["tile"] = (1, pixels.count)
     more["density"] = VECTOR * pixels.steps / depth
     if flat:
         return Packed(f"pointwise4_{name}", params, Call.FLAT, units_of(y, y[3]), **more)

@@ -3,7 +3,7 @@
 Sums are in the even core registers, r0, r2, .. r12 and lr, which is what VMLADAV wants: four pixels of one channel,
 then four of the next. One STM writes both, so that a vector of four pixels can be loaded for each channel. Pointers and
 counters are in odd registers: r1 the weights, r7 the sums in memory, r9 the count of channels, r11 the pixels, r5 and
-r3 the same, 512 and 1024 bytes further on.
+r3 the same, further on.
 
 Windows whose channels are whole vectors are not gathered: their rows stay where they are, in r1, r3 and r5, and their
 columns pass by: each is loaded once for all pixels of the group that it is under. Weights are then in r11.
@@ -24,8 +24,8 @@ STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
 PIXELS = 4
 LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT = range(0, 32, 4)
 ADDRESSES, ROWS, STAYS, ADVANCE, FRAME = 32, 48, 64, 80, 88
-REACH = 512
-"""How far a vector of words can be from a pointer, and a step of pointers."""
+FORWARD, REACH = 508, 1020
+"""How far before or behind a pointer a vector of words can be, and the step of pointers."""
 POINTERS = ("r11", "r5", "r3")
 ROW_POINTERS = ("r1", "r3", "r5")
 LOADS = ("vldrw.u32 {q}, [r7], #16",) * 4
@@ -33,8 +33,6 @@ STORE_WORDS = "vstrw.32 q4, [q6, #4]!"
 BYTES_END = ("sub r11, r11, #4", "vadd.i32 q6, q6, r11", f"ldr r11, [sp, #{KEPT}]")
 FEW, FEW_PRODUCTS = 4, 144
 """Vectors of inputs, and inputs, with which the code has four channels one after another."""
-MOST_SPAN = REACH * len(POINTERS)
-"""Bytes of four pixels."""
 LAYER_ADVANCE, LAYER_LANES = 16, 20
 """Where `mote_gemm4_t` has what is added to addresses behind a group, and how sums become bytes."""
 
@@ -45,26 +43,37 @@ class Pixels:
 
     steps: int
     apart: int
+    count: int = PIXELS
+    """Of a group: three, or four. The fourth of three is the third again."""
+
+    @property
+    def last(self) -> int:
+        """Where the last vector of a group is."""
+        return (self.count - 1) * self.apart + 16 * (self.steps - 1)
 
     @property
     def fits(self) -> bool:
-        return self.apart % 4 == 0 and (PIXELS - 1) * self.apart + 16 * self.steps <= MOST_SPAN
+        return self.apart % 4 == 0 and self.last < REACH * len(POINTERS)
+
+    @property
+    def origin(self) -> int:
+        """Where the first pointer is: further on it reaches backwards too."""
+        return 0 if self.last <= FORWARD else FORWARD
 
     @property
     def resident(self) -> dict[tuple[int, int], str]:
         """The vectors, by step and pixel, that stay in registers for all channels."""
-        order = [(k, p) for k in range(self.steps) for p in range(PIXELS)]
+        order = [(k, p) for k in range(self.steps) for p in range(self.count)]
         count = len(order) if len(order) <= 6 else 5
         return {at: f"q{i}" for i, at in enumerate(order[:count])}
 
     def load(self, q: str, k: int, p: int) -> str:
         base, offset = divmod(p * self.apart + 16 * k, REACH)
-        return f"vldrw.u32 {q}, [{POINTERS[base]}, #{offset}]"
+        return f"vldrw.u32 {q}, [{POINTERS[base]}, #{offset - self.origin}]"
 
     def begin(self) -> list[str]:
         """The pointers that are needed, and what stays."""
-        last = (PIXELS - 1) * self.apart + 16 * (self.steps - 1)
-        more = [f"add {POINTERS[i]}, r11, #{REACH * i}" for i in range(1, last // REACH + 1)]
+        more = [f"addw {POINTERS[i]}, r11, #{REACH * i}" for i in range(1, self.last // REACH + 1)]
         return [*more, *(self.load(q, *at) for at, q in self.resident.items())]
 
     def two_channels(self) -> list[str]:
@@ -75,15 +84,16 @@ class Pixels:
         first, second, passing = free[0], free[1], free[-1]
         for k in range(self.steps):
             op = "vmladav.s8" if k == 0 else "vmladava.s8"
-            stay = [p for p in range(PIXELS) if (k, p) in resident]
+            stay = [p for p in range(self.count) if (k, p) in resident]
             for channel, weights in enumerate((first, second)):
                 found.append(f"vldrw.u32 {weights}, [r1], #16")
                 found += [f"{op} {SUMS[4 * channel + p]}, {resident[k, p]}, {weights}" for p in stay]
-            for p in range(PIXELS):
+            for p in range(self.count):
                 if p not in stay:
                     found.append(self.load(passing, k, p))
                     found += [f"{op} {SUMS[4 * c + p]}, {passing}, {w}" for c, w in enumerate((first, second))]
-        return [*found, STORE_SUMS]
+        again = [f"mov {SUMS[i]}, {SUMS[i - 1]}" for i in (3, 7)] if self.count < PIXELS else []
+        return [*found, *again, STORE_SUMS]
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ class Columns:
 
     @property
     def fits(self) -> bool:
-        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= REACH
+        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= FORWARD + 16
 
     @property
     def order(self) -> list[int]:
@@ -167,8 +177,10 @@ class Groups:
 def gemm(pixels: Pixels) -> Groups:
     """Pixels that lie behind one another."""
     pairs = 2 if pixels.steps <= FEW else 1
-    advance = add_to("r11", PIXELS * pixels.apart)
-    return Groups(["mov r11, r3"], "r1", pixels.begin(), pixels.two_channels() * pairs, pairs, advance)
+    advance = add_to("r11", pixels.count * pixels.apart)
+    return Groups(
+        [f"add r11, r3, #{pixels.origin}"], "r1", pixels.begin(), pixels.two_channels() * pairs, pairs, advance
+    )
 
 
 def slide(columns: Columns) -> Groups:

@@ -34,15 +34,15 @@ typedef struct {
 typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
 
 #if MOTE_HELIUM
-#define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
+#define MOTE_GEMM4_CODE(id, constants, steps, apart, count, form, shift, text) \
     MOTE_LANES_CODE(mote_gemm4_##id, mote_gemm4_call_t, text)
 #define MOTE_SLIDE4_CODE(id, constants, taps, columns, step, depth, form, shift, text) \
     MOTE_LANES_CODE(mote_slide4_##id, mote_gemm4_call_t, text)
 #define MOTE_GEMM4_BEFORE 4
 #else
-#define MOTE_GEMM4_CODE(id, constants, steps, apart, form, shift, text) \
+#define MOTE_GEMM4_CODE(id, constants, steps, apart, count, form, shift, text) \
     MOTE_NOINLINE void mote_gemm4_##id(mote_gemm4_call_t *call) { \
-        mote_gemm4(call, steps, apart, constants, mote_lane_##form, shift); \
+        mote_gemm4(call, steps, apart, count, constants, mote_lane_##form, shift); \
     }
 #define MOTE_SLIDE4_CODE(id, constants, taps, columns, step, depth, form, shift, text) \
     MOTE_NOINLINE void mote_slide4_##id(mote_gemm4_call_t *call) { \
@@ -50,21 +50,21 @@ typedef void mote_gemm4_code_t(mote_gemm4_call_t *call);
     }
 #define MOTE_GEMM4_BEFORE 0
 
-MOTE_ALWAYS_INLINE void mote_gemm4(mote_gemm4_call_t *call, int32_t steps, int32_t apart, int32_t constants,
-                                   mote_lane_t *lane, int32_t shift) {
+MOTE_ALWAYS_INLINE void mote_gemm4(mote_gemm4_call_t *call, int32_t steps, int32_t apart, int32_t count,
+                                   int32_t constants, mote_lane_t *lane, int32_t shift) {
     const mote_gemm4_t *const g = call->layer;
     const int8_t *in = call->in;
-    for (int32_t group = 0; group < call->groups; group++, in += 4 * apart) {
+    for (int32_t group = 0; group < call->groups; group++, in += count * apart) {
         for (int32_t c = 0; c < g->channels; c++) {
             const int8_t *const w = g->weights + 32 * steps * (c / 2) + 16 * (c % 2);
-            for (int32_t i = 0; i < 4; i++) {
+            for (int32_t i = 0; i < count; i++) {
                 int32_t sum = 0;
                 for (int32_t k = 0; k < steps; k++) {
                     for (int32_t j = 0; j < 16; j++) {
                         sum += in[i * apart + 16 * k + j] * w[32 * k + j];
                     }
                 }
-                call->outs[i][4 * group * g->pixel + c] = lane(&g->lanes, sum, g->constants + constants * c, shift);
+                call->outs[i][count * group * g->pixel + c] = lane(&g->lanes, sum, g->constants + constants * c, shift);
             }
         }
     }
@@ -103,31 +103,33 @@ MOTE_ALWAYS_INLINE void mote_slide4(mote_gemm4_call_t *call, int32_t taps, int32
 }
 #endif
 
-/* One or several groups whose pixels all lie behind one another, to `out` and behind it. */
+/* One or several groups of three or four pixels which all lie behind one another, to `out` and behind it. */
 MOTE_ALWAYS_INLINE void mote_gemm4_run(const mote_gemm4_t *g, mote_gemm4_code_t *code, const int8_t *in, int8_t *out,
-                                       int32_t groups, int32_t *sums) {
+                                       int32_t groups, int32_t size, int32_t *sums) {
     mote_gemm4_call_t call = {g, in, groups, sums, {0}, {0}};
     for (int32_t i = 0; i < 4; i++) {
-        call.outs[i] = out + i * g->pixel - MOTE_GEMM4_BEFORE;
+        call.outs[i] = out + mote_min(i, size - 1) * g->pixel - MOTE_GEMM4_BEFORE;
     }
     code(&call);
 }
 
-/* A group of `count` pixels: where that are fewer than four, the outputs of the others go to `spare`. */
+/* A group of `size` pixels, of which there are `count`: the outputs of the others go to `spare`. */
 MOTE_ALWAYS_INLINE void mote_gemm4_some(const mote_gemm4_t *g, mote_gemm4_code_t *code, const int8_t *in, int8_t *out,
-                                        int32_t count, int8_t *spare, int32_t *sums) {
+                                        int32_t count, int32_t size, int8_t *spare, int32_t *sums) {
     mote_gemm4_call_t call = {g, in, 1, sums, {0}, {0}};
     for (int32_t i = 0; i < 4; i++) {
-        call.outs[i] = (i < count ? out + i * g->pixel : spare) - MOTE_GEMM4_BEFORE;
+        const int32_t pixel = mote_min(i, size - 1);
+        call.outs[i] = (pixel < count ? out + pixel * g->pixel : spare) - MOTE_GEMM4_BEFORE;
     }
     code(&call);
 }
 
 /* A 1x1 convolution. Pixels are read as they lie, in vectors of sixteen inputs; those of a last group that would read
- * behind the end, or that has less than four pixels, are copied. Working memory: the sums of a part of the channels;
- * four pixels and a vector; the outputs of pixels that are none. */
+ * behind the end, or that has too few pixels, are copied. Working memory: the sums of a part of the channels; the
+ * pixels of a group and a vector; the outputs of pixels that are none. */
 typedef struct {
     int32_t depth, apart;          /* inputs of a pixel; bytes from one to the next */
+    int32_t group;                 /* pixels at once: three or four */
     int32_t behind;                /* pixels that the vectors of the one before them reach into */
     int32_t width;                 /* pixels of a row */
     int32_t step;                  /* input rows from one to the next */
@@ -138,22 +140,22 @@ typedef struct {
 MOTE_ALWAYS_INLINE void mote_pointwise4(const mote_pointwise4_t *p, mote_gemm4_code_t *code, const int8_t *in,
                                         int8_t *out, int32_t pixels, int32_t *scratch) {
     const mote_gemm4_t *const g = &p->gemm;
-    const int32_t apart = p->apart, groups = pixels > p->behind ? (pixels - p->behind) / 4 : 0;
+    const int32_t apart = p->apart, size = p->group, groups = pixels > p->behind ? (pixels - p->behind) / size : 0;
     int8_t *const copy = (int8_t *)(scratch + 16 * g->part);
     if (groups > 0) {
-        mote_gemm4_run(g, code, in, out, groups, scratch);
+        mote_gemm4_run(g, code, in, out, groups, size, scratch);
     }
-    for (int32_t done = 4 * groups; done < pixels; done += 4) {
-        const int32_t first = done + 4 <= pixels ? done : pixels > 4 ? pixels - 4 : 0;
-        const int32_t count = mote_min(pixels - first, 4);
+    for (int32_t done = size * groups; done < pixels; done += size) {
+        const int32_t first = done + size <= pixels ? done : pixels > size ? pixels - size : 0;
+        const int32_t count = mote_min(pixels - first, size);
         const int8_t *from = in + first * apart;
-        if (p->behind > 0 || count < 4) {
+        if (p->behind > 0 || count < size) {
             for (int32_t i = 0; i < count; i++) {
                 mote_bytes_copy(copy + i * apart, from + i * apart, p->depth);
             }
             from = copy;
         }
-        mote_gemm4_some(g, code, from, out + first * g->pixel, count, copy + 4 * apart + 16, scratch);
+        mote_gemm4_some(g, code, from, out + first * g->pixel, count, size, copy + size * apart + 16, scratch);
     }
 }
 
@@ -396,11 +398,11 @@ MOTE_ALWAYS_INLINE void mote_windows4_rows(const mote_windows4_t *p, mote_window
             if (there == batch || (y == hi - 1 && x == width)) {
                 const int32_t groups = there / 4;
                 if (groups > 0) {
-                    mote_gemm4_run(g, code, packed, out, groups, sums);
+                    mote_gemm4_run(g, code, packed, out, groups, 4, sums);
                 }
                 out += 4 * groups * g->pixel;
                 if (4 * groups < there) {
-                    mote_gemm4_some(g, code, packed + 4 * groups * p->apart, out, there - 4 * groups,
+                    mote_gemm4_some(g, code, packed + 4 * groups * p->apart, out, there - 4 * groups, 4,
                                     spare, sums);
                 }
                 there = 0;
