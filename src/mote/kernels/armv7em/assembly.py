@@ -311,3 +311,12 @@ def _next_block(block: Block, record: int) -> list[str]:
         f"str r0, [sp, #{RECORD}]",
         "bne 1b",
     ]
+
+
+def add(to: str, register: str, number: int) -> list[str]:
+    """A register plus a number of up to twenty bits."""
+    op, size = ("sub", -number) if number < 0 else ("add", number)
+    parts = [part for part in (size & ~0xFFF, size & 0xFFF) if part]
+    assert size < 1 << 20
+    found = [f"{op} {to}, {register if i == 0 else to}, #{part}" for i, part in enumerate(parts)]
+    return found or ([f"mov {to}, {register}"] if to != register else [])

@@ -47,7 +47,9 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     blocks = blocks3(view, view.once(_present)) if view.once(planar_layout) else None
     two = two_rows(view, blocks) if blocks else None
     if blocks is None or two is None:
-        return Refusal("it is for windows of 3x3, and two rows of outputs that are made from rows inside the image")
+        return Refusal(
+            "it is for windows of 3x3, rows of not just five outputs, and two that are made from rows inside the image"
+        )
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS

@@ -1,22 +1,29 @@
 """Depthwise convolutions over time: the records and the code of `mote_depthwise_time_s8.h`.
 
 A line holds a channel's values two to a word, so a block of outputs has the same products as one of a planar line:
-those of `assembly.Block`, with stride 1. Registers: r0 the record, r1 the line, r2 the outputs, r4-r7 the sums;
-inputs and weights pass by in the others, each loaded when it is needed and forgotten after its last product.
+those of `assembly.Block`, with stride 1. Registers: r0 the record, r1 the line, r2 the outputs, r4 and up the sums;
+inputs and weights pass by in the others, each loaded when it is needed and forgotten after its last product. Blocks
+have as many outputs as take the fewest cycles, and stores reach all of them from one pointer.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from mote.kernels.armv7em.assembly import Block, Product, scale
+from mote.kernels.armv7em.assembly import Block, Product, add, scale
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.ops.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31
-FREE = ("r3", "r8", "r9", "r10", "r11", "r12", "lr")
+SIZES = (6, 4, 2)
+"""Outputs that a block may have. All blocks but the last are even: words hold two inputs."""
+MOST_OFFSET = 4095
+"""Of a store."""
+LIMIT, FRAME = 0, 12
+"""Where on the stack the end of a line's blocks lies, and the size of that with the channel's first output, and that of
+the channel behind the last one."""
 
 
 def pack(view: View, shift: int | None = None) -> Packed | Refusal:
@@ -34,8 +41,11 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
     records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
     form, shift, record = channels.form, channels.found.shift, records.size // y.shape[3]
-    name = f"depthwise_time_{y.shape[1]}_{v.kernel}_{form}_{shift}"
-    made = tuple(code(v.kernel, y.shape[1], form, shift, record))
+    name = f"depthwise_time_{y.shape[1]}x{y.shape[3]}_{v.kernel}_{form}_{shift}"
+    ways = [n for n in SIZES if (n - 1) * y.shape[3] <= MOST_OFFSET]
+    if not ways:
+        return Refusal("stores do not reach from one output to the next")
+    made = min((code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles)
     params: Params = {
         "records": records,
         "channels": y.shape[3],
@@ -49,61 +59,73 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         params,
         Call.WHOLE,
         scratch=16 * ((x.shape[1] + 1) // 2),
-        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), made),),
+        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines)),),
         beats=() if view.small else ("depthwise_column", "depthwise_column_wide"),
     )
 
 
-def code(taps: int, outputs: int, form: str, shift: int, record: int) -> list[str]:
-    """A function that computes all outputs of four channels, whose records have so many words. On the stack: the
-    number of channels, three times as many, where the line's last block of four outputs ends, the record, the first
-    output, and the record behind the last one."""
-    fours, rest = divmod(outputs, 4)
-    line = 4 * ((outputs + taps) // 2)
-    return [
+@dataclass(frozen=True)
+class Code:
+    lines: list[str]
+    cycles: int
+    """Of a channel's blocks, about."""
+
+
+def code(taps: int, outputs: int, channels: int, size: int, form: str, shift: int, record: int) -> Code:
+    """A function that computes all outputs of four channels in blocks of `size`, whose records have so many words."""
+    blocks, rest = divmod(outputs, size)
+    line, used = 4 * ((outputs + taps) // 2), 2 * size * blocks
+    block = _block(taps, size, channels, form, shift) if blocks else []
+    last = _block(taps, rest, channels, form, shift) if rest else []
+    again = [
+        f"ldr r12, [sp, #{LIMIT}]",
+        f"add r1, r1, #{2 * size}",
+        *add("r2", "r2", size * channels),
+        f"sub r0, r0, #{4 * record}",
+        "cmp r1, r12",
+        "bne 2b",
+    ]
+    lines = [
         "push {r4-r11, lr}",
-        "add r4, r3, r3, lsl #1",
-        f"add r5, r0, #{8 * fours}",
-        "mov r6, r1",
-        "mov r7, r2",
-        f"add r8, r1, #{16 * record}",
-        "push {r3-r8}",
-        "mov r1, r0",
+        f"add r4, r0, #{used}",
+        "mov r5, r2",
+        "add r6, r2, #4",
+        "push {r4-r6}",
+        "mov r3, r0",
+        "mov r0, r1",
+        "mov r1, r3",
         "1:",
-        *(_fours(taps, form, shift) if fours else []),
-        *(_block(taps, rest, form, shift) if rest else []),
-        f"add r1, r1, #{line - 8 * fours}",
-        "add r3, sp, #8",
-        "ldm r3, {r4-r7}",
+        *(["2:", *block, *again] if blocks else []),
+        *(last or [f"add r0, r0, #{4 * record}"]),
+        "ldm sp, {r4-r6}",
+        f"add r1, r1, #{line - used}",
         f"add r4, r4, #{line}",
-        f"add r5, r5, #{4 * record}",
-        "add r6, r6, #1",
-        "cmp r5, r7",
-        "stm r3, {r4-r6}",
-        "mov r2, r6",
+        "add r5, r5, #1",
+        "mov r2, r5",
+        "stm sp, {r4, r5}",
+        "cmp r5, r6",
         "bne 1b",
-        "add sp, sp, #24",
+        f"add sp, sp, #{FRAME}",
         "pop {r4-r11, pc}",
     ]
+    return Code(lines, blocks * (_cycles(block) + _cycles(again) + 2) + _cycles(last))
 
 
-def _fours(taps: int, form: str, shift: int) -> list[str]:
-    again = ["add r2, r2, r10, lsl #2", "add r1, r1, #8", "cmp r1, r12", "bne 2b"]
-    return ["2:", *_block(taps, 4, form, shift), *again]
+def _cycles(lines: list[str]) -> int:
+    """About what instructions take: a load as many as it has registers, and one more."""
+    loads = {"ldr": 2, "ldrd": 3}
+    return sum(1 + text.count(",") if text.startswith("ldm") else loads.get(text.split()[0], 1) for text in lines)
 
 
-def _block(taps: int, outputs: int, form: str, shift: int) -> list[str]:
-    """Outputs side by side; leaves the number of channels in r10 and where the last four outputs end in r12."""
+def _block(taps: int, outputs: int, channels: int, form: str, shift: int) -> list[str]:
+    """Outputs side by side; leaves the record's end in r0."""
     sums = [f"r{4 + j}" for j in range(outputs)]
-    places = ["[r2]", "[r2, r10]", "[r2, r10, lsl #1]", "[r2, r11]"]
     return [
-        "ldr r0, [sp, #12]",
         *_products(Block(taps, 1, outputs, 0, range(taps + outputs - 1))),
-        f"ldm r0, {{r10, r11{', r12' if form == 'linear' else ''}}}",
+        f"ldm r0!, {{r10, r11{', r12' if form == 'linear' else ''}}}",
         *(text for register in sums for text in scale(register, form)),
         *(f"ssat {register}, #8, {register}, asr #{shift}" for register in sums),
-        "ldm sp, {r10-r12}",
-        *(f"strb {register}, {place}" for register, place in zip(sums, places, strict=False)),
+        *(f"strb {register}, [r2, #{channels * j}]" for j, register in enumerate(sums)),
     ]
 
 
@@ -113,10 +135,12 @@ def _products(block: Block) -> list[str]:
     products = sorted(block.products, key=lambda p: (p.pair, p.word))
     begun = list(dict.fromkeys(p.output for p in products))
     bias, waiting = f"r{4 + begun[-1]}", set(begun)
-    free, pairs, words = list(FREE), dict[int, str](), dict[int, str]()
+    order = ["r3", *(f"r{i}" for i in range(4 + block.outputs, 13)), "lr"]
+    free, pairs, words = list(order), dict[int, str](), dict[int, str]()
     next_word, lines = 0, list[str]()
     for at, p in enumerate(products):
         _forget(products[at:], pairs, words, free)
+        free.sort(key=order.index)
         if p.pair not in pairs:
             count = 2 if len(free) > 2 and any(q.pair == p.pair + 1 for q in products) else 1
             taken = [free.pop(0) for _ in range(count)]
@@ -141,7 +165,6 @@ def _forget(left: list[Product], pairs: dict[int, str], words: dict[int, str], f
     for held, needed in ((pairs, {p.pair for p in left}), (words, {p.word for p in left})):
         for key in [key for key in held if key not in needed]:
             free.append(held.pop(key))
-    free.sort(key=FREE.index)
 
 
 KERNELS = (Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=DSP),)

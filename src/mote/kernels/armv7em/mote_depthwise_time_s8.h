@@ -22,7 +22,7 @@ typedef struct {
 typedef void mote_time_code_t(const uint32_t *lines, const int32_t *record, int8_t *out, int32_t channels);
 
 #if MOTE_DSP
-/* Four rows a step of four channels, `step` bytes apart, into lines of `line` bytes: 24 instructions for 16 values. */
+/* Four rows a step of four channels, `step` bytes apart, into lines of `line` bytes: 23 instructions for 16 values. */
 __attribute__((naked, noinline, unused)) static void mote_time_widen(
     const int8_t *in __attribute__((unused)), int32_t step __attribute__((unused)),
     uint32_t *to __attribute__((unused)), int32_t line __attribute__((unused)),
@@ -31,14 +31,14 @@ __attribute__((naked, noinline, unused)) static void mote_time_widen(
                      "ldr lr, [sp, #36]\n\t"
                      "add r4, r2, r3\n\t"
                      "add r5, r4, r3\n\t"
-                     "add r3, r5, r3\n"
+                     "add r3, r5, r3\n\t"
+                     "add r12, r1, r1, lsl #1\n"
                      "1:\n\t"
                      "ldr r6, [r0]\n\t"
                      "ldr r7, [r0, r1]\n\t"
-                     "add r0, r0, r1, lsl #1\n\t"
-                     "ldr r8, [r0]\n\t"
-                     "ldr r9, [r0, r1]\n\t"
-                     "add r0, r0, r1, lsl #1\n\t"
+                     "ldr r8, [r0, r1, lsl #1]\n\t"
+                     "ldr r9, [r0, r12]\n\t"
+                     "add r0, r0, r1, lsl #2\n\t"
                      "pkhbt r10, r6, r7, lsl #16\n\t" /* channels 0 and 1 of two rows */
                      "pkhbt r11, r8, r9, lsl #16\n\t"
                      "pkhtb r6, r7, r6, asr #16\n\t" /* channels 2 and 3 */

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from mote.kernels.armv7em.assembly import Block, Product
+from mote.kernels.armv7em.assembly import Block, Product, add
 from mote.kernels.armv7em.records import Weights
 
 OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
@@ -131,7 +131,7 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
         *_fours(shape, inputs, outputs, form, shift),
         *_last(shape, inputs, outputs, form, shift),
         f"ldrd r9, r10, [sp, #{CHANNEL}]",
-        *_add("r9", "r9", outputs.channel),
+        *add("r9", "r9", outputs.channel),
         f"str r9, [sp, #{CHANNEL}]",
         "cmp r9, r10",
         "bne.w 1b",
@@ -171,20 +171,20 @@ def _masked() -> list[str]:
 def _fours(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int) -> list[str]:
     """Blocks of four; more than one leave at OUT where the last block's outputs go."""
     step = 4 * shape.stride
-    skip = _add("r0", "r0", inputs.line - shape.used) if shape.last is None else []
+    skip = add("r0", "r0", inputs.line - shape.used) if shape.last is None else []
     outs = inputs.outs
     four = [*_sums(shape.four, inputs, step), *_bytes(outs, 4, form, shift)]
     if shape.fours < 2:
         return [*four, f"ldr r9, [sp, #{CHANNEL}]", *_stores(outs, 4, 0, outputs), *skip] if shape.fours else []
     return [
         f"ldr r9, [sp, #{CHANNEL}]",
-        *_add("r10", "r9", shape.fours * outputs.block),
+        *add("r10", "r9", shape.fours * outputs.block),
         f"strd r9, r10, [sp, #{OUT}]",
         "2:",
         *four,
         f"ldrd r9, r10, [sp, #{OUT}]",
         *_stores(outs, 4, 0, outputs),
-        *_add("r9", "r9", outputs.block),
+        *add("r9", "r9", outputs.block),
         f"str r9, [sp, #{OUT}]",
         "cmp r9, r10",
         "bne.w 2b",
@@ -284,7 +284,7 @@ def _moved(lines: list[str], inputs: Inputs, number: int, rows: int) -> list[str
     if inputs.row is None:
         way = [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
     elif inputs.far:
-        way = _add("r0", "r0", rows * inputs.row)
+        way = add("r0", "r0", rows * inputs.row)
     else:
         return lines
     at = 1 + max(i for i, line in enumerate(lines) if "r11" in line or "r0" in line.split("[")[-1])
@@ -325,17 +325,8 @@ def _stores(outs: int, count: int, at: int, outputs: Outputs) -> list[str]:
     if outputs.row is not None and outputs.row + places[-1] <= MOST_OFFSET:
         base, far, way = "r9", outputs.row, []
     elif outputs.row is not None:
-        base, far, way = "r11", 0, _add("r11", "r9", outputs.row)
+        base, far, way = "r11", 0, add("r11", "r9", outputs.row)
     else:
         base, far, way = "r11", 0, [f"ldr r11, [sp, #{SECOND}]", "add r11, r11, r9"]
     second = [f"{outputs.store} {_sum(1, j)}, [{base}, #{far + place}]" for j, place in enumerate(places)]
     return [*way, *first, *second]
-
-
-def _add(to: str, register: str, number: int) -> list[str]:
-    """A register plus a number of up to twenty bits."""
-    op, size = ("sub", -number) if number < 0 else ("add", number)
-    parts = [part for part in (size & ~0xFFF, size & 0xFFF) if part]
-    assert size < 1 << 20
-    found = [f"{op} {to}, {register if i == 0 else to}, #{part}" for i, part in enumerate(parts)]
-    return found or ([f"mov {to}, {register}"] if to != register else [])
