@@ -8,6 +8,9 @@ products of padding are left out. Weights of 8 bits are unpacked when they are l
 
 Registers: r0 the weights, r1 where in its line a block lies, r4 and up the sums, and the others for inputs and
 weights: either all weights of a row stay and inputs pass by, or the other way round, whichever is shorter.
+
+Rows lie anywhere, with pointers to them on the stack; or, `near`, one behind another: then r1 is where a block's next
+row lies, and how far it is to the one behind is built into the code.
 """
 
 from __future__ import annotations
@@ -18,8 +21,10 @@ from functools import cached_property
 
 from mote.kernels.armv7em.records import Weights
 
-RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 16, 24, 32, 36, 48, 76
+RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 8, 16, 24, 28, 40, 68
 """Where on the stack those of `mote_wide_frame_t` lie, and its size."""
+MOST_OFFSET = 4095
+"""Of a store."""
 MOST_OUTPUTS = 6
 WITHOUT_SUM = {"smlad": "smuad", "smlatb": "smultb", "smlabt": "smulbt", "smlabb": "smulbb"}
 
@@ -44,6 +49,8 @@ class Block:
     left: int
     pixels: range
     weights: Weights = "w16"
+    near: int = 0
+    """Bytes from a row to the next, where they lie one behind another."""
 
     @cached_property
     def products(self) -> list[Product]:
@@ -88,7 +95,7 @@ class Block:
 
     def _pairs_stay(self) -> Row | None:
         """All inputs are unpacked first; weights pass by, as many at a time as registers are left."""
-        row, free = Row(self.outputs), self.free
+        row, free = Row(self.outputs, self.near), self.free
         words = dict(zip(self.words, free, strict=False))
         row.load_line(self.words, free)
         free = free[len(words) :]
@@ -111,18 +118,20 @@ class Block:
 
     def _weights_stay(self) -> Row | None:
         """All weights are loaded first; inputs pass by, as many words at a time as registers are left."""
-        row, free = Row(self.outputs), self.free
+        row, free = Row(self.outputs, self.near), self.free
         weights, free = free[len(free) - self.weight_words :], free[: len(free) - self.weight_words]
         if len(free) < 3 or len(weights) < self.weight_words:
             return None
         row.load_weights(weights, self.weights)
         rest = list(self.words)
-        pointer = free[0]
+        pointer = "" if self.near else free[0]
         while rest:
-            room = len(free) - 1 if len(rest) < len(free) else len(free) - 2
+            room = len(free) - 1 if self.near or len(rest) < len(free) else len(free) - 2
             now, rest = rest[:room], rest[room:]
-            registers = free[: len(now)] if not rest else free[1 : 1 + len(now)]
-            if now[0] == self.words[0]:
+            registers = free[: len(now)] if self.near or not rest else free[1 : 1 + len(now)]
+            if self.near:
+                row.load_near([word - self.words[0] for word in now], registers, more=bool(rest))
+            elif now[0] == self.words[0]:
                 row.load_line(now, registers, pointer, more=bool(rest))
             else:
                 row.load(now, registers, pointer, more=bool(rest))
@@ -139,8 +148,8 @@ class Block:
 class Row:
     """The instructions for a row's share of a block."""
 
-    def __init__(self, outputs: int) -> None:
-        self.outputs = outputs
+    def __init__(self, outputs: int, near: int) -> None:
+        self.outputs, self.near = outputs, near
         self._steps: list[str | tuple[Product, str, str]] = []
 
     def multiply(self, product: Product, pair: str, weights: str) -> None:
@@ -150,6 +159,9 @@ class Row:
         self, words: Sequence[int], registers: Sequence[str], pointer: str = "", *, more: bool = False
     ) -> None:
         """The first words of the line, from the row's pointer at SLOT of the stack."""
+        if self.near:
+            self.load_near([word - words[0] for word in words], registers, more=more)
+            return
         pointer = pointer or registers[0]
         self._steps.append(f"ldr.w {pointer}, [sp, #SLOT]")
         if len(words) == 1 and not more:
@@ -157,6 +169,14 @@ class Row:
         else:
             self._steps.append(f"add.w {pointer}, {pointer}, r1")
             self.load(words, registers, pointer, more=more)
+
+    def load_near(self, words: Sequence[int], registers: Sequence[str], *, more: bool) -> None:
+        """Words of the line that r1 points to, two at a time; behind the last of them it goes on to the next line."""
+        found = list(zip(words, registers, strict=False))
+        for pair in (found[i : i + 2] for i in range(0, len(found), 2)):
+            op = "ldrd" if len(pair) == 2 else "ldr.w"
+            self._steps.append(f"{op} {', '.join(register for _, register in pair)}, [r1, #{4 * pair[0][0]}]")
+        self._steps += [] if more else [_four_bytes(text) for text in add("r1", "r1", self.near)]
 
     def load(self, words: Sequence[int], registers: Sequence[str], pointer: str, *, more: bool) -> None:
         """The next words; `more` follow."""
@@ -203,6 +223,12 @@ class Row:
         return found
 
 
+def _four_bytes(addition: str) -> str:
+    """The instruction in a form that takes four bytes: all rows take the same."""
+    number = int(addition.split("#")[1])
+    return addition.replace("add", "addw" if number <= MOST_OFFSET else "add.w")
+
+
 def _sum(output: int) -> str:
     return f"r{4 + output}"
 
@@ -215,7 +241,7 @@ def _load(pointer: str, registers: Sequence[str], update: bool) -> str:
     return f"ldm.w {pointer}{'!' if update else ''}, {{{', '.join(registers)}}}"
 
 
-def code(block: Block, rows: int, form: str, shift: int, record: int, line: int = 0) -> list[str]:
+def code(block: Block, rows: int, channels: int, form: str, shift: int, record: int, line: int = 0) -> list[str]:
     """A function that computes all channels of a row: one block of each, in lines of `line` bytes, or several blocks
     of each, one after another, where `line` is 0. `rows`: at most so many lie inside the image; `record`: bytes."""
     row = block.row
@@ -223,14 +249,15 @@ def code(block: Block, rows: int, form: str, shift: int, record: int, line: int 
     sums = [_sum(j) for j in range(block.outputs)]
     bias = row.bias if block.weights == "w16" else ""
     chain = [text for i in range(1, rows) for text in row.lines(str(ROWS + 4 * i), first=False)]
+    back = [f"ldr r3, [sp, #{ROWS}]", "sub r1, r1, r3"] if block.near else []
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{FRAME}",
         "mov r11, sp",
         "ldm r0!, {r1-r10}",
         "stm r11!, {r1-r10}",
-        "ldm r0, {r1-r9}",
-        "stm r11, {r1-r9}",
+        "ldm r0, {r1-r7}",
+        "stm r11, {r1-r7}",
         f"ldrd r5, r1, [sp, #{ENTRY}]",
         "adr.w r4, 2f",
         "sub r4, r4, r5",
@@ -249,10 +276,11 @@ def code(block: Block, rows: int, form: str, shift: int, record: int, line: int 
         "ldrd r10, r11, [r0, #4]",
         *(["ldr r12, [r0, #12]"] if form == "linear" else []),
         *(text for register in sums for text in scale(register, form)),
+        *back,
         *(f"ssat {register}, #8, {register}, asr #{shift}" for register in sums),
-        "ldm sp, {r10-r12, lr}",
-        *_stores(sums),
-        *(_next_channel(record, line) if line else _next_block(block, record)),
+        "ldrd r10, lr, [sp]",
+        *(f"strb {register}, [r10, #{channels * j}]" for j, register in enumerate(sums) if j),
+        *(_next_channel(record, line) if line else _next_block(block, channels, record)),
         f"add sp, sp, #{FRAME}",
         "pop {r4-r11, pc}",
     ]
@@ -271,13 +299,6 @@ def scale(register: str, form: str) -> list[str]:
     return [f"bic lr, r12, {register}, asr #31", "add lr, lr, r11", f"smmla {register}, {register}, r10, lr"]
 
 
-def _stores(sums: list[str]) -> list[str]:
-    """All but the first: r10 is where that goes, r11 the bytes from one to the next, r12 three times that."""
-    places = ["r11", "r11, lsl #1", "r12", "r11, lsl #2", "r12"]
-    found = [f"strb {register}, [r10, {place}]" for register, place in zip(sums[1:], places, strict=False)]
-    return [*found[:4], *(["add r12, r12, r11, lsl #1", found[4]] if found[4:] else [])]
-
-
 def _next_channel(record: int, line: int) -> list[str]:
     return [
         "strb r4, [r10], #1",
@@ -290,12 +311,12 @@ def _next_channel(record: int, line: int) -> list[str]:
     ]
 
 
-def _next_block(block: Block, record: int) -> list[str]:
+def _next_block(block: Block, channels: int, record: int) -> list[str]:
     return [
+        f"ldr r3, [sp, #{STOP}]",
         "strb r4, [r10]",
         f"add r1, r1, #{4 * block.stride}",
-        f"ldr r3, [sp, #{STOP}]",
-        "add r10, r10, r11, lsl #2",
+        *add("r10", "r10", 4 * channels),
         "cmp r1, r3",
         "str r10, [sp]",
         "bne 1b",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from mote.graph.rows import OUTSIDE
-from mote.kernels.armv7em.assembly import MOST_OUTPUTS, Block, code, row_bytes
+from mote.kernels.armv7em.assembly import MOST_OFFSET, MOST_OUTPUTS, Block, code, row_bytes
 from mote.kernels.armv7em.records import Channels, Weights, stream
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.depthwise import DepthwiseConv2D
@@ -90,6 +90,8 @@ def wide_split(view: View, present: list[int], weights: Weights = "w16") -> Spli
     the same for weights of 8 and of 16 bits."""
     if min(present) < 1 or max(present) > MOST_ROWS or view.the(DepthwiseConv2D).horizontal.kernel > MOST_COLUMNS:
         return None
+    if MOST_OUTPUTS * view.output.shape[3] > MOST_OFFSET:
+        return None
     window = window_of(view)
     small = splits(window, "w8")
     for split in splits(window, "w16"):
@@ -107,6 +109,7 @@ def wide_parts(
     used = replace(channels, weights=channels.weights[:, window.rows][:, :, window.columns])
     words = used.words(window.stride, weights)
     records = stream(used.biases, used.constants, words)
+    row = y.shape[3] * split.line * view.the(DepthwiseConv2D).vertical.dilation
     params: Params = {
         "records": records,
         "channels": y.shape[3],
@@ -117,20 +120,20 @@ def wide_parts(
         "most": most,
         "line": split.line,
         "left": split.left,
-        **_passes(split, y.shape[3]),
+        **_passes(split, y.shape[3], row),
     }
     form, shift, record = channels.form, channels.found.shift, records.nbytes // y.shape[3]
-    start = f"{len(window.rows)}x{len(window.columns)}_{weights}_s{window.stride}_{most}"
+    start = f"{len(window.rows)}x{len(window.columns)}_{weights}_s{window.stride}_{most}_{y.shape[3]}_{row}"
     end = f"{form}_{shift}"
-    functions: dict[str, Instance] = {}
+    functions: dict[str, list[Instance]] = {}
     if split.fours:
         name = f"wide_{start}_{end}"
-        functions[name] = _function(name, code(split.four, most, form, shift, record))
+        functions[name] = _functions(name, split.four, (most, y.shape[3], form, shift, record), row)
     if split.last:
         pixels = split.last.pixels
         shape = f"{split.last.outputs}_{split.left}_{pixels.start}_{pixels.stop}_{split.line}"
         name = f"wide_{start}_{shape}_{end}"
-        functions[name] = _function(name, code(split.last, most, form, shift, record, split.line))
+        functions[name] = _functions(name, split.last, (most, y.shape[3], form, shift, record), row, split.line)
     name = f"depthwise_{'_and_'.join(functions)}"
     kind = "BOTH" if len(functions) > 1 else "BLOCKS" if split.fours else "ONE"
     arguments: tuple[str | int, ...] = (
@@ -142,20 +145,30 @@ def wide_parts(
         form,
         shift,
     )
-    return name, (*functions.values(), Instance(f"MOTE_WIDE_{kind}", arguments)), params
+    made = [instance for found in functions.values() for instance in found]
+    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments)), params
 
 
-def _function(name: str, lines: list[str]) -> Instance:
-    return Instance("MOTE_WIDE_CODE", (name,), tuple(lines))
+def _functions(
+    name: str, block: Block, shape: tuple[int, int, str, int, int], row: int, line: int = 0
+) -> list[Instance]:
+    """The code of blocks, from rows that are `row` bytes behind one another, and from rows anywhere."""
+    made = {f"{name}_near": code(replace(block, near=row), *shape, line), name: code(block, *shape, line)}
+    return [Instance("MOTE_WIDE_CODE", (which,), tuple(lines)) for which, lines in made.items()]
 
 
-def _passes(split: Split, channels: int) -> Params:
+def _passes(split: Split, channels: int, row: int) -> Params:
     used, made = 4 * split.four.stride * split.fours, 4 * split.fours * channels
     found: Params = {}
     if split.fours:
         skip = split.line - used
-        found["blocks"] = {"code": row_bytes(split.four), "stop": used, "wide": made - 1, "skip": skip}
+        found["blocks"] = {**_sizes(split.four, row), "stop": used, "wide": made - 1, "skip": skip}
     if split.last:
         offset = used + 4 * split.last.words.start
-        found["last"] = {"code": row_bytes(split.last), "offset": offset, "out": made}
+        found["last"] = {**_sizes(split.last, row), "offset": offset, "out": made}
     return found
+
+
+def _sizes(block: Block, row: int) -> Params:
+    """Bytes of code for a row of the window."""
+    return {"code": row_bytes(block), "near": row_bytes(replace(block, near=row))}

@@ -16,7 +16,7 @@
 
 /* Part of a row's outputs: blocks of four, or what is left. */
 typedef struct {
-    int32_t code;         /* bytes of code for a row of the window */
+    int32_t code, near;   /* bytes of code for a row of the window: of rows anywhere, and one behind another */
     int32_t offset, stop; /* bytes of a line where the first block begins and where it would begin behind the last */
     int32_t wide, skip;   /* bytes of outputs that blocks of four make, less one, and of a line behind them */
     int32_t out;          /* bytes of outputs before it */
@@ -41,18 +41,19 @@ typedef void mote_wide_row_t(const mote_depthwise_wide_t *p, const int8_t *const
 /* What the assembly works on, in a copy on its stack. */
 typedef struct {
     int8_t *out; /* the next output */
-    int32_t channels, thrice;
     int8_t *end; /* the first output of the channel behind the last one */
     const int32_t *record;
     int32_t first;  /* bytes of a record before the weights of the first row */
     int32_t behind; /* bytes of code for the rows behind the first: from there on, where it begins */
     int32_t offset, stop, wide, skip, line;
-    const int8_t *rows[MOTE_WIDE_ROWS]; /* the first one, then the others at the end */
+    /* The first one, then the others at the end; where they lie one behind another, in place of the first: bytes from
+     * there to behind the last. */
+    const int8_t *rows[MOTE_WIDE_ROWS];
 } mote_wide_frame_t;
 
 MOTE_NOINLINE void mote_wide_frame(const mote_depthwise_wide_t *p, const mote_wide_pass_t *pass, int32_t constants,
-                                   const int8_t *const *rows, int8_t *out, mote_wide_frame_t *f) {
-    const int32_t channels = p->channels, most = p->most, taps = p->rows.taps;
+                                   int32_t near, const int8_t *const *rows, int8_t *out, mote_wide_frame_t *f) {
+    const int32_t most = p->most, taps = p->rows.taps;
     int32_t first = 0, count = 1;
     while (rows[first] == NULL) {
         first++;
@@ -61,18 +62,16 @@ MOTE_NOINLINE void mote_wide_frame(const mote_depthwise_wide_t *p, const mote_wi
         count++;
     }
     f->out = out + pass->out;
-    f->channels = channels;
-    f->thrice = 3 * channels;
-    f->end = f->out + channels;
+    f->end = f->out + p->channels;
     f->record = p->records;
     f->first = 4 * (1 + constants + (first - p->top) * p->words);
-    f->behind = (count - 1) * pass->code;
-    f->offset = pass->offset;
-    f->stop = pass->stop;
+    f->behind = (count - 1) * (near ? pass->near : pass->code);
+    f->offset = pass->offset + (near ? (int32_t)(intptr_t)rows[first] : 0);
+    f->stop = pass->stop + (near ? (int32_t)(intptr_t)rows[first] : 0);
     f->wide = pass->wide;
     f->skip = pass->skip;
     f->line = p->line;
-    f->rows[0] = rows[first];
+    f->rows[0] = near ? (const int8_t *)(intptr_t)(count * p->rows.spread * p->rows.in_stride) : rows[first];
     for (int32_t i = 1; i < count; i++) {
         f->rows[most - count + i] = rows[first + i];
     }
@@ -85,19 +84,29 @@ MOTE_NOINLINE void mote_wide_frame(const mote_depthwise_wide_t *p, const mote_wi
         const mote_wide_frame_t *frame __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
-#define MOTE_WIDE_PASS(id, which, form) \
-    mote_wide_frame(p, &p->which, MOTE_WIDE_CONSTANTS_##form, rows, out, &frame); \
+#define MOTE_WIDE_PASS(id, which, form, near) \
+    mote_wide_frame(p, &p->which, MOTE_WIDE_CONSTANTS_##form, near, rows, out, &frame); \
     mote_##id(&frame);
 #define MOTE_WIDE_ROW_ONE(last_, taps, weights, stride, form, s) \
     mote_wide_frame_t frame; \
-    MOTE_WIDE_PASS(last_, last, form)
+    MOTE_WIDE_PASS(last_, last, form, 0)
 #define MOTE_WIDE_ROW_BLOCKS(blocks_, taps, weights, stride, form, s) \
     mote_wide_frame_t frame; \
-    MOTE_WIDE_PASS(blocks_, blocks, form)
+    MOTE_WIDE_PASS(blocks_, blocks, form, 0)
 #define MOTE_WIDE_ROW_BOTH(blocks_, last_, taps, weights, stride, form, s) \
     mote_wide_frame_t frame; \
-    MOTE_WIDE_PASS(blocks_, blocks, form) \
-    MOTE_WIDE_PASS(last_, last, form)
+    MOTE_WIDE_PASS(blocks_, blocks, form, 0) \
+    MOTE_WIDE_PASS(last_, last, form, 0)
+#define MOTE_WIDE_NEAR_ONE(last_, taps, weights, stride, form, s) \
+    mote_wide_frame_t frame; \
+    MOTE_WIDE_PASS(last_##_near, last, form, 1)
+#define MOTE_WIDE_NEAR_BLOCKS(blocks_, taps, weights, stride, form, s) \
+    mote_wide_frame_t frame; \
+    MOTE_WIDE_PASS(blocks_##_near, blocks, form, 1)
+#define MOTE_WIDE_NEAR_BOTH(blocks_, last_, taps, weights, stride, form, s) \
+    mote_wide_frame_t frame; \
+    MOTE_WIDE_PASS(blocks_##_near, blocks, form, 1) \
+    MOTE_WIDE_PASS(last_##_near, last, form, 1)
 #else
 static inline int32_t mote_wide_weight(const int32_t *w, int32_t j, int32_t w8, int32_t step) {
     return step == 1 ? mote_planar_weight(w, j, w8) : mote_planar_half(w, j / 2, j % 2, w8);
@@ -131,6 +140,9 @@ static inline void mote_wide_row(const mote_depthwise_wide_t *p, const int8_t *c
 #define MOTE_WIDE_ROW_BLOCKS MOTE_WIDE_ROW_ONE
 #define MOTE_WIDE_ROW_BOTH(blocks, last, taps, weights, stride, form, s) \
     MOTE_WIDE_ROW_ONE(last, taps, weights, stride, form, s)
+#define MOTE_WIDE_NEAR_ONE MOTE_WIDE_ROW_ONE
+#define MOTE_WIDE_NEAR_BLOCKS MOTE_WIDE_ROW_ONE
+#define MOTE_WIDE_NEAR_BOTH MOTE_WIDE_ROW_BOTH
 #endif
 
 /* Output rows lo..hi-1 of tensors whose rows lie one after another. */
@@ -144,18 +156,22 @@ MOTE_ALWAYS_INLINE void mote_wide_rows(const mote_depthwise_wide_t *p, const int
 }
 
 /* What a model instantiates: the code of its passes (MOTE_WIDE_CODE), and kernels of them. */
-#define MOTE_WIDE_KERNEL(id, row) \
+#define MOTE_WIDE_KERNEL(id, row, near) \
     typedef mote_depthwise_wide_t mote_##id##_t; \
     MOTE_NOINLINE void mote_##id##_row(const mote_depthwise_wide_t *p, const int8_t *const *rows, int8_t *out) { row } \
+    MOTE_NOINLINE void mote_##id##_next(const mote_depthwise_wide_t *p, const int8_t *const *rows, int8_t *out) { near } \
     MOTE_NOINLINE void mote_##id(const mote_depthwise_wide_t *p, const int8_t *in, int8_t *out, int32_t lo, \
                                  int32_t hi) { \
-        mote_wide_rows(p, in, out, lo, hi, mote_##id##_row); \
+        mote_wide_rows(p, in, out, lo, hi, mote_##id##_next); \
     }
 #define MOTE_WIDE_ONE(id, last, taps, weights, stride, form, s) \
-    MOTE_WIDE_KERNEL(id, MOTE_WIDE_ROW_ONE(last, taps, weights, stride, form, s))
+    MOTE_WIDE_KERNEL(id, MOTE_WIDE_ROW_ONE(last, taps, weights, stride, form, s), \
+                     MOTE_WIDE_NEAR_ONE(last, taps, weights, stride, form, s))
 #define MOTE_WIDE_BLOCKS(id, blocks, taps, weights, stride, form, s) \
-    MOTE_WIDE_KERNEL(id, MOTE_WIDE_ROW_BLOCKS(blocks, taps, weights, stride, form, s))
+    MOTE_WIDE_KERNEL(id, MOTE_WIDE_ROW_BLOCKS(blocks, taps, weights, stride, form, s), \
+                     MOTE_WIDE_NEAR_BLOCKS(blocks, taps, weights, stride, form, s))
 #define MOTE_WIDE_BOTH(id, blocks, last, taps, weights, stride, form, s) \
-    MOTE_WIDE_KERNEL(id, MOTE_WIDE_ROW_BOTH(blocks, last, taps, weights, stride, form, s))
+    MOTE_WIDE_KERNEL(id, MOTE_WIDE_ROW_BOTH(blocks, last, taps, weights, stride, form, s), \
+                     MOTE_WIDE_NEAR_BOTH(blocks, last, taps, weights, stride, form, s))
 
 #endif
