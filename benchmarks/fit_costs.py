@@ -10,8 +10,10 @@
 Layers of many shapes (cost_layers.py) are computed by every kernel that can compute them, whole, by rows, and by groups
 of rows, on the emulated core; the cycle model of `mote profile` says what each took, in memory that answers at once.
 `mote.kernels.cost.features` says what takes time there, this how much. `--only` measures the kernels of some families
-and keeps what the table says of all others. With `--cache FOLDER` no layer is run a second time, so that several
-machines can measure, each with `--part I/N`, before one of them fits the table to what is in all their caches.
+and keeps what the table says of all others. Beside cycles the table says how many bytes of constants are read, which is
+what parts with slow flash wait for. All cores take about ten minutes on two processors. With `--cache FOLDER` no layer
+is run a second time, so that several machines can measure, each with `--part I/N`, before one of them fits the table to
+what is in all their caches.
 """
 
 from __future__ import annotations
@@ -38,7 +40,6 @@ import mlperf_tiny
 from cost_layers import Layer, graph_of, models, streamed
 from mote import compile, profile, toolchain
 from mote.api.compiler import Compiled, Settings, make_settings
-from mote.api.measure import bench, stimulus
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.graph import Graph
@@ -56,7 +57,7 @@ from mote.plan.schedule import Run, Schedule
 from mote.plan.select import ROOMY, Offers, Selection
 from mote.plan.strategies import UNLIMITED
 from mote.profiler import cycles, instructions
-from mote.profiler.costs import marked_steps
+from mote.profiler.costs import steps
 
 DIGITS = 3
 """Significant digits of a cost."""
@@ -79,6 +80,8 @@ FOLDER = Path(__file__).parent.parent / "models"
 BUNDLED = ("digits", "keywords")
 
 Table = dict[str, dict[str, float]]
+EVERY = 3
+"""Of the layers that several kernels can compute every third tells enough."""
 
 
 @dataclass(frozen=True)
@@ -100,22 +103,12 @@ class Core:
         """For size no kernel is left out."""
         return Lowering(self.settings.target.features, Policy.SIZE)
 
-    @cached_property
-    def known(self) -> Table:
-        """What the table says already, where only some families are measured."""
-        if not self.only:
-            return {}
-        costs = self.settings.costs
-        if costs.unit != UNIT:
-            raise SystemExit(f"the table of {self.name} has {costs.unit}: fit all of it")
-        return {family: dict(found) for family, found in costs.families.items()}
-
     def kernels(self, graph: Graph) -> dict[Numbers, list[Packed]]:
         return ops_of(graph, self.how)
 
     def wanted(self, kernels: Iterable[Packed]) -> list[Packed]:
-        """Those of the families that are measured."""
-        return [k for k in kernels if not self.only or families_of(k)[0] in self.only]
+        """Those of the families that are measured; what costs as much as its parts do is not."""
+        return [k for k in kernels if not k.parts and (not self.only or families_of(k)[0] in self.only)]
 
     def pick(self, kernels: Sequence[Packed], n: int, whole: bool) -> Packed:
         """The nth that is wanted and can be run so, or another one where there are not so many."""
@@ -123,20 +116,19 @@ class Core:
         found = self.wanted(able) or able
         return found[min(n, len(found) - 1)]
 
-    def run(self, graph: Graph, kernels: Mapping[Numbers, Packed], whole: bool) -> list[int]:
-        """Cycles of what each kernel computes."""
+    def run(self, graph: Graph, kernels: Mapping[Numbers, Packed], whole: bool) -> list[Taken]:
+        """What each kernel takes."""
         plan = plan_of(graph, kernels, whole, self.how)
         project = generate(Job(plan, ProjectOptions("layers", target=self.settings.target.name)))
         known = None if self.cache is None else self.cache / f"{self.settings.target.name}-{self._digest(project)}.json"
         if known is not None and known.exists():
-            found: list[int] = json.loads(known.read_text())
-            return found
+            return [Taken(*each) for each in json.loads(known.read_text())]
         compiled = Compiled(graph, plan, (), project, self.settings, "layers", b"")
-        with TemporaryDirectory(prefix="mote-") as folder:
-            found = [step.cycles for step in marked_steps(bench(compiled, Path(folder)), stimulus(compiled, None)[0])]
+        (found,) = steps(compiled)
+        taken = [Taken(cost.cycles, cost.waits.loaded) for cost in found]
         if known is not None:
-            known.write_text(json.dumps(found))
-        return found
+            known.write_text(json.dumps(taken))
+        return taken
 
     def _digest(self, project: Project) -> str:
         """A name for what is measured: by what is compiled, how, and what counts the cycles."""
@@ -145,6 +137,14 @@ class Core:
         files = {name: project.files[name] for name in sorted(project.files)}
         text = json.dumps([files, target.gcc_flags, toolchain.find_compiler(target).version, model])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Taken(NamedTuple):
+    """What a step took."""
+
+    cycles: int
+    read: int
+    """Bytes of constants that it loaded."""
 
 
 class Sample(NamedTuple):
@@ -159,6 +159,8 @@ class Sample(NamedTuple):
     """That are computed at once: 0 where it runs whole."""
     features: dict[str, float]
     cycles: int
+    read: int = 0
+    """Bytes of constants that were loaded."""
     alone: bool = False
     """No other kernel can compute it in the same way."""
 
@@ -173,7 +175,9 @@ def main() -> None:
     p.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst layers of each family")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many layers are measured at once")
     p.add_argument("--cache", type=Path, help="a folder that remembers what was measured")
-    p.add_argument("--every", type=int, default=1, metavar="N", help="measure every Nth of the layers with a choice")
+    p.add_argument(
+        "--every", type=int, default=EVERY, metavar="N", help="measure every Nth of the layers with a choice"
+    )
     p.add_argument("--part", type=_part, metavar="I/N", help="measure a part of the layers into the cache, fit nothing")
     arguments = p.parse_args()
     with Pool(arguments.jobs) as pool, TemporaryDirectory(prefix="mote-") as folder:
@@ -191,11 +195,12 @@ def main() -> None:
         if arguments.part:
             return
         for core, samples in zip(cores, measured, strict=True):
-            table = fit(samples, core.known)
-            table |= {} if only else {cost.SLIDE: sliding(core)}
-            print(f"{core.name}:", *report(table, samples, arguments.worst), sep="\n", flush=True)
+            tables = fit(samples, known(core) if only else Tables({}, {}))
+            if not only:
+                tables.cycles[cost.SLIDE] = sliding(core)
+            print(f"{core.name}:", *report(tables.cycles, samples, arguments.worst), sep="\n", flush=True)
             if arguments.update:
-                write(core, table)
+                write(core, tables)
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -206,15 +211,36 @@ def _part(text: str) -> tuple[int, int]:
     return first, count
 
 
-def write(core: Core, table: Table) -> None:
+class Tables(NamedTuple):
+    """Cycles, and bytes of constants that are read, of each feature of each family."""
+
+    cycles: Table
+    reads: Table
+
+
+def known(core: Core) -> Tables:
+    """What the tables of a core say already."""
+    costs = core.settings.costs
+    if costs.unit != UNIT:
+        raise SystemExit(f"the table of {core.name} has {costs.unit}: fit all of it")
+    cycles, reads = ({family: dict(c) for family, c in found.items()} for found in (costs.families, costs.reads))
+    return Tables(cycles, reads)
+
+
+def write(core: Core, tables: Tables) -> None:
     """One line for each family, so that a difference can be read."""
     target = core.settings.target
     tools = (toolchain.find_compiler(target), toolchain.find_emulator(target))
     measured = ", ".join(f"{tool.kind} {tool.version}" for tool in tools)
-    rows = ",\n".join(f"    {json.dumps(family)}: {json.dumps(costs)}" for family, costs in sorted(table.items()))
     head = f'  "unit": "{UNIT}",\n  "measured": {json.dumps(measured)},\n'
+    body = f'  "families": {_lines(tables.cycles)},\n  "reads": {_lines(tables.reads)}\n'
     path = Path(target.costs) if target.costs.endswith(".json") else TABLES / f"{target.name}.json"
-    path.write_text(f'{{\n{head}  "families": {{\n{rows}\n  }}\n}}\n', encoding="utf-8")
+    path.write_text(f"{{\n{head}{body}}}\n", encoding="utf-8")
+
+
+def _lines(table: Table) -> str:
+    rows = ",\n".join(f"    {json.dumps(family)}: {json.dumps(costs)}" for family, costs in sorted(table.items()))
+    return f"{{\n{rows}\n  }}"
 
 
 def check(cores: Sequence[str], pool: Workers) -> Iterator[str]:
@@ -270,7 +296,7 @@ def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
                     features = cost.features(graph, op, kernel, not rows)
                     families = families_of(kernel)
                     named = (families[0], families[1:], op.name, kernel.name, rows)
-                    found.append(Sample(*named, features, taken, alone))
+                    found.append(Sample(*named, features, *taken, alone))
     return found
 
 
@@ -288,11 +314,12 @@ def _single(kernel: Packed) -> bool:
 
 def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
     """Every operator with its kernels, the one that keeps running sums among them; together, where a kernel computes
-    several."""
+    several that does not cost what kernels for each of them do."""
     offers, layouts = Offers(graph), layouts_of(graph, lowering)
     pieces: dict[int, Numbers] = {n: (n,) for n in range(len(graph.ops))}
     for chain in offers.chains(lowering):
-        if all(pieces[n] == (n,) for n in chain) and offers.kernels(chain, lowering):
+        able = any(not kernel.parts for kernel in offers.kernels(chain, lowering))
+        if able and all(pieces[n] == (n,) for n in chain):
             pieces |= dict.fromkeys(chain, chain)
     found = {}
     for ops in (ops for n, ops in pieces.items() if n == ops[-1]):
@@ -333,18 +360,18 @@ def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lo
     return arrange(rows, Schedule(tuple(runs), 0), lambda ops, _: kernel[ops], how, Goal()).plan
 
 
-def fit(samples: Sequence[Sample], known: Table) -> Table:
+def fit(samples: Sequence[Sample], known: Tables) -> Tables:
     """Costs, none below zero, with the least relative errors; those of families without samples are as known."""
-    table = {**known}
-    if not known:
-        table[cost.BY_ROWS] = {"row": _rounded(by_rows(samples))}
     found = families(samples)
-    for family in found:
-        table.pop(family, None)
+    cycles, reads = ({family: costs for family, costs in table.items() if family not in found} for table in known)
+    if cost.BY_ROWS not in cycles:
+        cycles[cost.BY_ROWS] = {"row": _rounded(by_rows(samples))}
     for family in sorted(found, key=lambda name: (name == cost.CODED, bool(found[name][0].beside))):
-        names = CODED if family == cost.CODED else _names(family, found[family])
-        table[family] = _costs(table, found[family], names)
-    return dict(sorted(table.items()))
+        own = found[family]
+        names = CODED if family == cost.CODED else _names(family, own)
+        cycles[family] = _costs(cycles, own, names, [s.cycles for s in own])
+        reads[family] = _costs({**reads, cost.BY_ROWS: {}}, own, names, [s.read for s in own])
+    return Tables(dict(sorted(cycles.items())), {family: costs for family, costs in sorted(reads.items()) if costs})
 
 
 def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -358,9 +385,9 @@ def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:
     return tuple(name for name in names if not few or name not in FINE)
 
 
-def _costs(table: Table, samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
-    """What those features take that are named, beside what is known already."""
-    taken = np.array([s.cycles for s in samples])
+def _costs(table: Table, samples: Sequence[Sample], names: Sequence[str], amount: Sequence[int]) -> dict[str, float]:
+    """What those features take that are named, of an amount for each layer, beside what is known already."""
+    taken = np.array(amount)
     weight = 1 / (taken + SMALL)
     amounts = np.array([[s.features.get(name, 0.0) for name in names] for s in samples])
     costs = non_negative(amounts * weight[:, None], (taken - [predicted(table, s) for s in samples]) * weight)
@@ -394,7 +421,7 @@ def sliding(core: Core) -> dict[str, float]:
     graph = streamed()
     kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
     found = zip(graph.ops, core.run(graph, kernels, True), strict=True)
-    windows = [(op.output(graph).nbytes, taken) for op, taken in found if isinstance(op, Window)]
+    windows = [(op.output(graph).nbytes, taken.cycles) for op, taken in found if isinstance(op, Window)]
     amounts, taken = np.array([[nbytes, 1.0] for nbytes, _ in windows]), np.array([taken for _, taken in windows])
     byte, call = non_negative(amounts / taken[:, None], np.ones(len(windows)))
     return {"byte": _rounded(byte), "call": _rounded(call)}
@@ -425,9 +452,9 @@ def _rounded(value: float) -> float:
 
 def predicted(table: Table, sample: Sample) -> float:
     """What a table says of a layer; a family that it does not have yet counts nothing."""
-    parts = [table.get(sample.family, {}), *(table[family] for family in sample.beside)]
+    parts = [table.get(family, {}) for family in (sample.family, *sample.beside)]
     total = sum(part.get(name, 0.0) * amount for part in parts for name, amount in sample.features.items())
-    return total + (sample.features["row"] * table[cost.BY_ROWS]["row"] if sample.rows else 0.0)
+    return total + (sample.features["row"] * table[cost.BY_ROWS].get("row", 0.0) if sample.rows else 0.0)
 
 
 def report(table: Table, samples: Sequence[Sample], worst: int) -> list[str]:

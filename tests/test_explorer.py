@@ -81,8 +81,8 @@ def test_names() -> None:
 
 
 def test_dominated_points_are_left_out() -> None:
-    def point(ram: int, instructions: int) -> Point:
-        return Point(f"ram-{ram}", (), ram, 0, 0, instructions, 0, 0, 0, 0, 1, 0)
+    def point(ram: int, cycles: int) -> Point:
+        return Point(f"ram-{ram}", (), ram, 0, 0, 0, cycles, 0, 0, 0, 0, 1, 0)
 
     given = [point(*x) for x in ((30, 50), (10, 100), (20, 100), (40, 50), (25, 60), (26, 70), (30, 55))]
     assert [(p.ram, p.cost) for p in _undominated(given)] == [(10, 100), (25, 60), (30, 50)]

@@ -32,8 +32,8 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert status == 0 and found["measured"] is None and found["reason"]
     assert set(found) == {"model", "target", "input", "optimize", "measured", "reason", "points", "dominated"}
     assert set(found["points"][0]) == {
-        "name", "aliases", "ram", "arena", "static", "stack", "instructions", "estimate", "macs", "flash", "code",
-        "constants", "steps", "by_rows",
+        "name", "aliases", "ram", "arena", "static", "stack", "instructions", "cycles", "estimate", "macs", "flash",
+        "code", "constants", "steps", "by_rows",
     }  # fmt: skip
     root = ElementTree.parse(path).getroot()
     assert len([c for c in root.iter(f"{SVG}circle") if c.get("class") == "point"]) == len(found["points"])
@@ -44,7 +44,7 @@ def test_measured(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = mote(capsys, "explore", DIGITS, "--target", "cortex-m4", "--points", "2", "--json")
     found = json.loads(out)
     assert status == 0 and found["measured"]
-    costs = [p["instructions"] for p in found["points"]]
+    costs = [p["cycles"] for p in found["points"]]
     assert costs == sorted(set(costs), reverse=True)
     assert all(p["stack"] > 0 and p["flash"] == p["code"] + p["constants"] for p in found["points"])
 

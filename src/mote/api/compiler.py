@@ -117,7 +117,7 @@ class Settings:
     @property
     def costs(self) -> Costs:
         """What kernels take on the target."""
-        return cost.load(self.target.costs, f"target {self.target.name}")
+        return cost.load(self.target.costs, f"target {self.target.name}").on(self.target.constant_reads)
 
     @property
     def ram_limit(self) -> int | None:
@@ -231,6 +231,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         target=settings.target.name,
         optimize=settings.optimize,
         core_flags=settings.target.gcc_flags,
+        cpu=settings.target.cpu,
         fused="fma" in settings.target.features,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,

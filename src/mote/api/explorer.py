@@ -15,6 +15,7 @@ from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_se
 from mote.errors import BudgetError, MoteError, explaining
 from mote.plan.estimate import estimate
 from mote.plan.plan import Runs
+from mote.profiler.costs import check_cycles, profile
 from mote.report import pictures
 from mote.targets import Target
 
@@ -35,8 +36,10 @@ class Point:
     static: int
     stack: int | None
     instructions: int | None
+    cycles: int | None
+    """By the core's cycle model."""
     estimate: int
-    """The planner's guess, from the table of costs that the target names."""
+    """The planner's guess of the cycles, from the table of costs that the target names."""
     macs: int
     code: int | None
     constants: int
@@ -54,8 +57,8 @@ class Point:
 
     @property
     def cost(self) -> int:
-        """What points are compared by: instructions, or the estimate where nothing was measured."""
-        return self.estimate if self.instructions is None else self.instructions
+        """What points are compared by: cycles, or the estimate where nothing was measured."""
+        return self.estimate if self.cycles is None else self.cycles
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +70,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Front:
-    """The plans of a model of which none is better than another: more RAM always means fewer instructions."""
+    """The plans of a model of which none is better than another: more RAM always means fewer cycles."""
 
     model: str
     target: str
@@ -84,7 +87,7 @@ class Front:
 
     @property
     def cost_name(self) -> str:
-        return "instructions" if self.measured else "estimated instructions"
+        return "cycles" if self.measured else "estimated cycles"
 
     def json(self) -> dict[str, Any]:
         return {
@@ -140,12 +143,14 @@ def explore(
     by = ""
     all_points = []
     for i, plan in enumerate(found.plans):
-        costs = None
+        costs, cycles = None, None
         if not reason:
             found.say(f"measuring plan {i + 1} of {len(found.plans)}...")
-            costs = measure.run(_unbound(plan.compiled), compiler=compiler, emulator=emulator, layers=False)
+            tools: dict[str, Any] = {"compiler": compiler, "emulator": emulator, "layers": False}
+            costs = measure.run(_unbound(plan.compiled), **tools)
+            cycles = profile(_unbound(plan.compiled), **tools).cycles
             by = f"{costs.emulator}, {costs.compiler}"
-        all_points.append(_point(plan, costs))
+        all_points.append(_point(plan, costs, cycles))
     best = list(_undominated(all_points))
     return Front(
         model=found.plans[0].compiled.path,
@@ -162,10 +167,11 @@ def explore(
 def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
     """Why nothing can be measured, if so."""
     if target.arch == "host":
-        return MoteError("instructions are not counted on the host", remedy="name a core with --target")
+        return MoteError("cycles are not counted on the host", remedy="name a core with --target")
     try:
         toolchain.find_compiler(target, compiler)
         toolchain.find_emulator(target, emulator)
+        check_cycles(target)
     except MoteError as error:
         return error
     return None
@@ -229,7 +235,7 @@ def _unbound(compiled: Compiled) -> Compiled:
     return replace(compiled, settings=replace(compiled.settings, ram=None))
 
 
-def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
+def _point(plan: _Found, costs: measure.RunResult | None, cycles: int | None) -> Point:
     compiled = plan.compiled
     p = compiled.plan
     budgets = sorted(int(n.removeprefix("ram-")) for n in plan.names if n.startswith("ram-"))
@@ -242,6 +248,7 @@ def _point(plan: _Found, costs: measure.RunResult | None) -> Point:
         static=p.static,
         stack=None if costs is None else costs.ram.stack,
         instructions=None if costs is None else costs.instructions,
+        cycles=cycles,
         estimate=round(estimate(compiled.settings.costs, p)),
         macs=compiled.macs,
         code=None if costs is None else costs.flash.code,

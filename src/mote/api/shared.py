@@ -70,6 +70,7 @@ def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | No
         source=", ".join(m.options.source for m in parts),
         target=settings.target.name,
         optimize=settings.optimize,
+        cpu=settings.target.cpu,
         core_flags=settings.target.gcc_flags,
         fused="fma" in settings.target.features,
     )

@@ -155,7 +155,7 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
-    print(f"  estimate: {compiled.cost:,} {compiled.settings.costs.unit}{_instead(compiled)}")
+    print(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}{_instead(compiled)}")
     constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"
     print(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
 

@@ -35,7 +35,7 @@ def add(commands: Subparsers) -> None:
     p.add_argument(
         "--measure",
         action=argparse.BooleanOptionalAction,
-        help="count instructions on the emulated target (default: where the tools are there)",
+        help="count cycles on the emulated target (default: where the tools are there)",
     )
     add_svg(p, "draw the front into this file")
     p.set_defaults(run=run)
@@ -63,7 +63,7 @@ def print_text(front: Front) -> None:
     print(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
     print(table(*_table(front), left=2))
     if not front.measured:
-        print("estimate: instructions, by the planner's tables for a Cortex-M4; flash: constants")
+        print("estimate: modelled cycles, by the planner's table for the core; flash: constants")
     print()
     print(step_chart([(p.ram, p.cost) for p in front.points], LETTERS, x_name="RAM", y_name=front.cost_name))
     print()
@@ -77,8 +77,8 @@ def _table(front: Front) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     rows: list[tuple[object, ...]] = []
     for letter, p in zip(LETTERS, front.points, strict=False):
         per = f"{p.cost / front.points[-1].cost:.2f}x" if front.measured else ""
-        cost: tuple[object, ...] = (p.instructions, per) if front.measured else (p.macs, p.estimate)
+        cost: tuple[object, ...] = (p.instructions, p.cycles, per) if front.measured else (p.macs, p.estimate)
         sizes = (p.ram, p.arena, p.static, p.stack)
         rows.append((letter, ", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
-    costs = ("instructions", "ratio") if front.measured else ("MACs", "estimate")
+    costs = ("instructions", "cycles", "ratio") if front.measured else ("MACs", "estimate")
     return ("", "point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows

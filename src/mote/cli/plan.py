@@ -215,7 +215,8 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(bound_line(plan, memory.bound))
     print(f"  steps: {steps:,} of {_modes(compiled)}")
     costs = compiled.settings.costs
-    print(f"  cost:  about {estimate(costs, plan):,.0f} {costs.unit}, by the table of {costs.core}")
+    waits = ", waits for constants in flash included" if costs.memory.waits else ""
+    print(f"  cost:  about {estimate(costs, plan):,.0f} modelled {costs.unit}, by the table of {costs.core}{waits}")
     print()
     print(_operators(compiled))
     for op, (step, *_) in plan.works:

@@ -23,7 +23,6 @@ from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
-from mote.targets.flags import OPTIMIZATION
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 MATH = """\
@@ -56,7 +55,7 @@ def shared_texts(models: Sequence[tuple[Plan, ProjectOptions]], options: Project
 
 def _makefile(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     sources, headers = (" ".join(f"{n}.{ext}" for n in names) for ext in "ch")
-    how, library = OPTIMIZATION[options.optimize], "-lm" if math else ""
+    how, library = options.optimization, "-lm" if math else ""
     needed = "the library m" if math else "no library"
     only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{' '.join(how.gcc)}) " if how.gcc else ""
     return f"""\
@@ -87,7 +86,7 @@ clean:
 
 
 def _cmake(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
-    name, how = options.name, OPTIMIZATION[options.optimize]
+    name, how = options.name, options.optimization
     sources = " ".join(f"{n}.c" for n in names)
     only_gcc = "".join(f"\n    $<$<AND:$<C_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:{flag}>" for flag in how.gcc)
     return f"""\

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mote.codegen.c import Comment
 from mote.targets import Memory
-from mote.targets.flags import OPTIMIZATION
+from mote.targets.flags import Optimization, optimization
 from mote.text import printable
 from mote.version import __version__
 
@@ -21,6 +21,8 @@ class ProjectOptions:
     target: str = "host"
     optimize: str = "balanced"
     """What the C compiler is to optimize for: a key of `mote.targets.flags.OPTIMIZATION`."""
+    cpu: str = ""
+    """The target's core."""
     core_flags: tuple[str, ...] = ()
     """What selects the core for gcc."""
     fused: bool = False
@@ -39,9 +41,14 @@ class ProjectOptions:
     """Where constants may go, fastest first; none where there is no choice."""
 
     @property
+    def optimization(self) -> Optimization:
+        """What the C compiler is told."""
+        return optimization(self.optimize, self.cpu)
+
+    @property
     def measured(self) -> str:
         """A sentence that says how the model is built where it is measured."""
-        how = OPTIMIZATION[self.optimize]
+        how = self.optimization
         flags = " ".join([*self.core_flags, how.level, *how.gcc])
         return printable(f"What Mote measures on {self.target} is built by gcc with {flags}.")
 

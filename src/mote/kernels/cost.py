@@ -1,16 +1,16 @@
 """What kernels cost on a core, estimated from measurements: to choose between kernels and between plans.
 
 A table `costs/CORE.json` holds, for each family of kernels, what each of the `features` takes that an operator has, in
-the table's own unit. It is fitted to layers run in the emulator (`benchmarks/fit_costs.py`). A target names the table
-that it uses. `mote run` and `mote explore` measure; where that is not possible `explore` shows this, as the estimate
-that it is.
+cycles of memory that answers at once, and how many bytes of constants it reads. It is fitted to layers run in the
+emulator (`benchmarks/fit_costs.py`). A target names the table that it uses, and says how long its flash is waited for.
+`mote profile` and `mote explore` measure; where that is not possible `explore` shows this, as the estimate that it is.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from math import isfinite
@@ -22,6 +22,7 @@ from mote.graph import Graph, Op
 from mote.graph.chain import Chain
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
+from mote.targets import Reads
 from mote.text import printable
 
 TABLES = files("mote.kernels").joinpath("costs")
@@ -49,10 +50,18 @@ class Costs:
 
     core: str
     unit: str
-    """What is counted: instructions, say."""
+    """What is counted: cycles."""
     measured: str
     """The compiler and the emulator that it was measured with."""
     families: Mapping[str, Mapping[str, float]]
+    reads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Bytes of constants that are read, in the same way."""
+    memory: Reads = field(default_factory=Reads)
+    """What reading them costs."""
+
+    def on(self, memory: Reads) -> Costs:
+        """The same where constants lie in a memory."""
+        return replace(self, memory=memory)
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
@@ -67,13 +76,27 @@ class Costs:
             assert isinstance(op, Chain)
             each = zip(op.ops, kernel.parts, strict=True)
             return sum(self._computing(graph, one, part, whole) for one, part in each)
-        found = features(graph, op, kernel, whole)
+        amounts = features(graph, op, kernel, whole)
+        found = {name: amount for name, amount in amounts.items() if name not in kernel.paid}
         known = self._family(kernel.costs)
         if kernel.coding is not None:
             known = {**self.families[CODED], **known}
         parts = [known, self._family(kernel.more)] if kernel.more else [known]
-        taken = [(name, value) for name, value in found.items() if name not in kernel.paid]
-        return sum(part.get(name, 0.0) * value for part in parts for name, value in taken)
+        return _sum(parts, found) + self._waits(kernel, found)
+
+    def _waits(self, kernel: Packed, found: Mapping[str, float]) -> float:
+        """What an operator waits for its constants: all that it reads comes from memory, unless what keeps lines of it
+        keeps all."""
+        if not self.memory.waits:
+            return 0.0
+        named = (kernel.costs, kernel.more, CODED if kernel.coding is not None else "")
+        read = _sum([self.reads.get(name, {}) for name in named], found)
+        return self.memory.stream(round(min(read, kernel.constants) if self._keeps(kernel.constants) else read))
+
+    def _keeps(self, nbytes: int) -> bool:
+        """Whether lines are kept for so many bytes."""
+        lines = self.memory.code_lines if self.memory.shared_lines else self.memory.data_lines
+        return nbytes <= lines * self.memory.line_bytes
 
     def _family(self, name: str) -> Mapping[str, float]:
         if name not in self.families:
@@ -95,6 +118,11 @@ class Costs:
         return costs["byte"] * nbytes + costs["call"]
 
 
+def _sum(parts: Iterable[Mapping[str, float]], found: Mapping[str, float]) -> float:
+    """What the features of an operator take in all, by families that each say what one takes."""
+    return sum(part.get(name, 0.0) * value for part in parts for name, value in found.items())
+
+
 @cache
 def load(table: str, where: str = "") -> Costs:
     """The table of that bundled name, or of the user's own `.json` file; `where` it is named."""
@@ -108,8 +136,11 @@ def load(table: str, where: str = "") -> Costs:
         )
     try:
         keys = json.loads(path.read_text(encoding="utf-8"))
-        families = {name: {f: _finite(n) for f, n in family.items()} for name, family in keys["families"].items()}
-        return Costs(Path(table).stem, printable(keys["unit"]), printable(keys["measured"]), families)
+        families, reads = (
+            {name: {f: _finite(n) for f, n in family.items()} for name, family in found.items()}
+            for found in (keys["families"], keys.get("reads", {}))
+        )
+        return Costs(Path(table).stem, printable(keys["unit"]), printable(keys["measured"]), families, reads)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
 

@@ -12,7 +12,7 @@ class Policy(StrEnum):
     """What is worth most: `--optimize`."""
 
     SPEED = "speed"
-    """Few instructions, whatever RAM and flash they take."""
+    """Few cycles, whatever RAM and flash they take."""
     BALANCED = "balanced"
     """Little RAM and flash, where that hardly costs speed."""
     SIZE = "size"

@@ -24,8 +24,11 @@ from mote.plan.order import order
 from mote.plan.plan import Option, Plan, Step
 from mote.plan.rows import Arrival, aligned, is_alias, operator, takes_rows
 
-RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 20.0, Policy.SIZE: 150.0}
-"""How much of an inference, in the unit of the costs, a byte of constants has to save to be worth it."""
+RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
+"""How many cycles of an inference a byte of constants has to save to be worth it."""
+SURE = 0.99
+"""For speed an operator has another kernel than it would have otherwise where that takes at most so much of the cycles:
+less of a gain than that is not sure to be one, since costs are estimates."""
 MOST_RATE = 1e6
 """Flash is then all that counts."""
 MOST_DECODING = 2.0
@@ -350,7 +353,16 @@ class Selection:
         """The best kernel with at most `room` bytes of working memory."""
         found = [k for k in self.variants[ops] if room is None or aligned(k.scratch or 0) <= room]
         able = [k for k in found if whole or (k.call is not Call.WHOLE and (self.way.grouped or k.tile[0] == 1))]
-        return min(able or found or self.variants[ops], key=lambda k: self._price(ops, k, whole, self.rate))
+        kernels = able or found or self.variants[ops]
+        best = min(kernels, key=lambda k: self._price(ops, k, whole, self.rate))
+        return best if self.rate else self._surely(ops, best, kernels, whole)
+
+    def _surely(self, ops: Numbers, best: Packed, kernels: Sequence[Packed], whole: bool) -> Packed:
+        """The fastest of kernels, where that is surely faster than the one that is taken where flash counts as well."""
+        op, rate = self.ops[ops], RATES[Policy.BALANCED]
+        usual = min(kernels, key=lambda k: self._price(ops, k, whole, rate))
+        fast, slow = (self.costs.of(self.graph, op, k, whole) for k in (best, usual))
+        return best if fast <= SURE * slow else usual
 
     @cached_property
     def fastest(self) -> float:

@@ -29,7 +29,7 @@ from mote.toolchain.emulators import check
 from mote.toolchain.results import write_inputs
 
 from .cycles import Core, core_of, join_cycles
-from .instructions import Timed, disassemble
+from .instructions import Timed, check_disassembler, disassemble
 from .trace import Trace, calls, cut, trace
 from .waits import Waits, simulate
 from .zones import zones
@@ -172,6 +172,12 @@ def profile(
         compiled.macs,
         found,
     )
+
+
+def check_cycles(target: Target) -> None:
+    """Refuse a target whose cycles cannot be told."""
+    core_of(target)
+    check_disassembler()
 
 
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:

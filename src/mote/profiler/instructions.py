@@ -79,10 +79,14 @@ _REGISTER = re.compile(r"\b(r\d+|sb|sl|fp|ip|sp|lr|pc|[sdq]\d+)\b")
 _ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
 
 
-def disassemble(code: Code, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
-    """The instructions of each block, which goes from an address up to another."""
+def check_disassembler() -> None:
     if find_spec("capstone") is None:
         raise MoteError("cycles need the disassembler Capstone", remedy="pip install capstone")
+
+
+def disassemble(code: Code, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
+    """The instructions of each block, which goes from an address up to another."""
+    check_disassembler()
     capstone: Any = import_module("capstone")
     if code.arm:
         mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS | capstone.CS_MODE_V8

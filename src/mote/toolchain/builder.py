@@ -11,7 +11,7 @@ from string import Template
 
 from mote.errors import BudgetError, MoteError
 from mote.targets import Memory, Target
-from mote.targets.flags import OPTIMIZATION
+from mote.targets.flags import OPTIMIZATION, optimization
 
 from . import cache
 from .boards import Board, board_of
@@ -64,19 +64,20 @@ def build(
     workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
     base = [*compiler.command, *_target_flags(target, compiler), *_COMMON, *(_SANITIZE if sanitize else ())]
-    level = _SANITIZE_LEVEL if sanitize else OPTIMIZATION[optimize].level
+    how = optimization(optimize, target.cpu)
+    level = _SANITIZE_LEVEL if sanitize else how.level
     include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
     trace = [] if mode == Mode.MEASURE else ["-include", str(HARNESS / "trace.h")]
     if mode in (Mode.PROFILE, Mode.MARK):
         trace.append(f"-DMOTE_{mode.upper()}")
 
-    tuning = OPTIMIZATION[optimize].gcc if compiler.kind == "gcc" else ()
+    tuning = how.gcc if compiler.kind == "gcc" else ()
     flags = [*base, level, *tuning, *include, *trace, *extra_flags]
-    how = _Compilation(compiler.version, project.resolve(), workdir)
-    objects = [how.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
-    objects.append(how.object([*base, level, *include], glue, "glue.harness.o"))
+    compilation = _Compilation(compiler.version, project.resolve(), workdir)
+    objects = [compilation.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
+    objects.append(compilation.object([*base, level, *include], glue, "glue.harness.o"))
     harness = [*base, f"-I{HARNESS}", *_harness_flags(target), *(["-DHARNESS_CHECK"] if mode == Mode.DUMP else [])]
-    objects += [how.object(harness, source, f"{source.stem}.harness.o") for source in _harness_sources(target)]
+    objects += [compilation.object(harness, source, f"{source.stem}.harness.o") for source in _harness_sources(target)]
 
     elf = workdir / "model.elf"
     link = [*base, level, *_link_flags(target, compiler, workdir), *objects]
