@@ -146,7 +146,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "inferences",
     }  # fmt: skip
     assert set(found["layers"][0]) == {"number", "name", "op", "kernel", "macs", "instructions"}
-    assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total"}
+    assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total", "code"}
     assert 0 < found["ram"]["stack_measured"] <= found["ram"]["stack"]
     assert found["ram"]["total"] == sum(found["ram"][k] for k in ("arena", "static", "stack"))
     assert found["flash"]["total"] == found["flash"]["code"] + found["flash"]["constants"]

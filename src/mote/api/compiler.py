@@ -31,7 +31,7 @@ from mote.plan.lowering import Lowering, Policy
 from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
-from mote.targets import Target
+from mote.targets import Reads, Target
 from mote.text import printable
 
 OPTIMIZE = tuple(Policy)
@@ -39,6 +39,7 @@ NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
+PLACES = ("flash", "ram")
 USUAL_CODE = 12 << 10
 """Bytes of flash that are left to the code when kernels are chosen by what their constants take: what most models need.
 Whether a model needs more is seen when its code has been measured."""
@@ -85,6 +86,10 @@ class Settings:
     family."""
     aligned: bool = False
     """Words are loaded from and stored to multiples of four only, for a firmware that traps others."""
+    place_code: str = "flash"
+    """ram: inner loops are executed from RAM, on a part whose flash makes them wait."""
+    ram_code: int = 0
+    """Bytes of RAM that code takes: found by building it, not for users to say."""
     causal: bool = False
     """Padding at the window's edges may be turned into what was before the stream."""
 
@@ -98,6 +103,7 @@ class Settings:
             ("io", self.io, IO),
             ("input", self.input, INPUT),
             ("step", self.step, STEP),
+            ("place_code", self.place_code, PLACES),
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
@@ -107,6 +113,8 @@ class Settings:
                 where="option hop" if self.hop else "option causal",
                 remedy="say with --stream along which axis of the input the window slides",
             )
+        if self.place_code == "ram":
+            check_code_ram(self.target)
         if not 0 <= self.recompute <= 100:
             raise MoteError(
                 f"{self.recompute:g} is not a percentage",
@@ -121,7 +129,15 @@ class Settings:
 
     @property
     def ram_limit(self) -> int | None:
-        return _least(self.ram, self.target.ram)
+        """For everything that is planned."""
+        limit = _least(self.ram, self.target.ram)
+        return limit if limit is None else max(limit - self.ram_beside, 0)
+
+    @property
+    def ram_beside(self) -> int:
+        """Bytes of code in the RAM that the plan has to share with it: none where code has a memory of its own."""
+        rams = self.target.code_rams
+        return self.ram_code if not rams or "data" in rams[0].holds else 0
 
     @property
     def flash_limit(self) -> int | None:
@@ -162,6 +178,11 @@ class Compiled:
     def cost(self) -> int:
         """About what an inference takes, in the unit of the target's costs."""
         return round(estimate(self.settings.costs, self.plan))
+
+    def in_flash(self) -> Compiled:
+        """The same plan with all code in flash, without a self-test: what code in RAM is held against."""
+        project = generate(Job(self.plan, replace(self.project.options, code_in_ram=False)))
+        return replace(self, project=project, settings=replace(self.settings, place_code="flash", ram_code=0))
 
     def with_step_bound(self, instructions: int) -> Compiled:
         """The same model, whose header states how long a step takes at most."""
@@ -238,6 +259,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         model=zlib.crc32(data),
         check_flash=settings.check_flash,
         flashes=settings.target.choice("flash"),
+        code_in_ram=settings.place_code == "ram",
     )
     same = planned.graph.tensors.keys() == optimized.tensors.keys()
     project = generate(Job(planned, options_, golden(optimized if same else planned.graph)))
@@ -371,10 +393,31 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
     """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are known; `what` is what
     the code is called. The part's RAM must hold the stack as well; a budget is for what is planned."""
     s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
+    planned |= {"code in RAM": s.ram_beside}
+    if s.ram_code and not s.ram_beside:
+        memory = s.target.code_rams[0]
+        over_budget(memory.name, {"code": s.ram_code}, memory.size, s, compiled.path)
     check_flashes(compiled.project, s, code, compiled.path)
     over_budget("RAM", planned, s.ram, s, compiled.path)
     over_budget("RAM", {**planned, "stack": stack}, s.target.ram, s, compiled.path)
     over_budget("flash", {"constants": compiled.project.constants, what: code}, s.flash_limit, s, compiled.path)
+
+
+def check_code_ram(target: Target) -> None:
+    """Refuse to execute code from RAM where that cannot be done, or gains nothing."""
+    where, remedy = f"option place_code on {target.name}", "leave it away"
+    if target.arch == "host":
+        raise MoteError("there is no flash on this computer", where=where, remedy="choose a microcontroller")
+    if target.memories and not target.code_rams:
+        raise MoteError("none of its RAM can be executed", where=where, remedy=remedy)
+    flash, ram = target.code_reads, target.code_rams[0].reads if target.code_rams else Reads()
+    if not flash.waits:
+        why = f" ({flash.source})" if flash.source else ""
+        reason = f"there is nothing to gain: code in flash is fetched without waits{why}"
+        raise MoteError(reason, where=where, remedy=remedy)
+    if ram.miss >= flash.miss:
+        reason = f"there is nothing to gain: code in RAM has {ram}, in flash {flash}"
+        raise MoteError(reason, where=where, remedy=remedy)
 
 
 def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: Settings, path: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -18,7 +19,8 @@ from mote.api.data import Inputs, given_inputs
 from mote.api.stimuli import stimuli
 from mote.codegen import glue
 from mote.codegen.golden import FULL
-from mote.errors import MoteError, explaining
+from mote.codegen.ramcode import hot_files
+from mote.errors import BudgetError, MoteError, explaining
 from mote.files import fill, temporary_folder
 from mote.graph import Tensor
 from mote.graph.tensor import Array
@@ -29,6 +31,8 @@ from mote.toolchain import Compiler, Emulator, Execution, Mode
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Bytes of code that a model is thought to take where it cannot be compiled: for itself, for each header of kernels and
 for each operator."""
+REPLANNED = 3
+"""How often a model is planned anew when its code takes RAM: another plan may have other code."""
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
 
@@ -47,13 +51,15 @@ class LayerCost:
 
 @dataclass(frozen=True)
 class Ram:
-    """`stack` is the most that any run can take, `stack_measured` what this one took."""
+    """`stack` is the most that any run can take, `stack_measured` what this one took; `total` is all of it."""
 
     arena: int
     static: int | None
     stack: int | None
     stack_measured: int | None
     total: int
+    code: int = 0
+    """Code that is executed from RAM; it is in the flash figure as well."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +207,7 @@ def run(
     ]
     static = None if sizes is None else sizes.static - compiled.project.arena
     code = None if sizes is None else sizes.code
+    in_ram = 0 if sizes is None else sizes.ram_code
     constants = compiled.project.constants if sizes is None else sizes.constants
     check_budgets(compiled, code or 0, stack or 0)
     return RunResult(
@@ -214,7 +221,7 @@ def run(
             LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
             for i, ((op, of), cost) in enumerate(zip(plan.works, steps, strict=True))
         ],
-        ram=Ram(plan.arena, static, stack, stack_measured, plan.arena + (static or 0) + (stack or 0)),
+        ram=Ram(plan.arena, static, stack, stack_measured, plan.arena + (static or 0) + (stack or 0) + in_ram, in_ram),
         flash=Flash(code, constants, constants + (code or 0)),
         outputs=outputs,
         inferences=inferences,
@@ -283,6 +290,8 @@ class CodeSize:
 
     nbytes: int
     estimated: str = ""
+    ram: int = 0
+    """Bytes of it that are copied to RAM."""
 
     @property
     def what(self) -> str:
@@ -295,15 +304,17 @@ def code_size(compiled: Compiled) -> CodeSize:
     target = compiled.settings.target
     if target.arch == "host":
         return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
+    in_ram = compiled.project.options.code_in_ram
     try:
         found = toolchain.find_compiler(target)
     except MoteError as error:
-        return CodeSize(_estimate(compiled), error.reason)
+        hot = len(hot_files(compiled.plan)) if in_ram else 0
+        return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
     with temporary_folder() as folder:
         elf = Bench(compiled, found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, target)
     assert sizes is not None
-    return CodeSize(sizes.code)
+    return CodeSize(sizes.code, ram=sizes.ram_code)
 
 
 def _estimate(compiled: Compiled) -> int:
@@ -326,9 +337,24 @@ def compile(
     """Compile a model file (or its bytes). Options are the fields of Settings; `target` may be a name or a file. `say`
     is told how the search for a plan gets on. A flash budget holds for the code as well, which is compiled for that."""
     compiled = line.compile(model, settings, say=say, **options)
+    if compiled.settings.place_code == "ram":
+        compiled = _beside_code(compiled, lambda found: line.compile(model, found, say=say))
     if compiled.settings.flash is not None:
         checked_code(compiled)
     return compiled
+
+
+def _beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
+    """A model whose code is in RAM, within what that leaves of a budget: planned again where it was too much."""
+    for _ in range(REPLANNED):
+        settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
+        found = replace(compiled, settings=settings)
+        with suppress(BudgetError):
+            check_budgets(found, code=0)
+            return found
+        compiled = again(settings)
+    check_budgets(found, code=0)
+    return found
 
 
 def kernel_label(compiled: Compiled, step: int) -> str:

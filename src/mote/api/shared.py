@@ -105,6 +105,12 @@ def _check_settings(settings: Settings) -> None:
             where="option name",
             remedy="leave it away: each model is called as its file",
         )
+    if settings.place_code != "flash":
+        raise MoteError(
+            "code in RAM is not counted for models that share an arena",
+            where="option place_code",
+            remedy="compile the models one by one",
+        )
     if settings.step:
         raise MoteError(
             "how long a step takes is not measured for models that share an arena",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
-from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, STEP, Settings, make_settings
+from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.files import write_file
 from mote.plan.plan import Plan
 from mote.report.svg import SVG
@@ -81,6 +81,12 @@ def add_compile_options(
     )
     parser.add_argument(
         "--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that"
+    )
+    parser.add_argument(
+        "--place-code",
+        choices=PLACES,
+        default="flash",
+        help="ram: inner loops are executed from RAM, on a part whose flash makes them wait (default: flash)",
     )
     if plan:
         budget = parser.add_mutually_exclusive_group()
@@ -171,6 +177,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         caller_arena=arguments.caller_arena,
         check_flash=arguments.check_flash,
         aligned=arguments.aligned,
+        place_code=arguments.place_code,
         input=arguments.input,
         red_zones=arguments.red_zones,
         step=arguments.step,

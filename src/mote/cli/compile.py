@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from mote.api import compiler
+from mote.api import compiler, measure
 from mote.api.compiler import Compiled
 from mote.api.measure import CodeSize, checked_code, with_step_bound
 from mote.api.shared import Shared, check_shared_code, compile_shared
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
             " their own, which link into one firmware",
         )
     with progress("compiling") as say:
-        compiled = compiler.compile(arguments.model[0], settings(arguments), say=say)
+        compiled = measure.compile(arguments.model[0], settings(arguments), say=say)
         code = checked_code(compiled)
         if compiled.settings.step:
             compiled = with_step_bound(compiled)
@@ -115,6 +115,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
             "live": compiled.plan.peak,
             "static": compiled.plan.static,
             "kept": compiled.plan.kept_bytes,
+            "code": code.ram,
             "memories": memories(compiled),
         },
         "flash": {
@@ -150,7 +151,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     for name in compiled.unbounded:
         print(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
-    print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,})")
+    in_ram = f", code {code.ram:,} bytes" if code.ram else ""
+    print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,}){in_ram}")
     if plan.graph.states:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:

@@ -92,6 +92,8 @@ def print_text(result: Profile, functions: bool) -> None:
     peak = f", {100 * result.peak:.0f}% of the peak of {macs} a cycle" if result.peak else ""
     print(f"cycles:       {about}{result.cycles:,}{_per_mac(result.cycles, result)}{peak}")
     _print_waits(result)
+    if result.saved is not None:
+        print(f"code in RAM:  {result.ram_code:,} bytes, {_saved(result.saved, result.cycles + result.saved)}")
     if result.seconds is not None and result.clock_hz:
         print(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
     if result.energy:
@@ -104,6 +106,12 @@ def print_text(result: Profile, functions: bool) -> None:
     label = ", an estimate" if result.estimate else ""
     print(f"timing:       {result.core}{label} ({result.timing})")
     print(f"memory:       {result.memory}")
+
+
+def _saved(saved: int, whole: int) -> str:
+    """What code in RAM gains over the same in flash; it may lose where it jumps a lot."""
+    what = "saves" if saved >= 0 else "costs"
+    return f"{what} {abs(saved):,} of {whole:,} cycles ({100 * abs(saved) / whole:.0f}%)"
 
 
 def _waits(result: Profile) -> bool:

@@ -79,7 +79,8 @@ def print_text(result: RunResult) -> None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""
         print(f"instructions: {result.instructions:,}{per}")
     ram, flash = result.ram, result.flash
-    print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {_n(ram.stack)}")
+    code = f" + code {ram.code:,}" if ram.code else ""
+    print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {_n(ram.stack)}{code}")
     print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
     for i, inference in enumerate(result.inferences[:ROWS]):
         if len(result.inferences) > 1:

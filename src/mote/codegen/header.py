@@ -6,7 +6,7 @@ from textwrap import fill
 
 from mote.codegen.arenas import arenas, size_macro
 from mote.codegen.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
-from mote.codegen.options import ProjectOptions, banner
+from mote.codegen.options import RAMFUNC_SECTION, ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
 from mote.codegen.states import saved_bytes
 from mote.codegen.values import brief
@@ -38,6 +38,13 @@ WIDTH = 110
 UNALIGNED = """\
 Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
 that sets it, generate the model with --aligned."""
+
+IN_RAM = f"""\
+Inner loops are executed from RAM: the linker script must place the section {RAMFUNC_SECTION} there with its image in
+flash, and the start-up code must copy it before init is called, both as for .data. The simplest way is
+    *({RAMFUNC_SECTION})
+inside of .data. Where a script has such a section already, define MOTE_RAMFUNC when the model is compiled, for example
+-D'MOTE_RAMFUNC=__attribute__((section(".RamFunc")))' with STM32CubeIDE, ".time_critical.mote" with the Pico SDK."""
 
 
 def text(plan: Plan, options: ProjectOptions) -> str:
@@ -88,6 +95,8 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
     note += f"\n{fill(options.measured, WIDTH, break_on_hyphens=False)}"
     if ALIGNED not in plan.how.features and any(step.kernel.tuned for step in plan.steps):
         note += f"\n{UNALIGNED}"
+    if options.code_in_ram:
+        note += f"\n{IN_RAM}"
     kept = ", what the model remembers" if plan.graph.states else ""
     shown = "\n".join(f"    {line}" for line in lines)
     return (

@@ -10,6 +10,9 @@ from mote.targets.flags import Optimization, optimization
 from mote.text import printable
 from mote.version import __version__
 
+RAMFUNC_SECTION = ".mote_ramfunc"
+"""The linker section of code that is executed from RAM."""
+
 
 @dataclass(frozen=True)
 class ProjectOptions:
@@ -39,6 +42,8 @@ class ProjectOptions:
     """The arena is that of mote_arena.c, which other models use as well."""
     flashes: tuple[Memory, ...] = ()
     """Where constants may go, fastest first; none where there is no choice."""
+    code_in_ram: bool = False
+    """The functions of the inner loops are in a section that the start-up code copies to RAM."""
 
     @property
     def optimization(self) -> Optimization:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mote.codegen import build_files, header, selftest, source
+from mote.codegen import build_files, header, ramcode, selftest, source
 from mote.codegen.arenas import arenas, shared, shared_files
 from mote.codegen.c import Definition, Include, Text, printed
 from mote.codegen.golden import Run
@@ -114,14 +114,16 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
 def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
     plan, options = job.plan, job.options
     name = options.name
-    kernels = kernel_headers(source.includes(plan))
+    kernels = kernel_texts(plan, options)
     project = {f"{name}.h": header.text(plan, options)}
     if options.single_file:
         project[f"{name}.c"] = printed(_amalgamated(body, kernels, constants))
     else:
         project[f"{name}.c"] = printed(body)
         project[f"{name}_constants.h"] = printed(source.constants(options, constants))
-        project |= {k: kernel_text(k) for k in kernels}
+        project |= kernels
+    if options.code_in_ram:
+        project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
     project |= build_files.texts(plan, options, _calls_math(project))
     if job.golden:
         project["selftest.c"] = selftest.text(plan, options, job.golden, _crc(options))
@@ -137,6 +139,13 @@ def _calls_math(files: Mapping[str, str]) -> bool:
 
 def kernel_text(file: str) -> str:
     return library.header(file)
+
+
+def kernel_texts(plan: Plan, options: ProjectOptions) -> dict[str, str]:
+    """The kernels' files that a model uses, each after those it includes."""
+    hot = kernel_headers(ramcode.hot_files(plan)) if options.code_in_ram else []
+    files = kernel_headers(source.includes(plan))
+    return {k: ramcode.in_ram(kernel_text(k)) if k in hot else kernel_text(k) for k in files}
 
 
 def kernel_headers(used: Iterable[str]) -> list[str]:
@@ -156,10 +165,10 @@ def kernel_headers(used: Iterable[str]) -> list[str]:
     return ordered
 
 
-def _amalgamated(body: Iterable[Definition], kernels: list[str], constants: Constants) -> Iterator[Definition]:
+def _amalgamated(body: Iterable[Definition], kernels: Mapping[str, str], constants: Constants) -> Iterator[Definition]:
     """The model's C with every include of ours replaced by its text, but for the headers that callers include too."""
     texts = {
-        "mote_common.h": [_inlined(kernels)],
+        "mote_common.h": [_inlined(kernels.values())],
         f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
         **{k: [] for k in kernels if k != "mote_common.h"},
     }
@@ -169,10 +178,10 @@ def _amalgamated(body: Iterable[Definition], kernels: list[str], constants: Cons
 
 def _crc(options: ProjectOptions) -> Definition:
     """What brings `mote_crc.h` to the self-test."""
-    return _inlined(["mote_crc.h"]) if options.single_file else Include("mote_crc.h")
+    return _inlined([kernel_text("mote_crc.h")]) if options.single_file else Include("mote_crc.h")
 
 
 def _inlined(kernels: Iterable[str]) -> Text:
     """The files' text instead of including them."""
-    texts = (re.sub(r'#include "mote_\w+\.h"\n', "", kernel_text(k)) for k in kernels)
+    texts = (re.sub(r'#include "mote_\w+\.h"\n', "", text) for text in kernels)
     return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", "\n".join(texts), flags=re.MULTILINE))

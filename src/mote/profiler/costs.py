@@ -120,6 +120,10 @@ class Profile:
     loads_known: bool
     layers: list[LayerProfile]
     functions: list[FunctionCost]
+    ram_code: int = 0
+    """Bytes of code that are executed from RAM."""
+    saved: int | None = None
+    """Cycles that the same plan would take more with all code in flash, where it is in RAM."""
 
     @property
     def core_cycles(self) -> int:
@@ -148,6 +152,11 @@ def profile(
         raw = stimulus(compiled, inputs)[:1]
         plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
         marked = marked_steps(on, raw[0]) if layers else []
+    saved = None
+    if compiled.settings.place_code == "ram":
+        flash = compiled.in_flash()
+        other = profile(flash, inputs, compiler=compiler, emulator=emulator, layers=False)
+        saved = other.cycles - _all(compiled, plain).cycles
     if not plain.loads_known:
         marked = [_assumed(compiled, i, cost) for i, cost in enumerate(marked)]
     total = _all(compiled, plain)
@@ -163,7 +172,7 @@ def profile(
                 number, op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak, cost.waits
             )
         )
-    return _result(
+    result = _result(
         compiled.path,
         f"{on.compiler.kind} {on.compiler.version}".strip(),
         on.emulator,
@@ -172,6 +181,7 @@ def profile(
         compiled.macs,
         found,
     )
+    return replace(result, ram_code=compiled.settings.ram_code, saved=saved)
 
 
 def check_cycles(target: Target) -> None:

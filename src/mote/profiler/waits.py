@@ -26,13 +26,14 @@ Whole = NDArray[np.int64]
 @dataclass(frozen=True)
 class Zone:
     """Addresses from `start` to `end` that lie in one memory of the part; `code` and `data` say what it costs to fetch
-    code from it and to read constants in it."""
+    code from it and to read constants in it. Only what is read from flash is counted in bytes."""
 
     start: int
     end: int
     memory: str
     code: Reads
     data: Reads
+    flash: bool = True
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,10 @@ def simulate(
             missed_data = _missed_data(reads, data)
         np.add.at(waits.code, fetches.places, missed_code * _fetch_waits(fetches, code))
         np.add.at(waits.data, reads.places, missed_data * (data.miss if data.keeps_data else data.wait_states))
-        np.add.at(waits.fetched, fetches.places, missed_code * code.line_bytes)
-        np.add.at(waits.fetched, reads.places, missed_data * (data.line_bytes if data.keeps_data else data.read_bytes))
+        if own[0].flash:
+            width = data.line_bytes if data.keeps_data else data.read_bytes
+            np.add.at(waits.fetched, fetches.places, missed_code * code.line_bytes)
+            np.add.at(waits.fetched, reads.places, missed_data * width)
     return waits
 
 

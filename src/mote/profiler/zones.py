@@ -16,11 +16,13 @@ from .waits import Zone
 def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
     """Of a program for a target: its code, what was put into a certain flash, and all other constants."""
     rom, size = board.rom
-    borders = [(start, start + len(data)) for start, data in code.sections if data]
-    found = [
-        _zone(start, end, target.code_memory if rom <= start < rom + size else _ram(target), target.reads)
-        for start, end in borders
-    ]
+    found: list[Zone] = []
+    for start, data in code.sections:
+        end = start + len(data)
+        if rom <= start < rom + size:
+            found.append(_zone(start, end, target.code_memory, target.reads))
+        elif data:
+            found.append(_in_ram(start, end, target))
     for memory in target.choice("flash"):
         start, end = sections.get(memory_section(memory), (0, 0))
         if start < end:
@@ -31,13 +33,15 @@ def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple
     return [*found, *(_zone(start, end, target.constants_memory, target.reads) for start, end in rest)]
 
 
-def _ram(target: Target) -> Memory | None:
-    """Where code in RAM lies: in the RAM that is the fastest to execute."""
-    return target.code_rams[0] if target.code_rams else None
+def _in_ram(start: int, end: int, target: Target) -> Zone:
+    """Code in RAM: in the one that is the fastest to execute, which answers at once where the target names none."""
+    rams = target.code_rams
+    return _zone(start, end, rams[0], Reads()) if rams else Zone(start, end, "RAM", Reads(), Reads(), flash=False)
 
 
 def _zone(start: int, end: int, memory: Memory | None, reads: Reads) -> Zone:
     """Code and constants of a target without memories are read as it says; constants in RAM are there at once."""
     if memory is None:
         return Zone(start, end, "", reads, reads)
-    return Zone(start, end, memory.name, memory.reads, memory.reads if memory.kind == "flash" else Reads())
+    flash = memory.kind == "flash"
+    return Zone(start, end, memory.name, memory.reads, memory.reads if flash else Reads(), flash)

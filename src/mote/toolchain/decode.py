@@ -93,12 +93,15 @@ def thumb(read: Read, at: int, known: Known) -> Instruction:
     """Armv6-M to Armv8.1-M."""
     word = read(at)
     first = word & 0xFFFF
-    return _thumb32(first, word >> 16, at) if first >= 0xE800 else _thumb16(first, at, known, read)
+    return _thumb32(first, word >> 16, at, known, read) if first >= 0xE800 else _thumb16(first, at, known, read)
 
 
 def _thumb16(i: int, at: int, known: Known, read: Read) -> Instruction:
     if i >> 9 == 0b1011010:  # push
         return Instruction(2, grows=4 * (i & 0x1FF).bit_count(), known=known)
+    if i == 0xBD01 and read(at - 6) == 0x4801B403 and read(at - 2) & 0xFFFF == 0x9001:
+        # How LLVM's linker jumps far on Armv6-M: push {r0, r1}; ldr r0, [pc, #4]; str r0, [sp, #4]; pop {r0, pc}.
+        return Instruction(2, Kind.JUMP, read((at & ~3) + 4) & ~1, grows=-8)
     if i >> 9 == 0b1011110:  # pop
         popped = {r: POPPED for r in range(8) if i >> r & 1}
         kind = Kind.RETURN if i & 0x100 else Kind.PLAIN
@@ -126,12 +129,17 @@ def _high_registers(i: int, known: Known) -> Instruction:
     operation, to, source = i >> 8 & 3, _bits(i, (0, 3, 0), (7, 1, 3)), i >> 3 & 15
     returns = source == _LR or known.get(source) == POPPED
     if operation == 3:
+        target = _constant(known, source)
+        if target is not None:  # how linkers jump far
+            return Instruction(2, Kind.CALL if to >= 8 else Kind.JUMP, target & ~1)
         jump = Kind.RETURN if returns else Kind.TAIL
         return Instruction(2, Kind.POINTER if to >= 8 else jump)
     if operation == 1:
         return Instruction(2, known=known)
     if to == _PC:
         return Instruction(2, Kind.RETURN if returns and operation == 2 else Kind.REGISTER)
+    if to != _SP and operation == 2 and source in known:
+        return Instruction(2, known={**known, to: known[source]})
     if to != _SP:
         return Instruction(2, known=_without(known, to))
     amount = _constant(known, source)
@@ -157,8 +165,9 @@ def _low_registers(i: int, at: int, known: Known, read: Read) -> Known:
     return _without(known, low)
 
 
-def _thumb32(i: int, j: int, at: int) -> Instruction:
-    """Both halves. Registers are followed for Armv6-M's sake, where only calls and barriers are this long."""
+def _thumb32(i: int, j: int, at: int, known: Known, read: Read) -> Instruction:
+    """Both halves. Registers are followed for Armv6-M's sake, where only calls and barriers are this long, and through
+    the constants by which linkers jump far."""
     if i >> 11 == 0b11110 and j & 0x8000:
         return _thumb32_branch(i, j, at)
     if i & 0xFFF0 == 0xE8D0 and j & 0xFFE0 == 0xF000:  # tbb, tbh
@@ -172,15 +181,29 @@ def _thumb32(i: int, j: int, at: int) -> Instruction:
         return Instruction(4, kind, grows=(j & 0xFF) * (-1 if j & 0x200 else 1))
     if i & 0xFE6F == 0xE86D or (i & 0xFE2F == 0xEC2D and j >> 8 & 15 in (10, 11)):  # ldrd, strd, vldm, vstm: likewise
         return Instruction(4, grows=4 * (j & 0xFF) * (-1 if i & 0x80 else 1))
+    if i & 0xFF7F == 0xF85F and j >> 12 == _PC:  # ldr pc, [pc, #n]: how linkers jump far
+        offset = j & 0xFFF if i & 0x80 else -(j & 0xFFF)
+        return Instruction(4, Kind.JUMP, read((at + 4 & ~3) + offset) & ~1)
     if i & 0xFF70 == 0xF850 and j >> 12 in (_SP, _PC):  # ldr sp, ldr pc
         return Instruction(4, Kind.REGISTER if j >> 12 == _PC else Kind.DYNAMIC)
     if i & 0xFE50 == 0xE810 and j & 0x8000:  # ldm of pc
         return Instruction(4, Kind.REGISTER)
     if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # a Helium register to [sp, #n]!
         return Instruction(4, Kind.DYNAMIC)
+    if i & 0xFB70 == 0xF240 and j >> 8 & 15 < _SP:  # movw, movt
+        return Instruction(4, known=_thumb32_constant(i, j, known))
     if (i >> 9 == 0b1110101 or i >> 11 == 0b11110) and j >> 8 & 15 == _SP:
         return _thumb32_sp(i, j)
     return Instruction(4)
+
+
+def _thumb32_constant(i: int, j: int, known: Known) -> Known:
+    """movw makes a constant, movt its upper half."""
+    to, half = j >> 8 & 15, _bits(j, (0, 8, 0), (12, 3, 8)) + _bits(i, (10, 1, 11), (0, 4, 12))
+    if not i & 0x80:
+        return {**known, to: half}
+    low = _constant(known, to)
+    return _without(known, to) if low is None else {**known, to: low & 0xFFFF | half << 16}
 
 
 def _thumb32_branch(i: int, j: int, at: int) -> Instruction:

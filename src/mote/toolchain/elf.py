@@ -10,7 +10,7 @@ from mote.targets import Memory, Target
 
 _ALLOCATED = 2  # SHF_ALLOC
 # All of harness/device.ld: a section that the linker placed by itself would be missing from the sizes.
-_MODEL = (".text", ".rodata", ".data", ".bss")
+_MODEL = (".text", ".rodata", ".data", ".ram_code", ".bss")
 _HARNESS = (".vectors", ".stack", ".tbss", ".harness_rom", ".harness_data", ".harness_bss")
 
 
@@ -19,7 +19,7 @@ class Sizes:
     """The model and the library functions it uses, without the harness, in bytes.
 
     Flash is `code + constants`; the constants include the initial values of `.data`. `static` is RAM: `.data`
-    and `.bss`, so the arena is in it.
+    and `.bss`, so the arena is in it. `ram_code` is what of the code is copied to RAM, and takes room there as well.
     """
 
     code: int
@@ -27,6 +27,7 @@ class Sizes:
     static: int
     memories: dict[str, int] = field(default_factory=dict)
     """What of it is in each memory, where the target has several of a kind."""
+    ram_code: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,11 @@ def sizes(elf: Path, target: Target) -> Sizes | None:
     data = found.get(".data", 0)
     placed = {kind: sum(n for m, n in memories.items() if m.kind == kind) for kind in ("ram", "flash")}
     return Sizes(
-        found[".text"],
+        found[".text"] + found.get(".ram_code", 0),
         found.get(".rodata", 0) + data + placed["flash"],
         data + found.get(".bss", 0) + placed["ram"],
         {m.name: n for m, n in memories.items()},
+        found.get(".ram_code", 0),
     )
 
 

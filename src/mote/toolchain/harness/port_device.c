@@ -18,6 +18,7 @@ int mote_measured_call(int (*function)(void), struct port_run *run);
 /* From the linker script; each is the address of what it names. */
 extern uint32_t mote_stack_bottom[], mote_stack_top[];
 extern uint32_t mote_data_image[], mote_data_start[], mote_data_end[];
+extern uint32_t mote_ram_code_image[], mote_ram_code_start[], mote_ram_code_end[];
 extern uint32_t mote_glue_image[], mote_glue_start[], mote_glue_end[];
 extern uint32_t mote_bss_start[], mote_bss_end[];
 
@@ -106,6 +107,7 @@ static void copy(uint32_t *to, const uint32_t *end, const uint32_t *from)
 void mote_boot(void)
 {
     copy(mote_data_start, mote_data_end, mote_data_image);
+    copy(mote_ram_code_start, mote_ram_code_end, mote_ram_code_image);
     copy(mote_glue_start, mote_glue_end, mote_glue_image);
     for (uint32_t *p = mote_bss_start; p < mote_bss_end; p++)
         *p = 0;
