@@ -38,6 +38,9 @@ HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
 HOST_HELIUM = str(Path(__file__).with_name("host-helium.toml"))
 """The same with Helium."""
 
+HOST_FPU = str(Path(__file__).with_name("host-fpu.toml"))
+"""The host as a target, compiled for as a core with a floating-point unit."""
+
 
 def needs(*programs: str) -> None:
     """The test is skipped where one of these is not installed, which is named."""

@@ -23,7 +23,7 @@ import prove
 from mote import compile
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
-from support import HOST_DSP, HOST_HELIUM
+from support import HOST_DSP, HOST_FPU, HOST_HELIUM
 from test_mixed import mixed
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
@@ -137,6 +137,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "tuned": (images(Net()), dsp | {"kernels": ["19=fully_connected8_pairs"]}),
         "rows": (images(Net(2)), {"least_ram": True}),
         "real": (images(Net(3, "float32")), {}),
+        "blocks": (images(Net(12, "float32")), {"target": HOST_FPU, "optimize": "speed"}),
         "planar": (separable(Net(4)), dsp | {"kernels": ["6=winograd_stride2", "5=winograd4"]}),
         "sums": (sums(Net(5)), {"input": "rows"}),
         "coded": (few_values(Net(6)), {"kernels": ["0=coded_conv2d_s8", "2=fully_connected_coded_s8"]}),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mote import frontends, targets
+from mote.api.advice import advice
 from mote.api.options import check_names, check_types, parsed
 from mote.codegen import header
 from mote.codegen.golden import Run, runs
@@ -264,6 +265,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
     same = planned.graph.tensors.keys() == optimized.tensors.keys()
     project = generate(Job(planned, options_, golden(optimized if same else planned.graph)))
     settings = replace(settings, name=name)
+    warnings = (*warnings, *advice(planned, settings.target))
     compiled = Compiled(graph, planned, savings, project, settings, where, data, renamed, warnings)
     check_budgets(compiled, code=0)
     return compiled

@@ -1,0 +1,38 @@
+"""What the user of a compiled model should know of it, beside what is odd about the file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mote.kernels import cost
+from mote.plan.plan import Plan
+from mote.targets import Target
+
+INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECTED": "fully_connected"}
+"""By operator, the family of kernels in the tables of costs that computes it of int8 numbers on any core."""
+
+
+def advice(plan: Plan, target: Target) -> tuple[str, ...]:
+    """Warnings for a plan on a target."""
+    return tuple(_slow_floats(plan, target))
+
+
+def _slow_floats(plan: Plan, target: Target) -> list[str]:
+    """float32 products on a core that computes each of them by a call of the compiler's library."""
+    if target.arch == "host" or "fpu" in target.features:
+        return []
+    graph = plan.graph
+    layers = {step.ops: step for step in plan.steps}
+    slow = [s for s in layers.values() if plan.op(s).macs(graph) and plan.op(s).input(graph).dtype.real]
+    if not slow:
+        return []
+    costs = cost.load(target.costs)
+    known = [(plan.op(s), s) for s in slow if plan.op(s).kind in INTEGER]
+    floats = sum(costs.of(graph, op, s.kernel, whole=True) for op, s in known)
+    integers = sum(costs.of(graph, op, replace(s.kernel, costs=INTEGER[op.kind]), whole=True) for op, s in known)
+    times = f", about {floats / integers:.0f} times as slow as the same layers of int8" if integers else ""
+    count = "a layer computes" if len(slow) == 1 else f"{len(slow)} layers compute"
+    return [
+        f"{count} in float32, and {target.name} has no floating-point unit: every product is a call of the compiler's "
+        f"library{times}; quantize the model to int8 (full integer quantization), or choose a core with an FPU"
+    ]
