@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from mote.kernels.contract import View
 from mote.kernels.vfp import blocks
 from offered import named, offered
 from support import emulated, examples, needs_litert
+from tflite_writer import Writer
 
 FPU = frozenset({"fpu"})
 PORTABLE = {"CONV_2D": "conv2d_f32", "DEPTHWISE_CONV_2D": "depthwise_f32", "FULLY_CONNECTED": "fully_connected_f32"}
@@ -102,6 +104,42 @@ def test_on_the_host(layers: list[test_conv.Config]) -> None:
 @QUICK
 def test_on_cores_that_round_products_or_not(core: str, layers: list[test_conv.Config]) -> None:
     check(layers, emulated(core))
+
+
+ODD = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, -0.0, 0.0, 6.5, -1.0], np.float32)
+LIMITS = {"NONE": np.finfo(np.float32).max * np.array([-1, 1]), "RELU": (0, np.finfo(np.float32).max), "RELU6": (0, 6)}
+
+
+def pair(kind: str, activation: str, size: int) -> Graph:
+    w = Writer("pair")
+    a, b = w.input("a", (1, size), "float32"), w.input("b", (1, size), "float32")
+    y = w.tensor("y", (1, size), "float32")
+    w.op(kind, [a, b], [y], fused_activation_function=activation)
+    w.output(y)
+    return tflite.parse(w.finish(), "pair")
+
+
+@pytest.mark.parametrize("core", ["host", "cortex-m4", "cortex-m55"])
+def test_sums_and_products_by_fours(core: str) -> None:
+    """As each element by itself, what is not finite as well, whatever is left over. Helium makes zeros of what is below
+    the least normal number."""
+    program, wanted = Program(emulated(core)), []
+    rng = np.random.default_rng(5)
+    for kind, activation, size in product(("ADD", "SUB", "MUL"), LIMITS, (1, 4, 7, 30)):
+        g = pair(kind, activation, size)
+        kernel = offered(g, g.ops[0], FPU)[0]
+        usual = rng.normal(size=(2, size)).astype(np.float32)
+        values = np.where(rng.random((2, size)) < 0.3, rng.choice(ODD, (2, size)), usual).astype(np.float32)
+        a, b = (program.block(4 * size, values[position]) for position in kernel.operands)
+        out = program.block(4 * size)
+        program.say(f"mote_{kernel.name}({program.params(kernel)}, {a}, {b}, {out}, {size});")
+        program.write(out, 4 * size)
+        with np.errstate(all="ignore"):
+            result = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}[kind](*values)
+        low, high = np.array(LIMITS[activation], np.float32)
+        result = np.where(result < low, low, result)
+        wanted.append(np.where(result > high, high, result))
+    assert np.array_equal(np.frombuffer(program.run(), np.float32), np.concatenate(wanted), equal_nan=True)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -3,6 +3,7 @@
 #define MOTE_ARITHMETIC_F32_H
 
 #include "mote_broadcast.h"
+#include "mote_fours_f32.h"
 
 typedef struct {
     float a_sign, b_sign; /* 1, or -1 for what is subtracted: multiplying by them is exact */
@@ -25,8 +26,13 @@ typedef struct {
 
 static inline void mote_add_run_f32(const mote_add_f32_t *p, const float *a, const float *b, int32_t b_step, float *out,
                                     int32_t n) {
-    for (; n > 0; n--, b += b_step) {
-        *out++ = mote_clamp_f32(p->a_sign * *a++ + p->b_sign * *b, p->low, p->high);
+    int32_t i = 0;
+    if (b_step == 1 && p->a_sign > 0.0f) {
+        i = p->b_sign > 0.0f ? mote_fours_sum(a, b, out, n, p->low, p->high)
+                             : mote_fours_difference(a, b, out, n, p->low, p->high);
+    }
+    for (; i < n; i++) {
+        out[i] = mote_clamp_f32(p->a_sign * a[i] + p->b_sign * b[i * b_step], p->low, p->high);
     }
 }
 
@@ -44,8 +50,9 @@ static inline void mote_add_rows_f32(const mote_add_rows_f32_t *p, const float *
 
 static inline void mote_mul_run_f32(const mote_mul_f32_t *p, const float *a, const float *b, int32_t b_step, float *out,
                                     int32_t n) {
-    for (; n > 0; n--, b += b_step) {
-        *out++ = mote_clamp_f32(*a++ * *b, p->low, p->high);
+    int32_t i = b_step == 1 ? mote_fours_product(a, b, out, n, p->low, p->high) : 0;
+    for (; i < n; i++) {
+        out[i] = mote_clamp_f32(a[i] * b[i * b_step], p->low, p->high);
     }
 }
 

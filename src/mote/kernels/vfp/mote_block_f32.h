@@ -16,14 +16,7 @@
 #ifndef MOTE_BLOCK_F32_H
 #define MOTE_BLOCK_F32_H
 
-#include "mote_common.h"
-#include "mote_helium.h"
-
-#if defined(__ARM_FP) && (__ARM_FP & 4) && defined(__thumb2__) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
-#define MOTE_VFP 1
-#else
-#define MOTE_VFP 0
-#endif
+#include "mote_fours_f32.h"
 
 #define MOTE_BLOCK 4 /* pixels, and channels */
 
@@ -148,7 +141,6 @@ MOTE_ALWAYS_INLINE void mote_taps1_f32(const float *x, int32_t step, const float
         : "lr", "q0", "q4", "q5", "cc", "memory");
 }
 
-/* Comparisons with what is no number are false, so that it stays. */
 MOTE_ALWAYS_INLINE void mote_block_finish(float *sums, const float *bias, float low, float high, float *out,
                                           int32_t channels, int32_t pixels) {
     __asm__ volatile(
@@ -160,11 +152,7 @@ MOTE_ALWAYS_INLINE void mote_block_finish(float *sums, const float *bias, float 
         "1:\n\t"
         "vldrw.u32 q0, [%[sums]]\n\t"
         "vstrw.32 q4, [%[sums]], #16\n\t"
-        "vadd.f32 q0, q0, q1\n\t"
-        "vcmp.f32 gt, q2, q0\n\t"
-        "vpsel q0, q2, q0\n\t"
-        "vcmp.f32 gt, q0, q3\n\t"
-        "vpsel q0, q3, q0\n\t"
+        "vadd.f32 q0, q0, q1\n\t" MOTE_FOUR_CLAMP
         "vstrw.32 q0, [%[out]]\n\t"
         "add %[out], %[out], %[step]\n\t"
         "le lr, 1b\n\t"
@@ -207,37 +195,65 @@ MOTE_ALWAYS_INLINE void mote_block_finish(float *sums, const float *bias, float 
     "vldmia %[w]!, {s24-s27}\n\t" MOTE_BLOCK_ALL("s16", "s18", "s20", "s22") \
     "vldmia %[w]!, {s24-s27}\n\t" MOTE_BLOCK_ALL("s17", "s19", "s21", "s23")
 
-#define MOTE_BLOCK_REGISTERS "s0", "s1", "s2", "s3", "s16", "s17", "s18", "s19", "s24", "s25", "s26", "s27", "s28", "s29"
-
 #define MOTE_BLOCK_ALL_REGISTERS \
     "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", \
         "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29", "s30", "s31"
 
+/* n products of four pixels and channels; n is zero or less afterwards. Labels 1 to 4. */
+#define MOTE_BLOCK_SUM \
+    "subs %[n], %[n], #4\n\t" \
+    "blt 2f\n\t" \
+    "1:\n\t" MOTE_BLOCK_TWICE MOTE_BLOCK_TWICE \
+    "subs %[n], %[n], #4\n\t" \
+    "bge 1b\n\t" \
+    "2:\n\t" \
+    "adds %[n], %[n], #2\n\t" \
+    "blt 3f\n\t" MOTE_BLOCK_TWICE \
+    "subs %[n], %[n], #2\n\t" \
+    "3:\n\t" \
+    "adds %[n], %[n], #1\n\t" \
+    "bne 4f\n\t" \
+    "vldr.32 s16, [%[x]]\n\t" \
+    "vldr.32 s18, [%[x1]]\n\t" \
+    "vldr.32 s20, [%[x2]]\n\t" \
+    "vldr.32 s22, [%[x3]]\n\t" \
+    "vldmia %[w]!, {s24-s27}\n\t" MOTE_BLOCK_ALL("s16", "s18", "s20", "s22") \
+    "4:\n\t"
+
 MOTE_ALWAYS_INLINE void mote_block4_f32(const float *x, int32_t apart, const float *w, int32_t n, float *sums) {
     const float *x1 = x + apart, *x2 = x1 + apart, *x3 = x2 + apart;
     __asm__ volatile(
-        "vldmia %[sums], {s0-s15}\n\t"
-        "subs %[n], %[n], #4\n\t"
-        "blt 2f\n\t"
-        "1:\n\t" MOTE_BLOCK_TWICE MOTE_BLOCK_TWICE
-        "subs %[n], %[n], #4\n\t"
-        "bge 1b\n\t"
-        "2:\n\t"
-        "adds %[n], %[n], #2\n\t"
-        "blt 3f\n\t" MOTE_BLOCK_TWICE
-        "subs %[n], %[n], #2\n\t"
-        "3:\n\t"
-        "adds %[n], %[n], #1\n\t"
-        "bne 4f\n\t"
-        "vldr.32 s16, [%[x]]\n\t"
-        "vldr.32 s18, [%[x1]]\n\t"
-        "vldr.32 s20, [%[x2]]\n\t"
-        "vldr.32 s22, [%[x3]]\n\t"
-        "vldmia %[w]!, {s24-s27}\n\t" MOTE_BLOCK_ALL("s16", "s18", "s20", "s22")
-        "4:\n\t"
+        "vldmia %[sums], {s0-s15}\n\t" MOTE_BLOCK_SUM
         "vstmia %[sums], {s0-s15}\n\t"
         : [x] "+r"(x), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [w] "+r"(w), [n] "+r"(n)
         : [sums] "r"(sums)
+        : MOTE_BLOCK_ALL_REGISTERS, "cc", "memory");
+}
+
+MOTE_ALWAYS_INLINE void mote_block4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
+                                             const float *w, int32_t each, float *sums) {
+    const float *x, *x1, *x2, *x3;
+    int32_t n;
+    __asm__ volatile(
+        "vldmia %[sums], {s0-s15}\n\t"
+        "5:\n\t"
+        "ldr %[x], [%[rows]], #4\n\t"
+        "cmp %[x], #0\n\t"
+        "itt eq\n\t"
+        "addeq %[w], %[w], %[each], lsl #4\n\t"
+        "beq 6f\n\t"
+        "add %[x], %[x], %[start]\n\t"
+        "add %[x1], %[x], %[apart]\n\t"
+        "add %[x2], %[x1], %[apart]\n\t"
+        "add %[x3], %[x2], %[apart]\n\t"
+        "mov %[n], %[each]\n\t" MOTE_BLOCK_SUM
+        "6:\n\t"
+        "subs %[count], %[count], #1\n\t"
+        "bne 5b\n\t"
+        "vstmia %[sums], {s0-s15}\n\t"
+        : [x] "=&r"(x), [x1] "=&r"(x1), [x2] "=&r"(x2), [x3] "=&r"(x3), [n] "=&r"(n), [w] "+r"(w), [rows] "+r"(rows),
+          [count] "+r"(count)
+        : [each] "r"(each), [start] "r"(4 * start), [apart] "r"(4 * apart), [sums] "r"(sums)
         : MOTE_BLOCK_ALL_REGISTERS, "cc", "memory");
 }
 
@@ -266,7 +282,7 @@ MOTE_ALWAYS_INLINE void mote_block1_f32(const float *x, const float *w, int32_t 
         "vstmia %[sums], {s0-s3}\n\t"
         : [x] "+r"(x), [w] "+r"(w), [n] "+r"(n)
         : [sums] "r"(sums)
-        : MOTE_BLOCK_REGISTERS, "cc", "memory");
+        : MOTE_FOUR_REGISTERS);
 }
 
 /* A column of one pixel. */
@@ -302,75 +318,29 @@ MOTE_ALWAYS_INLINE void mote_taps1_f32(const float *x, int32_t step, const float
         "vstmia %[sums], {s0-s3}\n\t"
         : [x] "+r"(x), [w] "+r"(w), [n] "+r"(n)
         : [step] "r"(4 * step), [sums] "r"(sums)
-        : MOTE_BLOCK_REGISTERS, "cc", "memory");
+        : MOTE_FOUR_REGISTERS);
 }
 
-#define MOTE_BLOCK_CLAMP(x) \
-    "vcmpe.f32 " x ", %[low]\n\t" \
-    "vmrs APSR_nzcv, fpscr\n\t" \
-    "it mi\n\t" \
-    "vmovmi.f32 " x ", %[low]\n\t" \
-    "vcmpe.f32 " x ", %[high]\n\t" \
-    "vmrs APSR_nzcv, fpscr\n\t" \
-    "it gt\n\t" \
-    "vmovgt.f32 " x ", %[high]\n\t"
-
-/* The sums of a pixel, with the bias. */
-#define MOTE_BLOCK_SUMS \
-    "vldmia %[sums], {s0-s3}\n\t" \
-    "vstmia %[sums]!, {s24-s27}\n\t" \
-    "vadd.f32 s0, s0, s16\n\t" \
-    "vadd.f32 s1, s1, s17\n\t" \
-    "vadd.f32 s2, s2, s18\n\t" \
-    "vadd.f32 s3, s3, s19\n\t"
-
-/* Four floats are finite if their sum is. Then the fused activation is none, or ReLU, which needs no comparison: `mask`
- * has all bits set where what is negative becomes zero. */
 MOTE_ALWAYS_INLINE void mote_block_finish(float *sums, const float *bias, float low, float high, float *out,
                                           int32_t channels, int32_t pixels) {
-    const float most = 3.40282347e+38f;
-    const int32_t simple = high == most && (low == 0.0f || low == -most), mask = low == 0.0f ? -1 : 0;
-    int32_t a, b, c;
+    int32_t c = 0, d;
     __asm__ volatile(
         "vldmia %[bias], {s16-s19}\n\t"
-        "mov %[a], #0\n\t"
-        "vmov s24, s25, %[a], %[a]\n\t"
-        "vmov s26, s27, %[a], %[a]\n\t"
-        "1:\n\t" MOTE_BLOCK_SUMS
-        "cbz %[simple], 2f\n\t"
-        "vadd.f32 s28, s0, s1\n\t"
-        "vadd.f32 s29, s2, s3\n\t"
-        "vmov %[a], %[b], s0, s1\n\t"
-        "vadd.f32 s28, s28, s29\n\t"
-        "and %[c], %[mask], %[a], asr #31\n\t"
-        "vabs.f32 s28, s28\n\t"
-        "bic %[a], %[a], %[c]\n\t"
-        "vcmpe.f32 s28, %[high]\n\t"
-        "and %[c], %[mask], %[b], asr #31\n\t"
-        "vmrs APSR_nzcv, fpscr\n\t"
-        "bhi 2f\n\t"
-        "bic %[b], %[b], %[c]\n\t"
-        "strd %[a], %[b], [%[out]]\n\t"
-        "vmov %[a], %[b], s2, s3\n\t"
-        "and %[c], %[mask], %[a], asr #31\n\t"
-        "bic %[a], %[a], %[c]\n\t"
-        "and %[c], %[mask], %[b], asr #31\n\t"
-        "bic %[b], %[b], %[c]\n\t"
-        "strd %[a], %[b], [%[out], #8]\n\t"
+        "vmov s24, s25, %[c], %[c]\n\t"
+        "vmov s26, s27, %[c], %[c]\n\t"
+        "1:\n\t"
+        "vldmia %[sums], {s0-s3}\n\t"
+        "vstmia %[sums]!, {s24-s27}\n\t"
+        "vadd.f32 s0, s0, s16\n\t"
+        "vadd.f32 s1, s1, s17\n\t"
+        "vadd.f32 s2, s2, s18\n\t"
+        "vadd.f32 s3, s3, s19\n\t" MOTE_FOUR_ACTIVATE
         "add %[out], %[out], %[step]\n\t"
         "subs %[pixels], %[pixels], #1\n\t"
         "bne 1b\n\t"
-        "b 3f\n\t"
-        "2:\n\t" MOTE_BLOCK_CLAMP("s0") MOTE_BLOCK_CLAMP("s1") MOTE_BLOCK_CLAMP("s2") MOTE_BLOCK_CLAMP("s3")
-        "vstmia %[out], {s0-s3}\n\t"
-        "add %[out], %[out], %[step]\n\t"
-        "subs %[pixels], %[pixels], #1\n\t"
-        "bne 1b\n\t"
-        "3:\n\t"
-        : [sums] "+r"(sums), [out] "+r"(out), [pixels] "+r"(pixels), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
-        : [bias] "r"(bias), [low] "t"(low), [high] "t"(high), [step] "r"(4 * channels), [simple] "l"(simple),
-          [mask] "r"(mask)
-        : MOTE_BLOCK_REGISTERS, "cc", "memory");
+        : [sums] "+r"(sums), [out] "+r"(out), [pixels] "+r"(pixels), [c] "+r"(c), [d] "=&r"(d)
+        : MOTE_FOUR_OPERANDS(low, high), [bias] "r"(bias), [step] "r"(4 * channels)
+        : MOTE_FOUR_REGISTERS);
 }
 
 #else
@@ -413,6 +383,19 @@ static inline void mote_block_finish(float *sums, const float *bias, float low, 
     }
 }
 
+#endif
+
+#if MOTE_HELIUM_FLOAT || !MOTE_VFP
+/* Several rows of the window, NULL where it hangs over the image's edge, of which `each` inputs lie side by side from
+ * element `start` on. */
+static inline void mote_block4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
+                                        const float *w, int32_t each, float *sums) {
+    for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) {
+        if (*rows != NULL) {
+            mote_block4_f32(*rows + start, apart, w, each, sums);
+        }
+    }
+}
 #endif
 
 /* Four pixels side by side, or one: which columns of their windows lie inside the image. */

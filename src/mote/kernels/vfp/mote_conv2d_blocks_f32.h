@@ -34,11 +34,16 @@ static inline void mote_conv2d_blocks_four(const mote_conv2d_blocks_f32_t *p, co
     const int32_t lo = in->all_lo, hi = in->all_hi, line = p->cols.taps * c * MOTE_BLOCK;
     const int32_t before = in->before, behind = in->behind;
     const int32_t at_once = spread == 1 ? hi - lo : 1, start = (in->first + lo * spread) * c;
+    if (spread == 1 && hi - lo == p->cols.taps) {
+        mote_block4_rows_f32(rows, taps, start, apart, w, at_once * c, sums);
+        return;
+    }
     for (int32_t k = 0; k < taps; k++, w += line) {
-        const float *row = rows[k], *x = row + start, *v = w + lo * c * MOTE_BLOCK;
+        const float *row = rows[k], *x, *v = w + lo * c * MOTE_BLOCK;
         if (row == NULL) {
             continue;
         }
+        x = row + start;
         if (before) {
             mote_conv2d_blocks_edge(p, row, in, 0, w, sums);
         }
