@@ -3,6 +3,8 @@ the sanitizers and on an emulated Cortex-M55."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import test_conv
@@ -10,10 +12,14 @@ from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.frontends import tflite
-from mote.kernels.contract import Packed
+from mote.kernels import catalogue
+from mote.kernels.contract import Packed, Refusal, View
 from offered import offered
-from support import emulated, examples
+from support import emulated, examples, needs_litert
+from tflite_writer import Writer
 
 MANY = list(HealthCheck)
 FEATURES = frozenset({"dsp", "fpu", "mve"})
@@ -73,3 +79,58 @@ def test_random_layers(core: str, seed: int) -> None:
     configs = [*layers(seed, WINDOWS), *layers(seed, [(1, 1)], "FULLY_CONNECTED")[::3]]
     cases = [case for c in configs for case in on_helium(c)]
     check_cases(cases, Program(core if core == HOST else emulated(core)))
+
+
+PLAIN = test_conv.Config(
+    "CONV_2D", "int8", 1, (9, 9), 16, 8, (3, 3), (1, 1), (1, 1), "SAME", "RELU", True, True, 1.0, (3, -128), 7
+)
+
+
+def families(c: test_conv.Config) -> set[str]:
+    return {case.kernel.family for case in on_helium(c)}
+
+
+def refusals(c: test_conv.Config) -> dict[str, str]:
+    g = tflite.parse(test_conv.model([c]), "layer")
+    asked = catalogue.asked(View(g, g.ops), FEATURES)
+    return {kernel.name: found.why for kernel, found in asked if isinstance(found, Refusal)}
+
+
+def test_what_fits() -> None:
+    windows = {"conv4_packed", "conv4_packed_lean"}
+    assert families(PLAIN) == windows | {"conv4", "conv4_lean"}
+    assert families(replace(PLAIN, channels=12)) == windows
+    assert families(replace(PLAIN, kernel=(1, 1))) == {"pointwise4"}
+    assert families(replace(PLAIN, kernel=(1, 1), outputs=20)) == {"pointwise4", "pointwise4_lean"}
+    assert families(replace(PLAIN, kernel=(1, 1), channels=3)) == windows
+    assert families(replace(PLAIN, kernel=(1, 1), size=(9, 1))) == {"pointwise4", "fully_connected8"}
+
+
+def test_what_is_refused() -> None:
+    why = refusals(replace(PLAIN, channels=200, kernel=(5, 5)))
+    assert why["conv4"] == "it is for windows of up to three rows over few times sixteen channels"
+    assert why["conv4_packed"] == "windows are too large to be packed"
+    assert why["pointwise4"] == "it is for windows of one pixel"
+    assert refusals(replace(PLAIN, kernel=(1, 1), channels=6))["pointwise4"] == "channels are no multiple of four"
+    shifted_left = replace(PLAIN, gain=1e-5, zeros=(3, 5), activation="NONE")
+    assert refusals(shifted_left)["conv4"] == "no constants requantize its sums exactly in lanes"
+
+
+@needs_litert
+def test_a_network() -> None:
+    """The planner chooses these kernels, at any setting, and every tensor is LiteRT's."""
+    w = Writer("network")
+    configs = [
+        replace(PLAIN, channels=3, outputs=16, stride=(2, 2), size=(17, 18)),
+        replace(PLAIN, size=(9, 9), zeros=(-128, 4), outputs=24, activation="NONE"),
+        replace(PLAIN, size=(9, 9), channels=24, kernel=(1, 1), outputs=20, zeros=(4, -128)),
+    ]
+    x = None
+    for i, c in enumerate(configs):
+        x = test_conv.add_layer(w, i, c, source=x, output=i == len(configs) - 1)
+    expected = ["conv4_packed", "conv4", "pointwise4"]
+    for options in ({"optimize": "speed"}, {}):
+        compiled = compile(w.finish(), target=emulated(CORE), **options)
+        chosen = [step.kernel.family for step in compiled.plan.steps]
+        assert [name.removesuffix("_lean") for name in dict.fromkeys(chosen)] == expected
+        assert verify(compiled, 2).passed
