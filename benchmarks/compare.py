@@ -16,6 +16,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 
 from anchors import HERE, TFLM, TINYENGINE, Anchor, load
@@ -23,8 +25,11 @@ from flash import waiting
 from mote import compile, profile, run, verify
 
 CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc")
-M4 = "cortex-m4"
-OPTIMIZE = ("balanced", "speed")
+M4, M55 = "cortex-m4", "cortex-m55"
+USUAL = "balanced"
+NOTHING = "-"
+OTHERS = {M4: ("speed", "size"), M55: ("speed",)}
+"""Cores that are held against other engines, and the settings beside the usual one."""
 RESULTS = HERE / "results.md"
 ROOT = HERE.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "profiling.md")
@@ -66,12 +71,13 @@ def main() -> None:
     if arguments.write and (arguments.only or not arguments.models or set(arguments.cores) != set(CORES)):
         p.error("--write needs --models, and all models and cores")
     anchors = [a for a in load() if a.name in (arguments.only or [a.name])]
+    jobs = [(a, core, how) for a in anchors for core in arguments.cores for how in (USUAL, *OTHERS.get(core, ()))]
     results: Results = {}
-    for anchor in anchors:
-        for core in arguments.cores:
-            for optimize in OPTIMIZE if core == M4 else OPTIMIZE[:1]:
-                print(f"{anchor.name} on {core}, {optimize}", file=sys.stderr, flush=True)
-                results[anchor.name, core, optimize] = measure(anchor, core, optimize, arguments)
+    with Pool() as pool:
+        found = pool.imap(partial(measure, arguments.models, arguments.inputs), jobs)
+        for (anchor, core, optimize), result in zip(jobs, found, strict=True):
+            print(f"{anchor.name} on {core}, {optimize}", file=sys.stderr, flush=True)
+            results[anchor.name, core, optimize] = result
     sections = tables(anchors, arguments.cores, results)
     if arguments.write:
         sections["profile"] = example()
@@ -80,14 +86,17 @@ def main() -> None:
         print("\n\n".join(f"## {name}\n\n{text}" for name, text in sections.items()))
 
 
-def measure(anchor: Anchor, core: str, optimize: str, arguments: argparse.Namespace) -> Result:
-    model = anchor.model(arguments.models)
+def measure(folder: Path | None, inputs: int, job: tuple[Anchor, str, str]) -> Result:
+    """A model on a core with a setting."""
+    anchor, core, optimize = job
+    model = anchor.model(folder)
     compiled = compile(model, target=core, optimize=optimize, io="int8")
     cost, cycles = run(compiled, layers=False), profile(compiled, layers=False).cycles
     exact, slow = "", 0
     if core == M4:
         slow = profile(compile(model, target=waiting(), optimize=optimize, io="int8"), layers=False).cycles
-        checked = verify(compiled, arguments.inputs)
+    if core in OTHERS:
+        checked = verify(compiled, inputs)
         exact = f"yes ({checked.tensors} tensors)" if checked.passed else f"NO ({len(checked.mismatches)} differences)"
     return Result(
         cost.instructions or 0,
@@ -104,13 +113,13 @@ def measure(anchor: Anchor, core: str, optimize: str, arguments: argparse.Namesp
 
 def tables(anchors: list[Anchor], cores: list[str], results: Results) -> dict[str, str]:
     found: dict[str, str] = {}
-    if M4 in cores:
-        for optimize in OPTIMIZE:
-            rows = [against_others(a, results[a.name, M4, optimize]) for a in anchors]
-            found[f"m4-{optimize}"] = markdown(M4_HEAD, rows)
+    for core in (core for core in OTHERS if core in cores):
+        for optimize in (USUAL, *OTHERS[core]):
+            rows = [against_others(a, core, results[a.name, core, optimize]) for a in anchors]
+            found[f"{core.removeprefix('cortex-')}-{optimize}"] = markdown(*saying(HEAD, rows))
 
     def by_core(cell: Callable[[Anchor, str, Result], str]) -> str:
-        rows = [[a.name, *(cell(a, core, results[a.name, core, "balanced"]) for core in cores)] for a in anchors]
+        rows = [[a.name, *(cell(a, core, results[a.name, core, USUAL]) for core in cores)] for a in anchors]
         return markdown(["", *cores], rows)
 
     found["instructions"] = by_core(millions_of_instructions)
@@ -119,7 +128,7 @@ def tables(anchors: list[Anchor], cores: list[str], results: Results) -> dict[st
     return found
 
 
-M4_HEAD = [
+HEAD = [
     "model",
     "instructions",
     "per MAC",
@@ -137,17 +146,23 @@ M4_HEAD = [
 ]
 
 
-def against_others(anchor: Anchor, r: Result) -> list[str]:
+def saying(head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Without the columns that say nothing."""
+    kept = [n for n in range(len(head)) if any(row[n] != NOTHING for row in rows)]
+    return [head[n] for n in kept], [[row[n] for n in kept] for row in rows]
+
+
+def against_others(anchor: Anchor, core: str, r: Result) -> list[str]:
     engine, memory = anchor.rival
     flash = memory["code"] + memory["model"]
-    published = anchor.best_published(M4)
+    published = anchor.best_published(core) if r.waiting else None
     return [
         anchor.name,
         f"{r.instructions:,}",
         f"{r.instructions / r.macs:.2f}",
-        *(ratio(r.instructions, anchor.instructions(e, M4)) for e in (TFLM, TINYENGINE)),
+        *(ratio(r.instructions, anchor.instructions(e, core)) for e in (TFLM, TINYENGINE)),
         f"{r.cycles:,}",
-        f"{r.waiting:,}",
+        f"{r.waiting:,}" if r.waiting else NOTHING,
         ratio(r.waiting, published[1] if published else None, published[0] if published else ""),
         f"{r.ram:,}",
         ratio(r.ram, memory["ram"], "" if engine == TFLM else engine),
@@ -161,7 +176,7 @@ def against_others(anchor: Anchor, r: Result) -> list[str]:
 def ratio(mine: int, theirs: int | None, whose: str = "") -> str:
     """Their number and how many times of it mine is."""
     if theirs is None:
-        return "-"
+        return NOTHING
     return f"{theirs:,} ({whose + ', ' if whose else ''}{mine / theirs:.2f}x)"
 
 
