@@ -218,8 +218,14 @@ def test_the_m7_starts_two_at_a_time(tmp_path: Path, text: str, cycles: int) -> 
         ("add r0, r0, #1; add r1, r1, #1", 2),
         ("ldr r0, [r4]; add r1, r0, #1", 3),
         ("ldr r0, [r4]; add r1, r2, #1", 2),
-        ("vldrb.8 q0, [r0]; vldrb.8 q1, [r1]", 3),  # two beats each on one pipeline
-        ("vldrb.8 q0, [r0]; vmladava.s8 r2, q0, q1", 2),  # beats of two pipelines overlap
+        ("vldrb.8 q0, [r0]; vldrb.8 q1, [r1]", 4),  # two beats each on one pipeline
+        ("vldrb.8 q0, [r0]; vmladava.s8 r2, q0, q1", 3),  # beats of two pipelines overlap
+        ("vmul.i32 q0, q1, q2; vadd.i32 q3, q3, q4; vqrdmulh.s32 q0, q0, r1", 4),
+        ("vmladava.s8 r2, q0, q1; add r0, r0, r1", 3),  # only vectors overlap
+        ("vmladava.s8 r2, q0, q1; stm r3!, {r0, r2}", 6),  # sums come late
+        ("vldrw.u32 q0, [q1, #64]!; vmladav.s8 r0, q0, q2", 6),  # four words of a gather
+        ("vldrb.u8 q0, [r0, q1]; vstrw.32 q0, [r1, q2]", 20),  # sixteen bytes, four words
+        ("vst40.8 {q0, q1, q2, q3}, [r0]; vst41.8 {q0, q1, q2, q3}, [r0]", 8),
     ],
 )
 def test_the_m55_overlaps_beats(tmp_path: Path, text: str, cycles: int) -> None:
@@ -236,3 +242,40 @@ def test_riscv(tmp_path: Path, text: str, cycles: int) -> None:
 def test_low_overhead_loops(tmp_path: Path) -> None:
     tasks = [i.task.name for i in block(tmp_path, "cortex-m55", "dls lr, r0; 1: nop; le lr, 1b")]
     assert tasks == ["ALU", "ALU", "LOOP"]
+
+
+UNITS = {
+    "VECTOR_MULTIPLY": """
+        vmladav.s8 r0, q0, q1; vmladava.u16 lr, q6, q7; vmlaldava.s16 r0, r1, q0, q1; vmla.s32 q0, q1, r2
+        vmlas.s32 q0, q3, r5; vmul.i32 q0, q1, q2; vmul.i32 q0, q1, r9; vqdmulh.s32 q0, q1, q2
+        vqrdmulh.s32 q0, q1, r3; vqrdmulh.s32 q0, q1, q2; vqrdmlah.s32 q0, q1, r4; vqdmlah.s32 q0, q1, r4
+        vmulh.u32 q0, q1, q2; vrmulh.s16 q0, q1, q2; vmullb.s8 q0, q1, q2; vmullt.u16 q0, q1, q2
+        vfma.f32 q0, q1, q2; vfma.f32 q0, q1, r2; vfms.f32 q0, q1, q2; vfmas.f32 q0, q1, r2
+        vmul.f32 q0, q1, q2; vmul.f32 q0, q1, r2; vadd.f32 q0, q1, q2; vadd.f32 q0, q1, r2
+        vsub.f32 q0, q1, q2
+    """,
+    "VECTOR": """
+        vadd.i32 q0, q1, q2; vadd.i32 q0, q1, r2; vsub.i16 q0, q1, r2; vqadd.s16 q4, q4, r10
+        vshr.s32 q0, q1, #31; vshl.i32 q0, q1, #1; vqshl.s32 q0, q0, #3; vrshl.s32 q0, r2; vshl.s32 q0, r2
+        vqrshrnb.s32 q4, q0, #16; vqrshrnt.s32 q4, q0, #9; vqmovnb.s16 q4, q4; vqmovnt.s32 q4, q5
+        vmax.s8 q0, q1, q2; vmin.s32 q0, q1, q2; vand q0, q1, q2; veor q0, q1, q2; vorr q0, q1, q2
+        vmov q0, q1; vmov.i8 q5, #128; vmov.i32 q0, #0; vcvta.s32.f32 q0, q1; vmaxnm.f32 q0, q1, q2
+        vmovlb.s8 q0, q1; vmovlt.s16 q0, q1; vidup.u32 q0, r2, #4
+    """,
+    "VECTOR_MEMORY": """
+        vldrw.u32 q0, [r1], #16; vldrb.u8 q0, [r12, #-5]; vldrb.s32 q0, [r1], #4; vldrh.s32 q0, [r2]
+        vstrb.32 q0, [r1], #4; vstrw.32 q0, [sp, #32]; vldrw.u32 q6, [q7]; vldrw.u32 q6, [q7, #-128]!
+        vstrw.32 q4, [q6, #4]!; vstrw.32 q4, [r11, q6]; vldrw.u32 q1, [r0, q0, uxtw #2]
+        vst43.8 {q0, q1, q2, q3}, [r1]!; vld20.8 {q0, q1}, [r1]; vldrb.u8 q1, [r0, q0]
+    """,
+}
+ACCESSES = [0] * 6 + [4] * 7 + [16]
+"""Of the last ones, one after another."""
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_helium_is_known_by_its_pipelines(tmp_path: Path, unit: str) -> None:
+    """All that Mote's kernels use, and some more."""
+    found = block(tmp_path, "cortex-m55", "; ".join(line.strip() for line in UNITS[unit].strip().splitlines()))
+    assert [i.task.name for i in found] == [unit] * len(found)
+    assert [i.words for i in found] == (ACCESSES if unit == "VECTOR_MEMORY" else [0] * len(found))

@@ -17,6 +17,7 @@ CORES = [
     "cortex-m4",
     "cortex-m55",
     "cortex-m7",
+    "cortex-m85",
     "host",
     "rv32imc",
 ]

@@ -24,7 +24,7 @@ from mote.toolchain.boards import BOARDS, WORD, Board
 from mote.toolchain.results import write_inputs
 from mote.toolchain.unicorn_board import run_unicorn
 
-CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc"]
+CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc"]
 CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]
 BOTH = [("cortex-m4", "qemu"), ("cortex-m4", "unicorn"), ("rv32imc", "qemu"), ("rv32imc", "unicorn")]
 

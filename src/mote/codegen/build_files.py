@@ -57,7 +57,8 @@ def _makefile(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     sources, headers = (" ".join(f"{n}.{ext}" for n in names) for ext in "ch")
     how, library = options.optimization, "-lm" if math else ""
     needed = "the library m" if math else "no library"
-    only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{' '.join(how.gcc)}) " if how.gcc else ""
+    told = " ".join(options.only_gcc)
+    only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{told}) " if told else ""
     return f"""\
 # Builds the example and the self-test with the host's compiler; for a microcontroller, add {sources} to your
 # own build: no other source file and {needed} is needed.
@@ -88,7 +89,7 @@ clean:
 def _cmake(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     name, how = options.name, options.optimization
     sources = " ".join(f"{n}.c" for n in names)
-    only_gcc = "".join(f"\n    $<$<AND:$<C_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:{flag}>" for flag in how.gcc)
+    only_gcc = "".join(f"\n    $<$<C_COMPILER_ID:GNU>:{flag}>" for flag in options.only_gcc)
     return f"""\
 # add_subdirectory() this folder and link your firmware with `{name}`.
 # {options.measured}

@@ -23,7 +23,7 @@ _WORDS = {
         " features fnmatch glob grp iconv intrinsics langinfo libgen malloc memory netdb newlib picolibc poll"
         " pthread pwd reent regex sched search semaphore spawn stdcountof strings syslog tar termios unctrl unistd"
         " utime utmpx varargs wordexp cmsis_compiler cmsis_gcc core_cm0 core_cm3 core_cm4 core_cm7 core_cm33"
-        " core_cm55"
+        " core_cm55 core_cm85"
     ),
     "is a keyword of C++": (
         "and and_eq bitand bitor catch char8_t char16_t char32_t class compl concept const_cast consteval"

@@ -51,6 +51,11 @@ class ProjectOptions:
         return optimization(self.optimize, self.cpu)
 
     @property
+    def only_gcc(self) -> tuple[str, ...]:
+        """What gcc is told that other compilers need not be, whatever core the user's own flags choose."""
+        return (*(flag for flag in self.core_flags if flag.startswith("-f")), *self.optimization.gcc)
+
+    @property
     def measured(self) -> str:
         """A sentence that says how the model is built where it is measured."""
         how = self.optimization

@@ -61,7 +61,12 @@ class _Table:
         cycles = self.cycles.get(i.task, 1)
         if i.task == Task.STORE and not _is_quick(i):
             cycles = self.cycles.get(Task.LOAD, 1)
-        return cycles + (i.words - 1 if i.task in (Task.LOAD, Task.STORE) and i.words > 1 else 0)
+        return max(cycles, i.words) if i.task == Task.VECTOR_MEMORY else cycles + self._more(i)
+
+    @staticmethod
+    def _more(i: Timed) -> int:
+        """For each word after the first one."""
+        return i.words - 1 if i.task in (Task.LOAD, Task.STORE) and i.words > 1 else 0
 
     def block(self, block: Block) -> int:
         inside = sum(self.pairs(a, b) for a, b in pairwise(block))
@@ -120,17 +125,31 @@ _RISCV = _Table(
 )
 
 
+_VECTORS = (Task.VECTOR, Task.VECTOR_MULTIPLY, Task.VECTOR_MEMORY)
+
+
 def _m55_pairs(before: Timed, i: Timed) -> int:
-    """Vector instructions take two beats, of which the second overlaps with the first of another pipeline's; loads,
+    """Vector instructions take two beats, of which the second overlaps with the first of the next one if that is for
+    another pipeline: memory, multiplications, or the rest. Sums in core registers reach memory two cycles late; loads,
     multiplications and shifts come one cycle late."""
-    if before.task in (Task.VECTOR, Task.VECTOR_MEMORY):
-        return 1 if before.task == i.task else 0
+    if before.task in _VECTORS:
+        if i.task in _VECTORS:
+            return -1 if i.task != before.task and max(before.words, i.words) <= 1 else 0
+        return 2 if before.task == Task.VECTOR_MULTIPLY and i.task == Task.STORES else 0
     late = (Task.LOAD, Task.LOADS, Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC, Task.DSP, Task.SHIFT, Task.FMAC)
     return 1 if before.task in late and before.writes & (i.reads | i.address) else 0
 
 
 _M55 = _Table(
-    {Task.DIV: 11, Task.SYSTEM: 2, Task.TABLE: 3, Task.FDIV: 14, Task.LOOP: 0, Task.BARRIER: 3},
+    {
+        Task.DIV: 11,
+        Task.SYSTEM: 2,
+        Task.TABLE: 3,
+        Task.FDIV: 14,
+        Task.LOOP: 0,
+        Task.BARRIER: 3,
+        **dict.fromkeys(_VECTORS, 2),
+    },
     words=0,
     taken={Task.LOOP: 0, Task.LOAD: 3, Task.LOADS: 3, Task.TABLE: 3},
     taken_else=2,
@@ -211,6 +230,8 @@ def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
     return 1 if jumped and before.flow.jumps else 0
 
 
+_HELIUM = "LLVM's scheduling model, no pairs of 16-bit instructions; vectors two beats a cycle"
+
 CORES = {
     "cortex-m0plus": _M0PLUS.core("Cortex-M0+", "Arm DDI 0484C, table 3-1; single-cycle multiplier"),
     "cortex-m3": _M3.core("Cortex-M3", "Arm DDI 0337I, 3.3"),
@@ -223,7 +244,8 @@ CORES = {
         _m7_block,
         _m7_join,
     ),
-    "cortex-m55": _M55.core("Cortex-M55", "LLVM's scheduling model, no pairs of 16-bit instructions", estimate=True),
+    "cortex-m55": _M55.core("Cortex-M55", _HELIUM, estimate=True),
+    "cortex-m85": _M55.core("Cortex-M85", f"the Cortex-M55's, which starts fewer at once: {_HELIUM}", estimate=True),
     "rv32imc": _RISCV.core(
         "RV32IMC", "a plain single-issue pipeline; no part's manual states its timing", estimate=True
     ),

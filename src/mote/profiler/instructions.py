@@ -47,6 +47,7 @@ class Task(Enum):
     FDIV = auto()
     FMOVE = auto()  # of two registers
     VECTOR = auto()
+    VECTOR_MULTIPLY = auto()
     VECTOR_MEMORY = auto()
 
 
@@ -111,18 +112,55 @@ def _block(code: Code, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
             yield (_thumb if code.arm else _riscv)(found, flow)
         else:
             task = task or Task.ALU
-            yield Timed(at, flow, task.name.lower(), task)
+            words = _scattered(code.word(at)) if task == Task.VECTOR_MEMORY else 0
+            yield Timed(at, flow, task.name.lower(), task, words=words)
         at += flow.size
 
 
+_MULTIPLIES = (
+    (0xEFF01ED1, 0xEEF00E00),  # VMLADAV
+    (0xFF801FD1, 0xEE800E00),  # VMLALDAV
+    (0xFFC10FF0, 0xEE010E40),  # VMLA, VMLAS, VFMA and VFMAS of a scalar
+    (0xFFC11FF1, 0xEF000950),  # VMUL
+    (0xEFC11FF1, 0xEF000B40),  # VQDMULH, VQRDMULH
+    (0xEFC11FF0, 0xEE010E60),  # VQDMULH, VQRDMULH, and VMUL of float32, of a scalar
+    (0xFFE11FF0, 0xEE011E60),  # VMUL of a scalar
+    (0xFFF11FF0, 0xEE211E60),  # the same of words
+    (0xFFC11FD0, 0xEE000E40),  # VQRDMLAH, VQDMLAH
+    (0xEFE10FF0, 0xEE010E00),  # VMULL, VMULH, VRMULH
+    (0xEFF10FF0, 0xEE210E00),  # the same of words
+    (0xFFD11FF1, 0xEF000C50),  # VFMA, VFMS
+    (0xFFF11FF1, 0xFF000D50),  # VMUL of float32
+    (0xFFD11FF1, 0xEF000D40),  # VADD, VSUB of float32
+    (0xFFF10FF0, 0xEE300F40),  # VADD, VSUB of a scalar of float32
+)
+"""Masks and values of the vector instructions that multiply, or add float32."""
+
+
 def _armv8_1(flow: Instruction, word: int) -> Task | None:
-    """Loops and Helium, which Capstone takes for coprocessors' instructions or does not know."""
+    """Loops and Helium, which Capstone takes for coprocessors' instructions or Neon, or does not know."""
     first, second = word & 0xFFFF, word >> 16
     if flow.kind == Kind.LOOP:
         return Task.LOOP
-    if first >> 10 & 0x3B == 0x3B and second >> 9 & 7 == 7:
-        return Task.VECTOR if first >> 9 & 1 else Task.VECTOR_MEMORY
-    return None
+    helium = first >> 10 & 0x3B == 0x3B and second >> 9 & 7 == 7
+    if helium and not first >> 9 & 1:
+        return Task.VECTOR_MEMORY
+    if not helium and first >> 8 & 0xEF != 0xEF:
+        return None
+    whole = first << 16 | second
+    multiplies = any(whole & mask == value for mask, value in _MULTIPLIES)
+    return Task.VECTOR_MULTIPLY if multiplies else Task.VECTOR
+
+
+def _scattered(word: int) -> int:
+    """How many places in memory a vector's load or store accesses one after another, 0 where it is one place: gathers
+    and scatters, and what interleaves."""
+    first, second = word & 0xFFFF, word >> 16
+    if first >> 8 == 0xFD or (first >> 8 == 0xFC and second >> 12 & 1):
+        return 4
+    if first >> 8 & 0xEF == 0xEC and not first >> 5 & 1 and not second >> 12 & 1:
+        return 16 >> (second >> 7 & 3)
+    return 0
 
 
 def _task(flow: Instruction, data: Task) -> Task:

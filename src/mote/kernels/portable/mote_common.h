@@ -11,6 +11,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* gcc 12.2 makes vectors of plain C for Helium that compute something else. -fno-tree-vectorize says the same for those
+ * who know it; no header can see whether it was given. */
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-vectorize")
+#endif
+
 #if defined(__GNUC__)
 #define MOTE_ALIGNED __attribute__((aligned(4))) /* constants that kernels read as words */
 /* Functions with tight inner loops: inlined into a long caller, their loops would lose registers to it. */
