@@ -205,30 +205,53 @@ def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int)
 
 
 def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
-    """All sums of a block, and the inputs' pointer `step` bytes further on."""
+    """All sums of a block, and the inputs' pointer `step` bytes further on. The next row is loaded before the last
+    products of a row, for cores on which a load takes its time."""
     begun: set[str] = set()
     bias, weights = _sum(inputs.outs - 1, block.outputs - 1), 0
-    lines = [f"ldm sp, {{{bias}, r9, r10}}"]
     takes = inputs.takes
-    for n, take in enumerate(takes):
-        fixed = 0 if inputs.row is None or inputs.far else take.row * inputs.row
-        loads = _loads(block, fixed - step if n else 0, 0 if n else step)
+    rows = [_loads(block, _offset(inputs, take, step) if n else 0, 0 if n else step) for n, take in enumerate(takes)]
+    lines = [f"ldm sp, {{{bias}, r9, r10}}", *rows[0].words]
+    for n, (take, loads) in enumerate(zip(takes, rows, strict=True)):
         for use, (k, out) in enumerate(take.uses):
             if k != weights:
                 weights = k
                 lines.append(f"ldrd r9, r10, [sp, #{4 + 8 * k}]")
-            lines += _multiplied(block, out, loads if use == 0 else None, begun, bias)
+            early, late = _multiplied(block, out, loads if use == 0 else None, begun, bias)
+            if use + 1 < len(take.uses):
+                lines += [*early, *late]
         after = takes[n + 1].row if n + 1 < len(takes) else 0
-        lines = _moved(lines, inputs, n, after - take.row)
+        way = _way(inputs, n, after - take.row)
+        lines += [*early, *_mixed(late, way, rows[n + 1].words if n + 1 < len(rows) else [])]
     return lines
+
+
+def _offset(inputs: Inputs, take: Take, step: int) -> int:
+    """How far a row is from the pointer, which has been moved by `step`."""
+    return -step if inputs.row is None or inputs.far else take.row * inputs.row - step
+
+
+def _way(inputs: Inputs, number: int, rows: int) -> list[str]:
+    """How the pointer comes to the next row."""
+    if inputs.row is None:
+        return [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
+    return add("r0", "r0", rows * inputs.row) if inputs.far else []
+
+
+def _mixed(products: list[str], way: list[str], loads: list[str]) -> list[str]:
+    """Loads as early as they can be, together; but no address just before them, as far as there are products."""
+    begun, rest = products[: len(way)], products[len(way) :]
+    mixed = [text for pair in zip_longest(way, begun, fillvalue="") for text in pair if text]
+    return [*mixed, *loads, *rest]
 
 
 @dataclass(frozen=True)
 class Loads:
-    """The instructions that load a row's share of a block, by what is there then: pairs 0 and 1, pair 2, pairs 3 and 4
-    in the place of 1 and 2."""
+    """The instructions for a row's share of a block: loads of words, what makes pairs 0 and 1 of them, pair 2, and
+    pairs 2, 3 and 4 in the place of others."""
 
     words: list[str]
+    first: list[str]
     second: list[str]
     more: list[str]
 
@@ -245,28 +268,37 @@ def _loads(block: Block, offset: int, step: int) -> Loads:
         words = [f"ldrd r11, lr, [r0, #{offset}]"]
     else:
         words = [f"ldr r11, [r0, #{offset}]", f"ldr lr, [r0, #{offset + 4}]"]
-    words += (["uxtb16 r12, r11, ror #8"] if 1 in pairs else []) + ["uxtb16 r11, r11"]
+    first = (["uxtb16 r12, r11, ror #8"] if 1 in pairs else []) + ["uxtb16 r11, r11"]
     if block.stride == 1:
-        return Loads(words, [] if single else ["uxtb16 lr, lr"], [])
+        return Loads(words, first, [] if single else ["uxtb16 lr, lr"], [])
     more = [] if single else ["uxtb16 r11, lr"]
     more += ["uxtb16 r12, lr, ror #8"] if 3 in pairs else []
     more += [f"ldrb lr, [r0, #{offset + 8 - step}]"] if 4 in pairs else []
-    return Loads(words, [], more)
+    return Loads(words, first, [], more)
 
 
-def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bias: str) -> list[str]:
-    """The products of a row, of which inputs are loaded where they are not there yet; `begun`: which sums are."""
-    products = sorted(block.products, key=lambda p: p.pair)
-    lines, late = list(loads.words) if loads else [], False
+ORDER = {1: (0, 2, 1), 2: (0, 1, 2, 4, 3)}
+"""Pairs of a row in the order of their products, by the stride: the last one leaves the registers of loads free."""
+
+
+def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bias: str) -> tuple[list[str], list[str]]:
+    """The products of a row, of which inputs are unpacked where they are not there yet, and those that are left when
+    the next row can be loaded; `begun`: which sums are."""
+    order = ORDER[block.stride]
+    products = sorted(block.products, key=lambda p: order.index(p.pair))
+    parts: tuple[list[str], list[str]] = (list(loads.first) if loads else [], [])
+    last, more = products[-1].pair, loads.more if loads else []
     for n, p in enumerate(products):
-        if loads and block.stride == 2 and p.pair >= 2 and not late:
-            late = True
-            lines += loads.more
+        late = p.pair == last and _place(block, last) == "r12"
+        if p.pair >= 2 and more:
+            parts[0].extend(more)
+            more = []
         to = _sum(out, p.output)
-        lines.append(f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in begun else bias}")
+        product = f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in begun else bias}"
+        parts[late].append(product)
         begun.add(to)
-        lines += loads.second if loads and n == 0 else []
-    return lines
+        parts[0].extend(loads.second if loads and n == 0 else [])
+    return parts
 
 
 def _op(block: Block, product: Product) -> str:
@@ -277,18 +309,6 @@ def _op(block: Block, product: Product) -> str:
 def _place(block: Block, pair: int) -> str:
     order = ("r11", "r12", "lr") if block.stride == 1 else ("r11", "r12", "r11", "r12", "lr")
     return order[pair]
-
-
-def _moved(lines: list[str], inputs: Inputs, number: int, rows: int) -> list[str]:
-    """With the way to the next row, as soon as a register is free for that."""
-    if inputs.row is None:
-        way = [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
-    elif inputs.far:
-        way = add("r0", "r0", rows * inputs.row)
-    else:
-        return lines
-    at = 1 + max(i for i, line in enumerate(lines) if "r11" in line or "r0" in line.split("[")[-1])
-    return [*lines[:at], *way, *lines[at:]]
 
 
 def _sum(out: int, output: int) -> str:
