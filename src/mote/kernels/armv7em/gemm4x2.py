@@ -23,7 +23,7 @@ from mote.kernels.armv7em.gemm import (
     outputs_of,
     refused_of,
 )
-from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, Source, Target, code
+from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, Source, Target, code, twice
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
 from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.conv import patch_params, sums_of
@@ -31,6 +31,8 @@ from mote.ops.conv import Conv2D
 
 DUAL = "_dual"
 """The end of the names of kernels for cores that start two instructions a cycle."""
+FOURS = "_fours"
+"""The end of the names of code that computes four channels in a pass."""
 ONTO = "_onto"
 """The end of the names of code that adds to what is there."""
 PLACES = (0, 2, 1, 3)
@@ -55,7 +57,7 @@ def target_of(view: View) -> Target | Refusal:
     places = [4 * (x // 4) + PLACES[x % 4] if line else i * y[3] for i, x in enumerate(range(before, before + 4))]
     if places[3] + (line or 1) > MOST_OFFSET:
         return Refusal("a pixel has too many channels")
-    return Target(line or 1, tuple(at - places[0] for at in places))
+    return Target(line or 1, tuple(at - places[0] for at in places), fours=y[3] % 4 == 0)
 
 
 def _stream(view: View, source: Source, weights: Weights) -> Stream | Refusal:
@@ -104,7 +106,8 @@ def name_of(form: str, source: Source, target: Target, *, dual: bool) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
-    return f"{form}_{shape}_{target.line}_{where}{DUAL if dual else ''}{ONTO if target.added else ''}"
+    ends = (DUAL if dual else "", ONTO if target.added else "", FOURS if twice(source, target) else "")
+    return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
 
 
 def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual: bool) -> Packed:

@@ -26,6 +26,8 @@ GIVEN = 10
 """Words of these before the pointers at FROM."""
 MOST_STEPS = 16
 """Longer sums have a loop."""
+MOST_STEPS_TWICE = 8
+"""Of sums that are no longer four channels are computed in a pass."""
 MOST_WORDS = 6
 """Longer lines of a window are widened in a loop."""
 AHEAD = 255
@@ -61,11 +63,20 @@ class Source:
 @dataclass(frozen=True)
 class Target:
     """Where a block's outputs go: bytes from a pixel's output to that of the next channel, and the distances of the
-    four pixels from the first one, if they are always the same. `added`: what is there is added to what comes."""
+    four pixels from the first one, if they are always the same. `fours`: channels come in fours; `added`: what is there
+    is added to what comes."""
 
     line: int
     places: tuple[int, ...] | None = None
+    fours: bool = False
     added: bool = False
+
+
+def twice(source: Source, target: Target) -> bool:
+    """Whether four channels are computed in a pass."""
+    places = target.places or (MOST_OFFSET,)
+    near = max(places) + 3 * target.line <= MOST_OFFSET
+    return near and target.fours and not target.added and source.steps <= MOST_STEPS_TWICE
 
 
 def code(source: Source, target: Target, weights: str, out: str, shift: int, *, dual: bool = False) -> list[str]:
@@ -77,6 +88,11 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
+    made = [*_sums(weights, steps, loop, _pairs if dual else _steps), *_narrow(weights, scale, saturate, shift)]
+    if twice(source, target):
+        channels = [*made, *_store_half(target), *made, *_store_rest(target)]
+    else:
+        channels = [*made, *(_add(target, added) if target.added else []), *_store(target, last)]
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
@@ -93,10 +109,7 @@ def code(source: Source, target: Target, weights: str, out: str, shift: int, *, 
         *_begin(target),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
-        *_sums(weights, steps, loop, _pairs if dual else _steps),
-        *_narrow(weights, scale, saturate, shift),
-        *(_add(target, added) if target.added else []),
-        *_store(target, last),
+        *channels,
         *(_plus("sub", "r8", 16 * steps) if loop else []),
         "bne.w 2b",
         *(_next_inputs(steps, loop) if source.ready else []),
@@ -394,6 +407,21 @@ def _add(target: Target, at: int) -> list[str]:
         found += [f"ldrsb r12, [r10, #{place}]", f"ldrsb lr, [r10, #{place + target.line}]"]
         found += [f"mla r{p}, r12, r11, r{p}", f"mla r{4 + p}, lr, r11, r{4 + p}"]
     return [*found, *(f"ssat {a}, #8, {a}, asr #{ADD_SHIFT}" for a in SUMS)]
+
+
+def _store_half(target: Target) -> list[str]:
+    """The first two channels of four."""
+    assert target.places is not None
+    second = [f"strb r{4 + p}, [r10, #{at + target.line}]" for p, at in enumerate(target.places)]
+    return ["ldr r10, [sp]", *second, *(f"strb r{p}, [r10, #{at}]" for p, at in enumerate(target.places))]
+
+
+def _store_rest(target: Target) -> list[str]:
+    """The others, and whether these were the last."""
+    line, places = target.line, [at + 2 * target.line for at in target.places or ()]
+    second = [f"strb r{4 + p}, [r10, #{at + line}]" for p, at in enumerate(places)]
+    first = [f"strb r{p}, [r10, #{at}]" for p, at in enumerate(places)]
+    return ["ldrd r10, r11, [sp]", *second, *first, f"add r10, r10, #{4 * line}", "str r10, [sp]", "cmp r10, r11"]
 
 
 def _store(target: Target, pointers: list[str]) -> list[str]:
