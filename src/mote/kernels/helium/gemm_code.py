@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.kernels.helium.requantize import Requantize
+from mote.kernels.helium.schedule import Load, Product, scheduled
 
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
@@ -67,33 +68,32 @@ class Pixels:
         count = len(order) if len(order) <= 6 else 5
         return {at: f"q{i}" for i, at in enumerate(order[:count])}
 
-    def load(self, q: str, k: int, p: int) -> str:
+    def _place(self, k: int, p: int) -> str:
         base, offset = divmod(p * self.apart + 16 * k, REACH)
-        return f"vldrw.u32 {q}, [{POINTERS[base]}, #{offset - self.origin}]"
+        return f"[{POINTERS[base]}, #{offset - self.origin}]"
 
     def begin(self) -> list[str]:
         """The pointers that are needed, and what stays."""
         more = [f"addw {POINTERS[i]}, r11, #{REACH * i}" for i in range(1, self.last // REACH + 1)]
-        return [*more, *(self.load(q, *at) for at, q in self.resident.items())]
+        return [*more, *(f"vldrw.u32 {q}, {self._place(*at)}" for at, q in self.resident.items())]
 
-    def two_channels(self) -> list[str]:
-        """All products of two channels. What is loaded is used at once, and weights by as many pixels as are there."""
-        found: list[str] = []
-        resident = self.resident
+    def channels(self, pairs: int) -> list[str]:
+        """All products of so many pairs of channels."""
+        resident, found = self.resident, list[str]()
         free = [f"q{i}" for i in range(8) if f"q{i}" not in resident.values()]
-        first, second, passing = free[0], free[1], free[-1]
+        steps: list[Load | Product] = []
         for k in range(self.steps):
             op = "vmladav.s8" if k == 0 else "vmladava.s8"
-            stay = [p for p in range(self.count) if (k, p) in resident]
-            for channel, weights in enumerate((first, second)):
-                found.append(f"vldrw.u32 {weights}, [r1], #16")
-                found += [f"{op} {SUMS[4 * channel + p]}, {resident[k, p]}, {weights}" for p in stay]
+            weights = [f"weights{c}_{k}" for c in range(2)]
+            steps += [Load(name, "[r1], #16") for name in weights]
             for p in range(self.count):
-                if p not in stay:
-                    found.append(self.load(passing, k, p))
-                    found += [f"{op} {SUMS[4 * c + p]}, {passing}, {w}" for c, w in enumerate((first, second))]
+                pixel = resident.get((k, p), f"pixel{p}_{k}")
+                steps += [] if (k, p) in resident else [Load(pixel, self._place(k, p))]
+                steps += [Product(op, SUMS[4 * c + p], (pixel, weights[c])) for c in range(2)]
         again = [f"mov {SUMS[i]}, {SUMS[i - 1]}" for i in (3, 7)] if self.count < PIXELS else []
-        return [*found, *again, STORE_SUMS]
+        for _ in range(pairs):
+            found += [*scheduled(steps, free), *again, STORE_SUMS]
+        return found
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ class Columns:
         """Columns of the window in the order in which most of what is under them is there already."""
         return [at for first in range(self.stride) for at in range(first, self.columns, self.stride)]
 
-    def load(self, q: str, row: int, part: int, column: int) -> str:
-        return f"vldrw.u32 {q}, [{ROW_POINTERS[row]}, #{column * self.channels + 16 * part}]"
+    def _place(self, row: int, part: int, column: int) -> str:
+        return f"[{ROW_POINTERS[row]}, #{column * self.channels + 16 * part}]"
 
     @property
     def resident(self) -> dict[int, str]:
@@ -130,31 +130,30 @@ class Columns:
     def begin(self) -> list[str]:
         """The rows, and what stays."""
         rows = [f"ldrd r1, r3, [sp, #{ROWS}]", f"ldr r5, [sp, #{ROWS + 8}]"]
-        return [*rows, *(self.load(q, 0, 0, column) for column, q in self.resident.items())]
+        return [*rows, *(f"vldrw.u32 {q}, {self._place(0, 0, column)}" for column, q in self.resident.items())]
 
     def two_channels(self) -> list[str]:
         """All products of two channels."""
-        found: list[str] = []
+        steps: list[Load | Product] = []
         for row in range(self.rows):
             for part in range(self.channels // 16):
                 there = dict(self.resident) if (row, part) == (0, 0) else {}
                 for column in self.order:
-                    found += self._column(row, part, column, there, first=not found)
-        return [*found, STORE_SUMS]
+                    steps += self._column(row, part, column, there, first=not steps)
+        return [*scheduled(steps, [f"q{i}" for i in range(6)]), STORE_SUMS]
 
-    def _column(self, row: int, part: int, column: int, there: dict[int, str], *, first: bool) -> list[str]:
-        """The products of one vector of two channels with four pixels; `there`: the columns in registers."""
+    def _column(self, row: int, part: int, column: int, there: dict[int, str], *, first: bool) -> list[Load | Product]:
+        """The products of one vector of two channels with four pixels; `there`: columns that were loaded before."""
         op = "vmladav.s8" if first else "vmladava.s8"
-        needed = [self.stride * p + column for p in range(PIXELS)]
-        for old in [c for c in there if c not in needed and there[c] not in self.resident.values()]:
-            del there[old]
-        found = [f"vldrw.u32 {q}, [r11], #16" for q in ("q4", "q5")]
-        for p, at in enumerate(needed):
+        weights = [f"weights{c}_{row}_{part}_{column}" for c in range(2)]
+        steps: list[Load | Product] = [Load(name, "[r11], #16") for name in weights]
+        for p in range(PIXELS):
+            at = self.stride * p + column
             if at not in there:
-                there[at] = next(q for q in ("q0", "q1", "q2", "q3") if q not in there.values())
-                found.append(self.load(there[at], row, part, at))
-            found += [f"{op} {SUMS[PIXELS * c + p]}, {there[at]}, {w}" for c, w in enumerate(("q4", "q5"))]
-        return found
+                there[at] = f"column{at}_{row}_{part}"
+                steps.append(Load(there[at], self._place(row, part, at)))
+            steps += [Product(op, SUMS[PIXELS * c + p], (there[at], w)) for c, w in enumerate(weights)]
+        return steps
 
 
 @dataclass(frozen=True)
@@ -178,9 +177,7 @@ def gemm(pixels: Pixels) -> Groups:
     """Pixels that lie behind one another."""
     pairs = 2 if pixels.steps <= FEW else 1
     advance = add_to("r11", pixels.count * pixels.apart)
-    return Groups(
-        [f"add r11, r3, #{pixels.origin}"], "r1", pixels.begin(), pixels.two_channels() * pairs, pairs, advance
-    )
+    return Groups([f"add r11, r3, #{pixels.origin}"], "r1", pixels.begin(), pixels.channels(pairs), pairs, advance)
 
 
 def slide(columns: Columns) -> Groups:
