@@ -67,7 +67,7 @@ MOTE_ALWAYS_INLINE void mote_block4_f32(const float *x, int32_t apart, const flo
         "vfma.f32 q2, q4, %[c]\n\t"
         "vfma.f32 q3, q4, %[d]\n\t"
         "3:\n\t" MOTE_BLOCK_STORE_SUMS
-        : [x] "+r"(x), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [w] "+r"(w), [a] "=&r"(a), [b] "=&r"(b),
+        : [x] "+&r"(x), [x1] "+&r"(x1), [x2] "+&r"(x2), [x3] "+&r"(x3), [w] "+&r"(w), [a] "=&r"(a), [b] "=&r"(b),
           [c] "=&r"(c), [d] "=&r"(d)
         : [n] "r"(n), [sums] "r"(sums)
         : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc", "memory");
@@ -94,7 +94,7 @@ MOTE_ALWAYS_INLINE void mote_block1_f32(const float *x, const float *w, int32_t 
         "vfma.f32 q0, q4, %[a]\n\t"
         "3:\n\t"
         "vstrw.32 q0, [%[sums]]\n\t"
-        : [x] "+r"(x), [w] "+r"(w), [a] "=&r"(a), [b] "=&r"(b)
+        : [x] "+&r"(x), [w] "+&r"(w), [a] "=&r"(a), [b] "=&r"(b)
         : [n] "r"(n), [sums] "r"(sums)
         : "lr", "q0", "q4", "q5", "cc", "memory");
 }
@@ -120,7 +120,7 @@ MOTE_ALWAYS_INLINE void mote_taps4_f32(const float *x, int32_t apart, int32_t st
         "add %[x3], %[x3], %[step]\n\t"
         "vfma.f32 q3, q4, q6\n\t"
         "le lr, 1b\n\t" MOTE_BLOCK_STORE_SUMS
-        : [x] "+r"(x), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [w] "+r"(w)
+        : [x] "+&r"(x), [x1] "+&r"(x1), [x2] "+&r"(x2), [x3] "+&r"(x3), [w] "+&r"(w)
         : [step] "r"(4 * step), [n] "r"(n), [sums] "r"(sums)
         : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "cc", "memory");
 }
@@ -136,7 +136,7 @@ MOTE_ALWAYS_INLINE void mote_taps1_f32(const float *x, int32_t step, const float
         "vfma.f32 q0, q4, q5\n\t"
         "le lr, 1b\n\t"
         "vstrw.32 q0, [%[sums]]\n\t"
-        : [x] "+r"(x), [w] "+r"(w)
+        : [x] "+&r"(x), [w] "+&r"(w)
         : [step] "r"(4 * step), [n] "r"(n), [sums] "r"(sums)
         : "lr", "q0", "q4", "q5", "cc", "memory");
 }
@@ -156,7 +156,7 @@ MOTE_ALWAYS_INLINE void mote_block_finish(float *sums, const float *bias, float 
         "vstrw.32 q0, [%[out]]\n\t"
         "add %[out], %[out], %[step]\n\t"
         "le lr, 1b\n\t"
-        : [sums] "+r"(sums), [out] "+r"(out)
+        : [sums] "+&r"(sums), [out] "+&r"(out)
         : [bias] "r"(bias), [low] "r"(low), [high] "r"(high), [step] "r"(4 * channels), [pixels] "r"(pixels)
         : "lr", "q0", "q1", "q2", "q3", "q4", "cc", "memory");
 }
@@ -225,7 +225,7 @@ MOTE_ALWAYS_INLINE void mote_block4_f32(const float *x, int32_t apart, const flo
     __asm__ volatile(
         "vldmia %[sums], {s0-s15}\n\t" MOTE_BLOCK_SUM
         "vstmia %[sums], {s0-s15}\n\t"
-        : [x] "+r"(x), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [w] "+r"(w), [n] "+r"(n)
+        : [x] "+&r"(x), [x1] "+&r"(x1), [x2] "+&r"(x2), [x3] "+&r"(x3), [w] "+&r"(w), [n] "+&r"(n)
         : [sums] "r"(sums)
         : MOTE_BLOCK_ALL_REGISTERS, "cc", "memory");
 }
@@ -251,8 +251,8 @@ MOTE_ALWAYS_INLINE void mote_block4_rows_f32(const float *const *rows, int32_t c
         "subs %[count], %[count], #1\n\t"
         "bne 5b\n\t"
         "vstmia %[sums], {s0-s15}\n\t"
-        : [x] "=&r"(x), [x1] "=&r"(x1), [x2] "=&r"(x2), [x3] "=&r"(x3), [n] "=&r"(n), [w] "+r"(w), [rows] "+r"(rows),
-          [count] "+r"(count)
+        : [x] "=&r"(x), [x1] "=&r"(x1), [x2] "=&r"(x2), [x3] "=&r"(x3), [n] "=&r"(n), [w] "+&r"(w), [rows] "+&r"(rows),
+          [count] "+&r"(count)
         : [each] "r"(each), [start] "r"(4 * start), [apart] "r"(4 * apart), [sums] "r"(sums)
         : MOTE_BLOCK_ALL_REGISTERS, "cc", "memory");
 }
@@ -280,7 +280,7 @@ MOTE_ALWAYS_INLINE void mote_block1_f32(const float *x, const float *w, int32_t 
         "bge 3b\n\t"
         "4:\n\t"
         "vstmia %[sums], {s0-s3}\n\t"
-        : [x] "+r"(x), [w] "+r"(w), [n] "+r"(n)
+        : [x] "+&r"(x), [w] "+&r"(w), [n] "+&r"(n)
         : [sums] "r"(sums)
         : MOTE_FOUR_REGISTERS);
 }
@@ -303,7 +303,7 @@ MOTE_ALWAYS_INLINE void mote_taps4_f32(const float *x, int32_t apart, int32_t st
         "subs %[n], %[n], #1\n\t"
         "bne 1b\n\t"
         "vstmia %[sums], {s0-s15}\n\t"
-        : [x] "+r"(x), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [w] "+r"(w), [n] "+r"(n)
+        : [x] "+&r"(x), [x1] "+&r"(x1), [x2] "+&r"(x2), [x3] "+&r"(x3), [w] "+&r"(w), [n] "+&r"(n)
         : [step] "r"(4 * step), [sums] "r"(sums)
         : MOTE_BLOCK_ALL_REGISTERS, "cc", "memory");
 }
@@ -316,7 +316,7 @@ MOTE_ALWAYS_INLINE void mote_taps1_f32(const float *x, int32_t step, const float
         "subs %[n], %[n], #1\n\t"
         "bne 1b\n\t"
         "vstmia %[sums], {s0-s3}\n\t"
-        : [x] "+r"(x), [w] "+r"(w), [n] "+r"(n)
+        : [x] "+&r"(x), [w] "+&r"(w), [n] "+&r"(n)
         : [step] "r"(4 * step), [sums] "r"(sums)
         : MOTE_FOUR_REGISTERS);
 }
@@ -338,7 +338,7 @@ MOTE_ALWAYS_INLINE void mote_block_finish(float *sums, const float *bias, float 
         "add %[out], %[out], %[step]\n\t"
         "subs %[pixels], %[pixels], #1\n\t"
         "bne 1b\n\t"
-        : [sums] "+r"(sums), [out] "+r"(out), [pixels] "+r"(pixels), [c] "+r"(c), [d] "=&r"(d)
+        : [sums] "+&r"(sums), [out] "+&r"(out), [pixels] "+&r"(pixels), [c] "+&r"(c), [d] "=&r"(d)
         : MOTE_FOUR_OPERANDS(low, high), [bias] "r"(bias), [step] "r"(4 * channels)
         : MOTE_FOUR_REGISTERS);
 }

@@ -37,7 +37,7 @@
             "vstrw.32 q0, [%[out]], #16\n\t" \
             "le lr, 1b\n\t" \
             "2:\n\t" \
-            : [a] "+r"(a), [b] "+r"(b), [out] "+r"(out) \
+            : [a] "+&r"(a), [b] "+&r"(b), [out] "+&r"(out) \
             : [low] "r"(low), [high] "r"(high), [fours] "r"(fours) \
             : "lr", "q0", "q1", "q2", "q3", "cc", "memory"); \
         return 4 * fours; \
@@ -111,7 +111,7 @@ MOTE_FOURS(product, "vmul.f32 q0, q0, q1\n\t")
                              "add %[out], %[out], #16\n\t" \
                              "subs %[fours], %[fours], #1\n\t" \
                              "bne 1b\n\t" \
-                             : [a] "+r"(a), [b] "+r"(b), [out] "+r"(out), [fours] "+r"(fours), [c] "=&r"(c), [d] "=&r"(d) \
+                             : [a] "+&r"(a), [b] "+&r"(b), [out] "+&r"(out), [fours] "+&r"(fours), [c] "=&r"(c), [d] "=&r"(d) \
                              : MOTE_FOUR_OPERANDS(low, high) \
                              : MOTE_FOUR_REGISTERS); \
         } \
