@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import mote
-from mote import toolchain
+from mote import targets, toolchain
 from mote.api.measure import bench
 from mote.cli import main
 from mote.codegen.ramcode import hot_files, in_ram
 from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
 from mote.kernels import library
+from mote.profiler import steps
 from mote.toolchain import Mode, decode
 from mote.toolchain.boards import board_of
 from mote.toolchain.code import read_code
@@ -26,7 +27,7 @@ from support import emulated
 
 pytest.importorskip("capstone")
 
-DIGITS = str(Path(__file__).parents[2] / "models" / "digits.tflite")
+DIGITS, KEYWORDS = (str(Path(__file__).parents[2] / "models" / f"{name}.tflite") for name in ("digits", "keywords"))
 FUNCTION = re.compile(r"\bstatic\b[^;={]*?\b[\w#]+\([^;]*?\) \{", re.DOTALL)
 """The head of a static function, of a macro that defines one as well."""
 SLOW = """
@@ -164,6 +165,22 @@ def test_refusals(text: str, why: str, tmp_path: Path) -> None:
 def test_not_with_a_shared_arena(slow: str) -> None:
     with pytest.raises(MoteError, match="share an arena"):
         mote.compile_shared([DIGITS], target=slow, place_code="ram")
+
+
+def test_long_code_is_not_chosen_where_it_waits(tmp_path: Path) -> None:
+    """Where a part keeps less code than one loop has, shorter loops are chosen, which take fewer cycles there; from RAM
+    the long ones are, as on a core without waits."""
+    emulated("cortex-m4")
+    small = part(tmp_path, SLOW.replace("code_lines = 4", "code_lines = 96\nprefetch = true"))
+    kept = 96 * 8
+    unaware, aware, in_ram_ = (
+        mote.compile(KEYWORDS, target=target, place_code=place, optimize="speed")
+        for target, place in (("cortex-m4", "flash"), (small, "flash"), (small, "ram"))
+    )
+    longest = [max(s.kernel.code_bytes for s in c.plan.steps) for c in (unaware, aware, in_ram_)]
+    assert longest[0] > kept >= longest[1] and longest[2] > kept
+    ((there,), (here,)) = (steps(c, [targets.load(small)]) for c in (unaware, aware))
+    assert sum(s.cycles for s in here) < 0.9 * sum(s.cycles for s in there)
 
 
 def code(*halves: int) -> decode.Read:

@@ -126,7 +126,15 @@ class Settings:
     @property
     def costs(self) -> Costs:
         """What kernels take on the target."""
-        return cost.load(self.target.costs, f"target {self.target.name}").on(self.target.constant_reads)
+        table = cost.load(self.target.costs, f"target {self.target.name}")
+        return table.on(self.target.constant_reads, self._code_reads)
+
+    @property
+    def _code_reads(self) -> Reads:
+        """What fetching the code of inner loops costs."""
+        if self.place_code == "flash":
+            return self.target.code_reads
+        return self.target.code_rams[0].reads if self.target.code_rams else Reads()
 
     @property
     def ram_limit(self) -> int | None:

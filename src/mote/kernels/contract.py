@@ -22,6 +22,7 @@ from mote.errors import working_on
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.targets import WORD
 
 OTHER, OTHER_F32 = "other", "other_f32"
 """The names in the tables of costs of all kernels that nothing has to choose between and that take little of a model's
@@ -137,6 +138,11 @@ class Instance:
     arguments: tuple[str | int, ...]
     code: tuple[str, ...] = ()
 
+    @property
+    def instructions(self) -> int:
+        """Lines of the assembly that are neither labels nor directives."""
+        return sum(not line.lstrip().startswith(".") and not line.rstrip().endswith(":") for line in self.code)
+
     def __str__(self) -> str:
         given = ", ".join(map(str, self.arguments))
         lines = "".join(f'\n    "{line}\\n"' for line in self.code)
@@ -220,6 +226,11 @@ class Packed:
     @property
     def file(self) -> str:
         return f"mote_{self.header}.h"
+
+    @cached_property
+    def code_bytes(self) -> int:
+        """Bytes of the assembly that was made for its shape, at most."""
+        return WORD * sum(instance.instructions for instance in self.instances)
 
     @cached_property
     def constants(self) -> int:

@@ -22,7 +22,7 @@ from mote.graph import Graph, Op
 from mote.graph.chain import Chain
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
-from mote.targets import Reads
+from mote.targets import WORD, Reads
 from mote.text import printable
 
 TABLES = files("mote.kernels").joinpath("costs")
@@ -40,6 +40,8 @@ EACH_ONCE = ("product", "output", "single")
 """What is not done anew in each pass, where weights are expanded part by part."""
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
+PACE = 1.5
+"""Cycles that an instruction of code made for a shape takes, about: for each load a product or two."""
 SLIDE = "slide"
 """What the bytes of a window take that slides in memory."""
 
@@ -58,10 +60,12 @@ class Costs:
     """Bytes of constants that are read, in the same way."""
     memory: Reads = field(default_factory=Reads)
     """What reading them costs."""
+    code: Reads = field(default_factory=Reads)
+    """What fetching code costs."""
 
-    def on(self, memory: Reads) -> Costs:
-        """The same where constants lie in a memory."""
-        return replace(self, memory=memory)
+    def on(self, memory: Reads, code: Reads | None = None) -> Costs:
+        """The same where constants lie in a memory, and code in another one, or in one that answers at once."""
+        return replace(self, memory=memory, code=code or Reads())
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
@@ -82,7 +86,8 @@ class Costs:
         if kernel.coding is not None:
             known = {**self.families[CODED], **known}
         parts = [known, self._family(kernel.more)] if kernel.more else [known]
-        return _sum(parts, found) + self._waits(kernel, found)
+        total = _sum(parts, found)
+        return total + self._waits(kernel, found) + self._fetches(kernel, total)
 
     def _waits(self, kernel: Packed, found: Mapping[str, float]) -> float:
         """What an operator waits for its constants: all that it reads comes from memory, unless what keeps lines of it
@@ -92,6 +97,16 @@ class Costs:
         named = (kernel.costs, kernel.more, CODED if kernel.coding is not None else "")
         read = _sum([self.reads.get(name, {}) for name in named], found)
         return self.memory.stream(round(min(read, kernel.constants) if self._keeps(kernel.constants) else read))
+
+    def _fetches(self, kernel: Packed, cycles: float) -> float:
+        """What an operator waits for its code, given what it takes otherwise. Loops in C are short; code that was made
+        for a shape may be longer than what is kept of code, and waits for every line in every turn then."""
+        code = self.code
+        if not code.waits or kernel.code_bytes <= code.code_lines * code.line_bytes:
+            return 0.0
+        instructions = code.line_bytes / WORD
+        wait = max(code.miss - instructions, 0) if code.prefetch else code.miss
+        return cycles / PACE / instructions * wait
 
     def _keeps(self, nbytes: int) -> bool:
         """Whether lines are kept for so many bytes."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from mote.errors import MoteError
 from mote.targets.allowed import not_allowed
-from mote.targets.memory import KEPT, Memory, Reads, read_memory, read_reads
+from mote.targets.memory import KEPT, WORD, Memory, Reads, read_memory, read_reads
 from mote.targets.values import bad, cut, is_whole, parse_size
 from mote.text import did_you_mean, printable
 
@@ -23,6 +23,7 @@ __all__ = [
     "ARCHES",
     "FEATURES",
     "KEPT",
+    "WORD",
     "Memory",
     "Reads",
     "Target",
