@@ -54,13 +54,13 @@ def _available(view: View, features: frozenset[str], *, coded: bool = False) -> 
 
 
 def _runs(kernel: Kernel, view: View, features: frozenset[str]) -> bool:
-    """Whether a core with these features can run it."""
-    return kernel.isa <= features and (ALIGNED not in features or kernel.keeps_alignment(view))
+    """Whether a core with these features can run it, and has nothing that is always better."""
+    return kernel.on(features) and (ALIGNED not in features or kernel.keeps_alignment(view))
 
 
 def fused(features: frozenset[str]) -> list[Kernel]:
     """The kernels that compute a chain of operators."""
-    return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.isa <= features]
+    return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.on(features)]
 
 
 def called(view: View, call: Call) -> Packed | None:

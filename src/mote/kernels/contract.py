@@ -342,6 +342,8 @@ class Kernel:
     """The C file `mote_<header>.h`; the name and the type where it is not given."""
     isa: frozenset[str] = frozenset()
     """Features that the core must have."""
+    unless: frozenset[str] = frozenset()
+    """Features for which there are other kernels that are always better."""
     tuned: bool = False
     """Its C uses instructions of the core beyond portable C where there are some."""
     lanes: int = 1
@@ -356,6 +358,10 @@ class Kernel:
     """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
     writes_planar: bool = False
     """It can write planar rows as well."""
+
+    def on(self, features: frozenset[str]) -> bool:
+        """Whether it is for cores with these features."""
+        return self.isa <= features and not self.unless & features
 
     def keeps_alignment(self, view: View) -> bool:
         """Whether all words that it loads and stores lie at multiples of four. In portable C the compiler sees to that;

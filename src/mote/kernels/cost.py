@@ -183,6 +183,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     product, output, pixel, row, call: these
     input: inputs of all windows; where channels do not mix, those of all rows of windows; elsewhere simply all
     tap: rows of windows; where channels do not mix, for each channel
+    line: rows of outputs of each channel, where channels do not mix
     rest: what is left of them where they are taken in fours
     single: products of pixels that are left where pixels are taken in pairs
     edge: those of windows that hang over a side of the image
@@ -216,6 +217,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
             "product": inside * sum(map(len, windows)),
             "input": inside * op.input(graph).shape[-2],
             "tap": inside * width,
+            "line": rows * channels,
             "rest": pixels * (channels % 4),
         }
     taps = len(op.reads(graph, 0, 0) or (0,))

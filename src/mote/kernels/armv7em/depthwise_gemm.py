@@ -91,7 +91,9 @@ def _kernel(way: Way) -> Kernel:
         pack,
         header="depthwise_gemm_s8",
         isa=DSP | {"dual"} if way.dual else DSP,
+        unless=frozenset({"mve"}),
         lanes=2,
+        costs=f"pointwise4x2_{way.matrix}",
         reads=_layout,
         writes_planar=True,
     )
