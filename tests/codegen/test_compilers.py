@@ -57,6 +57,8 @@ PROVEN = {
     "norms float": "layers",
 }
 """Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
+TUNED = ["0=winograd2", "2=pointwise4x2_wide_add", "19=fully_connected8_pairs"]
+"""Kernels that so small an image would not be worth."""
 
 
 def images(net: Net) -> bytes:
@@ -134,7 +136,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
     lstm, svdf = test_lstm.Config, test_svdf.Config
     dsp = {"target": HOST_DSP, "optimize": "speed"}
     return {
-        "tuned": (images(Net()), dsp | {"kernels": ["19=fully_connected8_pairs"]}),
+        "tuned": (images(Net()), dsp | {"kernels": TUNED}),
         "rows": (images(Net(2)), {"least_ram": True}),
         "real": (images(Net(3, "float32")), {}),
         "blocks": (images(Net(12, "float32")), {"target": HOST_FPU, "optimize": "speed"}),
