@@ -10,8 +10,10 @@
  *   sums     four of each pixel, channels side by side
  *
  * `mote_block...` adds up over inputs that lie side by side and go into all four channels, `mote_taps...` over columns
- * that lie `step` elements behind one another and whose channels do not mix. `mote_block_finish` makes outputs of the
- * sums, pixels `channels` elements behind one another, and zeros of the sums.
+ * that lie `step` elements behind one another and whose channels do not mix. `..._rows` goes through the rows of a window, NULL
+ * where it hangs over the image's edge: of each, `each` inputs or columns from element `start` on, and after their weights those
+ * of as many columns that are `left_out`. `mote_block_finish` makes outputs of the sums, pixels `channels` elements behind one
+ * another, and zeros of the sums.
  */
 #ifndef MOTE_BLOCK_F32_H
 #define MOTE_BLOCK_F32_H
@@ -285,39 +287,63 @@ MOTE_ALWAYS_INLINE void mote_block1_f32(const float *x, const float *w, int32_t 
         : MOTE_FOUR_REGISTERS);
 }
 
-/* A column of one pixel. */
+/* Products of four channels of one pixel, whose inputs begin at an address. */
 #define MOTE_TAPS_ONE(x, a, b, c, d) \
     "vldmia " x ", {s16-s19}\n\t" \
-    "add " x ", " x ", %[step]\n\t" \
     MOTE_BLOCK_PAIR(a, b, "s16", "s24", "s17", "s25") MOTE_BLOCK_PAIR(c, d, "s18", "s26", "s19", "s27")
 
-MOTE_ALWAYS_INLINE void mote_taps4_f32(const float *x, int32_t apart, int32_t step, const float *w, int32_t n,
-                                       float *sums) {
-    const float *x1 = x + apart, *x2 = x1 + apart, *x3 = x2 + apart;
+/* The next row of the window, from its first column on; one that is not there is left out. Labels 5 and 6. */
+#define MOTE_TAPS_ROW \
+    "5:\n\t" \
+    "ldr %[x], [%[rows]], #4\n\t" \
+    "cmp %[x], #0\n\t" \
+    "itt eq\n\t" \
+    "addeq %[w], %[w], %[each], lsl #4\n\t" \
+    "beq 6f\n\t" \
+    "add %[x], %[x], %[start]\n\t" \
+    "mov %[n], %[each]\n\t"
+
+MOTE_ALWAYS_INLINE void mote_taps4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
+                                            int32_t step, const float *w, int32_t each, float *sums) {
+    const float *x, *y;
+    int32_t n;
     __asm__ volatile(
-        "vldmia %[sums], {s0-s15}\n\t"
+        "vldmia %[sums], {s0-s15}\n\t" MOTE_TAPS_ROW
         "1:\n\t"
-        "vldmia %[w]!, {s24-s27}\n\t" MOTE_TAPS_ONE("%[x]", "s0", "s1", "s2", "s3")
-            MOTE_TAPS_ONE("%[x1]", "s4", "s5", "s6", "s7") MOTE_TAPS_ONE("%[x2]", "s8", "s9", "s10", "s11")
-                MOTE_TAPS_ONE("%[x3]", "s12", "s13", "s14", "s15")
+        "vldmia %[w]!, {s24-s27}\n\t"
+        "add %[y], %[x], %[apart]\n\t" MOTE_TAPS_ONE("%[x]", "s0", "s1", "s2", "s3")
+        "add %[x], %[x], %[step]\n\t" MOTE_TAPS_ONE("%[y]", "s4", "s5", "s6", "s7")
+        "add %[y], %[y], %[apart]\n\t" MOTE_TAPS_ONE("%[y]", "s8", "s9", "s10", "s11")
+        "add %[y], %[y], %[apart]\n\t" MOTE_TAPS_ONE("%[y]", "s12", "s13", "s14", "s15")
         "subs %[n], %[n], #1\n\t"
         "bne 1b\n\t"
+        "6:\n\t"
+        "subs %[count], %[count], #1\n\t"
+        "bne 5b\n\t"
         "vstmia %[sums], {s0-s15}\n\t"
-        : [x] "+&r"(x), [x1] "+&r"(x1), [x2] "+&r"(x2), [x3] "+&r"(x3), [w] "+&r"(w), [n] "+&r"(n)
-        : [step] "r"(4 * step), [sums] "r"(sums)
+        : [x] "=&r"(x), [y] "=&r"(y), [n] "=&r"(n), [w] "+&r"(w), [rows] "+&r"(rows), [count] "+&r"(count)
+        : [each] "r"(each), [start] "r"(4 * start), [apart] "r"(4 * apart), [step] "r"(4 * step), [sums] "r"(sums)
         : MOTE_BLOCK_ALL_REGISTERS, "cc", "memory");
 }
 
-MOTE_ALWAYS_INLINE void mote_taps1_f32(const float *x, int32_t step, const float *w, int32_t n, float *sums) {
+MOTE_ALWAYS_INLINE void mote_taps1_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t step,
+                                            const float *w, int32_t each, int32_t left_out, float *sums) {
+    const float *x;
+    int32_t n;
     __asm__ volatile(
-        "vldmia %[sums], {s0-s3}\n\t"
+        "vldmia %[sums], {s0-s3}\n\t" MOTE_TAPS_ROW
         "1:\n\t"
         "vldmia %[w]!, {s24-s27}\n\t" MOTE_TAPS_ONE("%[x]", "s0", "s1", "s2", "s3")
+        "add %[x], %[x], %[step]\n\t"
         "subs %[n], %[n], #1\n\t"
         "bne 1b\n\t"
+        "6:\n\t"
+        "add %[w], %[w], %[left_out], lsl #4\n\t"
+        "subs %[count], %[count], #1\n\t"
+        "bne 5b\n\t"
         "vstmia %[sums], {s0-s3}\n\t"
-        : [x] "+&r"(x), [w] "+&r"(w), [n] "+&r"(n)
-        : [step] "r"(4 * step), [sums] "r"(sums)
+        : [x] "=&r"(x), [n] "=&r"(n), [w] "+&r"(w), [rows] "+&r"(rows), [count] "+&r"(count)
+        : [each] "r"(each), [start] "r"(4 * start), [step] "r"(4 * step), [left_out] "r"(left_out), [sums] "r"(sums)
         : MOTE_FOUR_REGISTERS);
 }
 
@@ -386,13 +412,29 @@ static inline void mote_block_finish(float *sums, const float *bias, float low, 
 #endif
 
 #if MOTE_HELIUM_FLOAT || !MOTE_VFP
-/* Several rows of the window, NULL where it hangs over the image's edge, of which `each` inputs lie side by side from
- * element `start` on. */
 static inline void mote_block4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
                                         const float *w, int32_t each, float *sums) {
     for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) {
         if (*rows != NULL) {
             mote_block4_f32(*rows + start, apart, w, each, sums);
+        }
+    }
+}
+
+static inline void mote_taps4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
+                                       int32_t step, const float *w, int32_t each, float *sums) {
+    for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) {
+        if (*rows != NULL) {
+            mote_taps4_f32(*rows + start, apart, step, w, each, sums);
+        }
+    }
+}
+
+static inline void mote_taps1_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t step,
+                                       const float *w, int32_t each, int32_t left_out, float *sums) {
+    for (; count > 0; count--, rows++, w += (each + left_out) * MOTE_BLOCK) {
+        if (*rows != NULL) {
+            mote_taps1_f32(*rows + start, step, w, each, sums);
         }
     }
 }

@@ -13,47 +13,11 @@ typedef struct {
     const float *bias;
 } mote_depthwise_blocks_f32_t;
 
-/* Columns lo..hi-1 of one row of the window, for four channels of one pixel whose window begins in column `first`. */
-static inline void mote_depthwise_blocks_one(const mote_depthwise_blocks_f32_t *p, const float *row, int32_t first,
-                                             int32_t lo, int32_t hi, const float *w, float *sums) {
-    const int32_t step = p->cols.spread * p->channels;
-    if (hi > lo) {
-        mote_taps1_f32(row + first * p->channels + lo * step, step, w + lo * MOTE_BLOCK, hi - lo, sums);
-    }
-}
-
-/* Columns that only some of the pixels have: those before what all of them have, or behind it. */
-MOTE_NOINLINE void mote_depthwise_blocks_edge(const mote_depthwise_blocks_f32_t *p, const float *row,
-                                              const mote_columns_t *in, int32_t behind, const float *w, float *sums) {
-    for (int32_t j = 0; j < in->pixels; j++) {
-        const int32_t lo = behind ? mote_max(in->all_hi, in->lo[j]) : in->lo[j];
-        const int32_t hi = behind ? in->hi[j] : mote_min(in->all_lo, in->hi[j]);
-        mote_depthwise_blocks_one(p, row, in->first + j * p->cols.step, lo, hi, w, sums + j * MOTE_BLOCK);
-    }
-}
-
-/* Four channels from c on of four pixels. */
-static inline void mote_depthwise_blocks_four(const mote_depthwise_blocks_f32_t *p, const float *const *rows, int32_t c,
-                                              const mote_columns_t *in, const float *w, float *sums) {
-    const int32_t taps = p->rows.taps, step = p->cols.spread * p->channels, apart = p->cols.step * p->channels;
-    const int32_t lo = in->all_lo, n = in->all_hi - lo, line = p->cols.taps * MOTE_BLOCK;
-    const int32_t before = in->before, behind = in->behind;
-    const int32_t start = in->first * p->channels + lo * step + c;
-    for (int32_t k = 0; k < taps; k++, w += line) {
-        const float *row = rows[k];
-        if (row == NULL) {
-            continue;
-        }
-        if (before) {
-            mote_depthwise_blocks_edge(p, row + c, in, 0, w, sums);
-        }
-        if (n > 0) {
-            mote_taps4_f32(row + start, apart, step, w + lo * MOTE_BLOCK, n, sums);
-        }
-        if (behind) {
-            mote_depthwise_blocks_edge(p, row + c, in, 1, w, sums);
-        }
-    }
+/* How many pixels from column x of the output on are computed at once: four where all of their windows lie inside the
+ * image, else one. */
+static inline int32_t mote_depthwise_blocks_pixels(const mote_span_t *s, int32_t x) {
+    const int32_t first = x * s->step - s->pad, last = first + (MOTE_BLOCK - 1) * s->step + (s->taps - 1) * s->spread;
+    return first >= 0 && last < s->in_size && s->out_size - x >= MOTE_BLOCK ? MOTE_BLOCK : 1;
 }
 
 /* One of the channels that are left, whose inputs begin at `c`. */
@@ -70,30 +34,26 @@ static inline float mote_depthwise_blocks_rest(const mote_depthwise_blocks_f32_t
 
 MOTE_NOINLINE void mote_depthwise_blocks_f32_row(const mote_depthwise_blocks_f32_t *p, const float *const *rows,
                                                  float *out) {
-    const int32_t channels = p->channels, taps = p->cols.taps, window = p->rows.taps * taps;
+    const mote_span_t *s = &p->cols;
+    const int32_t channels = p->channels, count = p->rows.taps, window = count * s->taps, step = s->spread * channels;
     float sums[MOTE_BLOCK * MOTE_BLOCK] = {0.0f};
-    mote_columns_t in;
-    for (int32_t x = 0; x < p->cols.out_size; x += in.pixels, out += in.pixels * channels) {
+    for (int32_t x = 0, pixels; x < s->out_size; x += pixels, out += pixels * channels) {
+        const int32_t first = x * s->step - s->pad, lo = mote_min(mote_span_lo(s, first), s->taps);
+        const int32_t n = mote_span_hi(s, first) - lo, start = (first + lo * s->spread) * channels;
         const float *w = p->weights;
         int32_t c = 0;
-        mote_columns(&p->cols, x, &in);
+        pixels = mote_depthwise_blocks_pixels(s, x);
         for (; c + MOTE_BLOCK <= channels; c += MOTE_BLOCK, w += window * MOTE_BLOCK) {
-            if (in.pixels == MOTE_BLOCK) {
-                mote_depthwise_blocks_four(p, rows, c, &in, w, sums);
-            } else {
-                for (int32_t k = 0; k < p->rows.taps; k++) {
-                    if (rows[k] != NULL) {
-                        const float *v = w + k * taps * MOTE_BLOCK;
-                        mote_depthwise_blocks_one(p, rows[k] + c, in.first, in.all_lo, in.all_hi, v, sums);
-                    }
-                }
+            if (pixels == MOTE_BLOCK) {
+                mote_taps4_rows_f32(rows, count, start + c, s->step * channels, step, w, n, sums);
+            } else if (n > 0) {
+                mote_taps1_rows_f32(rows, count, start + c, step, w + lo * MOTE_BLOCK, n, s->taps - n, sums);
             }
-            mote_block_finish(sums, p->bias + c, p->low, p->high, out + c, channels, in.pixels);
+            mote_block_finish(sums, p->bias + c, p->low, p->high, out + c, channels, pixels);
         }
         for (; c < channels; c++, w += window) {
-            for (int32_t j = 0; j < in.pixels; j++) {
-                const int32_t first = in.first + j * p->cols.step;
-                const float sum = mote_depthwise_blocks_rest(p, rows, c, first, in.lo[j], in.hi[j], w);
+            for (int32_t j = 0; j < pixels; j++) {
+                const float sum = mote_depthwise_blocks_rest(p, rows, c, first + j * s->step, lo, lo + n, w);
                 out[j * channels + c] = mote_clamp_f32(sum + p->bias[c], p->low, p->high);
             }
         }
