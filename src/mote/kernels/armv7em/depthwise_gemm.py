@@ -42,7 +42,11 @@ class Way:
 
     @property
     def plain(self) -> str:
-        return f"depthwise_gemm{'_two' if self.rows == ROWS else ''}_{self.matrix}"
+        return f"depthwise_gemm{'_two' if self.rows == ROWS else ''}_{self.matrix}{self.compact}"
+
+    @property
+    def compact(self) -> str:
+        return "_compact" if self.weights == "w8" else ""
 
     @property
     def name(self) -> str:
@@ -51,7 +55,7 @@ class Way:
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
         """The kernels for each of the operators: they cost as much, but for the widening of what is between them."""
-        depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{'_compact' if self.weights == 'w8' else ''}"
+        depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{self.compact}"
         kernels = {kernel.name: kernel for kernel in (*depthwise_planar.KERNELS, *gemm4x2.KERNELS)}
         return kernels[depthwise], kernels[f"pointwise4x2_{self.matrix}{DUAL if self.dual else ''}"]
 
@@ -134,7 +138,7 @@ def _packed(view: View, way: Way, depthwise: Packed, pointwise: Packed, channels
     last, matrix = _gemm(second, way, stream)
     stride = first.the(DepthwiseConv2D).vertical.stride
     form = (channels.form, channels.found.shift)
-    name = f"{way.plain}_{way.weights}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
+    name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
     macro = "MOTE_DEPTHWISE_GEMM" + ("_TWO" if way.rows == ROWS else "")
     made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form))
     scratch = way.rows * 2 * width * count
@@ -181,7 +185,7 @@ def _functions(
     return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in made.items())
 
 
-FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("pair", "w8"))
+FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("wide", "w8"), ("pair", "w8"))
 KERNELS = tuple(
     _kernel(Way(matrix, weights, rows, dual))
     for dual in (True, False)
