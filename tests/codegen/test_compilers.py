@@ -91,6 +91,12 @@ def separable(net: Net) -> bytes:
     return net.finish(y, net.op("ADD", [y, net.writer.const("c", net.weights(1, 1, 8), 40.0)]))
 
 
+def pools(net: Net) -> bytes:
+    """Of more channels than a vector has lanes."""
+    x = net.input(1, 6, 6, 20)
+    return net.finish(net.pool(x), net.pool(x, kind="MAX_POOL_2D"))
+
+
 def sums(net: Net) -> bytes:
     """Layers whose output is one row of many."""
     x = net.input(1, 12, 2, 8)
@@ -153,6 +159,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "halves": (halves(Net(10)), {"shrink": False}),
         "norms": (prove.SMALL["norms"](), dsp),
         "helium": (images(Net(11)), dsp | {"target": HOST_HELIUM}),
+        "pools": (pools(Net(12)), dsp | {"target": HOST_HELIUM}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
