@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +22,18 @@ MOST_WIDTH = 1 << 15
 """Places in a row of outputs are half words."""
 
 
-def _pack(view: View) -> Packed | Refusal:
+class Room(NamedTuple):
+    """What a byte of working memory is worth, of the time, and whether rows are computed one by one: where memory is
+    short each row that need not be there counts."""
+
+    memory: float
+    single: bool = False
+
+
+ROOMY, LEAN = Room(1e-5), Room(1e-4, single=True)
+
+
+def _pack(view: View, room: Room) -> Packed | Refusal:
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     if op.multiplier != 1 or (v.dilation, h.dilation) != (1, 1) or y[0] != 1:
@@ -32,9 +46,11 @@ def _pack(view: View) -> Packed | Refusal:
     left, wide = _inside(h, x[2], y[2])
     strides, before = (v.stride, h.stride), (v.before - top, h.before - left)
     window = Window((high, wide), strides, (x[1], x[2]), (y[1], y[2]), before, y[3])
-    taps = min(ways(window), key=lambda t: t.estimate, default=None)
+    taps = _best(window, room)
     if taps is None:
         return Refusal("its window is too large for vectors")
+    if room.single and taps == _best(window, ROOMY):
+        return Refusal("rows are computed one by one anyway")
     found = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
     if found is None:
         return NO_CONSTANTS
@@ -82,6 +98,11 @@ def _pack(view: View) -> Packed | Refusal:
     )
 
 
+def _best(window: Window, room: Room) -> Taps | None:
+    found = (taps for taps in ways(window) if taps.group == 1 or not room.single)
+    return min(found, key=lambda taps: taps.estimate(room.memory), default=None)
+
+
 def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
     """The first tap that is ever inside the image, and how many are."""
     found = [
@@ -122,4 +143,7 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
     )
 
 
-KERNELS = (Kernel("depthwise_taps", (DepthwiseConv2D,), INT8, _pack, header="depthwise_taps_s8", isa=HELIUM),)
+KERNELS = tuple(
+    Kernel(name, (DepthwiseConv2D,), INT8, partial(_pack, room=room), header="depthwise_taps_s8", isa=HELIUM)
+    for name, room in (("depthwise_taps", ROOMY), ("depthwise_taps_row", LEAN))
+)

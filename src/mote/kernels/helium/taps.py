@@ -24,8 +24,8 @@ MOST_QUADS = 10
 """Fours of outputs whose sums are kept for each channel: further ones are out of reach of an offset."""
 MOST_WEIGHTS = 6
 """Vectors of weights that stay in registers."""
-MEMORY = 1e-5
-"""What a byte of working memory is worth, of the time."""
+UNROLLED = 6
+"""Columns that are interleaved without a loop."""
 REACH = 508
 """The largest offset of a load or store of words."""
 DATA, ADDRESSES = "q6", "q7"
@@ -173,16 +173,15 @@ class Taps:
         row = max(self.window.inputs[1], self.window.outputs[1]) * self.window.channels
         return 16 * self.quads * (self.block + 1) + len(self.planes) * self.plane + row
 
-    @property
-    def estimate(self) -> float:
-        """About how many instructions an output takes, and a bit for working memory."""
+    def estimate(self, memory: float) -> float:
+        """About how many instructions an output takes; each byte of working memory counts for a share of them."""
         w = self.window
         strips = -(-w.outputs[0] // self.group)
         parts = -(-w.outputs[1] // self.wide)
         channel = len(sums_code(self)) + self.quads * 21 / 4 + 3
         interleave = len(self.planes) * (w.inputs[1] * 8.5 + 12) / VECTOR
         total = strips * (parts * (channel + 90 / self.block) + interleave)
-        return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * MEMORY)
+        return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)
 
 
 def ways(window: Window) -> Iterator[Taps]:
@@ -230,7 +229,7 @@ def _columns(count: int, step: int, pointers: tuple[str, ...]) -> list[str]:
         load = [t for i, p in enumerate(pointers) for t in (f"vldrw.u32 q{i}, [{p}]", f"add {p}, {p}, #{step}")]
     one = [*load, *_interleaved()]
     again = 2 if count % 2 == 0 else 1
-    if count <= again:
+    if count <= UNROLLED:
         return one * count
     return [f"movw r8, #{count // again}", "dls lr, r8", "2:", *(one * again), "le lr, 2b"]
 
