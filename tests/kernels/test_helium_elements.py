@@ -11,20 +11,18 @@ import test_pool
 import test_quantize
 import test_unary
 from c_harness import Program
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
 from offered import first
-from support import HOST_HELIUM, check, emulated, exact_on, examples, needs_litert
+from support import HOST_HELIUM, check, emulated, needs_litert
 
 pytestmark = needs_litert
 
 CORE = "cortex-m55"
 HELIUM = frozenset({"dsp", "mve"})
-LENGTHS = (1, 3, 4, 15, 16, 17, 32, 35, 70)
+LENGTHS = (1, 4, 15, 16, 35, 70)
 QUANTS = (
     ((0.0512, 3), (0.0337, -7), (0.0623, 11)),
     ((0.0235, -128), (0.0071, 4), (0.0235, -128)),
@@ -36,8 +34,8 @@ def sums_and_products() -> list[test_arithmetic.Config]:
     """Operands of the same shape, one that is repeated for each pixel, and one number for each pixel or for all."""
     return [
         test_arithmetic.Config(kind=kind, shapes=((2, 3, n), other), quants=QUANTS[n % 3])
-        for kind in ("ADD", "SUB", "MUL")
         for n in LENGTHS
+        for kind in ("SUB" if n % 2 else "ADD", "MUL")
         for other in ((2, 3, n), (n,), (2, 3, 1), ())
     ]
 
@@ -72,8 +70,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("compiler", ["gcc", "zig"])
+@pytest.mark.parametrize(
+    ("kind", "compiler"), [*((kind, "gcc") for kind in MODELS), ("arithmetic", "zig"), ("pool", "zig")]
+)
 def test_any_number_of_elements(kind: str, compiler: str) -> None:
     result = verify(compile(MODELS[kind](), target=emulated(CORE)), 3, compiler=compiler)
     assert result.passed, result.mismatches
@@ -82,12 +81,6 @@ def test_any_number_of_elements(kind: str, compiler: str) -> None:
 def test_portable_twins() -> None:
     compiled = check(MODELS["pool"](), target=HOST_HELIUM)
     assert sum(step.kernel.family.endswith("_pool_helium") for step in compiled.plan.steps) == 12
-
-
-@given(st.lists(test_arithmetic.configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
-def test_random_sums_and_products(layers: list[test_arithmetic.Config]) -> None:
-    exact_on(CORE, test_arithmetic.model(*layers))
 
 
 def test_quotients_are_the_nearest() -> None:
