@@ -230,7 +230,8 @@ def test_models_take_what_they_can_take(tmp_path: Path, name: str, core: str, ki
 
 @pytest.mark.parametrize("core", CORES)
 def test_frames_are_those_that_gcc_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, core: str) -> None:
-    """Of every function in C. Of those in assembly gcc says 0. It says so only where it compiles: nothing is cached."""
+    """Of every function in C. Of those in assembly gcc says 0, and less than it is of those that are partly in assembly
+    which comes from the compiler. It says so only where it compiles: nothing is cached."""
     monkeypatch.setattr("mote.toolchain.cache.FOLDER", tmp_path / "cache")
     target = targets.load(core)
     compiler = compiler_for(target, "gcc")
@@ -242,11 +243,13 @@ def test_frames_are_those_that_gcc_reports(tmp_path: Path, monkeypatch: pytest.M
     elf = link(tmp_path, target, compiler, text, "balanced", f"-I{project}", "-fstack-usage")
     reported = re.findall(r":([^:\s]+)\t(\d+)\tstatic", (elf.parent / "model_0_fake.su").read_text())
     code = read_code(elf)
+    partly = tuple(re.findall(r"MOTE_\w+_CODE\((\w+),", text))
     checked = 0
     for name, size in reported:
         if int(size) and name in code.functions:
             walk = _Walk(code)
             walk.walk(code.functions[name])
-            assert (name, max(walk.depths.values())) == (name, int(size))
+            found = max(walk.depths.values())
+            assert (name, found) == (name, int(size)) or (name.endswith(partly) and found > int(size))
             checked += 1
     assert checked >= 2
