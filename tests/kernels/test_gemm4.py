@@ -38,7 +38,9 @@ def layers(seed: int, kernels: list[tuple[int, int]], kind: str = "CONV_2D") -> 
 
 def _layer(rng: np.random.Generator, kernel: tuple[int, int], kind: str) -> test_conv.Config:
     padding = "SAME" if rng.random() < 0.5 else "VALID"
-    size = [int(rng.integers(1, 12)) + (k - 1 if padding == "VALID" else 0) for k in kernel]
+    dilation = (int(rng.integers(1, 3)), int(rng.integers(1, 3))) if rng.random() < 0.2 else (1, 1)
+    reach = [(k - 1) * d if padding == "VALID" else 0 for k, d in zip(kernel, dilation, strict=True)]
+    size = [int(rng.integers(1, 12)) + more for more in reach]
     activation = rng.choice(["RELU", "RELU", "NONE", "RELU6", "RELU_N1_TO_1"])
     channels = [1, 3, 4, 8, 12, 16, 16, 20, 32, 40, 48, 68, *([132, 300, 436] if kernel == (1, 1) else [])]
     zero = rng.choice([-128, -128, 127, int(rng.integers(-128, 128))])
@@ -50,8 +52,8 @@ def _layer(rng: np.random.Generator, kernel: tuple[int, int], kind: str) -> test
         channels=int(rng.choice(channels)),
         outputs=int(rng.choice([1, 2, 3, 4, 5, 8, 12, 16, 20, 22, 68])),
         kernel=kernel,
-        stride=(1, 1) if rng.random() < 0.5 else (2, int(rng.choice([1, 2]))),
-        dilation=(1, 1),
+        stride=(1, 1) if max(dilation) > 1 or rng.random() < 0.5 else (2, int(rng.choice([1, 2]))),
+        dilation=dilation,
         padding=padding,
         activation=str(activation),
         per_channel=bool(rng.random() < 0.5),

@@ -36,12 +36,12 @@ def test_too_few_registers() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        Pixels(4, 64).channels(1),
-        Pixels(9, 136).channels(1),
-        Pixels(3, 48, 3).channels(1),
-        Columns(3, 3, 1, 16).two_channels(),
-        Columns(3, 3, 2, 32).two_channels(),
-        Columns(2, 5, 3, 16).two_channels(),
+        Pixels(4, 64).pairs(1),
+        Pixels(9, 136).pairs(1),
+        Pixels(3, 48, 3).pairs(1),
+        Columns(3, 3, 1, 16).pairs(1),
+        Columns(3, 3, 2, 32).pairs(1),
+        Columns(2, 5, 3, 16).pairs(1),
     ],
 )
 def test_each_sum_has_its_products(lines: list[str]) -> None:

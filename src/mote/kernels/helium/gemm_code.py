@@ -38,6 +38,11 @@ LAYER_ADVANCE, LAYER_LANES = 16, 20
 """Where `mote_gemm4_t` has what is added to addresses behind a group, and how sums become bytes."""
 
 
+def stored_between(pair: list[str], count: int) -> list[str]:
+    """So many pairs of channels. Sums reach memory late, so that the next weights are loaded before they are stored."""
+    return [*pair, *[line for _ in range(count - 1) for line in (pair[0], STORE_SUMS, *pair[1:])]]
+
+
 @dataclass(frozen=True)
 class Pixels:
     """How pixels lie: `steps` vectors of sixteen inputs each, `apart` bytes from one pixel to the next."""
@@ -77,9 +82,9 @@ class Pixels:
         more = [f"addw {POINTERS[i]}, r11, #{REACH * i}" for i in range(1, self.last // REACH + 1)]
         return [*more, *(f"vldrw.u32 {q}, {self._place(*at)}" for at, q in self.resident.items())]
 
-    def channels(self, pairs: int) -> list[str]:
-        """All products of so many pairs of channels."""
-        resident, found = self.resident, list[str]()
+    def pairs(self, count: int) -> list[str]:
+        """All products of so many pairs of channels, whose last sums are left to be stored."""
+        resident = self.resident
         free = [f"q{i}" for i in range(8) if f"q{i}" not in resident.values()]
         steps: list[Load | Product] = []
         for k in range(self.steps):
@@ -91,9 +96,7 @@ class Pixels:
                 steps += [] if (k, p) in resident else [Load(pixel, self._place(k, p))]
                 steps += [Product(op, SUMS[4 * c + p], (pixel, weights[c])) for c in range(2)]
         again = [f"mov {SUMS[i]}, {SUMS[i - 1]}" for i in (3, 7)] if self.count < PIXELS else []
-        for _ in range(pairs):
-            found += [*scheduled(steps, free), *again, STORE_SUMS]
-        return found
+        return stored_between([*scheduled(steps, free), *again], count)
 
 
 @dataclass(frozen=True)
@@ -132,15 +135,15 @@ class Columns:
         rows = [f"ldrd r1, r3, [sp, #{ROWS}]", f"ldr r5, [sp, #{ROWS + 8}]"]
         return [*rows, *(f"vldrw.u32 {q}, {self._place(0, 0, column)}" for column, q in self.resident.items())]
 
-    def two_channels(self) -> list[str]:
-        """All products of two channels."""
+    def pairs(self, count: int) -> list[str]:
+        """All products of so many pairs of channels, whose last sums are left to be stored."""
         steps: list[Load | Product] = []
         for row in range(self.rows):
             for part in range(self.channels // 16):
                 there = dict(self.resident) if (row, part) == (0, 0) else {}
                 for column in self.order:
                     steps += self._column(row, part, column, there, first=not steps)
-        return [*scheduled(steps, [f"q{i}" for i in range(6)]), STORE_SUMS]
+        return stored_between(scheduled(steps, [f"q{i}" for i in range(6)]), count)
 
     def _column(self, row: int, part: int, column: int, there: dict[int, str], *, first: bool) -> list[Load | Product]:
         """The products of one vector of two channels with four pixels; `there`: columns that were loaded before."""
@@ -167,7 +170,7 @@ class Groups:
     begin: list[str]
     """For each part of the channels."""
     channels: list[str]
-    """The products of so many `pairs` of channels."""
+    """The products of so many `pairs` of channels, whose last sums are not stored."""
     pairs: int
     advance: list[str]
     """To the next group."""
@@ -177,7 +180,7 @@ def gemm(pixels: Pixels) -> Groups:
     """Pixels that lie behind one another."""
     pairs = 2 if pixels.steps <= FEW else 1
     advance = add_to("r11", pixels.count * pixels.apart)
-    return Groups([f"add r11, r3, #{pixels.origin}"], "r1", pixels.begin(), pixels.channels(pairs), pairs, advance)
+    return Groups([f"add r11, r3, #{pixels.origin}"], "r1", pixels.begin(), pixels.pairs(pairs), pairs, advance)
 
 
 def slide(columns: Columns) -> Groups:
@@ -190,7 +193,7 @@ def slide(columns: Columns) -> Groups:
         f"vstrw.32 q0, [sp, #{ROWS}]",
     ]
     pairs = 2 if columns.rows * columns.columns * columns.channels <= FEW_PRODUCTS else 1
-    return Groups(take, "r11", columns.begin(), columns.two_channels() * pairs, pairs, advance)
+    return Groups(take, "r11", columns.begin(), columns.pairs(pairs), pairs, advance)
 
 
 def code(groups: Groups, requantize: Requantize, rest: int, *, parts: bool) -> list[str]:
@@ -226,6 +229,7 @@ def _products(groups: Groups) -> list[str]:
         "4:",
         *groups.channels,
         "subs r9, r9, #1",
+        STORE_SUMS,
         "bne.w 4b",
     ]
 
