@@ -129,7 +129,9 @@ def planar(configs: Sequence[test_conv.Config], features: frozenset[str] = DSP) 
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_shapes(core: str) -> None:
     found = [*cases(SHAPES, [Layout.NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
-    assert {case.kernel.family for case in found} == set(FAMILIES)
+    short = {f"{family}_compact" for family in FAMILIES if family != "conv4x2_pair"}
+    assert {case.kernel.family for case in found} >= {*FAMILIES, *short}
+    assert all(case.kernel.code_bytes <= 1024 for case in found if case.kernel.family in short)
     check(found, core)
 
 

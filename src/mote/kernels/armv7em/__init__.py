@@ -18,6 +18,7 @@ from mote.kernels.armv7em import (
 
 KERNELS = (
     *gemm4x2.KERNELS,
+    *gemm4x2.SHORT_KERNELS,
     *gemm.KERNELS,
     *depthwise_gemm.KERNELS,
     *gemm_add.KERNELS,

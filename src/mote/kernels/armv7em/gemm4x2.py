@@ -29,6 +29,10 @@ from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.conv import patch_params, sums_of
 from mote.ops.conv import Conv2D
 
+COMPACT, COMPACT_STEPS = "_compact", (12, 11, 10, 9, 8, 7, 6, 5, 4)
+"""The end of the names of kernels with short code, and how many steps that may write out."""
+SHORT_CODE = 1024
+"""Bytes of code that most parts keep."""
 DUAL = "_dual"
 """The end of the names of kernels for cores that start two instructions a cycle."""
 FOURS = "_fours"
@@ -87,8 +91,11 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
     return refused_of(view, pointwise=pointwise)
 
 
-def pack(view: View, weights: Weights, *, pointwise: bool, dual: bool, added: bool = False) -> Packed | Refusal:
-    """`added`: with code that adds its results to what is there."""
+def pack(
+    view: View, weights: Weights, *, pointwise: bool, dual: bool = False, compact: bool = False, added: bool = False
+) -> Packed | Refusal:
+    """`dual`: ordered for two instructions a cycle; `compact`: short code; `added`: code that adds its results to what
+    is there."""
     if refused := _refused(view, pointwise=pointwise):
         return refused
     source, target = _source(view, pointwise=pointwise), target_of(view)
@@ -99,21 +106,35 @@ def pack(view: View, weights: Weights, *, pointwise: bool, dual: bool, added: bo
     stream = _stream(view, source, weights)
     if isinstance(stream, Refusal):
         return stream
-    return _packed(view, source, replace(target, added=added), stream, dual=dual)
+    target = replace(target, added=added)
+    if not compact:
+        return _packed(view, source, target, stream, dual=dual)
+    longest = _packed(view, source, target, stream, dual=dual)
+    if longest.code_bytes <= SHORT_CODE:
+        return Refusal("its code is short as it is")
+    tried = (_packed(view, source, replace(target, fours=False), stream, most=most) for most in COMPACT_STEPS)
+    return next((found for found in tried if found.code_bytes <= SHORT_CODE), Refusal("its code is long in any case"))
 
 
-def name_of(form: str, source: Source, target: Target, *, dual: bool) -> str:
+def name_of(form: str, source: Source, target: Target, *, dual: bool = False, most: int | None = None) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
-    ends = (DUAL if dual else "", ONTO if target.added else "", FOURS if twice(source, target) else "")
+    ends = (
+        DUAL if dual else "",
+        f"{COMPACT}{most}" if most else "",
+        ONTO if target.added else "",
+        FOURS if twice(source, target) else "",
+    )
     return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
 
 
-def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual: bool) -> Packed:
+def _packed(
+    view: View, source: Source, target: Target, stream: Stream, *, dual: bool = False, most: int | None = None
+) -> Packed:
     y, form = view.output.shape, stream.form
-    name = name_of(form.name, source, target, dual=dual)
-    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual)
+    name = name_of(form.name, source, target, dual=dual, most=most)
+    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual, most=most)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
     kind = "conv4x2" if source.taps else "pointwise4x2"
     macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
@@ -140,7 +161,7 @@ def _packed(view: View, source: Source, target: Target, stream: Stream, *, dual:
         tile=(1, 4),
         whole_tiles=True,
         group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
-        beats=(f"{kind}_{form.weights}",) if dual else (),
+        beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
     )
 
 
@@ -166,13 +187,13 @@ def _conv(view: View, source: Source) -> tuple[Params, int]:
     return {"patch": patch, "waiting": waiting, "columns": columns}, aligned(end)
 
 
-def _kernel(weights: Weights, *, pointwise: bool, dual: bool) -> Kernel:
+def _kernel(weights: Weights, *, pointwise: bool, dual: bool = False, compact: bool = False) -> Kernel:
     name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
     return Kernel(
-        name + DUAL if dual else name,
+        name + (DUAL if dual else COMPACT if compact else ""),
         (Conv2D,),
         INT8,
-        partial(pack, weights=weights, pointwise=pointwise, dual=dual),
+        partial(pack, weights=weights, pointwise=pointwise, dual=dual, compact=compact),
         header="gemm4x2_s8",
         isa=DSP | {"dual"} if dual else DSP,
         lanes=2,
@@ -187,3 +208,7 @@ KERNELS = tuple(
     for pointwise in (True, False)
     for weights in WEIGHTS
 )
+SHORT_KERNELS = tuple(
+    _kernel(weights, pointwise=pointwise, compact=True) for pointwise in (True, False) for weights in WEIGHTS
+)
+"""Those whose code fits what parts keep of it: behind the others, which they cost like where code does not wait."""

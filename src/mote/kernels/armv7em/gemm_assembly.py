@@ -79,12 +79,22 @@ def twice(source: Source, target: Target) -> bool:
     return near and target.fours and not target.added and source.steps <= MOST_STEPS_TWICE
 
 
-def code(source: Source, target: Target, weights: str, out: str, shift: int, *, dual: bool = False) -> list[str]:
+def code(
+    source: Source,
+    target: Target,
+    weights: str,
+    out: str,
+    shift: int,
+    *,
+    dual: bool = False,
+    most: int | None = None,
+) -> list[str]:
     """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
-    `dual`: ordered for a core that starts two instructions a cycle."""
+    `dual`: ordered for a core that starts two instructions a cycle; `most`: so many steps are written out behind the
+    first one at most."""
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
-    steps, loop = source.steps, _loop(source.steps)
+    steps, loop = source.steps, _loop(source.steps, most)
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
@@ -245,13 +255,14 @@ def _begin(target: Target) -> list[str]:
     ]
 
 
-def _loop(steps: int) -> tuple[int, int] | None:
+def _loop(steps: int, most: int | None) -> tuple[int, int] | None:
     """Steps of a pass of the loop, and its passes; those that are left come before it."""
-    if steps <= MOST_STEPS:
+    left = steps - 1
+    if left < (MOST_STEPS if most is None else most + 1):
         return None
-    sizes = range(8, AHEAD // 16 + 1)
-    each = min(sizes, key=lambda k: (6 * ((steps - 1) // k) + (steps - 1) % k, k))
-    return each, (steps - 1) // each
+    sizes = range(8, AHEAD // 16 + 1) if most is None else [n for n in range(1, most + 1) if n + left % n <= most]
+    each = min(sizes, key=lambda k: (6 * (left // k) + left % k, k))
+    return each, left // each
 
 
 class Products(Protocol):
