@@ -149,11 +149,16 @@ def layers() -> list[Layer]:
 
 
 def models(every: int = 1) -> list[list[Layer]]:
-    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and of
-    these every Nth is enough for a table that is not to last."""
-    kinds = (_choices()[::every], _others(), _awkward(), _chains()[::every])
+    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and every
+    Nth of them is taken."""
+    kinds = (_some(_choices(), every), _others(), _awkward(), _some(_chains(), every))
     parts = [(found, -(-len(found) // BATCH)) for found in kinds]
     return [found[i::count] for found, count in parts for i in range(count)]
+
+
+def _some(found: list[Layer], every: int) -> list[Layer]:
+    """Every Nth; of fully connected layers, which take least time, all shapes."""
+    return [x for i, x in enumerate(found) if i % every == 0 or (x.kind == "FULLY_CONNECTED" and not x.clamped)]
 
 
 def _choices() -> list[Layer]:

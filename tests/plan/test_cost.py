@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from mote.kernels.cost import Costs
 from mote.plan.estimate import estimate
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.rows import Arrival
+from mote.targets import Reads
 from support import emulated
 
 NETWORKS = ("digits", "keywords", *mlperf_tiny.NAMES)
@@ -155,6 +157,45 @@ def test_a_target_without_a_table_is_refused(tmp_path: Path, text: str, says: st
     with pytest.raises(MoteError, match=says) as error:
         compile(MODELS / "digits.tflite", target=str(tmp_path / "mine.toml"))
     assert error.value.remedy
+
+
+@pytest.mark.parametrize("name", ("cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"))
+@pytest.mark.parametrize("bundled", ("digits", "keywords"))
+def test_speed_is_not_estimated_to_be_slower_than_balanced(bundled: str, name: str) -> None:
+    """benchmarks/lock.py measures the same."""
+    speed, balanced = (
+        compile(MODELS / f"{bundled}.tflite", target=name, optimize=optimize) for optimize in ("speed", "balanced")
+    )
+    assert speed.cost <= balanced.cost
+
+
+WAITS = Reads(wait_states=5, read_bytes=8, line_bytes=8, data_lines=8)
+
+
+def test_reading_constants_from_slow_flash_costs_its_waits() -> None:
+    graph = model("digits")
+    ((op, (step, *_)), *_) = compile(MODELS / "digits.tflite", target="cortex-m4").plan.works
+    costs = cost.load("cortex-m4")
+    family = step.kernel.costs
+    plain = replace(costs, families={**costs.families, family: {"call": 100.0}}, reads={family: {"pixel": 80.0}})
+    read = 80 * cost.features(graph, op, step.kernel, True)["pixel"]
+
+    def waits(memory: Reads) -> float:
+        return plain.on(memory).of(graph, op, step.kernel, True) - 100
+
+    assert waits(Reads()) == 0
+    assert waits(WAITS) == read / 8 * 5
+    assert waits(replace(WAITS, data_lines=0)) == read / 4 * 5
+    everything = replace(WAITS, data_lines=step.kernel.constants)
+    assert waits(everything) == everything.stream(step.kernel.constants) < waits(WAITS)
+
+
+def test_where_flash_is_slow_less_is_read_from_it() -> None:
+    core = targets.load("cortex-m4")
+    slow = replace(core, reads=replace(WAITS, wait_states=40))
+    costs = cost.load("cortex-m4").on(slow.constant_reads)
+    usual, chosen = (compile(MODELS / "keywords.tflite", target=t, optimize="speed") for t in (core, slow))
+    assert estimate(costs, chosen.plan) < estimate(costs, usual.plan)
 
 
 def test_a_table_of_a_users_own(tmp_path: Path) -> None:
