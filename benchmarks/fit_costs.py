@@ -45,6 +45,7 @@ from mote.codegen.project import Job, Project, generate
 from mote.graph import Graph
 from mote.graph.chain import Numbers
 from mote.kernels import cost
+from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32, Call, Layout, Packed
 from mote.ops.state import Window
 from mote.plan.estimate import estimate
@@ -58,6 +59,7 @@ from mote.plan.select import ROOMY, Offers, Selection
 from mote.plan.strategies import UNLIMITED
 from mote.profiler import cycles, instructions
 from mote.profiler.costs import steps
+from mote.targets import Target
 
 DIGITS = 3
 """Significant digits of a cost."""
@@ -198,6 +200,7 @@ def main() -> None:
             tables = fit(samples, known(core) if only else Tables({}, {}))
             if not only:
                 tables.cycles[cost.SLIDE] = sliding(core)
+                keep(core, tables)
             print(f"{core.name}:", *report(tables.cycles, samples, arguments.worst), sep="\n", flush=True)
             if arguments.update:
                 write(core, tables)
@@ -225,6 +228,23 @@ def known(core: Core) -> Tables:
         raise SystemExit(f"the table of {core.name} has {costs.unit}: fit all of it")
     cycles, reads = ({family: dict(c) for family, c in found.items()} for found in (costs.families, costs.reads))
     return Tables(cycles, reads)
+
+
+def usable(target: Target) -> set[str]:
+    """The families of the kernels that a core could use, but for those of several operators."""
+    kernels = [k for k in KERNELS if k.on(target.features) and len(k.computes) == 1]
+    return {k.costs or k.name for k in kernels}
+
+
+def keep(core: Core, tables: Tables) -> None:
+    """Costs of kernels that no layer has on a core, because it has better ones for all of them: those that are known,
+    or those of a Cortex-M4."""
+    own, other = core.settings.costs, cost.load(cost.USUAL)
+    for family in usable(core.settings.target) - set(tables.cycles):
+        costs = own if own.unit == UNIT and family in own.families else other
+        if family in costs.families:
+            tables.cycles[family] = dict(costs.families[family])
+            tables.reads[family] = dict(costs.reads.get(family, {}))
 
 
 def write(core: Core, tables: Tables) -> None:
