@@ -18,6 +18,8 @@ from mote.kernels.pack.params import window_params
 from mote.ops.common import Axis, bias_values, int8_range
 from mote.ops.depthwise import DepthwiseConv2D
 
+SINGLE = "depthwise_taps_single"
+"""The name in the tables of costs of single outputs, with much less to do for each channel."""
 MOST_WIDTH = 1 << 15
 """Places in a row of outputs are half words."""
 
@@ -73,13 +75,14 @@ def _pack(view: View, room: Room) -> Packed | Refusal:
         "group": taps.group,
         "planes": len(taps.planes),
         "first": np.array([top + first for first in taps.planes], np.uint8),
+        "single": int(taps.single),
         "quads": taps.quads,
         "place": np.array([column * y[3] for _, column in taps.places], np.int16),
         "row": np.array([row for row, _ in taps.places], np.uint8),
         "filter": taps.weights,
         "ahead": ahead,
         "weights": filters(taps, found.weights(values), ahead),
-        "constants": found.constants(bias).reshape(-1),
+        "constants": constants(taps, found.constants(bias)),
         "each": COUNT[found.form],
         "lane": np.array(taps.lanes, np.int32),
         "lanes": lanes_params(found),
@@ -94,6 +97,7 @@ def _pack(view: View, room: Room) -> Packed | Refusal:
         tile=(taps.group, 1),
         taps=v.kernel,
         scratch=taps.scratch,
+        costs=SINGLE if taps.single else "",
         instances=instances,
     )
 
@@ -119,17 +123,25 @@ def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
     return np.concatenate([np.zeros(ahead, np.int8), columns.reshape(-1)])
 
 
+def constants(taps: Taps, each: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[channels, constants], for a single output those of four channels in turn."""
+    if not taps.single:
+        return each.reshape(-1)
+    return np.ascontiguousarray(each.reshape(-1, 4, each.shape[1]).transpose(0, 2, 1)).reshape(-1)
+
+
 def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tuple[Instance, ...]]:
     """The name of the kernel and its code; layers of the same shape share it."""
     w = taps.window
     (high, wide), (down, across) = w.taps, w.steps
     shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}_{taps.group}"
-    made = f"taps_{shape}_{taps.columns}x{taps.block}_{requantize.name}"
+    ending = f"{requantize.name}_single{8 if w.channels % 8 == 0 else 4}" if taps.single else requantize.name
+    made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}"
     columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}"
     name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
     arguments = (
         *(made, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
-        *(requantize.form, requantize.shift),
+        *(requantize.form, requantize.shift, int(taps.single)),
     )
     reads = (taps.group - 1) * down + kernel
     return name, (

@@ -24,6 +24,7 @@ typedef struct {
     int32_t stride;                  /* columns from one window to the next */
     int32_t group, planes;           /* rows of outputs that are computed at once, and what they are made from */
     const uint8_t *first;            /* the first row of each plane */
+    int32_t single;                  /* whether there is one output for each channel, whose constants come in fours */
     int32_t quads;                   /* fours of outputs that are computed at once */
     const int16_t *place;           /* where they are in their rows, in bytes */
     const uint8_t *row;              /* and the rows */
@@ -62,7 +63,7 @@ typedef void mote_taps_code_t(const mote_taps_call_t *call);
         __asm__ volatile(text); \
     }
 
-#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, form, shift, text) \
+#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, form, shift, single, text) \
     __attribute__((naked, noinline, unused)) static void mote_##id(const mote_taps_call_t *call \
                                                                    __attribute__((unused))) { \
         __asm__ volatile(text); \
@@ -105,9 +106,9 @@ __attribute__((naked, noinline, unused)) static void mote_taps_fill(int8_t *to _
         mote_taps_interleave(rows, to, channel, planes, width, pixel, block, plane); \
     }
 
-#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, form, shift, text) \
+#define MOTE_TAPS_CODE(id, rows, band, step, tile, stride, height, gathers, column, form, shift, single, text) \
     MOTE_NOINLINE void mote_##id(const mote_taps_call_t *call) { \
-        mote_taps_c(call, rows, band, step, tile, stride, height, gathers, column, mote_lane_##form, shift); \
+        mote_taps_c(call, rows, band, step, tile, stride, height, gathers, column, mote_lane_##form, shift, single); \
     }
 
 static inline void mote_taps_interleave(const int8_t *const *rows, int8_t *to, int32_t channel, int32_t planes,
@@ -126,9 +127,13 @@ static inline void mote_taps_interleave(const int8_t *const *rows, int8_t *to, i
 MOTE_ALWAYS_INLINE void mote_taps_c(const mote_taps_call_t *call, int32_t rows, int32_t band, int32_t step,
                                     int32_t tile, int32_t stride, int32_t height, int32_t gathers, int32_t column,
                                     int8_t (*lane)(const mote_lanes_t *, int32_t, const int32_t *, int32_t),
-                                    int32_t shift) {
+                                    int32_t shift, int32_t single) {
     const mote_depthwise_taps_t *const p = call->layer;
     for (int32_t c = 0; c < call->channels; c++) {
+        int32_t constants[3] = {0, 0, 0};
+        for (int32_t i = 0; i < p->each; i++) {
+            constants[i] = call->constants[single ? 4 * (c / 4 * p->each + i) + c % 4 : c * p->each + i];
+        }
         for (int32_t n = 0; n < 4 * p->quads; n++) {
             const int32_t y = p->row[n], x = p->place[n] / p->channels;
             const int8_t *const in = call->in + y / rows * band + x / tile * tile * stride * column + 4 * c;
@@ -139,8 +144,7 @@ MOTE_ALWAYS_INLINE void mote_taps_c(const mote_taps_call_t *call, int32_t rows, 
                     sum += in[k * 16 / height * column + call->lane[i / 4] + i % 4] * w[16 * k + i];
                 }
             }
-            call->outs[y][p->place[n] + call->offset + c] =
-                lane(call->lanes, sum, call->constants + c * p->each, shift);
+            call->outs[y][p->place[n] + call->offset + c] = lane(call->lanes, sum, constants, shift);
         }
     }
 }
@@ -162,7 +166,7 @@ typedef struct {
 static inline mote_taps_parts_t mote_taps_parts(const mote_depthwise_taps_t *p, int32_t *scratch) {
     mote_taps_parts_t parts;
     parts.sums = scratch;
-    parts.table = scratch + 4 * p->quads * p->block;
+    parts.table = scratch + (p->single ? 1 : 4 * p->quads) * p->block;
     parts.planes = (int8_t *)(parts.table + 4 * p->quads);
     parts.zeros = parts.planes + p->planes * p->columns * 4 * p->block;
     return parts;

@@ -107,18 +107,26 @@ class Requantize:
         found: list[str] = []
         for end in "bt":
             found.append(f"vldrw.u32 q0, [{sums}], #16")
-            if same:
-                found += self._pixels("q0", "q2", same, "q4", end)
-                continue
-            load = [f"vldrw.u32 {q}, [{constants}], #16" for q in ("q1", "q2", "q5")]
-            if self.form == "line":
-                narrow = f"vqrshrn{end}.s32 q4, q1, #{self.shift}"
-                found += [load[0], f"vmla.s32 q1, q0, {scale}", load[1], "vqrdmulh.s32 q1, q1, q2", narrow]
-            else:
-                found += [load[0], "vadd.i32 q0, q0, q1", "vshr.s32 q1, q0, #31", load[1], "vqrdmulh.s32 q0, q0, q2"]
-                found += [load[2], "vadd.i32 q0, q0, q1", "vrshl.s32 q0, q0, q5", f"vqmovn{end}.s32 q4, q0"]
+            found += self._pixels("q0", "q2", same, "q4", end) if same else self._outputs(constants, scale, end)
+        return [*found, *self._low_bytes()]
+
+    def four_outputs(self, constants: str, sums: str, scale: str) -> list[str]:
+        """Four outputs of one pixel -> the low bytes of the words of q4. Otherwise like `eight_outputs`."""
+        return [f"vldrw.u32 q0, [{sums}], #16", *self._outputs(constants, scale, "b"), *self._low_bytes()]
+
+    def _outputs(self, constants: str, scale: str, end: str) -> list[str]:
+        """The sums in q0, of four outputs -> the bottom or top halves of q4."""
+        load = [f"vldrw.u32 {q}, [{constants}], #16" for q in ("q1", "q2", "q5")]
+        if self.form == "line":
+            narrow = f"vqrshrn{end}.s32 q4, q1, #{self.shift}"
+            return [load[0], f"vmla.s32 q1, q0, {scale}", load[1], "vqrdmulh.s32 q1, q1, q2", narrow]
+        found = [load[0], "vadd.i32 q0, q0, q1", "vshr.s32 q1, q0, #31", load[1], "vqrdmulh.s32 q0, q0, q2"]
+        return [*found, load[2], "vadd.i32 q0, q0, q1", "vrshl.s32 q0, q0, q5", f"vqmovn{end}.s32 q4, q0"]
+
+    def _low_bytes(self) -> list[str]:
+        """The half words of q4 -> their low bytes."""
         zero = [f"vqadd.s16 q4, q4, {TWICE_ZERO}"] if self.form == "twice" else []
-        return [*found, *zero, "vqmovnb.s16 q4, q4", *self.cut("q4", "q5")]
+        return [*zero, "vqmovnb.s16 q4, q4", *self.cut("q4", "q5")]
 
     def bytes_(self, even: str, odd: str) -> list[str]:
         """The half words of both -> the even and the odd bytes of the first."""

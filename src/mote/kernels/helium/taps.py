@@ -70,9 +70,18 @@ class Taps:
         return (room - self.window.taps[1]) // self.window.steps[1] + 1
 
     @property
+    def single(self) -> bool:
+        """Whether there is one output for each channel, and offsets reach all gathers under it: channels are then the
+        lanes in which sums become bytes."""
+        last = (self.gathers - 1) * VECTOR // self.height * WORD * VECTOR
+        return self.window.outputs == (1, 1) and last + 8 * WORD <= REACH
+
+    @property
     def block(self) -> int:
-        """Channels that are interleaved at once: of all columns where there are few."""
-        return min(self.window.channels, VECTOR)
+        """Channels that are interleaved at once: of all columns where there are few, all for a single output of rows of
+        one pixel."""
+        channels = self.window.channels
+        return channels if self.single and self.window.inputs[1] == 1 else min(channels, VECTOR)
 
     @property
     def column(self) -> int:
@@ -171,7 +180,8 @@ class Taps:
     def scratch(self) -> int:
         """Working memory: sums, addresses, planes, and a row of zeros."""
         row = max(self.window.inputs[1], self.window.outputs[1]) * self.window.channels
-        return 16 * self.quads * (self.block + 1) + len(self.planes) * self.plane + row
+        sums = WORD * (self.block + 4) if self.single else 4 * WORD * self.quads * (self.block + 1)
+        return sums + len(self.planes) * self.plane + row
 
     def estimate(self, memory: float) -> float:
         """About how many instructions an output takes; each byte of working memory counts for a share of them."""
@@ -204,7 +214,7 @@ def columns_code(taps: Taps) -> list[str]:
     w = taps.window
     pointers = ("r4", "r5", "r6", "r7")
     found = ["push {r4-r8, lr}", "1:", "ldm r0!, {r4-r7}"]
-    if w.channels > VECTOR:
+    if w.channels > taps.block:
         found += [f"add {p}, {p}, r2" for p in pointers]
         found += _columns(w.inputs[1], w.channels, pointers)
         rest = taps.plane - w.inputs[1] * taps.column
@@ -260,8 +270,8 @@ def code(taps: Taps, requantize: Requantize) -> list[str]:
         "ldr r9, [r0, #32]",
         f"vldrw.u32 {ADDRESSES}, [r9]",
         f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7",
-        *sums_code(taps),
-        *_bytes(taps, requantize),
+        *(_single_sums(taps) if taps.single else sums_code(taps)),
+        *(_single_bytes(requantize) if taps.single else _bytes(taps, requantize)),
         "add sp, sp, #8",
         "vpop {d8-d15}",
         "pop {r4-r11, pc}",
@@ -358,4 +368,41 @@ def _bytes(taps: Taps, requantize: Requantize) -> list[str]:
         "add r11, r11, #4",
         f"subs {counter}, {counter}, #4",
         "bne 3b",
+    ]
+
+
+def _single_sums(taps: Taps) -> list[str]:
+    """The sum of each channel to r3, eight or four channels at a time."""
+    some = 8 if taps.window.channels % 8 == 0 else 4
+    body = []
+    for c in range(some):
+        for k in range(taps.gathers):
+            place = WORD * c + k * VECTOR // taps.height * taps.column
+            op = "vmladava.s8" if k else "vmladav.s8"
+            body += [f"vldrb.u8 q{c % 4}, [r1], #{VECTOR}", f"vldrw.u32 {DATA}, [{ADDRESSES}, #{place}]"]
+            body += [f"{op} {SUMS[c]}, {DATA}, q{c % 4}"]
+    ends = [f"stm r3!, {{{', '.join(SUMS[:some])}}}", f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7"]
+    return [f"mov r7, #{WORD * some}", "1:", *body, *ends, f"subs r5, r5, #{some}", "bne 1b"]
+
+
+def _single_bytes(requantize: Requantize) -> list[str]:
+    """Four channels at a time: r2 outputs, r6 constants, r7 sums."""
+    scale = ["ldr r3, [r10]"] if requantize.form == "line" else requantize.begin("r10")
+    return [
+        "ldr r9, [sp]",
+        "ldr r6, [r9, #8]",
+        "ldr r7, [r9, #12]",
+        "ldr r2, [r9, #20]",
+        "ldr r12, [sp, #4]",
+        "ldr r12, [r12]",
+        "add r2, r2, r12",
+        "ldr r10, [r9, #28]",
+        *scale,
+        "ldr r9, [r9, #24]",
+        "lsr r9, r9, #2",
+        "dls lr, r9",
+        "4:",
+        *requantize.four_outputs("r6", "r7", "r3"),
+        "vstrb.32 q4, [r2], #4",
+        "le lr, 4b",
     ]
