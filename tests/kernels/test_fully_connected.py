@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -168,13 +169,26 @@ def test_which_kernels(config: Config, names: list[str]) -> None:
     assert list(kernels(config, PORTABLE)) == ["fully_connected"]
 
 
+def test_short_code() -> None:
+    shapes = [Config(vectors=2, depth=depth, outputs=outputs) for depth, outputs in ((24, 8), (128, 11), (99, 16))]
+    graphs = [tflite.parse(model([c]), "model") for c in shapes]
+    cases = [
+        Case(g, g.ops[0], kernel, seed)
+        for seed, g in enumerate(graphs)
+        for kernel in offered(g, g.ops[0], DSP)
+        if kernel.family == f"{EIGHT}_compact"
+    ]
+    assert len(cases) == len(shapes) and all(case.kernel.code_bytes <= 1024 for case in cases)
+    check_cases(cases, Program(emulated("cortex-m4")))
+
+
 def test_the_last_outputs_are_not_padded() -> None:
     assert kernels(Config(depth=300, outputs=1))["fully_connected"].constants == 300 + 12
 
 
 def test_working_memory() -> None:
     room = {name: k.scratch for name, k in kernels(Config(depth=24, outputs=8)).items()}
-    assert room == {EIGHT: 48, FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
+    assert room == {EIGHT: 48, f"{EIGHT}_compact": 48, FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
 
 
 def test_scales_are_stored_once_where_they_are_the_same() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mote.graph.fixedpoint import Ints, wrap32
@@ -13,6 +15,7 @@ from mote.kernels.pack.params import pad_to
 from mote.ops.common import int8_range
 from mote.ops.fully_connected import FullyConnected
 
+NAME, COMPACT = "fully_connected8_pairs", "_compact"
 OUTPUTS, DEPTH = 8, 4
 MOST_SHIFT = 20
 """Further shifted, zero points do not fit a register."""
@@ -20,7 +23,7 @@ MOST_STEPS = 8191
 """More inputs than four times that are more bytes than an instruction can name."""
 
 
-def _pack(view: View) -> Packed | Refusal:
+def _pack(view: View, *, compact: bool) -> Packed | Refusal:
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
         return CUTS_OFF
     layer = view.once(layer_of)
@@ -38,7 +41,10 @@ def _pack(view: View) -> Packed | Refusal:
     if not fits or not 0 <= by <= MOST_SHIFT - 8:
         return NO_CONSTANTS
     words = _eights(layer.weights.astype(np.int64), start)
-    name, rounds = f"{steps}_{by + 1}", 2 * layer.sums.zero + 1
+    text, rounds = code(steps, by + 1, compact=compact), 2 * layer.sums.zero + 1
+    if compact and text == code(steps, by + 1):
+        return Refusal("its code is short as it is")
+    name = f"{steps}_{by + 1}{COMPACT if compact else ''}"
     params: Params = {
         "inputs": inputs,
         "channels": channels,
@@ -55,7 +61,7 @@ def _pack(view: View) -> Packed | Refusal:
         units_of(view.input.shape, inputs),
         scratch=8 * steps,
         instances=(
-            Instance("MOTE_FC8_PAIRS_CODE", (name, steps, by + 1), tuple(code(steps, by + 1))),
+            Instance("MOTE_FC8_PAIRS_CODE", (name, steps, by + 1), tuple(text)),
             Instance("MOTE_FULLY_CONNECTED8_PAIRS", (name,)),
         ),
     )
@@ -72,14 +78,16 @@ def _eights(matrix: Ints, start: Ints) -> Ints:
     return np.concatenate([starts, words.transpose(0, 2, 1).reshape(len(starts), -1)], axis=1)
 
 
-KERNELS = (
+KERNELS = tuple(
     Kernel(
-        "fully_connected8_pairs",
+        f"{NAME}{COMPACT if compact else ''}",
         (FullyConnected,),
         INT8,
-        _pack,
-        header="fully_connected8_pairs_s8",
+        partial(_pack, compact=compact),
+        header=f"{NAME}_s8",
         isa=DSP,
         lanes=OUTPUTS,
-    ),
+        costs=NAME,
+    )
+    for compact in (False, True)
 )

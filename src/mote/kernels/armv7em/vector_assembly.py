@@ -10,15 +10,17 @@ from __future__ import annotations
 
 X, OUT, STOP, MULT, FIRST, SECOND, END = range(0, 28, 4)
 """Where on the stack those of `mote_fc8_pairs_run_t` lie, and where the inputs end."""
-EACH = range(3, 7)
+EACH = range(1, 7)
 """Steps of four inputs in a pass of the loop."""
+SHORT = 5
+"""Steps that short code writes out at most, in the loop and before it."""
 
 
-def code(steps: int, shift: int) -> list[str]:
-    """A function that computes some eights of outputs of `steps` times four inputs."""
-    each = min(EACH, key=lambda n: (6 * (steps // n) + steps % n, n))
-    passes = steps // each
-    before, loop = (steps % each, each) if passes > 1 else (steps, 0)
+def code(steps: int, shift: int, *, compact: bool = False) -> list[str]:
+    """A function that computes some eights of outputs of `steps` times four inputs; `compact`: code that fits 1 KB."""
+    sizes = [n for n in EACH if not compact or n + steps % n <= SHORT]
+    each = min(sizes, key=lambda n: (6 * (steps // n) + steps % n, n))
+    before, loop = (steps % each, each) if steps // each > 1 else (steps, 0)
     looped = ["2:", *_steps(loop), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
     even, odd = range(0, 8, 2), range(1, 8, 2)
     return [
