@@ -82,6 +82,11 @@ def test_on_cortex_m55(chosen: list[Layer]) -> None:
     check_cases(cases(chosen), Program(emulated(CORE)))
 
 
+def test_layers_of_one_width_in_one_program() -> None:
+    """A single output has all channels interleaved at once, several of them sixteen."""
+    check_cases(cases([Layer((n, 1), 32, (5, 1), padding="VALID", seed=1) for n in (5, 12)]), Program())
+
+
 @needs_litert
 @pytest.mark.parametrize(
     ("layer", "compiler"),

@@ -137,7 +137,7 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
     shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}_{taps.group}"
     ending = f"{requantize.name}_single{8 if w.channels % 8 == 0 else 4}" if taps.single else requantize.name
     made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}"
-    columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}"
+    columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}x{taps.block}"
     name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
     arguments = (
         *(made, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
