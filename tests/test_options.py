@@ -60,6 +60,9 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "stream": ("1", True, 1.0),
     "hop": ("2", None),
     "kernels": ("0=conv2d", ["conv2d"], 3),
+    "aligned": (1,),
+    "place_code": ("rom", None),
+    "ram_code": ("1K", None),
     "causal": (1,),
     "point": ("ram-lots", 9000),
 }

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from mote import targets
 from mote.profiler.instructions import Task, Timed
 from mote.profiler.trace import Loads
 from mote.profiler.waits import Waits, Zone, lru_misses, simulate
+from mote.profiler.zones import zones
 from mote.targets import Reads
-from mote.toolchain.decode import Instruction, Kind
+from mote.toolchain.boards import board_of
+from mote.toolchain.code import Code
+from mote.toolchain.decode import Instruction, Kind, thumb
 
 
 def straight(at: int, *sizes: int) -> list[Timed]:
@@ -118,3 +125,29 @@ def test_two_memories_have_lines_of_their_own() -> None:
         [straight(0, 2)], np.array([0, 0], np.int32), loads((0, 8, 4), (0, 64, 4), (1, 8, 4), (1, 64, 4)), zones
     )
     assert waits.code.tolist() == [1, 0] and waits.data.tolist() == [10, 0]
+
+
+def test_which_memory_an_address_stands_for() -> None:
+    """Of a part with internal and external flash: code, constants that were put outside, those that were not, and code
+    that is executed from RAM. Code that lies in another memory than flash brings its literals along."""
+    part = targets.load("stm32h750")
+    board = board_of(part)
+    rom, ram = board.rom[0], board.ram[0]
+    code = Code(Path("x"), thumb, [(rom + 256, bytes(64)), (ram, bytes(32))], [], {}, [], {}, {}, [])
+    found = {z.start: z for z in zones(part, board, code, {".memory_qspi": (rom + 512, rom + 1024)})}
+    names = {start - rom: (z.end - rom, z.memory) for start, z in found.items() if start >= rom and start != ram}
+    last = board.rom[1]
+    assert names == {
+        0: (256, "flash"),
+        256: (320, "flash"),
+        320: (512, "flash"),
+        512: (1024, "qspi"),
+        1024: (last, "flash"),
+    }
+    assert found[ram].memory == "itcm" and not found[ram].flash and not found[ram].code.waits
+    assert found[rom + 512].data.miss == 280 and found[rom].data.miss == 9
+    inside = replace(part, code_in="itcm")
+    moved = {z.start: z for z in zones(inside, board, code, {})}
+    assert moved[rom + 256].memory == "itcm" and moved[rom + 256].data == Reads() and moved[rom].memory == "flash"
+    core = targets.load("cortex-m4")
+    assert {z.memory for z in zones(core, board_of(core), replace(code, sections=code.sections[:1]), {})} == {""}
