@@ -123,14 +123,14 @@ def run(found: list[Both], program: Program) -> None:
     assert not got.size
 
 
-@given(st.lists(chains(), min_size=12, max_size=12))
+@given(st.lists(chains(), min_size=4, max_size=4))
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(found: list[Both]) -> None:
     run(found, Program())
 
 
-@given(st.lists(chains(), min_size=12, max_size=12))
-@settings(max_examples=examples(3), deadline=None, suppress_health_check=MANY)
+@given(st.lists(chains(), min_size=4, max_size=4))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(found: list[Both]) -> None:
     run(found, Program(emulated("cortex-m4")))
 
