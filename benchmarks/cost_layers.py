@@ -157,8 +157,15 @@ def models(every: int = 1) -> list[list[Layer]]:
 
 
 def _some(found: list[Layer], every: int) -> list[Layer]:
-    """Every Nth; of fully connected layers, which take least time, all shapes."""
-    return [x for i, x in enumerate(found) if i % every == 0 or (x.kind == "FULLY_CONNECTED" and not x.clamped)]
+    """Every Nth; all shapes of fully connected layers, which take least time, and of windows of 3x3, which have most
+    kernels to choose from."""
+    return [x for i, x in enumerate(found) if i % every == 0 or _many_kernels(x)]
+
+
+def _many_kernels(layer: Layer) -> bool:
+    if layer.kind == "FULLY_CONNECTED":
+        return not layer.clamped
+    return layer.kind == "CONV_2D" and layer.kernel == (3, 3) and layer.stride == 1 and not layer.added
 
 
 def _choices() -> list[Layer]:

@@ -77,10 +77,16 @@ def test_tables_are_named_after_cores_that_use_them() -> None:
 
 
 @cache
+def graphs() -> list[Graph]:
+    """The layers that costs are fitted to."""
+    return [cost_layers.graph_of(part) for part in cost_layers.models(fit_costs.EVERY)]
+
+
+@cache
 def offered(features: frozenset[str]) -> list[tuple[str, list[Packed]]]:
-    """The operators of the layers that costs are fitted to, and their kernels."""
+    """The operators of these layers, and their kernels."""
     found = []
-    for graph in map(cost_layers.graph_of, cost_layers.models(fit_costs.EVERY)):
+    for graph in graphs():
         kernels = fit_costs.ops_of(graph, Lowering(features, Policy.SIZE))
         found += [(operator(graph, ops).name, each) for ops, each in kernels.items()]
     return found
@@ -105,9 +111,13 @@ def test_layers_have_every_kernel_that_has_a_cost() -> None:
 
 @pytest.mark.parametrize("name", cost.tables())
 def test_every_family_has_a_cost_and_every_cost_a_family(name: str) -> None:
-    graphs: list[Graph] = [model("digits"), model("keywords")]
     how = Lowering(targets.load(name).features, Policy.SIZE)
-    kernels = [k for graph in graphs for each in fit_costs.ops_of(graph, how).values() for k in each]
+    kernels = [
+        k
+        for graph in (model("digits"), model("keywords"))
+        for each in fit_costs.ops_of(graph, how).values()
+        for k in each
+    ]
     wanted = families_on(name) | {family for k in kernels for family in fit_costs.families_of(k)}
     new, gone = wanted - priced(name), priced(name) - wanted - fit_costs.usable(targets.load(name))
     assert not new and not gone, f"new: {new}, gone: {gone}; {UPDATE.replace('cortex-m4', name)}"
