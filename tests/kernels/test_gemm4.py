@@ -24,7 +24,7 @@ from tflite_writer import Writer
 MANY = list(HealthCheck)
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 HOST, CORE = "host", "cortex-m55"
-LAYERS = 20
+LAYERS = 12
 
 
 HEADERS = ("gemm4_s8", "fully_connected8_s8")

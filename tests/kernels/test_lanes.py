@@ -28,7 +28,7 @@ def outputs(found: Lanes, sums: Ints, channel: int) -> Ints:
 
 
 @given(layers(), LIMITS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_exact_for_every_sum(sums: Sums, limits: Limits) -> None:
     found = lanes(sums, limits)
     if found is None:
