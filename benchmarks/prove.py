@@ -165,41 +165,6 @@ HARNESS = """\
 
 #define ANY(address, bytes) Frama_C_make_unknown((char *)(address), bytes)
 
-/* The C library's, of which nothing is known but that they are functions. */
-#define FUNCTION(name) \\
-    float name(float x) {{ \\
-        float y = x; \\
-        ANY(&y, sizeof y); \\
-        return y; \\
-    }}
-FUNCTION(expf)
-FUNCTION(expm1f)
-FUNCTION(logf)
-FUNCTION(sinf)
-FUNCTION(cosf)
-FUNCTION(tanhf)
-FUNCTION(erfcf)
-FUNCTION(ceilf)
-FUNCTION(floorf)
-FUNCTION(rintf)
-
-/* No root is negative. */
-float sqrtf(float x) {{
-    return x < 0.0f ? x : Frama_C_float_interval(0.0f, FLT_MAX);
-}}
-
-float powf(float x, float y) {{
-    float z = x + y;
-    ANY(&z, sizeof z);
-    return z;
-}}
-
-double exp(double x) {{
-    double y = x;
-    ANY(&y, sizeof y);
-    return y;
-}}
-
 {definitions}
 int main(void) {{
     mote_status status = {init};

@@ -10,7 +10,8 @@ static inline float mote_angle_rest(float x, int32_t *n) {
     static const uint32_t inverse[8] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u,
                                         0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu};
     const uint32_t bits = mote_bits_of(x), significand = (bits & 0x7fffffu) | 0x800000u;
-    const uint32_t first = (bits >> 23) - 120, shift = first & 31;
+    const int32_t exponent = mote_min((int32_t)(bits >> 23), 254);
+    const uint32_t first = exponent > 126 ? (uint32_t)exponent - 120 : 6, shift = first & 31;
     uint32_t part[3];
     uint64_t turns;
     for (uint32_t i = 0; i < 3; i++) {

@@ -67,7 +67,7 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 
 /* The float that is larger than all others, as a constant. */
 #if defined(__GNUC__)
-#define MOTE_INFINITY __builtin_inff()
+#define MOTE_INFINITY (1.0f / 0.0f)
 #else
 #define MOTE_INFINITY ((float)(1e300 * 1e300))
 #endif

@@ -11,8 +11,11 @@ typedef union {
 
 /* The next whole number below: exact. */
 static inline double mote_floor(double x) {
-    const double whole = x > -4503599627370496.0 && x < 4503599627370496.0 ? (double)(int64_t)x : x;
-    return whole > x ? whole - 1.0 : whole == x || whole != whole ? x : whole;
+    if (x == x && x > -4503599627370496.0 && x < 4503599627370496.0) { /* others are whole */
+        const double whole = (double)(int64_t)x;
+        return whole == x ? x : whole > x ? whole - 1.0 : whole;
+    }
+    return x;
 }
 
 /* 2^n for a normal result. */
@@ -30,11 +33,11 @@ static inline double mote_exp(double x) {
         2.755731922398589e-07, 2.505210838544172e-08, 2.08767569878681e-09, 1.6059043836821613e-10};
     double whole, rest, sum = terms[13];
     int32_t n;
-    if (!(x < 709.79)) {
-        return x != x ? x : mote_two_to(1024);
+    if (x != x) {
+        return x;
     }
-    if (x < -745.2) {
-        return 0.0;
+    if (x < -745.2 || x > 709.79) {
+        return x < 0.0 ? 0.0 : mote_two_to(1024);
     }
     whole = mote_floor(x * 1.4426950408889634 + 0.5);
     rest = (x - whole * 0.693147180369123816490) - whole * 1.90821492927058770002e-10;

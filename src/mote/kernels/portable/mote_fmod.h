@@ -24,7 +24,7 @@ static inline float mote_fmodf(float x, float y) {
         rest <<= 1;
     }
     if (rest != 0) {
-        rest = exponent > 0 ? rest + (uint32_t)(exponent - 1) * 0x800000u : rest >> (1 - exponent);
+        rest = exponent > 0 ? rest + (uint32_t)(exponent - 1) * 0x800000u : rest >> mote_min(1 - exponent, 31);
     }
     return mote_signed(mote_float(rest), x);
 }

@@ -41,26 +41,26 @@ static inline int32_t mote_parts(float x, uint32_t *significand) {
     const uint32_t bits = mote_bits_of(x) & ~MOTE_SIGN_BIT;
     int32_t exponent = (int32_t)(bits >> 23);
     *significand = exponent == 0 ? bits << 1 : (bits & 0x7fffffu) | 0x800000u;
-    for (; !(*significand & 0x800000u); exponent--) {
+    for (int32_t i = 0; i < 23 && !(*significand & 0x800000u); i++, exponent--) {
         *significand <<= 1;
     }
     return exponent;
 }
 
-/* Floats from 2^23 on are whole. */
-static inline int32_t mote_is_whole(float x) { return !(mote_fabsf(x) < 8388608.0f); }
-
 /* The next whole number below, above, or the nearest one, halves to the even one: exact. */
 static inline float mote_floorf(float x) {
-    const float whole = mote_is_whole(x) ? x : (float)(int32_t)x;
-    return whole == x ? x : whole > x ? whole - 1.0f : whole;
+    if (x == x && x > -8388608.0f && x < 8388608.0f) { /* others are whole */
+        const float whole = (float)(int32_t)x;
+        return whole == x ? x : whole > x ? whole - 1.0f : whole;
+    }
+    return x;
 }
 
 static inline float mote_ceilf(float x) { return -mote_floorf(-x); }
 
 static inline float mote_rintf(float x) {
     const float size = mote_fabsf(x);
-    return mote_is_whole(x) ? x : mote_signed((size + 8388608.0f) - 8388608.0f, x);
+    return size < 8388608.0f ? mote_signed((size + 8388608.0f) - 8388608.0f, x) : x; /* floats from 2^23 on are whole */
 }
 
 /* The square root, rounded right. */
@@ -101,7 +101,7 @@ static inline float mote_times_two_to(float y, int32_t n) {
 
 /* x = n * log(2) + rest; gives exp(rest) - 1. |x| < 110. */
 static inline float mote_expm1_rest(float x, int32_t *n) {
-    const float whole = mote_rintf(x * 1.44269504f);
+    const float whole = (x * 1.44269504f + 12582912.0f) - 12582912.0f; /* rounded: floats of that size are whole */
     const float rest = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
     float sum = 0.000197903501f;
     sum = sum * rest + 0.0013944651f;
@@ -117,11 +117,11 @@ static inline float mote_expm1_rest(float x, int32_t *n) {
 static inline float mote_expf(float x) {
     int32_t n;
     float y;
-    if (!(x < 88.7228394f)) {
-        return x != x ? x : MOTE_INFINITY;
+    if (x != x) {
+        return x;
     }
-    if (x < -103.972084f) {
-        return 0.0f;
+    if (x < -103.972084f || x > 88.7228394f) {
+        return x < 0.0f ? 0.0f : MOTE_INFINITY;
     }
     y = mote_expm1_rest(x, &n);
     return mote_times_two_to(1.0f + y, n);
@@ -131,14 +131,11 @@ static inline float mote_expf(float x) {
 static inline float mote_expm1f(float x) {
     int32_t n;
     float y;
-    if (mote_fabsf(x) < 6e-8f) {
+    if (x != x || mote_fabsf(x) < 6e-8f) {
         return x;
     }
-    if (!(x < 18.0f)) {
-        return mote_expf(x);
-    }
-    if (x < -18.0f) {
-        return -1.0f;
+    if (x < -18.0f || x > 18.0f) {
+        return x < 0.0f ? -1.0f : mote_expf(x);
     }
     y = mote_expm1_rest(x, &n);
     return n == 0 ? y : mote_times_two_to(y, n) + (mote_times_two_to(1.0f, n) - 1.0f);

@@ -17,7 +17,7 @@ static inline int64_t mote_upper_half(int64_t a, int64_t b) {
 static inline int64_t mote_polynomial(const int64_t *terms, int32_t n, int64_t x) {
     int64_t sum = terms[--n];
     while (n > 0) {
-        sum = terms[--n] + 4 * mote_upper_half(sum, x);
+        sum = (int64_t)((uint64_t)terms[--n] + 4 * (uint64_t)mote_upper_half(sum, x));
     }
     return sum;
 }
@@ -53,7 +53,7 @@ static inline float mote_exp2(int64_t x) {
         4611686018427387904, 3196577161300663915, 1107849223398934356, 255967521894832113,
         44355791529079737, 6149018367977265, 710362457495793, 70340819226978, 6094567565682};
     const int64_t n = (x + ((int64_t)1 << 39)) >> 40;
-    const int64_t y = mote_polynomial(terms, 9, (x - n * ((int64_t)1 << 40)) * ((int64_t)1 << 22));
+    const int64_t y = mote_polynomial(terms, 9, (int64_t)(((uint64_t)x - ((uint64_t)n << 40)) << 22));
     return mote_times_two_to((float)y * 2.16840434e-19f, (int32_t)n); /* 2^-62 */
 }
 
@@ -70,7 +70,7 @@ static inline float mote_power_of(float x, float y) {
     int32_t places, shift;
     int64_t log = mote_log2(small ? mote_bits_of(x * 8388608.0f) : mote_bits_of(x), small ? -23 : 0, &places);
     const int32_t negative = (log < 0) != (y < 0.0f);
-    log = log < 0 ? -log : log;
+    log = log < 0 ? (int64_t)(0 - (uint64_t)log) : log;
     for (; log >= (int64_t)1 << 39; log >>= 1) {
         places--;
     }
@@ -79,8 +79,8 @@ static inline float mote_power_of(float x, float y) {
     if (shift >= 0 && log >= ((int64_t)152 << 40) >> (shift < 48 ? shift : 48)) {
         return negative ? 0.0f : MOTE_INFINITY;
     }
-    log = shift >= 0 ? log << shift : shift > -63 ? log >> -shift : 0;
-    log = negative ? -log : log;
+    log = shift >= 0 ? (int64_t)((uint64_t)log << shift) : shift > -63 ? log >> -shift : 0;
+    log = negative ? (int64_t)(0 - (uint64_t)log) : log;
     if (log >= (int64_t)128 << 40) {
         return MOTE_INFINITY;
     }
