@@ -68,7 +68,7 @@ def test_a_point_is_not_called_after_bytes_that_it_does_not_take() -> None:
     compiled = mote.compile(DIGITS)
     taken = compiled.plan.ram
     for budgets, name in (([taken], f"ram-{taken}"), ([9001, 9000], "within-9000"), ([9000, taken], f"ram-{taken}")):
-        assert _point(_Found(compiled, [f"ram-{b}" for b in budgets]), None).names == (name,)
+        assert _point(_Found(compiled, [f"ram-{b}" for b in budgets]), None, None).names == (name,)
 
 
 def test_names() -> None:

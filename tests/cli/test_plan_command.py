@@ -88,7 +88,7 @@ def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> N
     assert set(found) == {
         "model", "target", "costs", "totals", "memories", "peak", "operators", "steps", "kept", "buffers", "cells",
     }  # fmt: skip
-    assert found["costs"]["unit"] == "instructions" and found["costs"]["estimate"] > 0
+    assert found["costs"]["unit"] == "cycles" and found["costs"]["estimate"] > 0
     totals = found["totals"]
     assert set(totals) == {"ram", "arena", "static", "live", "bound", "gap", "steps", "macs"}
     assert totals["ram"] == totals["arena"] + totals["static"]
