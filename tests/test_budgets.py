@@ -78,3 +78,41 @@ def test_flash_in_python() -> None:
     assert found.project.constants + code_size(found).nbytes <= constants + code
     with pytest.raises(BudgetError, match=r"constants \d+ \+ code \d+\)"):
         mote.compile(DIGITS, target=CORE, flash=constants + code // 2)
+
+
+def test_time_in_python() -> None:
+    fastest = mote.compile(DIGITS, target=CORE, optimize="speed").cost
+    found = mote.compile(DIGITS, target=CORE, cycles=2 * fastest)
+    assert found.cost <= 2 * fastest
+    with pytest.raises(
+        BudgetError, match=r"takes about [\d,]+ cycles at least, by the estimate, [\d,]+ \(.*%\) more than"
+    ):
+        mote.compile(DIGITS, target=CORE, cycles=fastest // 2)
+    part = mote.compile(DIGITS, target="nrf52840", latency="5ms")
+    assert part.settings.cycle_limit == 320_000 and part.cost <= 320_000
+    with pytest.raises(BudgetError, match="within the budget of RAM or flash"):
+        mote.compile(DIGITS, target=CORE, cycles=fastest + fastest // 10, ram=found.plan.ram)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"latency": "20ms"}, "has no clock(.|\n)*--cycles"),
+        ({"latency": "20"}, "'20' is not a time(.|\n)*20ms"),
+        ({"latency": "1ms", "cycles": 1}, "give one of them"),
+        ({"cycles": 0}, "is not positive"),
+        ({"cycles": 9, "ram": "min"}, "leave --ram min away"),
+        ({"cycles": 9, "point": "least"}, "a point is one plan"),
+    ],
+)
+def test_times_that_mean_nothing(options: dict[str, object], says: str) -> None:
+    with pytest.raises(MoteError, match=says):
+        mote.compile(DIGITS, target=CORE, **options)
+
+
+def test_time_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["compile", DIGITS, "-t", "nrf52840", "--latency", "5ms", "-o", str(tmp_path / "out")]
+    assert main(given) == 0
+    assert "budget: 320,000 cycles = 5 ms at 64 MHz, " in capsys.readouterr().out
+    assert main([*given[:-3], "1us", "-o", str(tmp_path / "other")]) == 1
+    assert "more than the 64 that it may take" in capsys.readouterr().err

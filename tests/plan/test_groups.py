@@ -16,8 +16,7 @@ from mote.ops.conv import Conv2D
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import Planner
-from mote.plan.select import Offers, Selection
-from mote.plan.strategies import LEANEST
+from mote.plan.select import LEAN, Offers, Selection
 
 BALANCED = Lowering(DSP, Policy.BALANCED)
 
@@ -52,7 +51,7 @@ def test_rows_come_in_groups(goal: Goal, group: int) -> None:
 
 def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def least() -> int:
-        return Planner(Offers(model("keywords")), BALANCED, LEAST).side(LEANEST[0]).least
+        return Planner(Offers(model("keywords")), BALANCED, LEAST).side(LEAN).least
 
     grouped = least()
     monkeypatch.undo()

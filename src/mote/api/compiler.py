@@ -27,7 +27,7 @@ from mote.kernels.cost import Costs
 from mote.ops.control import unbounded
 from mote.passes import Saving, optimize, stream
 from mote.plan.estimate import estimate
-from mote.plan.goal import DoesNotFitError, Goal, Say, silent
+from mote.plan.goal import DoesNotFitError, Goal, Say, TooSlowError, silent
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
@@ -41,9 +41,11 @@ IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
 PLACES = ("flash", "ram")
-USUAL_CODE = 12 << 10
-"""Bytes of flash that are left to the code when kernels are chosen by what their constants take: what most models need.
-Whether a model needs more is seen when its code has been measured."""
+USUAL_CODE = 4 << 10
+"""Bytes of flash that are left to code other than that of kernels when these are chosen: what most models need. Whether
+a model needs more is seen when its code has been measured."""
+CYCLES = "cycles"
+"""The unit of costs that time is told by."""
 CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
 """What is to be said of a causal stream of a model that pads."""
 RED_ZONE = 16
@@ -65,6 +67,11 @@ class Settings:
     """Init compares the CRC-32 of the constants in flash."""
     ram: int | None = None
     flash: int | None = None
+    latency: float | None = None
+    """Seconds that an inference may take, by the estimate, at the part's clock: the plan with the least RAM, then the
+    least flash, that takes no longer."""
+    cycles: int | None = None
+    """The same in cycles."""
     least_ram: bool = False
     """The plan with the least RAM, whatever it costs in speed."""
     input: str = "whole"
@@ -116,6 +123,7 @@ class Settings:
             )
         if self.place_code == "ram":
             check_code_ram(self.target)
+        self._check_time()
         if not 0 <= self.recompute <= 100:
             raise MoteError(
                 f"{self.recompute:g} is not a percentage",
@@ -135,6 +143,54 @@ class Settings:
         if self.place_code == "flash":
             return self.target.code_reads
         return self.target.code_rams[0].reads if self.target.code_rams else Reads()
+
+    def _check_time(self) -> None:
+        """Refuse a time that means nothing, or nothing on this target."""
+        option = "latency" if self.latency is not None else "cycles"
+        if self.latency is None and self.cycles is None:
+            return
+        if self.latency is not None and self.cycles is not None:
+            raise MoteError("a number of cycles was given, too", where="option latency", remedy="give one of them")
+        if self.latency is not None and self.target.clock_hz is None:
+            raise MoteError(
+                f"the target '{self.target.name}' has no clock, so that nobody knows how long a cycle takes",
+                where="option latency",
+                remedy="name a part, or state clock_hz in a target of your own, or use --cycles",
+            )
+        if self.least_ram:
+            raise MoteError(
+                "the least RAM that is fast enough is taken anyway",
+                where=f"option {option}",
+                remedy="leave --ram min away",
+            )
+        if (self.cycles if self.cycles is not None else self.latency or 0) <= 0:
+            raise MoteError("is not positive", where=f"option {option}")
+        if self.costs.unit != CYCLES:
+            raise MoteError(
+                f"what kernels cost on '{self.target.name}' is known in {self.costs.unit} only",
+                where=f"option {option}",
+                remedy="use --optimize speed, and `mote profile`, which counts cycles",
+            )
+
+    @property
+    def cycle_limit(self) -> int | None:
+        """The cycles that an inference may take."""
+        if self.latency is None:
+            return self.cycles
+        return int(self.latency * (self.target.clock_hz or 0))
+
+    def time_line(self, cycles: int) -> str:
+        """What may be said of so many cycles where a time was asked for: whether they are few enough."""
+        limit, clock = self.cycle_limit, self.target.clock_hz
+        if limit is None:
+            return ""
+        time = f" = {limit / clock * 1e3:,.4g} ms at {clock / 1e6:g} MHz" if clock else ""
+        kept = (
+            f"{cycles / limit:.0%} of it"
+            if cycles <= limit
+            else f"{cycles - limit:,} ({cycles / limit - 1:.1%}) too many"
+        )
+        return f"budget: {limit:,} cycles{time}, {kept}"
 
     @property
     def ram_limit(self) -> int | None:
@@ -226,8 +282,9 @@ def alternatives(compiled: Compiled) -> list[Alternative]:
     settings, graph = compiled.settings, compiled.plan.graph
     found = []
     for option, changes in ALTERNATIVES.items():
-        other = replace(settings, ram=None, recompute=0.0, **changes)
-        if other != replace(settings, ram=None, recompute=0.0):
+        free = replace(settings, ram=None, latency=None, cycles=None, recompute=0.0)
+        other = replace(free, **changes)
+        if other != free or settings.cycle_limit is not None:
             with suppress(BudgetError):
                 planned = plan_for(graph, compiled.path, other, silent)
                 found.append(Alternative(option, planned.ram, round(estimate(settings.costs, planned))))
@@ -322,6 +379,7 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
         ram=settings.ram_limit,
         spend=settings.ram is not None,
         flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),
+        most_cost=settings.cycle_limit,
         least=settings.least_ram,
         pushed=settings.input == "rows",
         small_steps=settings.step == "row",
@@ -342,6 +400,8 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
             where=f"{where} on {settings.target.name}",
             remedy=f"use a part with more {error.memory.name}, or a smaller model",
         ) from None
+    except TooSlowError as error:
+        raise _too_slow(settings, round(error.taken), where) from None
     except DoesNotFitError as error:
         assert goal.ram is not None
         raise BudgetError(
@@ -351,6 +411,21 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
             remedy="use a part with more RAM, a smaller model, a larger --ram budget"
             + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM"),
         ) from None
+
+
+def _too_slow(settings: Settings, cycles: int, where: str) -> BudgetError:
+    """What is to be said of the fastest plan where that is too slow."""
+    limit, clock = settings.cycle_limit, settings.target.clock_hz
+    assert limit is not None
+    over = cycles - limit
+    time = f", {over / clock * 1e3:,.3g} ms at {clock / 1e6:g} MHz" if clock else ""
+    budgets = " within the budget of RAM or flash" if settings.ram is not None or settings.flash is not None else ""
+    return BudgetError(
+        f"takes about {cycles:,} cycles at least{budgets}, by the estimate, {over:,} ({over / limit:.1%}{time}) more"
+        f" than the {limit:,} that it may take",
+        where=f"{where} on {settings.target.name}",
+        remedy="use a faster part, a smaller model, or a larger --latency or --cycles budget",
+    )
 
 
 def _lowering(settings: Settings) -> Lowering:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,19 +16,25 @@ from mote.text import did_you_mean
 MINIMUM = "min"
 """`ram="min"`: the least RAM, whatever it costs in speed."""
 LEAST, FASTEST = "least", "fastest"
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+"""Units of time."""
 UNLIMITED = 1 << 30
 """A budget that binds nothing. It is not the same as none where the input comes in rows: then none means the least."""
 
 
 def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a user writes them -> fields of Settings: sizes may have a suffix ("24K"), the RAM may be "min",
-    `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
+    """Options as a user writes them -> fields of Settings: sizes and times may have a suffix ("24K", "20ms"), the RAM
+    may be "min", `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
     found = dict(options)
     point = found.pop("point", None)
     if point is not None and (found.get("ram") is not None or found.get("least_ram")):
         raise MoteError("a point is a budget already", where="option ram", remedy="give one of them")
+    if point is not None and (found.get("latency") is not None or found.get("cycles") is not None):
+        raise MoteError("a point is one plan, however long it takes", where="option point", remedy="give one of them")
     if found.get("ram") == MINIMUM:
         found |= {"ram": None, "least_ram": True}
+    if found.get("latency") is not None:
+        found["latency"] = _seconds(found["latency"])
     for option in ("ram", "flash"):
         if found.get(option) is not None:
             found[option] = _size(option, found[option])
@@ -59,6 +66,18 @@ def _size(option: str, value: Any) -> int:
     except MoteError as error:
         also = f', or "{MINIMUM}" for the least' if option == "ram" else ""
         raise MoteError(error.reason, where=f"option {option}", remedy=error.remedy + also) from None
+
+
+def _seconds(value: Any) -> float:
+    """A time, as a number of seconds or with its unit: "20ms"."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        seconds = float(value)
+    else:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms|s)", str(value), re.ASCII)
+        seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
+    if not 0 < seconds < inf:
+        raise MoteError(f"'{value}' is not a time", where="option latency", remedy="write it like 20ms, 800us or 1.5s")
+    return seconds
 
 
 def _pins(kernels: Any) -> dict[str, str]:
@@ -116,6 +135,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda v: isinstance(v, str), "a string"),
     "int": (_whole, "a whole number"),
     "int | None": (lambda v: v is None or _whole(v), "a whole number"),
+    "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }

@@ -96,6 +96,14 @@ def add_compile_options(
             metavar="BYTES",
             help="the fastest plan within this RAM (K and M suffixes), or the least: min",
         )
+        time = parser.add_mutually_exclusive_group()
+        time.add_argument(
+            "--latency",
+            metavar="TIME",
+            help="the plan with the least RAM that takes no longer than this (us, ms, s) at the part's clock, by the"
+            " estimate",
+        )
+        time.add_argument("--cycles", type=int, metavar="N", help="the same in cycles")
         parser.add_argument(
             "--kernel",
             action="append",
@@ -188,6 +196,8 @@ def settings(arguments: argparse.Namespace) -> Settings:
         shrink=not arguments.no_shrink,
         flash=arguments.flash,
         ram=getattr(arguments, "ram", None),
+        latency=getattr(arguments, "latency", None),
+        cycles=getattr(arguments, "cycles", None),
         point=getattr(arguments, "point", None),
         kernels=getattr(arguments, "kernel", []),
     )

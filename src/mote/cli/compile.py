@@ -108,6 +108,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
         "estimate": {
             "unit": compiled.settings.costs.unit,
             "cost": compiled.cost,
+            "budget": compiled.settings.cycle_limit,
             "alternatives": [asdict(a) for a in compiler.alternatives(compiled)],
         },
         "ram": {
@@ -158,6 +159,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
     print(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}{_instead(compiled)}")
+    if compiled.settings.cycle_limit is not None:
+        print(f"  {compiled.settings.time_line(compiled.cost)}, by the estimate; `mote profile` measures")
     constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"
     print(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
 

@@ -44,6 +44,8 @@ def add(commands: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     result = _program(arguments) if arguments.elf or arguments.entry else _model(arguments)
     print_json(result.json()) if arguments.json else print_text(result, arguments.functions)
+    if arguments.model and not arguments.json and (line := settings(arguments).time_line(result.cycles)):
+        print(line.replace(": ", ":       ", 1))
     return 0
 
 

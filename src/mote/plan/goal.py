@@ -27,7 +27,10 @@ class Goal:
     """The fastest plan within these bytes is wanted. Otherwise they are only what there is, as on a part: the plan is
     the one that would be wanted without a limit, if that fits."""
     flash: int | None = None
-    """Bytes for constants."""
+    """Bytes for constants and for the code of kernels, about."""
+    most_cost: float | None = None
+    """What an inference may take, in the unit of the costs: of the plans that take no more, the one with the least
+    memory is wanted."""
     least: bool = False
     """The smallest plan is wanted."""
     pushed: bool = False
@@ -52,3 +55,11 @@ class DoesNotFitError(Exception):
     def __init__(self, least: int) -> None:
         super().__init__(f"the least that was found is {least} bytes")
         self.least = least
+
+
+class TooSlowError(Exception):
+    """No plan was found that takes no more time."""
+
+    def __init__(self, taken: float) -> None:
+        super().__init__(f"the fastest that was found takes {taken:.0f}")
+        self.taken = taken

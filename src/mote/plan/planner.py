@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from heapq import heappop, heappush
+from itertools import count
 
 from mote.graph import Graph
 from mote.plan.check import check
 from mote.plan.control import with_bodies
 from mote.plan.estimate import estimate
-from mote.plan.goal import DoesNotFitError, Goal, Say, silent
+from mote.plan.flash import flash
+from mote.plan.front import UNLIMITED, Front, Lane, Limit, Sketch, rung_above, rung_below
+from mote.plan.goal import DoesNotFitError, Goal, Say, TooSlowError, silent
 from mote.plan.layout import Draft
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.memories import plan_over
 from mote.plan.pins import pinned
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
-from mote.plan.select import LEAN, ROOMY, Offers, Selection, Way, offers, ordered
-from mote.plan.strategies import KNEES, LEANEST, NEAR, ROWS, Layers, Side, Strategy, with_room
+from mote.plan.schedule import Scheduler
+from mote.plan.select import LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
+from mote.plan.strategies import NEAR, Side, with_room
 from mote.targets import Memory
 
-DECODER, DECODING = 280, 160
-"""Bytes of code that decode weights, and of each kernel that has it done."""
 KNEE = 1.03
 """How much more than the fastest a plan may cost that takes less RAM."""
-NEAR_FASTEST = 1.02
-"""A plan this close to the fastest kernels, all operators whole, is not worth looking further."""
+WORTH = 1.05
+"""How much more it may cost if flash counts as well: less flash is no reason for much less speed."""
+DEAR = 4
+"""How many percent of RAM a plan that has less flash has to save for each percent that it takes longer."""
+KNEE_TRIES = 8
+"""How many of the plans that do not are given places, to see which one takes least."""
+FUSED = (Way(fused=True), Way(planar=False, fused=True))
+"""Ways that take less memory where they differ from others."""
+BOTH_WAYS = 1_500
+"""Plans with rows from the bottom up are looked for among all kernels where there are at most so many pieces of work;
+in larger models among lean ones only."""
+FLASH_STEP, FLASH_STEPS = 1.1, 16
+"""How much dearer flash gets from one plan to the next of those that show what less flash costs; how many there are."""
+RATE_STEP = 2.0
+"""How much dearer flash gets from one attempt to fit a budget to the next."""
 
 
 def plan(
@@ -60,17 +76,14 @@ def _draft(planner: Planner) -> Draft:
     return _with_recomputation(planner) if goal.recompute > 0 and limited else planner.draft()
 
 
-def _flash(found: Plan) -> int:
-    """Bytes of constants, and of the code that expands those that are coded."""
-    kernels = [steps[0].kernel for _, steps in found.works]
-    coded = {k.name for k in kernels if k.coding is not None}
-    code = DECODER * bool(coded) + DECODING * len(coded)
-    return sum(k.constants for k in kernels) + code
+def _flash(found: Plan) -> float:
+    """About how many bytes of flash a plan takes."""
+    return flash(steps[0].kernel for _, steps in found.works)
 
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """The plans of a graph for one goal. What several strategies need is made once."""
+    """The plans of a graph for one goal. What several of them need is made once."""
 
     offers: Offers
     how: Lowering
@@ -78,26 +91,66 @@ class Planner:
     say: Say = silent
     _selections: dict[Way, Selection] = field(default_factory=dict)
     _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict)
+    _fronts: dict[tuple[bool, bool], Front] = field(default_factory=dict)
 
     def selection(self, way: Way) -> Selection:
         """The kernels that are chosen in a way. Without planar tensors and chains lean ones are the same as roomy
         ones."""
-        way = ROOMY if way == LEAN and self.selection(ROOMY).simple else way
+        if self.how.optimize is Policy.SIZE:
+            way = LEAN
+        elif way == LEAN and self.selection(ROOMY).simple:
+            way = ROOMY
         if way not in self._selections:
             self._selections[way] = Selection(self.offers, self.how, self.goal, way)
         return self._selections[way]
 
-    def side(self, strategy: Strategy) -> Side:
-        selection = self.selection(strategy.way)
-        key = selection.way, strategy.bottom_up
+    def side(self, way: Way, bottom_up: bool = False) -> Side:
+        """Lean rows in one direction."""
+        selection = self.selection(way)
+        key = selection.way, bottom_up
         if key not in self._sides:
-            self._sides[key] = Side(selection, self.goal, strategy.bottom_up, self.say)
+            self._sides[key] = Side(selection, self.goal, bottom_up, self.say)
         return self._sides[key]
 
-    def sides(self, strategies: Sequence[Strategy]) -> list[Side]:
-        """Those of strategies, each once. Rows that the caller hands over come from the top only."""
-        found = (self.side(s) for s in strategies if not (s.bottom_up and self.goal.pushed))
-        return list(dict.fromkeys(found))
+    @property
+    def directions(self) -> tuple[bool, ...]:
+        """Whether rows may be computed from the bottom up: rows that the caller hands over come from the top only."""
+        return (False,) if self.goal.pushed else (False, True)
+
+    @cached_property
+    def fronts(self) -> tuple[bool, ...]:
+        """The directions of which there are fronts."""
+        return self.directions if self.side(LEAN).scheduler.nodes_by_rows <= BOTH_WAYS else (False,)
+
+    def front(self, bottom_up: bool = False, searched: bool = True) -> Front:
+        """The cheapest plans with rows in one direction; `searched`: also with orders that a search has found."""
+        key = bottom_up, searched
+        if key not in self._fronts:
+            lean = self.side(LEAN, bottom_up)
+            least = lean.least if searched else lean.scheduler.least_peak()
+            lanes = [self._lane(way, bottom_up, lean.scheduler if searched else None) for way in self._ways]
+            self._fronts[key] = Front(lanes, bottom_up, least)
+        return self._fronts[key]
+
+    @cached_property
+    def _ways(self) -> list[Way]:
+        """The ways that differ."""
+        selection = self.selection(ROOMY)
+        if self.how.optimize is Policy.SIZE:
+            return [LEAN]
+        groups = {k.group for ops in selection.ops for k in selection.offered(ops)}
+        ways = [ROOMY, *(Way(group=n) for n in sorted(groups) if n > 1)]
+        fused = [
+            way
+            for way in FUSED
+            if self.selection(way).ops.keys() != self.selection(replace(way, fused=False)).ops.keys()
+        ]
+        return [*ways, *fused] if selection.simple else [*ways, LEAN, *fused]
+
+    def _lane(self, way: Way, bottom_up: bool, searched: Scheduler | None) -> Lane:
+        scheduler = self.side(way, bottom_up).scheduler
+        lean = self.selection(way) is self.selection(LEAN)
+        return Lane(self.selection(way), scheduler.lane(searched if lean else None))
 
     def draft(self) -> Draft:
         """The plan that the goal asks for, and why it has its kernels."""
@@ -107,8 +160,10 @@ class Planner:
 
     def _draft(self) -> Draft:
         ram = self.goal.ram
+        if self.goal.most_cost is not None:
+            return self.meeting(self.goal.most_cost)
         if self.goal.least:
-            return self.smallest()
+            return self.smallest
         if ram is not None and self.goal.spend:
             return self.within(ram)
         found = self._unlimited()
@@ -117,91 +172,230 @@ class Planner:
     def _unlimited(self) -> Draft:
         """What is wanted where RAM has no price but the one that --optimize gives it."""
         if self.goal.pushed:
-            return self.smallest()
-        if self.goal.small_steps:
-            return self.side(ROWS[0]).unlimited()
+            return self.smallest
         if self.how.optimize is Policy.BALANCED:
             return self.knee()
-        if self.how.optimize is Policy.SPEED:
-            return self.layers.within(None)
-        found = self.layers.within(self._enough)
-        return found if found.plan.ram <= self._enough else self.within(self._enough)
+        return self.within(None)
+
+    @property
+    def _policies(self) -> int:
+        """How many of the rates are those of policies that a plan must be no slower than."""
+        return sum(rate <= RATES[Policy.BALANCED] for rate in self.rates)
+
+    @cached_property
+    def rates(self) -> list[float]:
+        """How much a byte of constants has to save: what the policy says first, then more and more."""
+        least = min(RATES.values()) if self.goal.most_cost is not None else RATES[self.how.optimize]
+        rates = sorted(rate for rate in RATES.values() if rate >= least)
+        while rates[-1] < MOST_RATE:
+            rates.append(RATE_STEP * rates[-1])
+        return rates
 
     def knee(self) -> Draft:
-        """The least RAM among plans that cost hardly more than the fastest."""
-        enough = KNEE * self.selection(ROOMY).fastest
-        best = self.layers.within(self._enough)
-        if estimate(self.goal.costs, best.plan) > enough:
-            best = self.layers.within(None)
-        sketches = [(side, sketch) for side in self.sides(KNEES) if (sketch := side.leanest(enough)) is not None]
-        for side, sketch in sorted(sketches, key=lambda found: found[1].schedule.peak):
-            if sketch.schedule.peak < best.plan.ram:
-                best = min(best, side.placed(sketch, enough), key=lambda d: d.plan.ram)
-        return best
+        """The least RAM among plans that cost hardly more than the fastest with the same flash, and are worth hardly
+        less than the one that is worth most."""
+        found = [
+            (front, sketch)
+            for front in (self.front(bottom_up, searched=False) for bottom_up in self.fronts)
+            for limit in front.rungs(self._rate, UNLIMITED)
+            if (sketch := front.within(limit, self._rate)) is not None and self._hardly_costs(sketch)
+        ]
+        if not found:
+            return self.within(None)
+        found.sort(key=lambda candidate: (candidate[1].peak, candidate[1].cost))
+        drafts = [found[0][0].placed(found[0][1])]
+        for front, sketch in found[:KNEE_TRIES]:
+            if sketch.peak < min(d.plan.arena for d in drafts):
+                drafts += self._placed(front, sketch)
+        return min(drafts, key=self._dear)
+
+    def _dear(self, draft: Draft) -> float:
+        """Bytes of RAM; where a plan takes longer than another with more flash, as many more as make up for that."""
+        longer = estimate(self.goal.costs, draft.plan) / (KNEE * self._fastest[0][0])
+        return draft.plan.ram * max(longer, 1.0) ** DEAR
+
+    def _placed(self, front: Front, sketch: Sketch) -> Iterator[Draft]:
+        """The plan of a sketch; where its rows fit together badly, others that hardly cost more as well."""
+        draft = front.placed(sketch)
+        yield draft
+        for limit in front.looser(sketch) if draft.plan.arena > NEAR * sketch.peak else ():
+            other = front.within(limit, self._rate)
+            if other is not None and self._hardly_costs(other):
+                yield front.placed(other)
+
+    def _hardly_costs(self, sketch: Sketch) -> bool:
+        """Whether a plan costs hardly more than the fastest with the same flash, and is worth hardly less."""
+        (cost, constants), *_ = self._fastest
+        same_flash = [cost for cost, nbytes in self._fastest if nbytes <= sketch.constants]
+        worth, most = (c + self._rate * n for c, n in ((sketch.cost, sketch.constants), (cost, constants)))
+        return sketch.cost <= KNEE * min(same_flash, default=cost) and worth <= WORTH * most
 
     @cached_property
-    def layers(self) -> Layers:
-        """Layer by layer."""
-        return Layers(self.selection(ROOMY), self.goal)
-
-    @property
-    def _whole(self) -> bool:
-        """Whether operators may run whole, one after another."""
-        return not self.goal.pushed and not self.goal.small_steps
-
-    @property
-    def _most(self) -> int | None:
-        """The bytes of RAM that layer by layer may take."""
-        if self.goal.ram is not None or self.how.optimize is Policy.SPEED:
-            return self.goal.ram
-        return self._enough
+    def _fastest(self) -> list[tuple[float, int]]:
+        """Cost and bytes of constants of the fastest kernels: those that are worth most, then some that take less and
+        less flash."""
+        lane = self.front(searched=False).lanes[0]
+        return [lane.fastest(self._rate * FLASH_STEP**k) for k in range(FLASH_STEPS)]
 
     @cached_property
-    def _enough(self) -> int:
-        """What layer by layer takes in the leanest layout, and a little more."""
-        return Layers(self.selection(LEAN), self.goal).enough
+    def _rate(self) -> float:
+        """How much a byte of constants has to save so that flash is enough, with all memory there is."""
+        front = self.front(searched=False)
+        return next((r for r in self.rates if self._flashes(front.within(Limit(UNLIMITED), r))), self.rates[-1])
 
-    def within(self, ram: int) -> Draft:
-        """The fastest plan that takes at most `ram` bytes: strategies are tried until one is near the fastest kernels,
-        all operators whole."""
-        found: list[Draft] = []
-        enough = NEAR_FASTEST * self.selection(ROOMY).fastest
-        for attempt in self._attempts():
-            new = attempt(ram)
-            if new is not None and new.plan.ram <= ram:
-                found.append(new)
-                if estimate(self.goal.costs, new.plan) <= enough:
-                    break
-        if found:
-            return min(found, key=lambda d: estimate(self.goal.costs, d.plan))
-        smallest = self.smallest()
-        if smallest.plan.ram > ram:
-            raise DoesNotFitError(smallest.plan.ram)
-        return smallest
+    def _flashes(self, sketch: Sketch | None) -> bool:
+        """Whether a plan does not take too much flash."""
+        return sketch is not None and (self.goal.flash is None or sketch.flash <= self.goal.flash)
 
-    def _attempts(self) -> list[Callable[[int], Draft | None]]:
-        """What to try for the fastest plan within a budget, in this order."""
-        whole = [self.layers.within] if self._whole else []
-        return [*whole, *(side.within for side in self.sides(ROWS))]
+    def meeting(self, cost: float) -> Draft:
+        """The least RAM, and then the least flash, of plans that take no longer."""
+        ram = UNLIMITED if self.goal.ram is None else self.goal.ram
+        if self._lean.plan.ram <= ram and estimate(self.goal.costs, self.smallest.plan) <= cost:
+            return self.smallest
+        found = [
+            (front, sketch, limit)
+            for front in (self.front(bottom_up) for bottom_up in self.fronts)
+            for limit in (*front.rungs(self.rates[0], ram), *front.last_rungs())
+            if (sketch := self._within_flash(front, limit)) is not None and sketch.cost <= cost
+        ]
+        best: tuple[int, Front, Limit] | None = None
+        for front, sketch, limit in sorted(found, key=lambda candidate: candidate[1].peak):
+            if self._may_fit(limit, sketch, ram if best is None else best[0] - 1):
+                taken = front.ram(sketch)
+                if taken <= ram and (best is None or taken < best[0]):
+                    best = taken, front, limit
+        if best is None:
+            raise TooSlowError(estimate(self.goal.costs, self.within(self.goal.ram).plan))
+        return self._leaner(cost, *best)
 
+    def _within_flash(self, front: Front, limit: Limit) -> Sketch | None:
+        """The fastest plan within a limit whose flash is not too much."""
+        sketches = (front.within(limit, rate) for rate in self.rates)
+        return next((sketch for sketch in sketches if self._flashes(sketch)), None)
+
+    def _leaner(self, cost: float, ram: int, front: Front, limit: Limit) -> Draft:
+        """The least flash within as much RAM, and no longer."""
+        for rate in reversed(self.rates):
+            sketch = front.within(limit, rate)
+            if sketch is not None and sketch.cost <= cost and self._flashes(sketch) and front.ram(sketch) <= ram:
+                return front.placed(sketch)
+        raise AssertionError("one of them has been found")
+
+    def within(self, ram: int | None) -> Draft:
+        """The fastest plan that takes at most `ram` bytes. All plans of the ladder that cost less do not fit: what fits
+        a smaller budget has been among them, or is the plan."""
+        found = self._cheapest(ram)
+        if ram is None:
+            return found[1] if found is not None else self._least_flash()
+        if found is not None and found[0] <= self._least_lean_cost(ram):
+            return found[1]
+        smallest = self._lean
+        if smallest.plan.ram <= ram:
+            faster = found is None or estimate(self.goal.costs, smallest.plan) < found[0]
+            enough = found is None or self.goal.flash is None or _flash(smallest.plan) <= self.goal.flash
+            return smallest if (faster and enough) or found is None else found[1]
+        if found is None:
+            raise DoesNotFitError(self.smallest.plan.ram)
+        return found[1]
+
+    def _least_flash(self) -> Draft:
+        """The plan where flash is not enough whatever is done."""
+        front = self.front(searched=False)
+        sketch = front.within(Limit(UNLIMITED), self.rates[-1])
+        assert sketch is not None
+        return front.placed(sketch)
+
+    def _least_lean_cost(self, ram: int) -> float:
+        """What no plan of lean kernels within so many bytes takes less than."""
+        lanes = [Lane(self.selection(LEAN), self.side(LEAN, b).scheduler) for b in self.directions]
+        found = [Front([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
+        return min((sketch.cost for sketch in found if sketch is not None), default=0.0)
+
+    def _cheapest(self, ram: int | None) -> tuple[float, Draft] | None:
+        """The plan of the ladders that costs least of those that fit, and its cost."""
+        queue: list[tuple[float, int, Candidate]] = []
+        known: set[tuple[object, ...]] = set()
+
+        def push(front: Front, limits: Iterable[Limit], rate: int) -> None:
+            for limit in limits:
+                sketch = front.within(limit, self.rates[rate])
+                if sketch is not None:
+                    heappush(queue, (sketch.cost, next(count_), Candidate(front, sketch, limit, rate)))
+
+        count_ = count()
+        most = UNLIMITED if ram is None else ram
+        for bottom_up in self.fronts if ram is not None else (False,):
+            front = self.front(bottom_up, searched=ram is not None)
+            push(front, front.rungs(self.rates[0], most), 0)
+            push(front, front.last_rungs() if ram is not None else (), 0)
+        while queue:
+            cost, _, found = heappop(queue)
+            front, sketch = found.front, found.sketch
+            if self._flashes(sketch) and self._may_fit(found.limit, sketch, most) and sketch.memory not in known:
+                if front.ram(sketch) <= most:
+                    return cost, front.placed(sketch)
+                known.add(sketch.memory)
+            others = self._policies if self._flashes(sketch) else len(self.rates)
+            if found.rate + 1 < others:
+                rate, limit = found.rate + 1, found.limit
+                below = rung_below(sketch.peak)
+                limits = (
+                    [limit]
+                    if limit.few or limit.whole < UNLIMITED
+                    else front.rungs(self.rates[rate], limit.nbytes, below)
+                )
+                push(front, limits, rate)
+        return None
+
+    @staticmethod
+    def _may_fit(limit: Limit, sketch: Sketch, ram: int) -> bool:
+        return sketch.peak <= ram or limit.nbytes == UNLIMITED
+
+    @cached_property
     def smallest(self) -> Draft:
-        """The least RAM that was found: top-down and bottom-up, whole operators where they cost nothing."""
-        selection = self.selection(LEAN)
-        best = Layers(selection, self.goal).within(self._most) if self._whole else None
-        sides = self.sides(LEANEST)
-        for side in sorted(sides, key=lambda side: side.least):
-            if best is None or side.least < best.plan.arena:
-                best = min([side.smallest, *([best] if best else [])], key=lambda d: d.plan.ram)
-        assert best is not None
+        """The fastest of the plans with the least RAM that was found."""
+        least, costs = self._lean, self.goal.costs
+        found = [(least.plan.ram, estimate(costs, least.plan), least)]
+        for front in (self.front(bottom_up) for bottom_up in self.fronts):
+            for limit in (*front.last_rungs(), *front.rungs(self._rate, least.plan.ram)):
+                sketch = front.within(limit, self._rate)
+                if sketch is not None and self._may_fit(limit, sketch, min(found, key=_ram_first)[0] - 1):
+                    found.append((front.ram(sketch), sketch.cost, front.placed(sketch)))
+        return min(found, key=_ram_first)[2]
+
+    @cached_property
+    def _lean(self) -> Draft:
+        """The least RAM that was found with lean kernels only: top-down and bottom-up, whole operators where they cost
+        nothing."""
+        sides = sorted((self.side(LEAN, bottom_up) for bottom_up in self.directions), key=lambda side: side.least)
+        best = sides[0].smallest
+        for side in sides[1:]:
+            if side.least < best.plan.arena:
+                best = min(best, side.smallest, key=lambda d: d.plan.ram)
         for side in sides:
             if NEAR * side.least < best.plan.arena:
-                best = side.within(best.plan.ram - 1) or best
-        return with_room(selection, best, best.plan.arena)
+                best = side.narrower(best.plan.ram - 1) or best
+        return with_room(self.selection(LEAN), best)
 
     @cached_property
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
         """The least peak and how often it is reached; the tensors of which something is live then."""
-        return min((side.peaks() for side in self.sides(ROWS[:2])), key=lambda found: found[0])
+        return min((self.side(ROOMY, bottom_up).peaks() for bottom_up in self.directions), key=lambda found: found[0])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plan that may be taken."""
+
+    front: Front
+    sketch: Sketch
+    limit: Limit
+    rate: int
+    """The number of the rate."""
+
+
+def _ram_first(found: tuple[int, float, Draft]) -> tuple[int, float]:
+    return found[:2]
 
 
 def _with_recomputation(planner: Planner) -> Draft:

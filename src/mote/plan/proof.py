@@ -8,8 +8,7 @@ from mote.plan.control import with_bodies
 from mote.plan.plan import Plan
 from mote.plan.planner import Planner
 from mote.plan.planner import plan as plan_of
-from mote.plan.select import offers
-from mote.plan.strategies import LEANEST
+from mote.plan.select import LEAN, offers
 
 
 def bound(plan: Plan) -> int:
@@ -17,7 +16,7 @@ def bound(plan: Plan) -> int:
     operator's rows in one direction, and the least working memory that the kernels can do with."""
     planner = Planner(with_bodies(offers(plan.graph), plan.goal, plan_of), plan.how, plan.goal)
     found = []
-    for side in planner.sides(LEANEST):
+    for side in (planner.side(LEAN, bottom_up) for bottom_up in planner.directions):
         schedule = side.scheduler.cheapest(side.least)
         assert schedule is not None
         found.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))

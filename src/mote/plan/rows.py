@@ -174,6 +174,20 @@ class RowGraph:
             found.append(state.copy())
         return found
 
+    @cached_property
+    def crossing(self) -> list[dict[int, list[int]]]:
+        """The rows that are live after the first i operators by store, for every i."""
+        found, made = [], set(self.resident)
+        for i, prefix in enumerate(self.prefixes):
+            if i:
+                made.update(r for node in self.works[i - 1].by_rows for r in node.writes)
+            made = {r for r in made if prefix.left[r]}
+            stores: dict[int, list[int]] = {}
+            for r in sorted(made):
+                stores.setdefault(self.store_of[r], []).append(r)
+            found.append(stores)
+        return found
+
 
 @dataclass
 class Liveness:

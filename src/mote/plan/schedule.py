@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate
 from itertools import count as counted
+from math import isqrt
 from typing import NamedTuple
 
 from mote.kernels.cost import Costs
@@ -43,6 +44,8 @@ LENGTHS = (6, 16, 40)
 """The most operators of a segment, tried in turn while the peak is above the bound."""
 SIMULATED = 1_500_000
 """About how many nodes longer segments may take to simulate: all segments of n operators, each with all its nodes."""
+IN_LANES = 100_000
+"""The same where several selections are simulated."""
 WINDOW = 200
 """The most operators that a search orders anew."""
 EAGER = 16
@@ -164,7 +167,7 @@ class Scheduler:
     def improve(self, effort: Effort) -> int:
         """The least peak that can be found: by longer segments, then by a search for better orders around the peak,
         until the peak is at the bound, the effort is spent, or the search has shown that there are none."""
-        nodes = sum(len(work.by_rows) for work in self.rows.works)
+        nodes = self.nodes_by_rows
         for longest in (n for n in LENGTHS if n == LENGTHS[0] or nodes * n * n // 2 <= SIMULATED):
             self._allow(longest)
             least, segments = self._settle("planning")
@@ -176,6 +179,19 @@ class Scheduler:
             effort.spend(len(self.rows.works) * self.longest // 2)
             least, segments = self._settle("searching", prove=searched % PROOFS == 0)
         return least
+
+    def lane(self, searched: Scheduler | None = None) -> Scheduler:
+        """The same rows in segments of fewer operators the more nodes there are, and in those orders that another
+        scheduler has searched for."""
+        longest = min(max(isqrt(2 * IN_LANES // max(self.nodes_by_rows, 1)), LENGTHS[0]), LENGTHS[1])
+        found = Scheduler(self.rows, self.costs, longest, whole=self.whole)
+        found._searched.update(searched._searched if searched else {})
+        return found
+
+    @property
+    def nodes_by_rows(self) -> int:
+        """How many pieces of work there are."""
+        return sum(len(work.by_rows) for work in self.rows.works)
 
     def _allow(self, longest: int) -> None:
         """Let segments have so many operators."""
@@ -263,7 +279,7 @@ class Scheduler:
             return known[0]
         state = self.rows.prefixes[segment.lo].copy()
         peak, done = state.live, True
-        for node in self._nodes(segment):
+        for node in self.nodes(segment):
             during = state.run(self.rows, node)
             if during > peak:
                 peak = during
@@ -273,7 +289,11 @@ class Scheduler:
         self._peaks[segment] = (peak, done)
         return peak
 
-    def _nodes(self, segment: Segment) -> Iterable[Node]:
+    def segments(self) -> Iterator[Segment]:
+        """All that there are."""
+        return (segment for lo in range(len(self.rows.works)) for segment in self._segments(lo))
+
+    def nodes(self, segment: Segment) -> Iterable[Node]:
         if segment.pace is Pace.WHOLE:
             whole = self.rows.works[segment.lo].whole
             assert whole is not None
@@ -282,12 +302,13 @@ class Scheduler:
             return self._searched[segment]
         return _lazy(self.rows, segment) if segment.pace is Pace.LAZY else _eager(self.rows, segment)
 
-    def _order(self, segment: Segment) -> Iterator[Run]:
+    def runs(self, segment: Segment) -> Iterator[Run]:
+        """What a segment runs, in order."""
         whole = segment.pace is Pace.WHOLE
-        return (Run(node, whole or not self.rows.works[node.op].splits) for node in self._nodes(segment))
+        return (Run(node, whole or not self.rows.works[node.op].splits) for node in self.nodes(segment))
 
     def _join(self, segments: list[Segment]) -> Schedule:
-        runs = [run for segment in segments for run in self._order(segment)]
+        runs = [run for segment in segments for run in self.runs(segment)]
         return Schedule(tuple(runs), max(self.peak(s) for s in segments) if segments else self.rows.prefixes[0].live)
 
 

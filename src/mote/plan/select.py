@@ -18,6 +18,7 @@ from mote.graph.rows import row_count
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Layout, Packed, Refusal, View
 from mote.kernels.cost import Costs
+from mote.plan.flash import code, flash, smallest
 from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.order import order
@@ -137,14 +138,14 @@ class Way:
 
     planar: bool = True
     """Tensors may lie in other layouts than NHWC, which take more memory."""
-    fast: bool = False
-    """Rows are computed by the fastest kernels, whatever working memory they take."""
-    grouped: bool = False
-    """Kernels compute as many rows at once as they like."""
+    group: int = 1
+    """The most rows that kernels compute at once, where they would rather have several."""
+    fused: bool = False
+    """Operators are computed together wherever a kernel can, also if that takes longer: what is between them takes no
+    memory then."""
 
 
 ROOMY = Way()
-FAST = Way(fast=True, grouped=True)
 LEAN = Way(planar=False)
 
 
@@ -172,7 +173,8 @@ class Selection:
         kernel takes more than it saves. A chain whose input does not lie as its kernels read it is given up."""
         chains = [] if self.how.optimize is Policy.SIZE else self.offers.chains(self.how)
         gains = {chain: self._gain(chain) for chain in chains}
-        wanted = sorted((chain for chain in chains if gains[chain] > 0), key=lambda chain: -gains[chain])
+        least = -math.inf if self.way.fused else 0.0
+        wanted = sorted((chain for chain in chains if gains[chain] > least), key=lambda chain: -gains[chain])
         while True:
             pieces = self._joined(wanted)
             layouts = self._layouts(pieces)
@@ -264,7 +266,8 @@ class Selection:
     def _kernels(self, op: Op, ops: Numbers, layouts: Mapping[int, Layout]) -> list[Packed]:
         return self.offers.kernels(ops, self._between(op, layouts))
 
-    def _offered(self, ops: Numbers) -> list[Packed]:
+    def offered(self, ops: Numbers) -> list[Packed]:
+        """All kernels of operators, between tensors that lie as they do here."""
         return self._kernels(self.ops[ops], ops, self.layouts)
 
     @cached_property
@@ -286,13 +289,13 @@ class Selection:
         return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
 
     def _least(self, ops: Numbers) -> float:
-        taken = (self.costs.of(self.graph, self.ops[ops], k, True) for k in self._offered(ops))
+        taken = (self.costs.of(self.graph, self.ops[ops], k, True) for k in self.offered(ops))
         return min(taken, default=math.inf)
 
     def _least_by_rows(self, ops: Numbers) -> float:
         """What a reader takes that finds the rows by pointers; infinite where it cannot."""
         op = self.ops[ops]
-        able = [k for k in self._offered(ops) if _one_row(self.graph, op, k)]
+        able = [k for k in self.offered(ops) if _one_row(self.graph, op, k)]
         return min((self.costs.of(self.graph, op, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
@@ -301,16 +304,34 @@ class Selection:
     @cached_property
     def variants(self) -> dict[Numbers, list[Packed]]:
         """The kernels to choose from."""
-        found = {ops: self._offered(ops) for ops in self.ops}
+        found = {ops: self.offered(ops) for ops in self.ops}
         self._check_pins(found)
         for ops, op in self.ops.items():
             if op.outputs[0] in self.rings:
                 found[ops] = [self.rings[op.outputs[0]]]
             elif self._reads_ring(op):
                 found[ops] = [k for k in found[ops] if _one_row(self.graph, op, k)]
-        if self.way.grouped:
-            return found
-        return {ops: [replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+        if self.how.optimize is Policy.SIZE:
+            return self._smallest(found)
+        most = self.way.group
+        return {ops: [k if k.group <= most else replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+
+    def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
+        """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
+        longer for the sake of coded weights."""
+        able = {ops: sorted(kernels, key=lambda k: self._taken(ops, k)) for ops, kernels in found.items()}
+        plain = {
+            ops: min((self._taken(ops, k) for k in ks if k.coding is None), default=math.inf)
+            for ops, ks in able.items()
+        }
+        quick = {ops: [k for k in ks if self._taken(ops, k) <= MOST_DECODING * plain[ops]] for ops, ks in able.items()}
+        chosen = smallest({ops: [k for k in able[ops] if k.coding is None or k in ks] for ops, ks in quick.items()})
+        if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
+            chosen = smallest(able)
+        return {ops: [replace(k, group=1) if k.group > 1 else k] for ops, k in chosen.items()}
+
+    def _taken(self, ops: Numbers, kernel: Packed) -> float:
+        return self.costs.of(self.graph, self.ops[ops], kernel, True)
 
     def _check_pins(self, found: Mapping[Numbers, Sequence[Packed]]) -> None:
         for ops, op in self.ops.items():
@@ -321,48 +342,46 @@ class Selection:
                     remedy="the layer before it does not write what that kernel reads; pin another one",
                 )
 
-    @cached_property
+    @property
     def rate(self) -> float:
-        """How much a byte of constants has to save: more, where flash is short."""
-        rate = RATES[self.how.optimize]
-        while self.goal.flash is not None and rate < MOST_RATE and self._constants(rate) > self.goal.flash:
-            rate = 1.5 * rate + 0.1
-        return rate
+        """How much a byte of constants has to save."""
+        return RATES[self.how.optimize]
 
-    def _constants(self, rate: float) -> int:
-        """Bytes of constants if each operator has the kernel that is best at a rate."""
-        return sum(min(self.variants[ops], key=lambda k: self._price(ops, k, True, rate)).constants for ops in self.ops)
-
-    def _price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
-        taken = self.costs.of(self.graph, self.ops[ops], kernel, whole)
-        coded = kernel.coding is not None and rate <= RATES[self.how.optimize]
-        if coded and taken > MOST_DECODING * self._plain[ops]:
-            return math.inf
-        return taken + rate * kernel.constants
-
-    @cached_property
-    def _plain(self) -> dict[Numbers, float]:
-        """What each operator takes with weights that are not coded."""
-        plain = {ops: [k for k in kernels if k.coding is None] for ops, kernels in self.variants.items()}
-        return {
-            ops: min((self.costs.of(self.graph, op, k, True) for k in plain[ops]), default=math.inf)
-            for ops, op in self.ops.items()
-        }
+    def price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
+        """What a kernel takes, with what a byte of constants has to save; where that is more than the policy says, code
+        counts as well."""
+        own = sum(code(kernel).values())
+        return (
+            self.costs.of(self.graph, self.ops[ops], kernel, whole)
+            + rate * kernel.constants
+            + max(rate - self.rate, 0.0) * own
+        )
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         """The best kernel with at most `room` bytes of working memory."""
         found = [k for k in self.variants[ops] if room is None or aligned(k.scratch or 0) <= room]
-        able = [k for k in found if whole or (k.call is not Call.WHOLE and (self.way.grouped or k.tile[0] == 1))]
+        able = [k for k in found if whole or (k.call is not Call.WHOLE and (k.group > 1 or k.tile[0] == 1))]
         kernels = able or found or self.variants[ops]
-        best = min(kernels, key=lambda k: self._price(ops, k, whole, self.rate))
+        best = min(kernels, key=lambda k: self.price(ops, k, whole, self.rate))
         return best if self.rate else self._surely(ops, best, kernels, whole)
 
     def _surely(self, ops: Numbers, best: Packed, kernels: Sequence[Packed], whole: bool) -> Packed:
         """The fastest of kernels, where that is surely faster than the one that is taken where flash counts as well."""
         op, rate = self.ops[ops], RATES[Policy.BALANCED]
-        usual = min(kernels, key=lambda k: self._price(ops, k, whole, rate))
+        usual = min(kernels, key=lambda k: self.price(ops, k, whole, rate))
         fast, slow = (self.costs.of(self.graph, op, k, whole) for k in (best, usual))
         return best if fast <= SURE * slow else usual
+
+    def able(self, ops: Numbers, whole: bool) -> list[Packed]:
+        """The kernels that can compute operators whole, or by as many rows at a time as their leanest one."""
+        rows = self.by_rows[ops]
+        if whole:
+            return self.variants[ops]
+        if rows.call is Call.ADDS:
+            return [rows]
+        op = self.ops[ops]
+        found = [k for k in self.variants[ops] if k.group == rows.group and takes_rows(self.graph, op, k)]
+        return [k for k in found if rows.group > 1 or k.tile[0] == 1] or [rows]
 
     @cached_property
     def fastest(self) -> float:
@@ -372,18 +391,19 @@ class Selection:
     @cached_property
     def lean(self) -> dict[Numbers, Packed]:
         """The kernels with the least working memory, and of those the best."""
-        if self.way.fast:
-            return {ops: self.best(ops, True) for ops in self.ops}
         return {
-            ops: min(self.variants[ops], key=lambda k: (k.scratch or 0, self._price(ops, k, True, self.rate)))
+            ops: min(self.variants[ops], key=lambda k: (k.scratch or 0, self.price(ops, k, True, self.rate)))
             for ops in self.ops
         }
 
     @cached_property
     def by_rows(self) -> dict[Numbers, Packed]:
         """The kernels for rows: running sums where an operator has one output row of several."""
-        found = {ops: self.best(ops, False) for ops in self.ops} if self.way.fast else dict(self.lean)
+        found = dict(self.lean)
         for ops, op in self.ops.items():
+            best = self.best(ops, False)
+            if best.group > 1 and takes_rows(self.graph, op, best):
+                found[ops] = best
             inputs = op.activations(self.graph)
             if self._reads_ring(op) or not inputs:
                 continue

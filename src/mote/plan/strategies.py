@@ -1,4 +1,4 @@
-"""Ways to make a plan: each is tried in turn, and each is kernels and layouts, and an order of rows."""
+"""The smallest plans: rows in one direction, computed by the leanest kernels."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from functools import cached_property, lru_cache
 
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Packed
-from mote.plan.estimate import estimate
 from mote.plan.goal import Goal, Say
 from mote.plan.layout import Draft, KernelOf, arrange
-from mote.plan.lowering import Policy
-from mote.plan.rows import TALL, Arrival, Liveness, RowGraph, build
+from mote.plan.rows import TALL, Liveness, RowGraph, build
 from mote.plan.schedule import Run, Schedule, Scheduler
 from mote.plan.search import Effort
-from mote.plan.select import FAST, LEAN, ROOMY, Selection, Way
+from mote.plan.select import Selection
 
-LITTLE_ROOM, LITTLE_SHARE = 512, 0.03
-"""Bytes, or a share of what the tensors need, that may be spent on the working memory of faster kernels if RAM has no
-limit (--optimize speed spends what it takes)."""
 EFFORT, MOST_EFFORT = 250, 1_000_000
 """How many nodes the search for a lower peak may try: so many for each node that there is, and all in all."""
 NEAR = 1.01
@@ -30,39 +25,11 @@ ROOM_ROUNDS = 4
 """How often faster kernels are tried before the lean ones are kept."""
 UNLIMITED = 1 << 60
 """More bytes than there are."""
-CLOSE = 64
-"""The search for the least memory ends where what is left to gain is one part in so many."""
-LOOSE, TIGHTER = 1.05, (1 / 16, 1 / 2)
-"""The rows of a plan fit together badly where the arena is so many times the peak. It is then tried again with these
-shares of what is between the two."""
 NARROWER = 6
 """How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
 
 
-@dataclass(frozen=True)
-class Strategy:
-    """Rows in one direction, computed by kernels that are chosen in one way."""
-
-    name: str
-    way: Way
-    bottom_up: bool = False
-
-
-ROWS = (
-    Strategy("rows", ROOMY),
-    Strategy("rows from the bottom up", ROOMY, bottom_up=True),
-    Strategy("fast kernels, several rows at once", FAST),
-    Strategy("lean rows", LEAN),
-    Strategy("lean rows from the bottom up", LEAN, bottom_up=True),
-)
-"""What is tried for the fastest plan within a budget."""
-KNEES = tuple(s for s in ROWS if not s.bottom_up)
-"""What is tried for the least memory that hardly costs anything."""
-LEANEST = tuple(s for s in ROWS if s.way is LEAN)
-"""What is tried for the smallest plan."""
-
-
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
     """The rows of a graph, computed by the leanest kernels of a selection."""
     goal = selection.goal
@@ -78,40 +45,6 @@ def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
         most=UNLIMITED if goal.small_steps or goal.zone else TALL,
         lent=goal.lent,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Layers:
-    """Every operator whole, one after another."""
-
-    selection: Selection
-    goal: Goal
-
-    @cached_property
-    def lean(self) -> Draft:
-        rows = rows_of(self.selection)
-        return arrange(rows, layered(rows), self.selection.kernel, self.selection.how, self.goal)
-
-    @cached_property
-    def enough(self) -> int:
-        """The bytes of RAM of lean layers, and a little more for faster kernels."""
-        lean = self.lean
-        return max(lean.plan.ram, with_little(max(_bare(lean.rows, lean.schedule), default=0)) + lean.plan.static)
-
-    def within(self, ram: int | None) -> Draft:
-        """Faster kernels that need more working memory, as far as they fit."""
-        plan = self.lean.plan
-        return with_room(self.selection, self.lean, None if ram is None else max(plan.arena, ram - plan.static))
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """A schedule with its kernels: a plan, but for the places."""
-
-    schedule: Schedule
-    kernels: dict[Numbers, Packed]
-    """Those that are not the leanest."""
-    cost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +70,7 @@ class Side:
     def least(self) -> int:
         """The least peak that was found."""
         nodes = sum(len(work.by_rows) for work in self.rows.works)
-        return self._least(Effort(min(EFFORT * nodes, MOST_EFFORT)))
-
-    @cached_property
-    def easy(self) -> int:
-        """The least peak that is found without a search."""
-        return self._least(Effort(0))
-
-    def _least(self, effort: Effort) -> int:
-        return self.scheduler.least_peak() if self.selection.way.fast else self.scheduler.improve(effort)
+        return self.scheduler.improve(Effort(min(EFFORT * nodes, MOST_EFFORT)))
 
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
         """The least peak and how often it is reached; the tensors of which something is live then."""
@@ -175,84 +100,16 @@ class Side:
         assert best is not None
         return best
 
-    def unlimited(self) -> Draft:
-        """One operator after another, each by rows."""
-        lean = self._arrange(self._schedule(UNLIMITED))
-        room = None if self.selection.how.optimize is Policy.SPEED else with_little(lean.plan.arena)
-        return with_room(self.selection, lean, room)
-
-    def within(self, ram: int) -> Draft | None:
-        """The least extra work that was found to fit: memory may be spent on whole operators, or left to kernels that
-        are faster with more of it."""
-        limits = self._limits(ram, self.least)
-        found = [fitting for limit in limits if (fitting := self._fitting(ram, limit)) is not None]
-        if not found and self.smallest.plan.ram <= ram:
-            return self.smallest
-        return min(found, key=lambda d: estimate(self.goal.costs, d.plan), default=None)
-
-    def _limits(self, ram: int, least: int) -> list[int]:
-        """What lean kernels may take of `ram` bytes, so that faster ones have room for their working memory."""
-        rooms = self._rooms
-        limits = (max(ram - room, least) for room in (0, rooms[len(rooms) // 2], rooms[-1]))
-        return list(dict.fromkeys(limits))
-
-    @cached_property
-    def _rooms(self) -> list[int]:
-        return sorted({0, *(self.selection.best(ops, True).scratch or 0 for ops in self.selection.ops)})
-
-    def leanest(self, enough: float) -> Sketch | None:
-        """The least memory that was found for a plan that costs no more than `enough`."""
-        best = self._sketch(UNLIMITED)
-        if best.cost > enough:
-            return None
-        low, high = self.easy - 1, best.schedule.peak
-        while high - low > max(high // CLOSE, 1):
-            middle = (low + high) // 2
-            limits = self._limits(middle, self.easy)
-            found = min((self._sketch(middle, limit) for limit in limits), key=lambda s: s.cost)
-            if found.cost <= enough and found.schedule.peak <= middle:
-                best, high = found, found.schedule.peak
-            else:
-                low = middle
-        return best
-
-    def _sketch(self, ram: int, limit: int = UNLIMITED) -> Sketch:
-        """The least extra work with lean kernels within `limit`, then the best kernels within `ram`."""
-        schedule = self._schedule(limit)
-        live = _bare(self.rows, schedule)
-        chosen = _choose(self.selection, self.rows, schedule, live, ram)
-        kernel_of = _kernels(self.selection, chosen)
-        ways = {run.node.op: run.whole for run in schedule.runs}
-        works = [(self.rows.works[i], whole) for i, whole in ways.items()]
-        cost = sum(
-            self.goal.costs.of(self.rows.graph, work.op, kernel_of(work.ops, whole), whole)
-            for work, whole in works
-            if not isinstance(work.op, Arrival)
-        )
-        return Sketch(_peaking(self.rows, schedule, live, kernel_of), chosen, cost)
-
-    def placed(self, sketch: Sketch, enough: float) -> Draft:
-        """The plan of a sketch; what room is left in its arena is for faster kernels. Where its rows fit together
-        badly, another plan that costs no more than `enough` and takes less."""
-        selection, peak = self.selection, sketch.schedule.peak
-        kernel_of = _kernels(selection, sketch.kernels)
-        found = arrange(self.rows, sketch.schedule, kernel_of, selection.how, self.goal, bottom_up=self.bottom_up)
-        arena, static = found.plan.arena, found.plan.static
-        for share in TIGHTER if arena > LOOSE * peak else ():
-            tighter = self.within(static + peak + int(share * (arena - peak)))
-            if tighter is not None and estimate(self.goal.costs, tighter.plan) <= enough:
-                return tighter
-        return with_room(selection, found, arena)
-
-    def _fitting(self, ram: int, limit: int) -> Draft | None:
-        """A plan within `ram` bytes, whose lean kernels take no more than `limit`."""
+    def narrower(self, ram: int) -> Draft | None:
+        """A plan within `ram` bytes, if schedules with lower peaks give one."""
+        limit = ram
         for _ in range(NARROWER):
             if limit < self.least:
                 break
             schedule = self._schedule(limit)
             lean = self._arrange(schedule)
             if lean.plan.ram <= ram:
-                return with_room(self.selection, lean, ram - lean.plan.static)
+                return lean
             limit = max(min(limit, schedule.peak) - (lean.plan.ram - ram), min(limit - 1, self.least))
         return None
 
@@ -269,24 +126,10 @@ class Side:
         return self._arranged[schedule.runs]
 
 
-def layered(rows: RowGraph) -> Schedule:
-    """One operator after another."""
-    parts = (
-        [Run(w.whole, True)] if w.whole is not None else [Run(node, False) for node in w.by_rows] for w in rows.works
-    )
-    schedule = Schedule(tuple(run for part in parts for run in part), 0)
-    return replace(schedule, peak=max([rows.prefixes[0].live, *schedule.during(rows)]))
-
-
-def with_little(nbytes: int) -> int:
-    """A little more than so many bytes."""
-    return nbytes + max(LITTLE_ROOM, int(LITTLE_SHARE * nbytes))
-
-
-def with_room(selection: Selection, lean: Draft, limit: int | None) -> Draft:
-    """The plan with the best kernels whose working memory an arena of `limit` bytes holds."""
+def with_room(selection: Selection, lean: Draft) -> Draft:
+    """The plan with the best kernels whose working memory its arena holds."""
     rows, schedule, plan = lean.rows, lean.schedule, lean.plan
-    live = _bare(rows, schedule)
+    limit, live = plan.arena, _bare(rows, schedule)
     chosen = _choose(selection, rows, schedule, live, limit)
     there = {step.ops: step.kernel for step in plan.steps}
     for _ in range(ROOM_ROUNDS):
@@ -295,7 +138,7 @@ def with_room(selection: Selection, lean: Draft, limit: int | None) -> Draft:
         kernel_of = _kernels(selection, chosen)
         scheduled = _peaking(rows, schedule, live, kernel_of)
         found = arrange(rows, scheduled, kernel_of, plan.how, plan.goal, bottom_up=plan.bottom_up)
-        if limit is None or found.plan.arena <= limit:
+        if found.plan.arena <= limit:
             return found
         above = {s.ops for s in found.plan.steps if (s.scratch or 0) + (s.kernel.scratch or 0) > limit}
         chosen = {ops: k for ops, k in chosen.items() if above & set(chosen) and ops not in above}
@@ -315,7 +158,7 @@ def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> KernelOf:
 
 
 def _choose(
-    selection: Selection, rows: RowGraph, schedule: Schedule, live: list[int], limit: int | None
+    selection: Selection, rows: RowGraph, schedule: Schedule, live: list[int], limit: int
 ) -> dict[Numbers, Packed]:
     """The best kernels of operators that fit beside what is live."""
     most: dict[int, int] = {}
@@ -327,7 +170,7 @@ def _choose(
     for i, nbytes in most.items():
         ops = rows.works[i].ops
         if ops in selection.ops and selection.kernel(ops, ways[i]).call is not Call.ADDS:
-            found[ops] = selection.best(ops, ways[i], None if limit is None else limit - nbytes)
+            found[ops] = selection.best(ops, ways[i], limit - nbytes)
     return found
 
 

@@ -1,0 +1,87 @@
+"""About how much flash kernels take: their constants, and code that layers of one kind share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+from mote.graph.chain import Numbers
+from mote.kernels.contract import Packed
+
+KERNEL = 500
+"""Bytes of code that a kernel takes once, about: those that are written in C."""
+LARGER = {"depthwise_s8": 1150, "fully_connected4_s8": 780, "fully_connected4_twice_s8": 780, "softmax_s8": 900}
+"""The same for headers that take more (gcc -Os, Cortex-M4)."""
+INSTANCE = 700
+"""The same for what a macro makes of its arguments."""
+LINE = 3.4
+"""The same for a line of assembly that is made for a shape."""
+DECODER, DECODING = 280, 160
+"""Bytes of code that decode weights, and of each kernel that has it done."""
+
+
+_known: WeakKeyDictionary[Packed, dict[str, float]] = WeakKeyDictionary()
+
+
+def code(kernel: Packed) -> dict[str, float]:
+    """Bytes of the pieces of code that a kernel needs, each of which others may need as well."""
+    if kernel not in _known:
+        _known[kernel] = _code(kernel)
+    return _known[kernel]
+
+
+def _code(kernel: Packed) -> dict[str, float]:
+    made = {str(i): LINE * len(i.code) if i.code else INSTANCE for i in kernel.instances}
+    decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.coding is not None else {}
+    return {kernel.header: LARGER.get(kernel.header, KERNEL), **made, **decoding}
+
+
+def flash(kernels: Iterable[Packed]) -> float:
+    """Bytes of flash that kernels take together."""
+    given = list(kernels)
+    pieces = {name: nbytes for kernel in given for name, nbytes in code(kernel).items()}
+    return sum(kernel.constants for kernel in given) + sum(pieces.values())
+
+
+def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packed]:
+    """A kernel for each operator, so that all together take as little flash as was found. Each has the one that takes
+    least where nothing is shared at first; then one piece of code after another is left out, if that saves something,
+    and each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
+    best = _settled(offered, {ops: _least(kernels, set()) for ops, kernels in offered.items()})
+    improved = True
+    while improved:
+        improved = False
+        for name in sorted({name for kernel in best.values() for name in code(kernel)}):
+            without = {ops: [k for k in found if name not in code(k)] or found for ops, found in offered.items()}
+            other = {ops: k if k in without[ops] else _least(without[ops], set()) for ops, k in best.items()}
+            other = _settled(without, other)
+            if flash(other.values()) < flash(best.values()):
+                best, improved = other, True
+    return best
+
+
+def _settled(offered: Mapping[Numbers, Sequence[Packed]], chosen: Mapping[Numbers, Packed]) -> dict[Numbers, Packed]:
+    """The kernels when each operator has the one that takes least beside those of the others."""
+    found = dict(chosen)
+    needed = Counter(name for kernel in found.values() for name in code(kernel))
+    changed = True
+    while changed:
+        changed = False
+        for ops, kernels in offered.items():
+            needed.subtract(code(found[ops]).keys())
+            shared = {name for name, times in needed.items() if times}
+            best = _least(kernels, shared)
+            if _more(best, shared) < _more(found[ops], shared):
+                found[ops], changed = best, True
+            needed.update(code(found[ops]).keys())
+    return found
+
+
+def _least(kernels: Sequence[Packed], shared: set[str]) -> Packed:
+    return min(kernels, key=lambda kernel: _more(kernel, shared))
+
+
+def _more(kernel: Packed, shared: set[str]) -> float:
+    """Bytes that a kernel takes beside pieces of code that are there anyway."""
+    return kernel.constants + sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)
