@@ -66,7 +66,7 @@ def cases(chosen: list[Layer]) -> list[Case]:
     return [Case(g, g.ops[0], kernel, seed) for g, kernel, seed in found if kernel is not None]
 
 
-BATCH = st.lists(layers() | over_time(), min_size=12, max_size=12)
+BATCH = st.lists(layers() | over_time(), min_size=8, max_size=8)
 TRIES = settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
 
 
