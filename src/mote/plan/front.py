@@ -38,7 +38,7 @@ ENDS = tuple(product((SCATTERED, SOLID), repeat=2))
 LAST = ((0.0, 1.0, True), (0.0, 1.0, False), (1 / 32, 1.0, False), (1 / 8, 3 / 4, False))
 """What is tried at the least peak: shares of it that are left free, and up to which operators run whole; whether few
 run by rows."""
-LOOSER = ((1 / 16, 1.0), (1 / 8, 3 / 4))
+LOOSER = ((1 / 64, 1.0), (1 / 16, 1.0), (1 / 16, 3 / 4), (1 / 8, 3 / 4), (1 / 8, 1 / 2))
 """What is tried at the peak of a plan whose rows fit together badly."""
 COUNTER = 10**12
 """What is added to the price of each operator that runs by rows, where few are to."""

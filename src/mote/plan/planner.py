@@ -220,8 +220,9 @@ class Planner:
         yield draft
         for limit in front.looser(sketch) if draft.plan.arena > NEAR * sketch.peak else ():
             other = front.within(limit, self._rate)
-            if other is not None and self._hardly_costs(other):
-                yield front.placed(other)
+            if draft.plan.arena > NEAR * sketch.peak and other is not None and self._hardly_costs(other):
+                draft = front.placed(other)
+                yield draft
 
     def _hardly_costs(self, sketch: Sketch) -> bool:
         """Whether a plan costs hardly more than the fastest with the same flash, and is worth hardly less."""
