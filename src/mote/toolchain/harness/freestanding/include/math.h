@@ -1,4 +1,4 @@
-/* The part of <math.h> that the kernels use, for compilers without a C library (zig).
+/* The part of <math.h> that kernels of users may call, for compilers without a C library (zig); Mote's own call none.
  * compiler-rt implements it; it has no tanhf, powf or erff. */
 #ifndef MOTE_FREESTANDING_MATH_H
 #define MOTE_FREESTANDING_MATH_H
