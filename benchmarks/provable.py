@@ -267,6 +267,14 @@ def maxima() -> bytes:
     return test_reduce.model(*layers, shared=True)
 
 
+def row_sums() -> bytes:
+    """Convolutions to a single row, whose sums are kept while the image comes row by row, and nothing else that reads
+    it: with columns of padding and without."""
+    net = Net(1)
+    x = net.input(1, 5, 4, 2)
+    return net.finish(net.conv(x, 3, (5, 4), padding="VALID"), net.conv(x, 3, (5, 3), stride=(5, 1)))
+
+
 def reduced_rows() -> bytes:
     """An int16 image that comes row by row, and its indices, sums, maxima and averages in one row; and wider ones."""
     w = Writer("reduced_rows")

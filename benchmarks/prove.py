@@ -73,6 +73,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "reductions": provable.reductions,
     "reduced rows": provable.reduced_rows,
     "maxima": provable.maxima,
+    "row sums": provable.row_sums,
     "sequences": provable.sequences,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
@@ -110,6 +111,7 @@ QUICK = (
     ("reduced rows", "pushed"),
     ("reduced rows", "layers"),
     ("maxima", "pushed"),
+    ("row sums", "pushed"),
     ("sequences", "layers"),
     ("products", "layers"),
     ("lines", "rows"),
@@ -152,7 +154,8 @@ OPTIONS = (
 REPORT = ("-then", "-metrics", "-metrics-eva-cover", "-then", "-report-csv")
 PROVEN = ("Valid", "Considered valid")
 KERNELS = Path(portable.__file__).parent
-DSP_ONLY = re.compile(r"^#if MOTE_DSP$.*?^#(else|endif)$", re.MULTILINE | re.DOTALL)
+OTHER_CORES = ("#if MOTE_DSP", "#if MOTE_HELIUM")
+"""Conditions of code that proofs do not see."""
 DEFINED = re.compile(r"^(?:static|MOTE_\w+) [^;{}=()#]*?(mote_\w+)\(", re.MULTILINE)
 COVERED = re.compile(r"^  (\w+): (\d+) stmts out of (\d+) ", re.MULTILINE)
 
@@ -246,13 +249,28 @@ def main() -> None:
 
 
 def kernel_functions() -> dict[str, str]:
-    """The functions of the portable kernels, without those that only cores with DSP instructions have and those that
-    macros name, and the file of each."""
+    """The functions of the portable kernels, without those that only cores with DSP instructions or Helium have and
+    those that macros name, and the file of each."""
     return {
         name: path.name
         for path in sorted(KERNELS.glob("*.h"))
-        for name in DEFINED.findall(DSP_ONLY.sub("", path.read_text(encoding="utf-8")))
+        for name in DEFINED.findall(_for_every_core(path.read_text(encoding="utf-8")))
     }
+
+
+def _for_every_core(text: str) -> str:
+    """C without the lines under one of OTHER_CORES, up to its own #else or #endif: conditions may stand inside."""
+    lines, hidden = [], [False]
+    for line in text.splitlines():
+        if line.startswith("#if"):
+            hidden.append(line in OTHER_CORES)
+        elif line.startswith("#el"):
+            hidden[-1] = False
+        elif line.startswith("#endif"):
+            hidden.pop()
+        if not any(hidden):
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def compiled_as(name: str, mode: str) -> Compiled | None:
