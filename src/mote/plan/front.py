@@ -158,6 +158,7 @@ class Lane:
     selection: Selection
     scheduler: Scheduler
     _choices: dict[tuple[int, bool, float], tuple[list[int], list[Choice]]] = field(default_factory=dict)
+    _offers: dict[tuple[int, bool], list[Packed]] = field(default_factory=dict)
     _lowest: dict[float, tuple[list[int], list[int]]] = field(default_factory=dict)
     _priced: dict[tuple[Segment, int, float], tuple[int, int, int]] = field(default_factory=dict)
     _live: dict[Segment, Live | int] = field(default_factory=dict)
@@ -172,15 +173,41 @@ class Lane:
         rows = self.rows
         bits = [sum(1 << (n + len(rows.graph.inputs)) for n in work.ops) for work in rows.works]
         done = accumulate(bits, lambda a, b: a | b, initial=0)
-        live = (frozenset(self._described(r) for rs in found.values() for r in rs) for found in rows.crossing)
+        live = (frozenset(self._described[r] for rs in found.values() for r in rs) for found in rows.crossing)
         return list(zip(done, live, strict=True))
 
-    def _described(self, row: int) -> tuple[int, ...]:
-        """What must be the same of a row where lanes meet."""
-        store = self.rows.stores[self.rows.store_of[row]]
-        ring = any(t in self.selection.rings for t in store.tensors)
-        layout = store.layout
-        return (*store.tensors[:1], row - store.first, self.rows.size[row], layout.line, layout.before, ring)
+    @cached_property
+    def _described(self) -> list[tuple[int, ...]]:
+        """What must be the same of each row where lanes meet."""
+        size, found = self.rows.size, []
+        for store in self.rows.stores:
+            ring = any(t in self.selection.rings for t in store.tensors)
+            first, layout = store.tensors[:1], store.layout
+            found += [(*first, r - store.first, size[r], layout.line, layout.before, ring) for r in store.ids]
+        return found
+
+    def outline(self, work: int) -> tuple[object, ...]:
+        """What must be the same of an operator so that two lanes do the same with it."""
+        found = self.rows.works[work]
+        kernels = tuple(tuple(self._known(work, whole)) for whole in (False, True))
+        return found.ops, found.splits, kernels, *map(self._sketched, (found.whole, *found.by_rows))
+
+    def _known(self, work: int, whole: bool) -> Iterator[tuple[object, ...]]:
+        """What is to be known of the kernels of an operator."""
+        ops = self.rows.works[work].ops
+        for k in self._offered(work, whole):
+            cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
+            yield k.name, k.call, k.group, k.tile, k.scratch, k.constants, cost
+
+    def _sketched(self, node: Node | None) -> tuple[object, ...] | None:
+        """What a node does, whatever the numbers of rows and operators are."""
+        if node is None:
+            return None
+        rows, works = self._described, self.rows.works
+        over = tuple(tuple(rows[r] for r in group) for group in node.over)
+        needs = tuple((works[w].ops, n) for w, n in node.needs)
+        reads, writes = (tuple(rows[r] for r in rs) for rs in (node.reads, node.writes))
+        return node.rows, node.tap, node.scratch, reads, writes, over, needs
 
     def whole(self, segment: Segment, work: int) -> bool:
         """Whether an operator of a segment runs whole."""
@@ -191,7 +218,7 @@ class Lane:
         key = work, whole, rate
         if key not in self._choices:
             best: list[Choice] = []
-            offered = list(self._offered(self.rows.works[work], whole, rate))
+            offered = list(self._priced_kernels(work, whole, rate))
             for room in sorted({c.scratch for c in offered}):
                 found = [c for c in offered if c.scratch <= room]
                 choice = min(found, key=lambda c: (c.price, c.scratch)) if rate else surely(found)
@@ -200,15 +227,23 @@ class Lane:
             self._choices[key] = [c.scratch for c in best], best
         return self._choices[key]
 
-    def _offered(self, work: Work, whole: bool, rate: float) -> Iterator[Choice]:
-        if isinstance(work.op, Arrival):
-            yield Choice(work.kernel, 0, 0, 0.0)
-            return
-        selection = self.selection
-        for kernel in selection.able(work.ops, whole):
-            cost = selection.costs.of(self.rows.graph, work.op, kernel, whole)
-            price = round(selection.price(work.ops, kernel, whole, rate))
-            yield Choice(kernel, kernel.scratch or 0, price, cost)
+    def _priced_kernels(self, work: int, whole: bool, rate: float) -> Iterator[Choice]:
+        ops, selection = self.rows.works[work].ops, self.selection
+        for kernel in self._offered(work, whole):
+            if ops[0] < 0:
+                yield Choice(kernel, 0, 0, 0.0)
+                continue
+            price = round(selection.price(ops, kernel, whole, rate))
+            yield Choice(kernel, kernel.scratch or 0, price, selection.cost(ops, kernel, whole))
+
+    def _offered(self, work: int, whole: bool) -> list[Packed]:
+        """The kernels that an operator may have."""
+        key = work, whole
+        if key not in self._offers:
+            found = self.rows.works[work]
+            arrives = isinstance(found.op, Arrival)
+            self._offers[key] = [found.kernel] if arrives else self.selection.able(found.ops, whole)
+        return self._offers[key]
 
     def fastest(self, rate: float) -> tuple[float, int]:
         """The cost and the bytes of constants of all operators, whole, with all memory there is."""
@@ -270,6 +305,11 @@ class Lane:
         return tuple((work, tuple(found)) for work, found in most.items())
 
 
+def _counters(segment: Segment, few: bool) -> int:
+    """What is added to the price of a segment, where few operators are to run by rows."""
+    return COUNTER * (segment.hi - segment.lo) if few and segment.pace is not Pace.WHOLE else 0
+
+
 @dataclass(frozen=True)
 class Leg:
     """A segment of a lane that begins at a place; `ends`: which of ENDS."""
@@ -318,7 +358,7 @@ class Front:
     """The least peak that is known to be possible."""
     _found: dict[tuple[Limit, float], Sketch | None] = field(default_factory=dict)
     _drafts: dict[tuple[object, ...], Draft] = field(default_factory=dict)
-    _lows: dict[float, dict[int, list[int]]] = field(default_factory=dict)
+    _lows: dict[tuple[float, bool], dict[int, list[tuple[int, int]]]] = field(default_factory=dict)
 
     @cached_property
     def _marks(self) -> list[list[int]]:
@@ -338,12 +378,25 @@ class Front:
     def _legs(self) -> dict[int, list[Leg]]:
         """The segments that end at a place."""
         found: dict[int, list[Leg]] = {mark: [] for mark in self._order}
-        for lane, marks in zip(self.lanes, self._marks, strict=True):
-            for segment in lane.scheduler.segments():
-                for i, (start, end) in enumerate(ENDS):
-                    if segment.pace is not Pace.WHOLE or start == end == SOLID:
-                        found[marks[segment.hi] + end].append(Leg(marks[segment.lo] + start, lane, segment, i))
+        for lane, marks, segment in self._segments():
+            for i, (start, end) in enumerate(ENDS):
+                if segment.pace is not Pace.WHOLE or start == end == SOLID:
+                    found[marks[segment.hi] + end].append(Leg(marks[segment.lo] + start, lane, segment, i))
         return found
+
+    def _segments(self) -> Iterator[tuple[Lane, list[int], Segment]]:
+        """The segments of all lanes, with the places of their lane; of those that do the same, one."""
+        numbers: dict[object, int] = {}
+        known: set[tuple[object, ...]] = set()
+        for lane, marks in zip(self.lanes, self._marks, strict=True):
+            works = range(len(lane.rows.works))
+            outlines = [numbers.setdefault(lane.outline(i), len(numbers)) for i in works if len(self.lanes) > 1]
+            for segment in lane.scheduler.segments():
+                lo, hi, pace = segment
+                same = pace, marks[lo], marks[hi], *outlines[lo:hi]
+                if pace is Pace.SEARCHED or len(self.lanes) == 1 or same not in known:
+                    known.add(same)
+                    yield lane, marks, segment
 
     def rungs(self, rate: float, most: int, above: int = 0) -> Iterator[Limit]:
         """The limits that are tried for plans within `most` bytes, from above, as far as each has a plan of its own; if
@@ -375,10 +428,8 @@ class Front:
         for mark in self._order:
             found: tuple[int, int, Leg | None] | None = (0, 0, None) if mark in first else None
             legs = self._legs[mark]
-            lows = zip(self._lowest(rate)[mark], legs, strict=True)
-            for lowest, i in sorted(
-                (best[leg.start][0] + low, i) for i, (low, leg) in enumerate(lows) if leg.start in best
-            ):
+            starts = enumerate(self._lowest(rate, limit.few)[mark])
+            for lowest, i in sorted((best[start][0] + low, i) for i, (start, low) in starts if start in best):
                 if found is not None and lowest > found[0]:
                     break
                 priced = self._priced(legs[i], limit, rate)
@@ -391,12 +442,15 @@ class Front:
                 best[mark] = found
         return self._followed(best, last, limit, rate)
 
-    def _lowest(self, rate: float) -> dict[int, list[int]]:
-        """What the segments that end at a place take at least."""
-        if rate not in self._lows:
-            found = {mark: [leg.lane.lowest(leg.segment, rate) for leg in legs] for mark, legs in self._legs.items()}
-            self._lows[rate] = found
-        return self._lows[rate]
+    def _lowest(self, rate: float, few: bool) -> dict[int, list[tuple[int, int]]]:
+        """Where the segments that end at a place begin, and what they take at least."""
+        key = rate, few
+        if key not in self._lows:
+            self._lows[key] = {
+                mark: [(leg.start, leg.lane.lowest(leg.segment, rate) + _counters(leg.segment, few)) for leg in legs]
+                for mark, legs in self._legs.items()
+            }
+        return self._lows[key]
 
     @staticmethod
     def _priced(leg: Leg, limit: Limit, rate: float) -> tuple[int, int] | None:
@@ -404,7 +458,7 @@ class Front:
         lane, segment = leg.lane, leg.segment
         whole, works = segment.pace is Pace.WHOLE, segment.hi - segment.lo
         found = lane.priced(segment, leg.ends, limit.nbytes - limit.slack, rate)
-        more = 0 if whole or not limit.few else COUNTER * works
+        more = _counters(segment, limit.few)
         if found is None and limit.slack:
             found = lane.priced(segment, leg.ends, limit.nbytes, rate)
             more += TIGHT * works

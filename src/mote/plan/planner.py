@@ -127,7 +127,7 @@ class Planner:
         key = bottom_up, searched
         if key not in self._fronts:
             lean = self.side(LEAN, bottom_up)
-            least = lean.least if searched else lean.scheduler.least_peak()
+            least = lean.least if searched else 0
             lanes = [self._lane(way, bottom_up, lean.scheduler if searched else None) for way in self._ways]
             self._fronts[key] = Front(lanes, bottom_up, least)
         return self._fronts[key]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from mote.errors import MoteError
@@ -158,6 +158,7 @@ class Selection:
     how: Lowering
     goal: Goal
     way: Way
+    _costs: dict[tuple[Packed, bool], float] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:
@@ -211,9 +212,15 @@ class Selection:
 
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The least that kernels cost, constants included; infinite without any."""
-        op, rate = self.offers.op(ops), RATES[self.how.optimize]
-        taken = (self.costs.of(self.graph, op, k, True) + rate * k.constants for k in kernels)
-        return min(taken, default=math.inf)
+        rate = RATES[self.how.optimize]
+        return min((self.cost(ops, k, True) + rate * k.constants for k in kernels), default=math.inf)
+
+    def cost(self, ops: Numbers, kernel: Packed, whole: bool) -> float:
+        """What operators take with a kernel of theirs, whole or by rows: found once, since many ask for it."""
+        key = kernel, whole
+        if key not in self._costs:
+            self._costs[key] = self.costs.of(self.graph, self.offers.op(ops), kernel, whole)
+        return self._costs[key]
 
     @cached_property
     def ops(self) -> dict[Numbers, Op]:
@@ -289,14 +296,13 @@ class Selection:
         return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
 
     def _least(self, ops: Numbers) -> float:
-        taken = (self.costs.of(self.graph, self.ops[ops], k, True) for k in self.offered(ops))
-        return min(taken, default=math.inf)
+        return min((self.cost(ops, k, True) for k in self.offered(ops)), default=math.inf)
 
     def _least_by_rows(self, ops: Numbers) -> float:
         """What a reader takes that finds the rows by pointers; infinite where it cannot."""
         op = self.ops[ops]
         able = [k for k in self.offered(ops) if _one_row(self.graph, op, k)]
-        return min((self.costs.of(self.graph, op, k, False) for k in able), default=math.inf)
+        return min((self.cost(ops, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
         return any(t in self.rings for _, t in op.computed(self.graph))
@@ -331,7 +337,7 @@ class Selection:
         return {ops: [replace(k, group=1) if k.group > 1 else k] for ops, k in chosen.items()}
 
     def _taken(self, ops: Numbers, kernel: Packed) -> float:
-        return self.costs.of(self.graph, self.ops[ops], kernel, True)
+        return self.cost(ops, kernel, True)
 
     def _check_pins(self, found: Mapping[Numbers, Sequence[Packed]]) -> None:
         for ops, op in self.ops.items():
@@ -350,12 +356,9 @@ class Selection:
     def price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
         """What a kernel takes, with what a byte of constants has to save; where that is more than the policy says, code
         counts as well."""
-        own = sum(code(kernel).values())
-        return (
-            self.costs.of(self.graph, self.ops[ops], kernel, whole)
-            + rate * kernel.constants
-            + max(rate - self.rate, 0.0) * own
-        )
+        more = rate - self.rate
+        taken = self.cost(ops, kernel, whole) + rate * kernel.constants
+        return taken + more * sum(code(kernel).values()) if more > 0 else taken
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         """The best kernel with at most `room` bytes of working memory."""
@@ -367,9 +370,9 @@ class Selection:
 
     def _surely(self, ops: Numbers, best: Packed, kernels: Sequence[Packed], whole: bool) -> Packed:
         """The fastest of kernels, where that is surely faster than the one that is taken where flash counts as well."""
-        op, rate = self.ops[ops], RATES[Policy.BALANCED]
+        rate = RATES[Policy.BALANCED]
         usual = min(kernels, key=lambda k: self.price(ops, k, whole, rate))
-        fast, slow = (self.costs.of(self.graph, op, k, whole) for k in (best, usual))
+        fast, slow = (self.cost(ops, k, whole) for k in (best, usual))
         return best if fast <= SURE * slow else usual
 
     def able(self, ops: Numbers, whole: bool) -> list[Packed]:
@@ -386,7 +389,7 @@ class Selection:
     @cached_property
     def fastest(self) -> float:
         """What all operators take with the best kernels, whole."""
-        return sum(self.costs.of(self.graph, op, self.best(ops, True), True) for ops, op in self.ops.items())
+        return sum(self.cost(ops, self.best(ops, True), True) for ops in self.ops)
 
     @cached_property
     def lean(self) -> dict[Numbers, Packed]:
