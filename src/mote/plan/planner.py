@@ -211,7 +211,10 @@ class Planner:
 
     def _dear(self, draft: Draft) -> float:
         """Bytes of RAM; where a plan takes longer than another with more flash, as many more as make up for that."""
-        longer = estimate(self.goal.costs, draft.plan) / (KNEE * self._fastest[0][0])
+        fastest = self._fastest[0][0]
+        if not fastest:  # a branch or a loop whose body does nothing
+            return draft.plan.ram
+        longer = estimate(self.goal.costs, draft.plan) / (KNEE * fastest)
         return draft.plan.ram * max(longer, 1.0) ** DEAR
 
     def _placed(self, front: Front, sketch: Sketch) -> Iterator[Draft]:
