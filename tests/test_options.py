@@ -51,6 +51,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "check_flash": (None,),
     "ram": ("lots", -5, 2.5, True, "24X", []),
     "flash": ("lots", -5, 1e6),
+    "latency": ("soon", -0.1, 0, True),
+    "cycles": ("many", -5, 2.5, True),
     "least_ram": ("min",),
     "input": ("columns", None),
     "red_zones": (16,),
