@@ -117,7 +117,7 @@ MOTE_ALWAYS_INLINE void mote_pool_helium_row(const mote_pool_s8_t *p, const int8
         }
     }
     counts[0] = count, counts[2] = channels, counts[6] = p->lo, counts[7] = p->hi;
-    counts[1] = 0;
+    counts[1] = 0, counts[3] = 0, counts[4] = 0, counts[5] = 0;
     for (int32_t x = 0; x < s->out_size; x++, out += channels) {
         const int32_t first = x * s->step - s->pad;
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
