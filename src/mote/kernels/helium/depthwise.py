@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +102,9 @@ def _pack(view: View, room: Room) -> Packed | Refusal:
     )
 
 
+@lru_cache(maxsize=256)
 def _best(window: Window, room: Room) -> Taps | None:
+    """The way that takes least, found once for all layers of the same shape: there are many to compare."""
     found = (taps for taps in ways(window) if taps.group == 1 or not room.single)
     return min(found, key=lambda taps: taps.estimate(room.memory), default=None)
 
