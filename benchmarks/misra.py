@@ -39,6 +39,7 @@ REASONS = {
     "10.3": "assignments to a narrower or other kind of type: false where a step is a constant; else in range by proof",
     "10.4": "operands of different kinds: counts are int32_t, sizes of memory are size_t",
     "10.6": "a composite value in a wider type: false, it is 0 or 1",
+    "10.7": "a composite value beside a wider one: a weight of a resize, at most 1024",
     "10.8": "a cast of a composite value to a wider type: as 10.6",
     "11.3": "pointers to other objects: working memory is bytes or words, aligned for what lies in it",
     "11.4": "a pointer as an integer: working memory behind padding that is const to its readers",
