@@ -320,7 +320,7 @@ class Selection:
         if self.how.optimize is Policy.SIZE:
             return self._smallest(found)
         most = self.way.group
-        return {ops: [k if k.group <= most else replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+        return {ops: [k if k.group <= most else _one_by_one(k) for k in kernels] for ops, kernels in found.items()}
 
     def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
         """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
@@ -334,7 +334,7 @@ class Selection:
         chosen = smallest({ops: [k for k in able[ops] if k.coding is None or k in ks] for ops, ks in quick.items()})
         if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
             chosen = smallest(able)
-        return {ops: [replace(k, group=1) if k.group > 1 else k] for ops, k in chosen.items()}
+        return {ops: [_one_by_one(k)] for ops, k in chosen.items()}
 
     def _taken(self, ops: Numbers, kernel: Packed) -> float:
         return self.cost(ops, kernel, True)
@@ -435,6 +435,11 @@ class Selection:
         if not self.offers.pinned(ops):
             return self.variants[ops]
         return self.offers.everything(ops, self._lowering(self.ops[ops]))
+
+
+def _one_by_one(kernel: Packed) -> Packed:
+    """The kernel for one row at a time, unless it has no function for a single row."""
+    return replace(kernel, group=1) if kernel.tile[0] == 1 else kernel
 
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
