@@ -19,7 +19,7 @@ from anchors import load
 from mote import compile, run
 from mote.api.compiler import Compiled
 from mote.graph.tensor import Array
-from mote.plan import planner
+from mote.plan import flash
 
 HEAD = (
     "model",
@@ -50,7 +50,7 @@ def main() -> None:
 
 def row(name: str, model: Path | bytes, target: str) -> str:
     coded = compile(model, target=target, io="int8", optimize="size")
-    with patch.object(planner, "DECODER", NO_DECODER):
+    with patch.object(flash, "DECODER", NO_DECODER):
         plain = compile(model, target=target, io="int8", optimize="size")
     weights = weights_of(plain)
     kernels = [steps[0].kernel for _, steps in coded.plan.works]

@@ -324,8 +324,8 @@ class Selection:
 
     def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
         """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
-        longer for the sake of coded weights."""
-        able = {ops: sorted(kernels, key=lambda k: self._taken(ops, k)) for ops, kernels in found.items()}
+        longer for the sake of coded weights; where steps are to be small, none runs whole for that."""
+        able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in found.items()}
         plain = {
             ops: min((self._taken(ops, k) for k in ks if k.coding is None), default=math.inf)
             for ops, ks in able.items()
@@ -335,6 +335,13 @@ class Selection:
         if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
             chosen = smallest(able)
         return {ops: [_one_by_one(k)] for ops, k in chosen.items()}
+
+    def _in_steps(self, ops: Numbers, kernels: Sequence[Packed]) -> Sequence[Packed]:
+        """The kernels that compute rows, where steps are to be small and there are several rows and such kernels."""
+        op = self.ops[ops]
+        if not self.goal.small_steps or row_count(op.output(self.graph).shape) == 1:
+            return kernels
+        return [k for k in kernels if takes_rows(self.graph, op, k)] or kernels
 
     def _taken(self, ops: Numbers, kernel: Packed) -> float:
         return self.cost(ops, kernel, True)
