@@ -29,6 +29,8 @@ from mote.targets import Memory
 
 KNEE = 1.03
 """How much more than the fastest a plan may cost that takes less RAM."""
+SLOWER = 1.10
+"""And how much more it may cost than the fastest where less flash makes up for that."""
 WORTH = 1.05
 """How much more it may cost if flash counts as well: less flash is no reason for much less speed."""
 DEAR = 4
@@ -232,7 +234,8 @@ class Planner:
         (cost, constants), *_ = self._fastest
         same_flash = [cost for cost, nbytes in self._fastest if nbytes <= sketch.constants]
         worth, most = (c + self._rate * n for c, n in ((sketch.cost, sketch.constants), (cost, constants)))
-        return sketch.cost <= KNEE * min(same_flash, default=cost) and worth <= WORTH * most
+        hardly_slower = sketch.cost <= min(KNEE * min(same_flash, default=cost), SLOWER * cost)
+        return hardly_slower and worth <= WORTH * most
 
     @cached_property
     def _fastest(self) -> list[tuple[float, int]]:
