@@ -84,7 +84,7 @@ def test_a_core_without_a_part_has_a_code_size_too(capsys: pytest.CaptureFixture
     flash = json.loads(mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path), "--json")[1])["flash"]
     assert flash["code"] == json.loads(mote(capsys, "run", DIGITS, *core, "--json")[1])["flash"]["code"] > 0
     assert f", code {flash['code']:,} bytes" in mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path))[1]
-    budget = ("--flash", str(flash["code"]))
+    budget = ("--flash", str(flash["code"] // 2))
     status, _, err = mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path / "no"), *budget)
     assert status == 1 and " + code " in err and not (tmp_path / "no").exists()
 

@@ -545,11 +545,16 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
 
 def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes one output row from rows wherever they lie."""
-    if kernel.call not in (Call.FLAT, Call.ROWS):
+    if kernel.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel):
         return False
     if kernel.call is Call.FLAT and kernel.units % row_count(op.output(graph).shape):
         return False
     return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
+
+
+def lacks_rows(kernel: Packed) -> bool:
+    """Whether a kernel computes several rows at once and has no function for the single ones that are asked for."""
+    return kernel.tile[0] > 1 and kernel.group == 1
 
 
 def further_outputs(op: Op) -> list[int]:

@@ -23,7 +23,7 @@ from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.order import order
 from mote.plan.plan import Option, Plan, Step
-from mote.plan.rows import Arrival, aligned, is_alias, operator, takes_rows
+from mote.plan.rows import Arrival, aligned, is_alias, lacks_rows, operator, takes_rows
 
 RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
 """How many cycles of an inference a byte of constants has to save to be worth it."""
@@ -320,7 +320,7 @@ class Selection:
         if self.how.optimize is Policy.SIZE:
             return self._smallest(found)
         most = self.way.group
-        return {ops: [k if k.group <= most else _one_by_one(k) for k in kernels] for ops, kernels in found.items()}
+        return {ops: [k if k.group <= most else replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
 
     def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
         """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
@@ -334,7 +334,7 @@ class Selection:
         chosen = smallest({ops: [k for k in able[ops] if k.coding is None or k in ks] for ops, ks in quick.items()})
         if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
             chosen = smallest(able)
-        return {ops: [_one_by_one(k)] for ops, k in chosen.items()}
+        return {ops: [replace(k, group=1) if k.group > 1 else k] for ops, k in chosen.items()}
 
     def _in_steps(self, ops: Numbers, kernels: Sequence[Packed]) -> Sequence[Packed]:
         """The kernels that compute rows, where steps are to be small and there are several rows and such kernels."""
@@ -401,16 +401,18 @@ class Selection:
     @cached_property
     def lean(self) -> dict[Numbers, Packed]:
         """The kernels with the least working memory, and of those the best."""
-        return {
-            ops: min(self.variants[ops], key=lambda k: (k.scratch or 0, self.price(ops, k, True, self.rate)))
-            for ops in self.ops
-        }
+        return {ops: self._leanest(ops, self.variants[ops]) for ops in self.ops}
+
+    def _leanest(self, ops: Numbers, kernels: Sequence[Packed]) -> Packed:
+        return min(kernels, key=lambda k: (k.scratch or 0, self.price(ops, k, True, self.rate)))
 
     @cached_property
     def by_rows(self) -> dict[Numbers, Packed]:
         """The kernels for rows: running sums where an operator has one output row of several."""
-        found = dict(self.lean)
+        found = {}
         for ops, op in self.ops.items():
+            single = [k for k in self.variants[ops] if not lacks_rows(k)]
+            found[ops] = self._leanest(ops, single or self.variants[ops])
             best = self.best(ops, False)
             if best.group > 1 and takes_rows(self.graph, op, best):
                 found[ops] = best
@@ -442,11 +444,6 @@ class Selection:
         if not self.offers.pinned(ops):
             return self.variants[ops]
         return self.offers.everything(ops, self._lowering(self.ops[ops]))
-
-
-def _one_by_one(kernel: Packed) -> Packed:
-    """The kernel for one row at a time, unless it has no function for a single row."""
-    return replace(kernel, group=1) if kernel.tile[0] == 1 else kernel
 
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
