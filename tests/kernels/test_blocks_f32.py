@@ -161,7 +161,8 @@ def test_what_does_not_fit_is_refused() -> None:
 @needs_litert
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 def test_the_planner_takes_them_and_the_model_is_right(core: str) -> None:
-    """The second model has one layer of each kind without an activation, so that a compiler knows more in advance."""
+    """The second model has one layer of each kind without an activation, so that a compiler knows more in advance; its
+    depthwise layer is too small for blocks to be worth it."""
     usual = test_conv.Config(
         "CONV_2D", "float32", 1, (9, 9), 4, 8, (3, 3), (1, 1), (1, 1), "SAME", "RELU", False, True, 1.0, (0, 0), 1
     )
@@ -169,5 +170,5 @@ def test_the_planner_takes_them_and_the_model_is_right(core: str) -> None:
     several = [*kinds, replace(usual, kernel=(1, 1), activation="RELU6")]
     for layers in (several, [replace(kind, batch=1, size=(1, 9), activation="NONE") for kind in kinds]):
         compiled = compile(test_conv.model(layers), target=emulated(core), optimize="speed")
-        assert all("blocks" in step.kernel.name for step in compiled.plan.steps)
+        assert sum("blocks" not in step.kernel.name for step in compiled.plan.steps) <= (layers is not several)
         assert verify(compiled, 2).passed

