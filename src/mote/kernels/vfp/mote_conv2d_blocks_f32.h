@@ -58,13 +58,13 @@ static inline void mote_conv2d_blocks_four(const mote_conv2d_blocks_f32_t *p, co
 
 MOTE_NOINLINE void mote_conv2d_blocks_f32_row(const mote_conv2d_blocks_f32_t *p, const float *const *rows, float *out) {
     const int32_t channels = p->out_channels, line = p->cols.taps * p->in_channels, depth = p->rows.taps * line;
+    const int32_t whole = channels - channels % MOTE_BLOCK;
     float sums[MOTE_BLOCK * MOTE_BLOCK] = {0.0f};
     mote_columns_t in;
     for (int32_t x = 0; x < p->cols.out_size; x += in.pixels, out += in.pixels * channels) {
         const float *w = p->weights;
-        int32_t o = 0;
         mote_columns(&p->cols, x, &in);
-        for (; o + MOTE_BLOCK <= channels; o += MOTE_BLOCK, w += depth * MOTE_BLOCK) {
+        for (int32_t o = 0; o < whole; o += MOTE_BLOCK, w += depth * MOTE_BLOCK) {
             if (in.pixels == MOTE_BLOCK) {
                 mote_conv2d_blocks_four(p, rows, &in, w, sums);
             } else {
@@ -76,7 +76,7 @@ MOTE_NOINLINE void mote_conv2d_blocks_f32_row(const mote_conv2d_blocks_f32_t *p,
             }
             mote_block_finish(sums, p->bias + o, p->low, p->high, out + o, channels, in.pixels);
         }
-        for (; o < channels; o++, w += depth) {
+        for (int32_t o = whole; o < channels; o++, w += depth) {
             for (int32_t j = 0; j < in.pixels; j++) {
                 const float sum = mote_conv2d_f32_sum(p, rows, in.first + j * p->cols.step, in.lo[j], in.hi[j], w);
                 out[j * channels + o] = mote_clamp_f32(sum + p->bias[o], p->low, p->high);
