@@ -10,6 +10,8 @@ FOLDERS: tuple[Traversable, ...] = tuple(
     files("mote.kernels") / name for name in ("portable", "armv7em", "vfp", "helium")
 )
 """Where a C compiler finds them."""
+FITS: tuple[Traversable, ...] = tuple(folder / "fits" for folder in FOLDERS)
+"""Where it finds the functions that check the parameters of kernels (see `mote_room.h`)."""
 _added: dict[str, str] = {}
 """Files that users have brought, by name."""
 
@@ -31,4 +33,4 @@ def header(name: str) -> str:
 
 @cache
 def _header(name: str) -> str:
-    return next(path for folder in FOLDERS if (path := folder / name).is_file()).read_text(encoding="utf-8")
+    return next(path for folder in (*FOLDERS, *FITS) if (path := folder / name).is_file()).read_text(encoding="utf-8")

@@ -1,0 +1,67 @@
+/* mote_room.h: what a step of an image may touch, for the functions that check a kernel's parameters before it runs.
+ *
+ * Parameters in an image come from outside. For every kernel there is a function `mote_<kernel>_fits(p, room)` that
+ * returns 1 only where a call with these parameters, whatever the tensors and constant arrays hold, reads and writes
+ * nothing but the room that it has, ends, divides by nothing that can be zero, and shifts by 0 to 31 bits. Sums and
+ * products of values may wrap: the runtime is compiled with -fwrapv. Sizes are reckoned in 32 bits that do not wrap:
+ * what is negative or too large is MOTE_MUCH, which nothing has room for.
+ */
+#ifndef MOTE_ROOM_H
+#define MOTE_ROOM_H
+
+#include "mote_common.h"
+
+#define MOTE_MUCH UINT32_MAX
+#define MOTE_OPERANDS 16 /* tensors that a step is given at most */
+#define MOTE_LARGEST (1 << 24) /* of any number that rows, columns, channels, strides or steps are reckoned with */
+
+/* How a step calls its kernel. */
+enum {
+    MOTE_RUN_WHOLE, /* mote_<name>(p, in..., out, units | lo, hi, scratch) over tensors in one piece */
+    MOTE_RUN_ROW,   /* mote_<row>(p, rows, [y,] out, scratch): one output row from pointers to input rows */
+    MOTE_RUN_EACH,  /* the function of MOTE_RUN_WHOLE for a row of each tensor: units of a row, or lo = 0 and hi = 1 */
+    MOTE_RUN_ROWS,  /* mote_<rows>(p, rows, outs, count, scratch): up to `most` output rows at once */
+    MOTE_RUN_SUMS,  /* mote_<name>(p, row, tap, part, sums, out, scratch): one input row into running sums */
+    MOTE_RUN_RING   /* mote_ring(p, rows, buffer, &oldest) */
+};
+
+typedef struct {
+    const uint8_t *image, *end;   /* arrays that parameters point to lie between these */
+    int32_t form;                 /* MOTE_RUN_... */
+    int32_t operands;             /* how many there are */
+    uint32_t in[MOTE_OPERANDS];   /* bytes of each operand; by rows: of each of its rows; in a ring: of the new rows */
+    int32_t taps[MOTE_OPERANDS];  /* by rows: how many row pointers of each operand there are */
+    int32_t outside;              /* by rows: whether a row pointer may be NULL, for a row outside of the image */
+    uint32_t out;                 /* bytes of the output; by rows: of each of its rows */
+    int32_t lo, hi;               /* WHOLE, EACH: output rows lo..hi-1, or hi units; ROW: the y that it is told, SUMS:
+                                     the tap, is in lo..hi-1 */
+    int32_t most;                 /* ROWS: the largest count */
+    uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 8 */
+} mote_room_t;
+
+/* a * b, or MOTE_MUCH. */
+static inline uint32_t mote_much_times(uint32_t a, uint32_t b) {
+    const uint64_t product = (uint64_t)a * b;
+    return product > MOTE_MUCH ? MOTE_MUCH : (uint32_t)product;
+}
+
+/* a + b, or MOTE_MUCH. */
+static inline uint32_t mote_much_plus(uint32_t a, uint32_t b) { return a > MOTE_MUCH - b ? MOTE_MUCH : a + b; }
+
+/* A number of a parameter as a size. */
+static inline uint32_t mote_size(int32_t x) { return x < 0 ? MOTE_MUCH : (uint32_t)x; }
+
+/* Bytes of a times b elements of a size. */
+static inline uint32_t mote_bytes_of(int32_t a, int32_t b, uint32_t size) {
+    return mote_much_times(mote_much_times(mote_size(a), mote_size(b)), size);
+}
+
+static inline int mote_within(int32_t x, int32_t lo, int32_t hi) { return x >= lo && x <= hi; }
+
+/* Whether an array that parameters point to has room for so many bytes in the image, at a multiple of `alignment`. */
+static inline int mote_holds(const mote_room_t *room, const void *array, uint32_t bytes, uint32_t alignment) {
+    const uintptr_t at = (uintptr_t)array, begin = (uintptr_t)room->image, end = (uintptr_t)room->end;
+    return at >= begin && at <= end && bytes <= end - at && at % alignment == 0;
+}
+
+#endif
