@@ -137,6 +137,8 @@ class Instance:
     macro: str
     arguments: tuple[str | int, ...]
     code: tuple[str, ...] = ()
+    facts: tuple[int, ...] = ()
+    """What is built into the code beside the arguments, for the check of parameters in images."""
 
     @property
     def instructions(self) -> int:
@@ -147,6 +149,11 @@ class Instance:
         given = ", ".join(map(str, self.arguments))
         lines = "".join(f'\n    "{line}\\n"' for line in self.code)
         return f"{self.macro}({given},{lines})" if self.code else f"{self.macro}({given})"
+
+    @property
+    def fits(self) -> str:
+        """The macro beside it that defines the check of parameters, where the kernel's header of checks has one."""
+        return f"{self.macro}_FITS({', '.join(map(str, (*self.arguments, *self.facts)))})"
 
 
 @dataclass(frozen=True, eq=False)

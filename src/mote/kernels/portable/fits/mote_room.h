@@ -5,6 +5,9 @@
  * nothing but the room that it has, ends, divides by nothing that can be zero, and shifts by 0 to 31 bits. Sums and
  * products of values may wrap: the runtime is compiled with -fwrapv. Sizes are reckoned in 32 bits that do not wrap:
  * what is negative or too large is MOTE_MUCH, which nothing has room for.
+ *
+ * Arenas, working memory and sums begin at multiples of 8, places of rows in them at multiples of 4, so that all rows lie
+ * at multiples of 4 where they have a multiple of 4 bytes.
  */
 #ifndef MOTE_ROOM_H
 #define MOTE_ROOM_H
@@ -31,10 +34,13 @@ typedef struct {
     int32_t operands;             /* how many there are */
     uint32_t in[MOTE_OPERANDS];   /* bytes of each operand; by rows: of each of its rows; in a ring: of the new rows */
     int32_t taps[MOTE_OPERANDS];  /* by rows: how many row pointers of each operand there are */
-    int32_t outside;              /* by rows: whether a row pointer may be NULL, for a row outside of the image */
+    int32_t outside;              /* by rows: bit i is set where a row pointer of operand i may be NULL, for a row outside
+                                     of the image */
+    int32_t start, step, spread;  /* ROW, ROWS: tap k of output row y is row start + y * step + k * spread of the first */
+    int32_t rows;                 /* operand, which has so many rows; 0: a list says which, or something else does */
     uint32_t out;                 /* bytes of the output; by rows: of each of its rows */
-    int32_t lo, hi;               /* WHOLE, EACH: output rows lo..hi-1, or hi units; ROW: the y that it is told, SUMS:
-                                     the tap, is in lo..hi-1 */
+    int32_t lo, hi;               /* WHOLE, EACH: output rows lo..hi-1, or hi units; ROW, ROWS: every output row that is
+                                     computed, SUMS: every tap is in lo..hi-1 */
     int32_t most;                 /* ROWS: the largest count */
     uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 8 */
 } mote_room_t;
