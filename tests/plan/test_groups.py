@@ -17,6 +17,8 @@ from mote.plan.goal import Goal
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import Planner
 from mote.plan.select import LEAN, Offers, Selection
+from network import Net
+from support import emulated
 
 BALANCED = Lowering(DSP, Policy.BALANCED)
 
@@ -61,3 +63,15 @@ def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("options", ({"least_ram": True}, {"input": "rows"}), ids=("least", "pushed"))
 def test_the_c_computes_the_same(options: dict[str, object], group: int) -> None:
     assert verify(compile(MODELS / "keywords.tflite", **options), 2, sanitize=True).passed
+
+
+def test_two_rows_at_once_where_plans_run_by_rows() -> None:
+    """A kernel that has no function for a single row computes two, whatever the plan would like."""
+    net, relu = Net(), {"fused_activation_function": "RELU", "quant": (0.05, -128)}
+    y = net.conv(net.input(1, 12, 12, 4), 16, 1, **relu)
+    y = net.conv(net.depthwise(y, **relu), 16, 1, **relu)
+    options = {"least_ram": True, "kernels": {"1": "depthwise_two"}}
+    compiled = compile(net.finish(y), target=emulated("cortex-m4"), **options)
+    sizes = {s.rows.hi - s.rows.lo for s in compiled.plan.steps if s.kernel.family == "depthwise_two"}
+    assert sizes == {2}
+    assert verify(compiled, 1).passed

@@ -91,12 +91,6 @@ def test_assembly_keeps_words_aligned(core: str, options: dict[str, Any], famili
     assert verify(compiled, 2).passed
 
 
-def test_two_rows_at_once_where_plans_run_by_rows() -> None:
-    """A kernel that has no function for a single row computes two, whatever the plan would like."""
-    compiled = compile(even(), target=emulated("cortex-m4"), optimize="speed", kernels={"t3": "depthwise_two"})
-    assert verify(compiled, 1).passed
-
-
 def test_code_for_dsp_can_be_compiled_so_too(trapping: Target) -> None:
     """By a user who has not told Mote: it computes the same."""
     tuned = replace(trapping, features=trapping.features - {targets.ALIGNED})
