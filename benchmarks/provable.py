@@ -275,6 +275,15 @@ def row_sums() -> bytes:
     return net.finish(net.conv(x, 3, (5, 4), padding="VALID"), net.conv(x, 3, (5, 3), stride=(5, 1)))
 
 
+def pooled_rows() -> bytes:
+    """An int16 image that comes row by row, and its average in one row, which is kept as sums meanwhile."""
+    w = Writer("pooled_rows")
+    x, y = w.input("x", (1, 5, 4, 2), "int16", 0.1), w.tensor("y", (1, 1, 1, 2), "int16", 0.1)
+    w.op("AVERAGE_POOL_2D", [x], [y], padding="VALID", filter_height=5, filter_width=4)
+    w.output(y)
+    return w.finish()
+
+
 def reduced_rows() -> bytes:
     """An int16 image that comes row by row, and its indices, sums, maxima and averages in one row; and wider ones."""
     w = Writer("reduced_rows")

@@ -74,6 +74,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "reduced rows": provable.reduced_rows,
     "maxima": provable.maxima,
     "row sums": provable.row_sums,
+    "pooled rows": provable.pooled_rows,
     "sequences": provable.sequences,
     "products": provable.products,
     "lines": partial(provable.lines, turned=False),
@@ -112,6 +113,7 @@ QUICK = (
     ("reduced rows", "layers"),
     ("maxima", "pushed"),
     ("row sums", "pushed"),
+    ("pooled rows", "pushed"),
     ("sequences", "layers"),
     ("products", "layers"),
     ("lines", "rows"),
@@ -132,7 +134,6 @@ UNREACHED = {
     "mote_svdf_pairs_s8": FOR_DSP,
     "mote_table_rows_s8": "digits reaches it, by rows, in `make prove`",
     "mote_table_rows_f32": "the same as mote_table_rows_s8 but for the type of its pointers",
-    "mote_avg_pool_add_s16": "no plan of the small models takes it any more: their int16 pools run whole",
     "mote_copy_bytes": "it is for cores that trap unaligned words, instead of memcpy",
 }
 """Functions of the portable kernels that no proof reaches, and why."""
