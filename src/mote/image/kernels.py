@@ -1,0 +1,189 @@
+"""What a runtime knows a kernel by: its record. A runtime links a fixed set of them; an image names those it needs.
+
+A record says everything that an image takes for granted of a kernel: how it is called, which parameters it has and in
+which order, and the instances of macros that it is made of. It follows from `Packed`, without what belongs to one
+operator only: the values of the parameters.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mote.graph.tensor import Array
+from mote.image.structs import Field, fields
+from mote.kernels.contract import ALIGNMENT, Call, Instance, Packed, Structs, Value
+
+
+@dataclass(frozen=True)
+class KernelRecord:
+    """A kernel as runtimes and images know it."""
+
+    name: str
+    header: str
+    """The C file `mote_<header>.h`."""
+    call: Call
+    operands: int
+    """How many tensors its own function takes."""
+    scratch: bool
+    """Whether its functions take working memory."""
+    fields: tuple[Field, ...]
+    row: str = ""
+    rows: str = ""
+    row_index: bool = False
+    moves: bool = False
+    alignment: int = ALIGNMENT
+    instances: tuple[Instance, ...] = ()
+
+    @property
+    def file(self) -> str:
+        return f"mote_{self.header}.h"
+
+    @property
+    def sums(self) -> bool:
+        return self.call is Call.ADDS
+
+    @cached_property
+    def signature(self) -> str:
+        """The text that tells it from all others: its name and its parameters, with a star behind pointers."""
+        return f"{self.name}({','.join(map(str, self.fields))})"
+
+    @cached_property
+    def id(self) -> int:
+        return zlib.crc32(self.signature.encode())
+
+    @property
+    def assembly(self) -> bool:
+        """Whether it has code that was made for one shape."""
+        return any(instance.code for instance in self.instances)
+
+    def covers(self, other: KernelRecord) -> bool:
+        """Whether this one can be called wherever the other can: it has the same functions, or more."""
+        more = replace(self, row=other.row and self.row, rows=other.rows and self.rows)
+        return replace(more, row_index=more.row_index and bool(more.row)) == other
+
+    def joined(self, other: KernelRecord) -> KernelRecord:
+        """The record that covers both, which are of one kernel: not every shape makes use of all of its functions."""
+        found = replace(
+            self,
+            row=self.row or other.row,
+            rows=self.rows or other.rows,
+            row_index=self.row_index or other.row_index,
+        )
+        if not (found.covers(self) and found.covers(other)):
+            raise ValueError(f"two kernels have the name {self.name}")
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """As data for a manifest; what is usual is left out."""
+        found: dict[str, Any] = {
+            "name": self.name,
+            "id": f"{self.id:08x}",
+            "header": self.header,
+            "call": str(self.call),
+            "operands": self.operands,
+            "scratch": self.scratch,
+            "row": self.row,
+            "rows": self.rows,
+            "row_index": self.row_index,
+            "moves": self.moves,
+            "alignment": self.alignment,
+            "instances": [_instance_json(instance) for instance in self.instances],
+            "fields": [f"{f.path} {f.ctype or '*'}" for f in self.fields],
+        }
+        return {key: value for key, value in found.items() if value not in ("", False, [])}
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> KernelRecord:
+        return KernelRecord(
+            found["name"],
+            found["header"],
+            Call(found["call"]),
+            int(found.get("operands", 0)),
+            bool(found.get("scratch", False)),
+            tuple(_field(text) for text in found.get("fields", ())),
+            found.get("row", ""),
+            found.get("rows", ""),
+            bool(found.get("row_index", False)),
+            bool(found.get("moves", False)),
+            int(found["alignment"]),
+            tuple(
+                Instance(i["macro"], tuple(i["arguments"]), tuple(i.get("code", ())))
+                for i in found.get("instances", ())
+            ),
+        )
+
+
+def _instance_json(instance: Instance) -> dict[str, Any]:
+    code = {"code": list(instance.code)} if instance.code else {}
+    return {"macro": instance.macro, "arguments": list(instance.arguments), **code}
+
+
+def _field(text: str) -> Field:
+    path, ctype = text.split()
+    return Field(path, "" if ctype == "*" else ctype)
+
+
+def record(packed: Packed) -> KernelRecord:
+    """The record of a kernel that is bound to an operator."""
+    found = fields(packed.file, f"mote_{packed.name}_t", tuple(map(str, packed.instances)))
+    return KernelRecord(
+        packed.name,
+        packed.header,
+        packed.call,
+        len(packed.operands),
+        packed.scratch is not None,
+        found,
+        packed.row,
+        packed.rows,
+        packed.row_index and bool(packed.row),
+        packed.moves,
+        packed.alignment,
+        packed.instances,
+    )
+
+
+def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
+    """One record for each kernel, sorted by id, as a runtime has them."""
+    found: dict[int, KernelRecord] = {}
+    for one in records:
+        found[one.id] = one.joined(found[one.id]) if one.id in found else one
+    return [found[key] for key in sorted(found)]
+
+
+Word = int | Array | Structs
+"""A parameter in an image: a number as the word that holds it, or what a pointer points to."""
+
+
+def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
+    """The parameters in the order of the struct, one for each field; what is not named is zero, as in C. A pointer is
+    an array, or 0 where it is NULL."""
+    given = dict(_named(params, ""))
+    found: list[Word] = []
+    for field in known:
+        value = given.pop(field.path, 0)
+        if isinstance(value, np.ndarray | Structs):
+            assert field.pointer, f"{field.path} is no pointer"
+            found.append(value)
+        elif field.ctype == "float":
+            found.append(int(np.float32(value).view(np.uint32)))
+        else:
+            number = int(value)
+            assert not field.pointer or number == 0, f"{field.path} is a pointer, not {number}"
+            assert -(1 << 31) <= number < 1 << 32, f"{field.path} takes four bytes, which do not hold {number}"
+            found.append(number & 0xFFFFFFFF)
+    assert not given, f"no field of the struct is named {', '.join(given)}"
+    return found
+
+
+def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | float | Array | Structs]]:
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            yield from _named(value, f"{path}{name}.")
+        else:
+            yield path + name, value

@@ -1,0 +1,159 @@
+"""The fields of the kernels' structs in the order of C, read from the kernels' files.
+
+An image holds parameters as words in that order. What the files say with macros is expanded as a C compiler does it,
+as far as they go: macros with arguments, pasting of names, typedefs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from mote.kernels import library
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_MACRO = re.compile(r"#define (MOTE_\w+)\(([^)]*)\)(.*)")
+_CALL = re.compile(r"\b(MOTE_\w+)\(")
+_ATTRIBUTES = re.compile(r"\b(?:MOTE_ALIGNED|MOTE_UNUSED)\b")
+_STRUCT = re.compile(r"typedef\s+struct\s*\{(?P<fields>[^{}]*)\}\s*(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
+_ALIAS = re.compile(r"typedef\s+(?P<type>\w+)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
+_INCLUDE = re.compile(r'#include "(mote_\w+\.h)"')
+WORDS = ("int32_t", "uint32_t", "float")
+"""What a number in parameters can be; all of them take four bytes."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A number or a pointer in a struct of parameters, with the path to it through nested structs."""
+
+    path: str
+    ctype: str
+    """One of WORDS, or empty where it is a pointer."""
+
+    @property
+    def pointer(self) -> bool:
+        return not self.ctype
+
+    def __str__(self) -> str:
+        return f"{self.path}*" if self.pointer else self.path
+
+
+def fields(header: str, type_name: str, instances: Sequence[str] = ()) -> tuple[Field, ...]:
+    """The fields of a struct that a file of the kernels defines, or one of the instances of its macros."""
+    known = _typedefs(header)
+    if instances:
+        known = {**known, **_declared(expanded("\n".join(instances), _macros(header)))}
+    return tuple(_flat(known, type_name, ""))
+
+
+def closure(header: str) -> tuple[str, ...]:
+    """A file of the kernels and all that it includes, each after those that it includes."""
+    found: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        if name not in found:
+            for needed in _INCLUDE.findall(library.header(name)):
+                visit(needed)
+            found[name] = None
+
+    visit(header)
+    return tuple(found)
+
+
+def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
+    """The text with macros replaced by what they stand for, those that come of it too."""
+    begin = 0
+    while (match := _CALL.search(text, begin)) is not None:
+        name = match[1]
+        if name not in macros:
+            begin = match.end()
+            continue
+        arguments, end = _arguments(text, match.end())
+        text = text[: match.start()] + _substituted(*macros[name], arguments) + text[end:]
+        begin = match.start()
+    return text
+
+
+@cache
+def _macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
+    """The macros with arguments that define types, or use ones that do: the others are left as they stand."""
+    found = {}
+    for line in _lines(header):
+        if match := _MACRO.match(line):
+            found[match[1]] = tuple(p.strip() for p in match[2].split(",")), match[3]
+    defining = {name for name, (_, body) in found.items() if "typedef" in body}
+    while more := {n for n, (_, body) in found.items() if n not in defining and set(_CALL.findall(body)) & defining}:
+        defining |= more
+    return {name: found[name] for name in defining}
+
+
+@cache
+def _typedefs(header: str) -> dict[str, str]:
+    """The types that a file knows by itself: the fields of structs, or the name of another type."""
+    text = "\n".join(line for line in _lines(header) if not line.startswith("#"))
+    return _declared(expanded(text, _macros(header)))
+
+
+def _lines(header: str) -> list[str]:
+    """All lines of a file and those that it includes, without comments, continued ones as one."""
+    text = "\n".join(library.header(name) for name in closure(header))
+    return _COMMENT.sub(" ", text).replace("\\\n", " ").splitlines()
+
+
+def _declared(text: str) -> dict[str, str]:
+    structs = [(m["names"], m["fields"]) for m in _STRUCT.finditer(text)]
+    aliases = [(m["names"], m["type"]) for m in _ALIAS.finditer(text)]
+    return {name.strip(): what for names, what in (*structs, *aliases) for name in names.split(",")}
+
+
+def _flat(known: Mapping[str, str], type_name: str, path: str) -> Iterator[Field]:
+    """The fields of a type, those of nested structs in place."""
+    said = known[type_name]
+    if ";" not in said:
+        yield from _flat(known, said, path)
+        return
+    for declaration in filter(None, map(str.strip, said.split(";"))):
+        ctype, names = _declaration(declaration)
+        for name in names:
+            if name.startswith("*"):
+                yield Field(path + name.lstrip("*"), "")
+            elif ctype in WORDS:
+                yield Field(path + name, ctype)
+            else:
+                yield from _flat(known, ctype, f"{path}{name}.")
+
+
+def _declaration(text: str) -> tuple[str, list[str]]:
+    """The type of a declaration of fields, and their names, of pointers with a star before them."""
+    words = _ATTRIBUTES.sub("", text).replace("const ", "").replace("*", " *")
+    ctype, names = words.split(None, 1)
+    return ctype, ["*" + n.strip("* ") if "*" in n else n.strip() for n in names.split(",")]
+
+
+def _arguments(text: str, begin: int) -> tuple[list[str], int]:
+    """The arguments of a macro's call that open before `begin`, and where the call ends."""
+    depth, start, found, quoted = 1, begin, list[str](), False
+    for at in range(begin, len(text)):
+        sign = text[at]
+        if sign == '"' and text[at - 1] != "\\":
+            quoted = not quoted
+        if quoted:
+            continue
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 or (depth == 1 and sign == ","):
+            found.append(text[start:at].strip())
+            start = at + 1
+        if depth == 0:
+            return found, at + 1
+    raise ValueError("a macro's call does not end")
+
+
+def _substituted(parameters: Sequence[str], body: str, arguments: Sequence[str]) -> str:
+    """The body of a macro with its arguments, and pasted names as one."""
+    given = dict(zip(parameters, arguments, strict=False))
+    if parameters and parameters[-1] == "...":
+        given["__VA_ARGS__"] = ", ".join(arguments[len(parameters) - 1 :])
+    named = re.sub(r"\b\w+\b", lambda m: given.get(m[0], m[0]), body)
+    return re.sub(r"\s*##\s*", "", named)
