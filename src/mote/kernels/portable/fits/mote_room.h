@@ -4,7 +4,7 @@
  * returns 1 only where a call with these parameters, whatever the tensors and constant arrays hold, reads and writes
  * nothing but the room that it has, ends, divides by nothing that can be zero, and shifts by 0 to 31 bits. Sums and
  * products of values may wrap: the runtime is compiled with -fwrapv. Sizes are reckoned in 32 bits that do not wrap:
- * what is negative or too large is MOTE_MUCH, which nothing has room for.
+ * what is negative or does not fit an int32_t, as kernels reckon, is MOTE_MUCH, which nothing has room for.
  *
  * Arenas, working memory and sums begin at multiples of 8, places of rows in them at multiples of 4, so that all rows lie
  * at multiples of 4 where they have a multiple of 4 bytes.
@@ -36,6 +36,7 @@ typedef struct {
     int32_t taps[MOTE_OPERANDS];  /* by rows: how many row pointers of each operand there are */
     int32_t outside;              /* by rows: bit i is set where a row pointer of operand i may be NULL, for a row outside
                                      of the image */
+    int32_t inside;               /* by rows: the fewest row pointers of the first operand that are not NULL in a call */
     int32_t start, step, spread;  /* ROW, ROWS: tap k of output row y is row start + y * step + k * spread of the first */
     int32_t rows;                 /* operand, which has so many rows; 0: a list says which, or something else does */
     uint32_t out;                 /* bytes of the output; by rows: of each of its rows */
@@ -48,11 +49,14 @@ typedef struct {
 /* a * b, or MOTE_MUCH. */
 static inline uint32_t mote_much_times(uint32_t a, uint32_t b) {
     const uint64_t product = (uint64_t)a * b;
-    return product > MOTE_MUCH ? MOTE_MUCH : (uint32_t)product;
+    return product > INT32_MAX ? MOTE_MUCH : (uint32_t)product;
 }
 
 /* a + b, or MOTE_MUCH. */
-static inline uint32_t mote_much_plus(uint32_t a, uint32_t b) { return a > MOTE_MUCH - b ? MOTE_MUCH : a + b; }
+static inline uint32_t mote_much_plus(uint32_t a, uint32_t b) {
+    const uint64_t sum = (uint64_t)a + b;
+    return sum > INT32_MAX ? MOTE_MUCH : (uint32_t)sum;
+}
 
 /* A number of a parameter as a size. */
 static inline uint32_t mote_size(int32_t x) { return x < 0 ? MOTE_MUCH : (uint32_t)x; }
