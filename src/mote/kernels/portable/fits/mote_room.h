@@ -33,7 +33,9 @@ typedef struct {
     int32_t form;                 /* MOTE_RUN_... */
     int32_t operands;             /* how many there are */
     uint32_t in[MOTE_OPERANDS];   /* bytes of each operand; by rows: of each of its rows; in a ring: of the new rows */
-    int32_t taps[MOTE_OPERANDS];  /* by rows: how many row pointers of each operand there are */
+    uint32_t fixed;               /* a bit for each operand that lies in the image: no kernel may write it */
+    int32_t taps[MOTE_OPERANDS];  /* by rows: how many row pointers of each operand there are; EACH: how many of its rows
+                                     lie one after another from the one on that is given */
     int32_t outside;              /* by rows: bit i is set where a row pointer of operand i may be NULL, for a row outside
                                      of the image */
     int32_t inside;               /* by rows: the fewest row pointers of the first operand that are not NULL in a call */

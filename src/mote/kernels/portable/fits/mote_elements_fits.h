@@ -1,0 +1,51 @@
+/* mote_elements_fits.h: room for elements: what most functions share that check the parameters of kernels.
+ *
+ * Memory begins at multiples of four bytes, and rows lie as far apart as they are long: where that is a multiple of an
+ * element's size, or of four, all elements lie where a core can load them.
+ */
+#ifndef MOTE_ELEMENTS_FITS_H
+#define MOTE_ELEMENTS_FITS_H
+
+#include "mote_room.h"
+
+static inline int mote_has(uint32_t room, uint32_t bytes, uint32_t size) {
+    return bytes <= room && bytes <= INT32_MAX && room % (size < 4 ? size : 4) == 0;
+}
+
+/* Whether operand k has so many bytes, of elements of a size. */
+static inline int mote_takes(const mote_room_t *room, int32_t k, uint32_t bytes, uint32_t size) {
+    return mote_has(room->in[k], bytes, size);
+}
+
+/* The same where the kernel writes it as well. */
+static inline int mote_keeps(const mote_room_t *room, int32_t k, uint32_t bytes, uint32_t size) {
+    return mote_takes(room, k, bytes, size) && !(room->fixed >> k & 1);
+}
+
+/* Whether the output has so many bytes, of elements of a size. */
+static inline int mote_gives(const mote_room_t *room, uint32_t bytes, uint32_t size) {
+    return mote_has(room->out, bytes, size);
+}
+
+/* Whether the kernel's own function is called for tensors or for a row of each, not one of those for rows or sums. */
+static inline int mote_of_tensors(const mote_room_t *room) {
+    return room->form == MOTE_RUN_WHOLE || room->form == MOTE_RUN_EACH;
+}
+
+/* A product of numbers from 1 to MOTE_LARGEST, or MOTE_MUCH. */
+static inline uint32_t mote_count(int32_t a, int32_t b, int32_t c, int32_t d) {
+    const int counts = mote_within(a, 1, MOTE_LARGEST) && mote_within(b, 1, MOTE_LARGEST) &&
+                       mote_within(c, 1, MOTE_LARGEST) && mote_within(d, 1, MOTE_LARGEST);
+    return counts ? mote_much_times(mote_bytes_of(a, b, (uint32_t)c), (uint32_t)d) : MOTE_MUCH;
+}
+
+/* Functions of units of elements: so many go in and come out. */
+static inline int mote_each_fits(const mote_room_t *room, int32_t units, uint32_t in, uint32_t out) {
+    return mote_of_tensors(room) && units >= 0 && mote_takes(room, 0, mote_much_times((uint32_t)units, in), in) &&
+           mote_gives(room, mote_much_times((uint32_t)units, out), out);
+}
+
+/* What mote_rescale shifts by. */
+static inline int mote_rescales(int32_t shift) { return mote_within(shift, -32, 31); }
+
+#endif
