@@ -40,7 +40,9 @@ typedef struct {
                                      of the image */
     int32_t inside;               /* by rows: the fewest row pointers of the first operand that are not NULL in a call */
     int32_t start, step, spread;  /* ROW, ROWS: tap k of output row y is row start + y * step + k * spread of the first */
-    int32_t rows;                 /* operand, which has so many rows; 0: a list says which, or something else does */
+    int32_t rows;                 /* operand, which has so many rows; */
+    const int32_t *list;          /* or, where this is not NULL, row list[n * taps[0] + k] of it, for n below */
+    int32_t listed;               /* this; rows that it does not have are NULL */
     uint32_t out;                 /* bytes of the output; by rows: of each of its rows */
     int32_t lo, hi;               /* WHOLE, EACH: output rows lo..hi-1, or hi units; ROW, ROWS: every output row that is
                                      computed, SUMS: every tap is in lo..hi-1 */
