@@ -112,16 +112,18 @@ class KernelRecord:
             bool(found.get("row_index", False)),
             bool(found.get("moves", False)),
             int(found["alignment"]),
-            tuple(
-                Instance(i["macro"], tuple(i["arguments"]), tuple(i.get("code", ())))
-                for i in found.get("instances", ())
-            ),
+            tuple(_instance(given) for given in found.get("instances", ())),
         )
 
 
 def _instance_json(instance: Instance) -> dict[str, Any]:
-    code = {"code": list(instance.code)} if instance.code else {}
-    return {"macro": instance.macro, "arguments": list(instance.arguments), **code}
+    found = {"macro": instance.macro, "arguments": list(instance.arguments), "code": list(instance.code)}
+    return {key: value for key, value in {**found, "facts": list(instance.facts)}.items() if value}
+
+
+def _instance(found: Mapping[str, Any]) -> Instance:
+    texts = (tuple(found.get(key, ())) for key in ("arguments", "code", "facts"))
+    return Instance(found["macro"], *texts)
 
 
 def _field(text: str) -> Field:

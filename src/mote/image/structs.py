@@ -77,12 +77,19 @@ def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
 
 
 @cache
-def _macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
-    """The macros with arguments that define types, or use ones that do: the others are left as they stand."""
+def macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
+    """The macros with arguments of a file and those that it includes: their parameters and bodies."""
     found = {}
     for line in _lines(header):
         if match := _MACRO.match(line):
             found[match[1]] = tuple(p.strip() for p in match[2].split(",")), match[3]
+    return found
+
+
+@cache
+def _macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Those that define types, or use ones that do: the others are left as they stand."""
+    found = macros(header)
     defining = {name for name, (_, body) in found.items() if "typedef" in body}
     while more := {n for n, (_, body) in found.items() if n not in defining and set(_CALL.findall(body)) & defining}:
         defining |= more
