@@ -55,7 +55,11 @@ def test_parameters_are_words_in_the_order_of_the_struct_whatever_was_named() ->
 
 def test_records_are_read_back_as_they_were_written() -> None:
     made = packed(
-        instances=(Instance("MOTE_X", ("a", 3), ("nop",), (7,)),), row="quantize_row", row_index=True, scratch=8, alignment=8
+        instances=(Instance("MOTE_X", ("a", 3), ("nop",), (7,)),),
+        row="quantize_row",
+        row_index=True,
+        scratch=8,
+        alignment=8,
     )
     found = record(made)
     assert KernelRecord.from_json(found.to_json()) == found

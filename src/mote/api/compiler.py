@@ -23,6 +23,7 @@ from mote.files import write_folder
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.kernels import cost
+from mote.kernels.contract import Fixed
 from mote.kernels.cost import Costs
 from mote.ops.control import unbounded
 from mote.passes import Saving, optimize, stream
@@ -100,6 +101,8 @@ class Settings:
     """Bytes of RAM that code takes: found by building it, not for users to say."""
     causal: bool = False
     """Padding at the window's edges may be turned into what was before the stream."""
+    fixed: Fixed | None = None
+    """The kernels of the runtime that the model is packed for: no others may be chosen. Not for users to say."""
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -306,7 +309,9 @@ def compile(
 
 
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
-    graph, warnings, optimized, savings = _optimized(data, where, settings.io, settings.numerics, settings.shrink)
+    graph, warnings, optimized, savings = _optimized(
+        data, where, settings.io, settings.numerics, settings.shrink, settings.fixed is None
+    )
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)
         savings = (*savings, saving)
@@ -338,13 +343,13 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
 
 @lru_cache(maxsize=4)
 def _optimized(
-    data: bytes, where: str, io: str, numerics: str, shrinking: bool
+    data: bytes, where: str, io: str, numerics: str, shrinking: bool, own_code: bool
 ) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
     """The model as it is in the file, what is odd about that, and the model after the passes: the same for all targets
     and most settings, so that who compiles it in several ways waits for that, and for packing its weights, once."""
     model = frontends.read(data, where)
     graph = model.graph()
-    optimized, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking)
+    optimized, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking, own_code=own_code)
     return graph, model.warnings, optimized, tuple(savings)
 
 
@@ -429,7 +434,7 @@ def _too_slow(settings: Settings, cycles: int, where: str) -> BudgetError:
 
 
 def _lowering(settings: Settings) -> Lowering:
-    return Lowering(settings.target.features, Policy(settings.optimize))
+    return Lowering(settings.target.features, Policy(settings.optimize), fixed=settings.fixed)
 
 
 def _check_pushable(graph: Graph, where: str) -> None:

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from mote.errors import MoteError
+from mote.kernels.contract import Fixed
 from mote.targets import Target, parse_size
 from mote.text import did_you_mean
 
@@ -137,6 +138,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "int | None": (lambda v: v is None or _whole(v), "a whole number"),
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
+    "Fixed | None": (lambda v: v is None or isinstance(v, Fixed), "a set of kernels"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
 """By the annotation of a field: whether a value is of that type, and what the type is called."""

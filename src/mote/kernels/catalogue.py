@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mote.kernels.armv7em import KERNELS as ARMV7EM
-from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
+from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, View
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
 from mote.kernels.vfp import KERNELS as VFP
@@ -23,12 +23,14 @@ def register(kernel: Kernel) -> None:
     KERNELS[:] = [kernel, *(k for k in KERNELS if (k.name, k.computes) != (kernel.name, kernel.computes))]
 
 
-def candidates(view: View, features: frozenset[str], *, coded: bool = False) -> list[Packed]:
+def candidates(
+    view: View, features: frozenset[str], *, coded: bool = False, fixed: Fixed | None = None
+) -> list[Packed]:
     """The kernels to choose from, without those that an earlier one beats in every way: they are not even packed."""
     found: dict[str, Packed] = {}
     beaten: set[str] = set()
     for kernel in _available(view, features, coded=coded):
-        packed = view.once(kernel.bind) if kernel.name not in beaten else None
+        packed = _allowed(view.once(kernel.bind), fixed) if kernel.name not in beaten else None
         if isinstance(packed, Packed):
             found[kernel.name] = packed
             beaten.update(packed.beats)
@@ -37,9 +39,19 @@ def candidates(view: View, features: frozenset[str], *, coded: bool = False) -> 
     return list(found.values())
 
 
-def asked(view: View, features: frozenset[str]) -> Iterator[tuple[Kernel, Packed | Refusal]]:
+def asked(
+    view: View, features: frozenset[str], fixed: Fixed | None = None
+) -> Iterator[tuple[Kernel, Packed | Refusal]]:
     """Every kernel that a core with these features has for the operator, bound to it or with the reason why not."""
-    return ((kernel, view.once(kernel.bind)) for kernel in _available(view, features))
+    return ((kernel, _allowed(view.once(kernel.bind), fixed)) for kernel in _available(view, features))
+
+
+def _allowed(found: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
+    """A kernel that was bound to an operator, where the firmware has it, if that is fixed."""
+    if fixed is None or isinstance(found, Refusal):
+        return found
+    why = fixed.lacks(found)
+    return Refusal(why) if why else found
 
 
 def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
@@ -63,11 +75,11 @@ def fused(features: frozenset[str]) -> list[Kernel]:
     return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.on(features)]
 
 
-def called(view: View, call: Call) -> Packed | None:
+def called(view: View, call: Call, fixed: Fixed | None = None) -> Packed | None:
     """The kernel that is called in a way of its own: with running sums, or for a ring buffer; None where none fits."""
     for kernel in KERNELS:
         if kernel.call is call and kernel.computed(view):
-            found = view.once(kernel.bind)
+            found = _allowed(view.once(kernel.bind), fixed)
             if isinstance(found, Packed):
                 return found
     return None

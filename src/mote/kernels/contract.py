@@ -261,6 +261,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, eq=False)
+class Fixed:
+    """The kernels that a firmware already has: nothing else may be chosen."""
+
+    lacks: Callable[[Packed], str]
+    """Why the firmware cannot run a kernel, in words; empty where it can."""
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """What a kernel is asked to compute: an operator, or a chain of them, in its graph, and how the planner wants the
     first input and the last output to lie."""

@@ -72,15 +72,17 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
 OUTERMOST = ("strip float edges", "simplify control flow", "slide windows", "update states")
 """Passes that do not go through the bodies of control flow: they are about the model's edges, go there themselves, or
 make states of what bodies are given."""
+OWN_CODE = ("fuse functions", "fuse lines")
+"""Passes that make operators whose kernels are code of the model's own: a firmware that is not made for it has none."""
 CAVEATS = {"fold batch norm": "float results may change in the last bits"}
 """What is to be said of passes that are not exact."""
 
 
 def optimize(
-    graph: Graph, *, io: str = "model", numerics: str = "litert", shrinking: bool = False
+    graph: Graph, *, io: str = "model", numerics: str = "litert", shrinking: bool = False, own_code: bool = True
 ) -> tuple[Graph, list[Saving]]:
-    """Run every pass; say what each removed."""
-    pipeline = PIPELINE
+    """Run every pass; say what each removed. `own_code`: kernels may be code that is made for this model."""
+    pipeline = tuple((name, run) for name, run in PIPELINE if own_code or name not in OWN_CODE)
     if io == "int8":
         pipeline = (("strip float edges", strip_io.run), *pipeline)
     if numerics == "tflm":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mote.kernels.contract import Layout
+from mote.kernels.contract import Fixed, Layout
 
 
 class Policy(StrEnum):
@@ -30,3 +30,5 @@ class Lowering:
     writes: Layout = Layout.NHWC
     coded: bool = False
     """Kernels that expand coded weights may be chosen."""
+    fixed: Fixed | None = None
+    """The kernels that there are, where the firmware is not made for the model."""

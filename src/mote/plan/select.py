@@ -82,7 +82,7 @@ class Offers:
         """All that can compute operators, pinned or not."""
         if (ops, how) not in self._kernels:
             view = self._view(ops, how)
-            self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded)
+            self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
         return self._kernels[ops, how]
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
@@ -94,11 +94,11 @@ class Offers:
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The one that takes a row of the input at a time and keeps running sums, if there is one."""
-        return catalogue.called(self._view(ops, how), Call.ADDS)
+        return catalogue.called(self._view(ops, how), Call.ADDS, how.fixed)
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The one that keeps a window's rows in a ring buffer, if there is one."""
-        return catalogue.called(self._view(ops, how), Call.RING)
+        return catalogue.called(self._view(ops, how), Call.RING, how.fixed)
 
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
         """The layout other than NHWC in which a kernel would rather have its first input, if there is one: where there
@@ -349,11 +349,22 @@ class Selection:
     def _check_pins(self, found: Mapping[Numbers, Sequence[Packed]]) -> None:
         for ops, op in self.ops.items():
             if not found[ops] and op.outputs[0] not in self.rings:
+                self._check_fixed(ops, op)
                 raise MoteError(
                     f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
                     where="option kernel",
                     remedy="the layer before it does not write what that kernel reads; pin another one",
                 )
+
+    def _check_fixed(self, ops: Numbers, op: Op) -> None:
+        """Say which kernels could compute an operator, where the firmware has none of them."""
+        if self.how.fixed is not None:
+            free = self.offers.everything(ops, replace(self._lowering(op), fixed=None))
+            raise MoteError(
+                f"{' and '.join(map(self.how.fixed.lacks, free))}: nothing there computes this {op.kind}",
+                where=f"layer '{op.name}'",
+                remedy="write a runtime with this model's kernels: `mote runtime --kernels MODEL`",
+            )
 
     @property
     def rate(self) -> float:
@@ -465,7 +476,7 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
         return []
     ops = tuple(plan.graph.ops[n] for n in step.ops)
     view = View(plan.graph, ops, step.kernel.reads, step.kernel.writes)
-    asked = catalogue.asked(view, plan.how.features)
+    asked = catalogue.asked(view, plan.how.features, plan.how.fixed)
     return [Refused(kernel.name, found.why) for kernel, found in asked if isinstance(found, Refusal)]
 
 
