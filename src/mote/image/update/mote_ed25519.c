@@ -11,6 +11,12 @@
 
 #include "mote_sha512.h"
 
+#if defined(__GNUC__)
+#define APART __attribute__((noinline)) /* its memory is given back before the next one takes its own */
+#else
+#define APART
+#endif
+
 #define WORDS 8u
 #define TOP_BIT 252u /* of numbers that are less than the order of the base point */
 
@@ -275,7 +281,7 @@ static int field_root(number_t *to, const number_t *u, const number_t *v) {
 }
 
 /* The negative of the point that a key encodes; 0 where it encodes none, or not in the only way. */
-static int point_read_negative(point_t *p, const uint8_t key[32]) {
+APART static int point_read_negative(point_t *p, const uint8_t key[32]) {
     number_t x, y, u, v;
     number_read(&y, key);
     y.word[7] &= 0x7fffffffu;
@@ -292,7 +298,7 @@ static int point_read_negative(point_t *p, const uint8_t key[32]) {
 }
 
 /* Whether eight times the point is zero. A point whose x is 0 is zero or its own negative, and 8 p is not the latter. */
-static int point_is_small(const point_t *p) {
+APART static int point_is_small(const point_t *p) {
     point_t eight = *p;
     unsigned i;
     for (i = 0; i < 3u; i++) point_double(&eight);
@@ -300,7 +306,7 @@ static int point_is_small(const point_t *p) {
 }
 
 /* p = [s] B + [k] p, with both numbers at once, from the highest bit on. */
-static void point_combine(point_t *p, const number_t *s, const number_t *k) {
+APART static void point_combine(point_t *p, const number_t *s, const number_t *k) {
     addend_t addends[3]; /* B, p and B + p */
     point_t sum;
     unsigned i;
@@ -318,7 +324,7 @@ static void point_combine(point_t *p, const number_t *s, const number_t *k) {
 }
 
 /* The only encoding of a point: y, and in the highest bit whether x is odd. */
-static void point_write(number_t *to, const point_t *p) {
+APART static void point_write(number_t *to, const point_t *p) {
     number_t x;
     field_invert(to, &p->z);
     field_multiply(&x, &p->x, to);
@@ -329,7 +335,8 @@ static void point_write(number_t *to, const point_t *p) {
 }
 
 /* SHA-512 of R, the key and the message, modulo the order; 0 where the message cannot be read. */
-static int hash_to_number(number_t *k, const uint8_t r[32], const uint8_t key[32], const mote_message_t *message) {
+APART static int hash_to_number(number_t *k, const uint8_t r[32], const uint8_t key[32],
+                                const mote_message_t *message) {
     uint8_t block[MOTE_READ_BYTES];
     mote_sha512_t hash;
     uint32_t at, some;
