@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,13 +34,14 @@ from mote.codegen.c import (
 from mote.codegen.control import Body
 from mote.codegen.values import CTYPES, Constants, CType, brief, table
 from mote.graph import Op, Tensor
-from mote.graph.rows import OUTSIDE, row_count
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
 from mote.ops.control import Control
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Bodied, Buffer, Plan, Step
+from mote.plan.reads import Affine, Reading, RowsOf, added, affine, aligned_row, counter_of, view, window, windows
 from mote.plan.rows import Arrival
 
 N = Name("n")
@@ -49,18 +50,6 @@ Y = Name("y")
 """The output row, or the tap of the window, that it is at."""
 K = Name("k")
 ROW = Name("row")
-
-
-@dataclass(frozen=True)
-class Affine:
-    """Which row a window's tap k reads at count n: start + n * step + k * spread, where the tensor has that row."""
-
-    start: int
-    step: int
-    spread: int
-
-    def at(self, variable: Name) -> Expression:
-        return plus(times(variable, self.step), self.start)
 
 
 @dataclass(frozen=True)
@@ -101,11 +90,7 @@ class _Taps:
 
     step: int
     position: int
-    tensor: Tensor
-    rows: int
-    """How many the tensor has."""
-    count: int
-    """How many are read."""
+    read: Reading
     array: _Pointers
     at: int
 
@@ -115,37 +100,21 @@ class _Taps:
         return plus(self.array.name, self.at)
 
 
-@dataclass(frozen=True)
-class _RowsOf:
-    """The rows that the steps of an operator compute."""
+def _at_row(found: Affine, variable: Name) -> Expression:
+    """The first row that is read where the variable counts."""
+    return plus(times(variable, found.step), found.start)
 
-    steps: tuple[Step, ...]
 
-    @property
-    def group(self) -> int:
-        """How many at once."""
-        return max(s.rows.hi - s.rows.lo for s in self.steps)
+def _nth(rows: RowsOf) -> Expression:
+    """Which of the rows that are computed row y is."""
+    return N if rows.group == 1 else plus(Y, -min(rows.ys))
 
-    @property
-    def ys(self) -> list[int]:
-        found = [y for s in self.steps for y in range(s.rows.lo, s.rows.hi)]
-        return found if self.group == 1 else sorted(found)
 
-    @property
-    def nth(self) -> Expression:
-        """Which of them row y is."""
-        return N if self.group == 1 else plus(Y, -min(self.ys))
-
-    def in_one_piece(self, out: Buffer) -> bool:
-        """Whether those of each step lie one after another."""
-        pairs = ((out.offsets[y], out.offsets[y + 1]) for s in self.steps for y in range(s.rows.lo, s.rows.hi - 1))
-        return all(a is not None and b == a + out.row_bytes for a, b in pairs)
-
-    def batches(self, size: int, *body: Statement) -> Compound:
-        """The body for the rows of one step from row y on, `size` at a time."""
-        end = call("mote_min", plus(Y, self.group), max(self.ys) + 1)
-        after = Formula("{}++" if size == 1 else f"{{}} += {size}", (Y,))
-        return Compound(Formula("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
+def _batches(rows: RowsOf, size: int, *body: Statement) -> Compound:
+    """The body for the rows of one step from row y on, `size` at a time."""
+    end = call("mote_min", plus(Y, rows.group), max(rows.ys) + 1)
+    after = Formula("{}++" if size == 1 else f"{{}} += {size}", (Y,))
+    return Compound(Formula("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
 
 
 @dataclass
@@ -336,12 +305,9 @@ class Executor:
         if len(steps) == 1:
             return _Count(0, values[0])
         found = affine([(n, 0, v) for n, v in enumerate(values)])
-        y = found.at(N) if found is not None else index(self._list(f"y_{i}", values), N)
+        y = _at_row(found, N) if found is not None else index(self._list(f"y_{i}", values), N)
         counters = "next" if self.caller else f"{self.prefix}_state.next"
-        return _Count(Formula("{}++", (index(counters, self.counter_of(i)),)), y)
-
-    def counter_of(self, i: int) -> int:
-        return sum(len(steps) > 1 for _, steps in self.plan.works[:i])
+        return _Count(Formula("{}++", (index(counters, counter_of(self.plan, i)),)), y)
 
     def _arrival(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         buffer = self.plan.place[op.outputs[0]]
@@ -409,8 +375,8 @@ class Executor:
     def _rows(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
         """One output row after another, as many as the step has: from row pointers where the kernel has a row function,
         else from the operands' rows."""
-        kernel, rows = steps[0].kernel, _RowsOf(steps)
-        count = self._counted(i, steps, [s.rows.lo for s in steps])
+        kernel, rows = steps[0].kernel, RowsOf(steps)
+        count = self._counted(i, steps, rows.begins)
         if kernel.rows and kernel.group > 1:
             return count.before([self._several(i, op, rows)])
         out = self.plan.place[op.outputs[0]]
@@ -430,26 +396,22 @@ class Executor:
         kernel_call = call(f"mote_{kernel.row or kernel.name}", *arguments)
         run = self._guarded(steps[0], kernel_call, (target, out.row_bytes))
         body = [*before, *run, *self._trace(i, target, out.row_bytes)]
-        return count.before(body if rows.group == 1 else [rows.batches(1, *body)])
+        return count.before(body if rows.group == 1 else [_batches(rows, 1, *body)])
 
-    def _several(self, i: int, op: Op, rows: _RowsOf) -> Compound:
+    def _several(self, i: int, op: Op, rows: RowsOf) -> Compound:
         """As many output rows as the kernel computes at once, from all input rows under them."""
         step, out = rows.steps[0], self.plan.place[op.outputs[0]]
-        kernel, tensor = step.kernel, op.input(self.plan.graph)
-        count = row_count(tensor.shape)
-        reads = [op.reads(self.plan.graph, 0, y) or () for y in rows.ys]
-        found = affine([(y, k, r) for y, read in zip(rows.ys, reads, strict=True) for k, r in enumerate(read)], count)
-        assert found is not None and found.spread == 1, "kernels for several rows take plain windows only"
-        taps = (kernel.group - 1) * found.step + len(reads[0])
-        array = self._array(_Pointers(self._element(op, kernel)), taps)
+        kernel, read = step.kernel, windows(self.plan, op, rows)
+        array = self._array(_Pointers(self._element(op, kernel)), read.count)
         outs = self._array(_Pointers(CTYPES[op.output(self.plan.graph).dtype], output=True), kernel.group)
         arguments = [self._params(i), array.name, outs.name, "count", *self._scratch(step)]
         target = index(outs.name, K)
         piece = [(index(outs.name, 0), f"(size_t)count * {out.row_bytes}")] if rows.in_one_piece(out) else []
-        return rows.batches(
+        return _batches(
+            rows,
             kernel.group,
             assign("const int32_t count", call("mote_min", kernel.group, Formula("end - {}", (Y,)))),
-            self._spread(_Taps(i, 0, tensor, count, taps, array, 0), found),
+            self._spread(_Taps(i, 0, read, array, 0)),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
             *self._guarded(step, call(f"mote_{kernel.rows}", *arguments), *piece),
             *(loop("int32_t", K, "count", trace) for trace in self._trace(i, target, out.row_bytes)),
@@ -463,98 +425,85 @@ class Executor:
         self.pointers[array] = max(self.pointers.get(array, 0), count)
         return array
 
-    def _operand(self, i: int, op: Op, position: int, rows: _RowsOf) -> Expression:
+    def _operand(self, i: int, op: Op, position: int, rows: RowsOf) -> Expression:
         """The row of one operand that output row y is made from."""
-        tensor = op.input(self.plan.graph, position)
-        reads = [(op.reads(self.plan.graph, position, y) or (0,))[0] for y in rows.ys]
-        found = affine([(y, 0, r) for y, r in zip(rows.ys, reads, strict=True)])
-        row = found.at(Y) if found else index(self._list(f"reads_{i}_{position}", reads), rows.nth)
-        return self._source(i, position, tensor, row)
+        read = aligned_row(self.plan, op, position, rows)
+        return self._source(i, position, read.tensor, self._row_read(f"reads_{i}_{position}", read, _nth(rows)))
+
+    def _row_read(self, name: str, read: Reading, nth: Expression) -> Expression:
+        """The one row that is read, by its formula or from a list of that name."""
+        return index(self._list(name, read.flat), nth) if read.formula is None else _at_row(read.formula, Y)
 
     def _source(self, i: int, position: int, tensor: Tensor, row: Expression) -> Expression:
         if tensor.data is None:
-            return self._row(self._view(tensor), row)
+            return self._row(view(self.plan, tensor), row)
         stride = tensor.size // row_count(tensor.shape)
         return plus(self._constant(i, position), times(row, stride))
 
-    def _view(self, tensor: Tensor) -> Buffer:
-        """The rows of a tensor; of a view of another shape, rows of that shape over the same memory."""
-        buffer = self.plan.place[tensor.id]
-        count = row_count(tensor.shape)
-        if count == len(buffer.offsets):
-            return buffer
-        row = tensor.nbytes // count
-        offsets = tuple(buffer.offset + y * row for y in range(count))
-        return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
-
-    def _pointers(self, i: int, op: Op, rows: _RowsOf, array: _Pointers) -> list[Statement]:
+    def _pointers(self, i: int, op: Op, rows: RowsOf, array: _Pointers) -> list[Statement]:
         """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
         body: list[Statement] = []
         at = 0
         for position in rows.steps[0].kernel.operands:
-            tensor = op.input(self.plan.graph, position)
-            reads = [op.reads(self.plan.graph, position, y) or () for y in rows.ys]
-            count = max(map(len, reads))
-            taps = _Taps(i, position, tensor, row_count(tensor.shape), count, array, at)
-            samples = [(y, k, r) for y, taken in zip(rows.ys, reads, strict=True) for k, r in enumerate(taken)]
-            found = affine(samples, taps.rows) if all(len(r) == count for r in reads) else None
-            if found is None:
-                body.append(self._listed(taps, reads, rows.nth))
-            elif count == 1 and all(r != OUTSIDE for _, _, r in samples):
-                body.append(assign(index(array.name, at), self._source(i, position, tensor, found.at(Y))))
+            read = window(self.plan, op, position, rows)
+            taps = _Taps(i, position, read, array, at)
+            if read.formula is None:
+                body.append(self._listed(taps, _nth(rows)))
+            elif read.single:
+                row = _at_row(read.formula, Y)
+                body.append(assign(index(array.name, at), self._source(i, position, read.tensor, row)))
             else:
-                body.append(self._spread(taps, found))
-            at += count
+                body.append(self._spread(taps))
+            at += read.count
         self._array(array, at)
         return body
 
-    def _spread(self, taps: _Taps, found: Affine) -> Expression:
+    def _spread(self, taps: _Taps) -> Expression:
         """Pointers by formula."""
-        tensor, suffix = taps.tensor, taps.array.element.suffix
-        which = (found.at(Y), taps.count, found.spread, taps.target)
+        read, suffix = taps.read, taps.array.element.suffix
+        tensor = read.tensor
+        assert read.formula is not None
+        which = (_at_row(read.formula, Y), read.count, read.formula.spread, taps.target)
         if tensor.data is not None:
             constant = f"(const uint8_t *){self._constant(taps.step, taps.position)}"
-            return call(f"mote_strip_rows_{suffix}", constant, tensor.nbytes // taps.rows, taps.rows, *which)
-        view = self._view(tensor)
-        if view.ring is not None:
-            begin = self._at(view.memory, view.offset)
-            ring = (begin, view.row_bytes, taps.rows, self._oldest(view))
+            return call(f"mote_strip_rows_{suffix}", constant, tensor.nbytes // read.rows, read.rows, *which)
+        found = view(self.plan, tensor)
+        if found.ring is not None:
+            begin = self._at(found.memory, found.offset)
+            ring = (begin, found.row_bytes, read.rows, self._oldest(found))
             return call(f"mote_ring_rows_{suffix}", *ring, *which)
-        arena = self.arenas[view.memory].pointer
-        if view.base is not None:
-            strip = f"{arena} + {view.base}"
-            return call(f"mote_strip_rows_{suffix}", strip, view.row_bytes, taps.rows, *which)
-        places = f"{self.prefix}_rows + {self._slot(view)}"
-        return call(f"mote_table_rows_{suffix}", arena, places, taps.rows, *which)
+        arena = self.arenas[found.memory].pointer
+        if found.base is not None:
+            strip = f"{arena} + {found.base}"
+            return call(f"mote_strip_rows_{suffix}", strip, found.row_bytes, read.rows, *which)
+        places = f"{self.prefix}_rows + {self._slot(found)}"
+        return call(f"mote_table_rows_{suffix}", arena, places, read.rows, *which)
 
-    def _listed(self, taps: _Taps, reads: Sequence[tuple[int, ...]], nth: Expression) -> Compound:
+    def _listed(self, taps: _Taps, nth: Expression) -> Compound:
         """Pointers to rows that a list names."""
-        flat = [r for rows in reads for r in (*rows, *[OUTSIDE] * (taps.count - len(rows)))]
-        name = self._list(f"reads_{taps.step}_{taps.position}", flat)
-        row = self._source(taps.step, taps.position, taps.tensor, ROW)
+        count = taps.read.count
+        name = self._list(f"reads_{taps.step}_{taps.position}", taps.read.flat)
+        row = self._source(taps.step, taps.position, taps.read.tensor, ROW)
         return loop(
             "int32_t",
             K,
-            taps.count,
-            assign("const int32_t row", index(name, plus(times(nth, taps.count), K))),
+            count,
+            assign("const int32_t row", index(name, plus(times(nth, count), K))),
             assign(index(taps.array.name, plus(K, taps.at)), Formula("{} < 0 ? NULL : {}", (ROW, row))),
         )
 
     def _adding(self, i: int, op: Op, steps: tuple[Step, ...]) -> list[Statement]:
-        graph, step = self.plan.graph, steps[0]
-        tensor = op.input(graph)
-        taps = [s.tap for s in steps if s.tap is not None]
-        read = op.reads(graph, 0, 0) or tuple(range(row_count(tensor.shape)))
+        step = steps[0]
+        taps, read = added(self.plan, op, steps)
         count = self._counted(i, steps, taps)
-        found = affine([(t, 0, read[t]) for t in taps])
-        row = found.at(Y) if found else index(self._list(f"reads_{i}", [read[t] for t in taps]), N)
+        row = self._row_read(f"reads_{i}", read, N)
         out = self.plan.place[op.outputs[0]]
         last = len(steps) - 1
         part = Formula("({} == 0) | ({} == {}) << 1", (N, N, last))
         assert step.sums is not None
         target = self._at(out.memory, out.offset)
         where = (self._at(step.sums_memory, step.sums), target, *self._scratch(step))
-        run = call(f"mote_{step.kernel.name}", self._params(i), self._source(i, 0, tensor, row), Y, part, *where)
+        run = call(f"mote_{step.kernel.name}", self._params(i), self._source(i, 0, read.tensor, row), Y, part, *where)
         done = Formula("{} == {} ? {} : 0", (N, last, out.row_bytes))
         return count.before([*self._guarded(step, run, (target, out.row_bytes)), *self._trace(i, target, done)])
 
@@ -593,32 +542,6 @@ def other_elements(plan: Plan) -> list[CType]:
     by_rows = [s for s in plan.steps if (s.kernel.row or s.kernel.rows) and not s.whole]
     found = dict.fromkeys(element(plan, plan.op(s), s.kernel) for s in by_rows)
     return [e for e in found if e not in (CTYPES[DType.INT8], CTYPES[DType.FLOAT32])]
-
-
-def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) -> Affine | None:
-    """The formula start + n * step + k * spread for samples (n, k, value); OUTSIDE stands for any value outside
-    0..count-1. None where there is no such formula."""
-    given = list(samples)
-    known = [s for s in given if s[2] != OUTSIDE or count is None]
-    if not known:
-        return None
-    n0, k0, v0 = known[0]
-    spread = _slope([(k, v) for n, k, v in known if n == n0], 1)
-    step = _slope([(n, v - (k - k0) * spread) for n, k, v in known], 0)
-    found = Affine(v0 - n0 * step - k0 * spread, step, spread)
-    for n, k, v in given:
-        expected = found.start + n * step + k * spread
-        if count is not None and not 0 <= expected < count:
-            expected = OUTSIDE
-        if expected != v:
-            return None
-    return found
-
-
-def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
-    x0, y0 = points[0]
-    other = next(((x, y) for x, y in points if x != x0), None)
-    return default if other is None else (other[1] - y0) // (other[0] - x0)
 
 
 def _integer(values: Sequence[int]) -> np.dtype[np.generic]:
