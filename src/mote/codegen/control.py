@@ -9,6 +9,7 @@ from mote.codegen.arenas import Given, lent_places
 from mote.codegen.c import Compound, Expression, Formula, Statement, call, loop, when
 from mote.graph import Graph
 from mote.ops.control import Control, If, While
+from mote.plan.control import outside
 from mote.plan.plan import Bodied, Copy, Plan
 
 Address = Callable[[int], Expression]
@@ -78,17 +79,7 @@ class Body:
 
     def call(self, address: Address, scratch: Expression) -> Expression:
         """The call of its function, between tensors of the graph around it."""
-        graph, op = self.plan.graph, self.op
-        first = 1 if isinstance(op, If) else 0
-        outer = dict(zip(graph.inputs, op.given[first:], strict=True))
-        own = op.kept[self.number] if op.kept else ()
-        states = op.inputs[len(op.given) :]
-        outer |= {s.before: states[i] for s, i in zip(graph.states, own, strict=True)}
-        if isinstance(op, While):
-            outer |= dict(zip(graph.inputs, op.made, strict=False))
-        else:
-            made = dict(zip(reversed(graph.outputs), reversed(op.made), strict=True))
-            outer |= {t: made[t] for t in self.plan.goal.lent if t not in outer}
+        op, outer = self.op, outside(self.op, self.plan, self.number)
         copied = [op.made[c.output] for c in self._copied_out]
         return call(self.name, scratch, *(address(outer[t]) for t in self.plan.goal.lent), *map(address, copied))
 

@@ -91,6 +91,20 @@ class Bodies(Offers):
         return Goal(flash=goal.flash, least=least, zone=goal.zone, lent=tuple(lent), costs=goal.costs)
 
 
+def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
+    """The tensors of a body that lie outside of it, and the tensors around it that they are."""
+    graph = plan.graph
+    first = 1 if isinstance(op, If) else 0
+    found = dict(zip(graph.inputs, op.given[first:], strict=True))
+    own = op.kept[number] if op.kept else ()
+    states = op.inputs[len(op.given) :]
+    found |= {s.before: states[i] for s, i in zip(graph.states, own, strict=True)}
+    if isinstance(op, While):
+        return found | dict(zip(graph.inputs, op.made, strict=False))
+    made = dict(zip(reversed(graph.outputs), reversed(op.made), strict=True))
+    return found | {t: made[t] for t in plan.goal.lent if t not in found}
+
+
 def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
     """What is left to copy when a body has run that makes the operator's outputs."""
     body = plan.graph
