@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mote.api.compiler import Compiled, Settings
     from mote.api.explorer import Front, Point, explore
     from mote.api.measure import RunResult, compile, run
+    from mote.api.packer import Image, pack
     from mote.api.register import register, register_kernel
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiled",
     "Front",
+    "Image",
     "InternalError",
     "MoteError",
     "Point",
@@ -44,6 +46,7 @@ __all__ = [
     "compile_shared",
     "explore",
     "load",
+    "pack",
     "profile",
     "profile_elf",
     "register",
@@ -56,6 +59,7 @@ __all__ = [
 _HOMES = {
     "Compiled": "api.compiler",
     "Front": "api.explorer",
+    "Image": "api.packer",
     "InternalError": "errors",
     "MoteError": "errors",
     "Point": "api.explorer",
@@ -69,6 +73,7 @@ _HOMES = {
     "compile_shared": "api.shared",
     "explore": "api.explorer",
     "load": "frontends",
+    "pack": "api.packer",
     "profile": "profiler",
     "profile_elf": "profiler",
     "register": "api.register",

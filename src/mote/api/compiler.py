@@ -301,22 +301,22 @@ def compile(
     `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`, `point="ram-9000"`, `kernels=["3=conv2d"]`.
     `say` is told how the search for a plan gets on."""
     settings = chosen_settings(settings, options)
-    if not isinstance(model, str | Path | bytes):
-        raise MoteError(f"a {type(model).__name__} is not a model", remedy="give the path of a file, or its bytes")
-    where, data = ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
+    where, data = read_model(model)
     with naming(where), explaining():
         return _compile(data, where, settings, say)
 
 
+def read_model(model: str | Path | bytes) -> tuple[str, bytes]:
+    """How a model is called in messages, and the bytes of its file."""
+    if not isinstance(model, str | Path | bytes):
+        raise MoteError(f"a {type(model).__name__} is not a model", remedy="give the path of a file, or its bytes")
+    return ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
+
+
 def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
-    graph, warnings, optimized, savings = _optimized(
-        data, where, settings.io, settings.numerics, settings.shrink, settings.fixed is None
-    )
-    if settings.stream is not None:
-        optimized, saving = _streamed(optimized, settings)
-        savings = (*savings, saving)
+    graph, warnings, optimized, savings = prepared(data, where, settings)
     planned = plan_for(optimized, where, settings, say)
-    name, renamed = _c_name(settings, graph)
+    name, renamed = c_name(settings, graph)
     options_ = ProjectOptions(
         name=name,
         source=Path(where).name,
@@ -339,6 +339,17 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
     compiled = Compiled(graph, planned, savings, project, settings, where, data, renamed, warnings)
     check_budgets(compiled, code=0)
     return compiled
+
+
+def prepared(data: bytes, where: str, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
+    """The model as it is in the file, what is odd about that, the model that is planned, and what passes did to it."""
+    graph, warnings, optimized, savings = _optimized(
+        data, where, settings.io, settings.numerics, settings.shrink, settings.fixed is None
+    )
+    if settings.stream is not None:
+        optimized, saving = _streamed(optimized, settings)
+        savings = (*savings, saving)
+    return graph, warnings, optimized, savings
 
 
 @lru_cache(maxsize=4)
@@ -535,7 +546,7 @@ def check_flashes(project: Project, settings: Settings, code: int, path: str) ->
             )
 
 
-def _c_name(settings: Settings, graph: Graph) -> tuple[str, str]:
+def c_name(settings: Settings, graph: Graph) -> tuple[str, str]:
     """The prefix of C symbols and files, and why it is not the name that was given; one that was asked for must do."""
     given = settings.name or graph.name
     usable, why = c_prefix(given)

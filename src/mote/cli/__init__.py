@@ -16,7 +16,20 @@ from mote.version import __version__
 
 BUG = 70
 """The exit status for a bug in Mote (EX_SOFTWARE of sysexits.h)."""
-COMMANDS = ("inspect", "compile", "plan", "explore", "shrink", "run", "profile", "verify", "ops", "targets", "doctor")
+COMMANDS = (
+    "inspect",
+    "compile",
+    "pack",
+    "plan",
+    "explore",
+    "shrink",
+    "run",
+    "profile",
+    "verify",
+    "ops",
+    "targets",
+    "doctor",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -39,10 +39,15 @@ def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None
 
 
 def add_compile_options(
-    parser: argparse.ArgumentParser, *, plan: bool = True, several: bool = False, optional: bool = False
+    parser: argparse.ArgumentParser,
+    *,
+    plan: bool = True,
+    several: bool = False,
+    optional: bool = False,
+    code: bool = True,
 ) -> None:
     """The model (or `several`, or an `optional` one) and how to compile it; `plan`: with the options that choose one
-    plan."""
+    plan, `code`: with those that are about generated C."""
     add_model(parser, "+" if several else "?" if optional else None)
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
@@ -72,22 +77,11 @@ def add_compile_options(
         help="speed: faster kernels may take more RAM and flash; size: least flash; balanced: little of both,"
         " where that hardly costs speed (default)",
     )
-    parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
-    parser.add_argument(
-        "--caller-arena", action="store_true", help="the firmware supplies the working memory to init()"
-    )
-    parser.add_argument(
-        "--check-flash", action="store_true", help="init() fails where a constant in flash has changed (CRC-32)"
-    )
     parser.add_argument(
         "--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that"
     )
-    parser.add_argument(
-        "--place-code",
-        choices=PLACES,
-        default="flash",
-        help="ram: inner loops are executed from RAM, on a part whose flash makes them wait (default: flash)",
-    )
+    if code:
+        _add_code_options(parser)
     if plan:
         budget = parser.add_mutually_exclusive_group()
         budget.add_argument(
@@ -120,11 +114,6 @@ def add_compile_options(
         choices=INPUT,
         default="whole",
         help="rows: the input comes row by row and is never in RAM whole (default: whole)",
-    )
-    parser.add_argument(
-        "--red-zones",
-        action="store_true",
-        help="a debug build that notices when a kernel writes outside of its buffers",
     )
     parser.add_argument(
         "--step",
@@ -162,6 +151,28 @@ def add_compile_options(
     add_json(parser)
 
 
+def _add_code_options(parser: argparse.ArgumentParser) -> None:
+    """The options that are about generated C."""
+    parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
+    parser.add_argument(
+        "--caller-arena", action="store_true", help="the firmware supplies the working memory to init()"
+    )
+    parser.add_argument(
+        "--check-flash", action="store_true", help="init() fails where a constant in flash has changed (CRC-32)"
+    )
+    parser.add_argument(
+        "--place-code",
+        choices=PLACES,
+        default="flash",
+        help="ram: inner loops are executed from RAM, on a part whose flash makes them wait (default: flash)",
+    )
+    parser.add_argument(
+        "--red-zones",
+        action="store_true",
+        help="a debug build that notices when a kernel writes outside of its buffers",
+    )
+
+
 def add_svg(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--svg", metavar="FILE", help=what)
 
@@ -181,13 +192,13 @@ def settings(arguments: argparse.Namespace) -> Settings:
         io=arguments.io,
         numerics=arguments.numerics,
         optimize=arguments.optimize,
-        single_file=arguments.single_file,
-        caller_arena=arguments.caller_arena,
-        check_flash=arguments.check_flash,
+        single_file=getattr(arguments, "single_file", False),
+        caller_arena=getattr(arguments, "caller_arena", False),
+        check_flash=getattr(arguments, "check_flash", False),
         aligned=arguments.aligned,
-        place_code=arguments.place_code,
+        place_code=getattr(arguments, "place_code", PLACES[0]),
         input=arguments.input,
-        red_zones=arguments.red_zones,
+        red_zones=getattr(arguments, "red_zones", False),
         step=arguments.step,
         recompute=arguments.recompute,
         stream=arguments.stream,

@@ -17,7 +17,7 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.image.structs import Field, fields
-from mote.kernels.contract import ALIGNMENT, Call, Instance, Packed, Structs, Value
+from mote.kernels.contract import ALIGNMENT, Call, Fixed, Instance, Packed, Structs, Value
 
 
 @dataclass(frozen=True)
@@ -189,3 +189,19 @@ def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | 
             yield from _named(value, f"{path}{name}.")
         else:
             yield path + name, value
+
+
+def _own_code(packed: Packed) -> str:
+    """Why no runtime links a kernel that was not made for the model, in words; empty where it can."""
+    if any(instance.code or not all(map(_plain, instance.arguments)) for instance in packed.instances):
+        return f"'{packed.name}' is code that was made for one layer"
+    return ""
+
+
+def _plain(argument: str | int) -> bool:
+    """Whether an argument of a macro is a number or a name, and no piece of code."""
+    return isinstance(argument, int) or argument.isidentifier()
+
+
+GENERAL = Fixed(_own_code)
+"""The kernels that a runtime can link without knowing the model."""

@@ -1,0 +1,171 @@
+"""Model file -> image: the plan as data, for firmware that has Mote's runtime."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mote.api.advice import advice
+from mote.api.compiler import Settings, c_name, chosen_settings, over_budget, plan_for, prepared, read_model
+from mote.api.options import check_at_least
+from mote.errors import MoteError, explaining, naming
+from mote.files import write_file
+from mote.graph import Graph
+from mote.graph.tolerance import computes_floats
+from mote.image import format
+from mote.image.about import about
+from mote.image.c_array import c_array
+from mote.image.kernels import GENERAL, KernelRecord, merged, record
+from mote.image.writer import Details, write
+from mote.passes import Saving
+from mote.plan.goal import Say, silent
+from mote.plan.plan import Plan
+from mote.plan.program import Program, program
+from mote.targets import ALIGNED
+
+ONLY_C = {
+    "single_file": "an image is one file anyway",
+    "caller_arena": "the runtime is always given its memory",
+    "check_flash": "an image has a CRC-32, which mote_image_crc compares",
+    "red_zones": "the runtime checks an image before it runs it",
+}
+"""Settings of generated C, and why an image has none of them."""
+TOLD = (
+    *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
+    *("recompute", "stream", "hop", "causal", "aligned"),
+)
+"""Settings that an image tells tools of."""
+MOST_VERSION = (1 << 32) - 1
+
+
+@dataclass(frozen=True)
+class Image:
+    """A model as an image, with what it was made from."""
+
+    data: bytes
+    plan: Plan
+    program: Program
+    settings: Settings
+    path: str
+    model: bytes
+    """The model file: what LiteRT is asked about."""
+    source: Graph
+    savings: tuple[Saving, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """The fields of its first bytes."""
+        return format.HEADER.unpack(self.data)
+
+    @property
+    def records(self) -> list[KernelRecord]:
+        """The kernels that it needs."""
+        return merged(map(record, self.program.kernels))
+
+    @property
+    def macs(self) -> int:
+        return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
+
+    def write(self, path: str | Path) -> None:
+        """Write it to a file, as a whole or not at all; one that is no image is not overwritten."""
+        write_file(str(path), self.data, format.BEGINS)
+
+    def c_array(self) -> dict[str, str]:
+        """It as C, `NAME_image.h` and `NAME_image.c`, for firmware without a place for files."""
+        return c_array(self.data, self.name)
+
+
+def pack(
+    model: str | Path | bytes,
+    settings: Settings | None = None,
+    *,
+    version: int = 0,
+    product: int = 0,
+    strip: bool = False,
+    labels: Sequence[str] = (),
+    say: Say = silent,
+    **options: Any,
+) -> Image:
+    """Make an image of a model file (or its bytes). Options are those of `compile`, but for what is about C. `version`
+    never goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
+    what only tools read; `labels` name the values of the first output."""
+    settings = _for_images(chosen_settings(settings, options))
+    _check_number("version", version)
+    _check_number("product", product)
+    where, data = read_model(model)
+    with naming(where), explaining():
+        graph, warnings, optimized, savings = prepared(data, where, settings)
+        planned = plan_for(optimized, where, settings, say)
+        name, _ = c_name(settings, graph)
+        settings = replace(settings, name=name)
+        found = program(planned)
+        details = Details(
+            hashlib.sha256(data).digest(),
+            version,
+            product,
+            strip,
+            {0: _checked_labels(planned, labels)} if labels else {},
+            fused="fma" in settings.target.features and computes_floats(planned.graph),
+            aligned=ALIGNED in planned.how.features,
+            about=about(planned, _told(settings, where)),
+        )
+        image = write(found, details)
+        _check_budgets(image, found, settings, where)
+        warned = (*warnings, *advice(planned, settings.target))
+        return Image(image, planned, found, settings, where, data, graph, savings, warned)
+
+
+def _for_images(settings: Settings) -> Settings:
+    """Settings that an image can be made with: kernels of a fixed set, unless they say of which."""
+    for option, why in ONLY_C.items():
+        if getattr(settings, option):
+            raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="leave it away")
+    if settings.place_code != "flash":
+        raise MoteError(
+            "is for generated C: an image holds no code",
+            where="option place_code",
+            remedy="leave it away; it is an option of `mote runtime`",
+        )
+    return replace(settings, fixed=GENERAL) if settings.fixed is None else settings
+
+
+def _check_number(option: str, value: object) -> None:
+    check_at_least(option, value, 0)
+    assert isinstance(value, int)
+    if value > MOST_VERSION:
+        raise MoteError(f"{value} takes more than four bytes", where=f"option {option}")
+
+
+def _checked_labels(plan: Plan, labels: Sequence[str]) -> tuple[str, ...]:
+    tensor = plan.graph.tensors[plan.graph.outputs[0]]
+    if len(labels) != tensor.channels:
+        raise MoteError(
+            f"there are {len(labels)} labels, and output '{tensor.name}' has {tensor.channels} values",
+            where="option labels",
+            remedy="give a line for each value of the last axis of the first output",
+        )
+    return tuple(labels)
+
+
+def _told(settings: Settings, where: str) -> dict[str, Any]:
+    """The settings that an image tells of: what is not as usual."""
+    usual = Settings(settings.target)
+    changed = {n: getattr(settings, n) for n in TOLD if getattr(settings, n) != getattr(usual, n)}
+    told: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
+    return told | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})
+
+
+def _check_budgets(image: bytes, made: Program, settings: Settings, where: str) -> None:
+    """Refuse an image that does not fit, with the numbers."""
+    ram = {"arena": sum(made.arenas), "state": made.state_bytes}
+    over_budget("RAM", ram, settings.ram_limit, settings, where)
+    over_budget("flash", {"image": len(image)}, settings.flash_limit, settings, where)

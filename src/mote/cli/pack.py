@@ -1,0 +1,104 @@
+"""`mote pack`: a model file in, an image for Mote's runtime out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mote.api.packer import Image, pack
+from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
+from mote.errors import MoteError
+from mote.files import write_folder
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("pack", help="make an image for the runtime", description=__doc__)
+    add_compile_options(p, code=False)
+    p.add_argument(
+        "--output", "-o", required=True, metavar="FILE", help="the image; with --c-array the folder for the C files"
+    )
+    p.add_argument(
+        "--model-version",
+        type=int,
+        default=0,
+        metavar="N",
+        help="a number that never goes down in updates (default: 0)",
+    )
+    p.add_argument(
+        "--product", type=int, default=0, metavar="N", help="a number that updates compare (default: 0, any product)"
+    )
+    p.add_argument("--labels", metavar="FILE", help="names of the values of the first output, one a line")
+    p.add_argument("--strip", action="store_true", help="leave away names of layers and what only tools read")
+    p.add_argument("--c-array", action="store_true", help="write NAME_image.h and NAME_image.c instead of a file")
+    p.add_argument("--force", action="store_true", help="with --c-array: overwrite files that are not Mote's")
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("packing") as say:
+        image = pack(
+            arguments.model,
+            settings(arguments),
+            version=arguments.model_version,
+            product=arguments.product,
+            strip=arguments.strip,
+            labels=_labels(arguments.labels),
+            say=say,
+        )
+    lost: list[str] = []
+    if arguments.c_array:
+        lost = write_folder(arguments.output, image.c_array(), force=arguments.force)
+    else:
+        image.write(arguments.output)
+    if arguments.json:
+        print_json(describe(image, arguments.output) | {"overwritten": lost})
+        return 0
+    print_image(image, arguments.output)
+    if lost:
+        print(f"  overwritten by --force: {', '.join(lost)}")
+    return 0
+
+
+def _labels(path: str | None) -> list[str]:
+    """The lines of a file of labels."""
+    if path is None:
+        return []
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise MoteError(f"cannot be read ({reason})", where=path, remedy="give a text file, one label a line") from None
+
+
+def describe(image: Image, path: str) -> dict[str, object]:
+    return {
+        "model": image.path,
+        "target": image.settings.target.name,
+        "name": image.name,
+        "warnings": list(image.warnings),
+        "image": path,
+        "bytes": len(image.data),
+        "crc": f"{image.header['crc']:08x}",
+        "version": image.header["version"],
+        "product": image.header["product"],
+        "steps": len(image.program.schedule),
+        "macs": image.macs,
+        "kernels": sorted({kernel.name for kernel in image.program.kernels}),
+        "ram": {"arenas": list(image.program.arenas), "states": image.program.state_bytes},
+    }
+
+
+def print_image(image: Image, path: str) -> None:
+    made = image.program
+    print(bold(f"{image.path} for {image.settings.target.name}"))
+    for warning in image.warnings:
+        print(f"  warning: {warning}")
+    for s in image.savings:
+        note = "" if s.exact else f" ({s.caveat})"
+        print(f"  {s.name}: {s.detail}{note}")
+    kernels = {kernel.name for kernel in made.kernels}
+    print(f"  {len(made.schedule)} steps, {image.macs:,} MACs, {len(kernels)} kernels")
+    arenas = " + ".join(f"{nbytes:,}" for nbytes in made.arenas)
+    kept = f", states {made.state_bytes:,} bytes" if made.state_bytes else ""
+    print(f"  RAM: arena {arenas} bytes{kept}")
+    print(f"  image: {len(image.data):,} bytes in {path}, version {image.header['version']}")

@@ -1,0 +1,53 @@
+"""What an image tells tools of itself: which layers its ops are, and which tensors of the model file they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mote.graph import Tensor
+from mote.plan.plan import Plan
+from mote.plan.rows import Arrival
+from mote.version import __version__
+
+
+def about(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The contents of the section `about`, as JSON has them. The ops of it are the first ones of the image."""
+    return {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
+
+
+def _op(plan: Plan, i: int) -> dict[str, Any]:
+    """An operator of the plan: what a trace of it shows, and how that lies."""
+    op, steps = plan.works[i]
+    kernel, buffer = steps[0].kernel, plan.place[op.outputs[0]]
+    shown = [plan.graph.tensors[t] for t in plan.shown(op)]
+    rows = plan.traced(steps)
+    found: dict[str, Any] = {
+        "layer": steps[0].number,
+        "kind": op.kind,
+        "kernel": "" if isinstance(op, Arrival) else kernel.name,
+        "family": kernel.family,
+        "tensors": [_tensor(t) for t in shown],
+        "macs": op.macs(plan.graph),
+    }
+    if rows != list(range(len(buffer.offsets))):
+        found["rows"] = rows
+    if buffer.layout.planar:
+        found["layout"] = [buffer.layout.line, buffer.layout.before]
+    return found
+
+
+def _tensor(tensor: Tensor) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": tensor.id,
+        "source": tensor.source,
+        "dtype": str(tensor.dtype),
+        "shape": list(tensor.shape),
+    }
+    if tensor.newest is not None:
+        found["newest"] = tensor.newest
+    if tensor.kept is not None:
+        found["kept"] = list(tensor.kept)
+    if tensor.inner:
+        found["inner"] = True
+    return found

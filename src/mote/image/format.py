@@ -1,0 +1,304 @@
+"""The bytes of an image, as data: every record with its fields, from which the writer, the reader and the tables of
+`docs/image-format.md` follow. `runtime/mote_image.h` says the same in C.
+
+All numbers are little-endian. Offsets count from the first byte of the image, whose address is a multiple of 8.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import cached_property
+from typing import Any
+
+from mote.graph.types import DType
+
+MAGIC = 0x45544F4D
+"""The first four bytes: MOTE."""
+BEGINS = MAGIC.to_bytes(4, "little")
+FORMAT = 1
+SIGNATURE_MAGIC = 0x4E474953
+"""The first four bytes of a signature behind the image: SIGN."""
+ALIGNMENT = 8
+"""Sections and arrays begin at multiples of this many bytes."""
+CHECKED_FROM = 16
+"""The CRC-32 covers the bytes from here on."""
+MEMORIES = 4
+"""How many memories the arena can be spread over."""
+NO_MEMORY = 0xFF
+NO_KERNEL = NO_PLACE = NO_COUNTER = 0xFFFF
+NO_LIST = 0xFFFFFFFF
+MOST_16 = 0xFFFF
+
+
+class Feature(IntFlag):
+    """What a runtime must know to run an image."""
+
+    STATES = 1 << 0
+    PUSHED = 1 << 1
+    CONTROL = 1 << 2
+    FUSED = 1 << 3
+    ALIGNED = 1 << 4
+    WIDE = 1 << 5
+
+
+FEATURES = {
+    Feature.STATES: "something is kept from one inference to the next",
+    Feature.PUSHED: "the input is handed over row by row",
+    Feature.CONTROL: "there are branches or loops",
+    Feature.FUSED: "products of float32 are added without being rounded first",
+    Feature.ALIGNED: "kernels load words from multiples of four only",
+    Feature.WIDE: "places in `rows` take four bytes each instead of two",
+}
+
+DTYPES = {
+    DType.FLOAT32: 0,
+    DType.INT32: 2,
+    DType.UINT8: 3,
+    DType.INT64: 4,
+    DType.BOOL: 6,
+    DType.INT16: 7,
+    DType.COMPLEX64: 8,
+    DType.INT8: 9,
+    DType.UINT64: 12,
+    DType.UINT32: 15,
+}
+"""The numbers of element types, which are those of LiteRT's model files."""
+
+SIZES = {"B": "u8", "H": "u16", "I": "u32", "i": "i32", "f": "f32"}
+"""The types of fields, as `struct` and as the documentation names them."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A number in a record, or `count` of them."""
+
+    name: str
+    code: str
+    """Its type as `struct` names it."""
+    what: str
+    count: int = 1
+
+    @property
+    def type(self) -> str:
+        return SIZES[self.code] + (f"[{self.count}]" if self.count > 1 else "")
+
+    @property
+    def nbytes(self) -> int:
+        return struct.calcsize(self.code) * self.count
+
+
+@dataclass(frozen=True)
+class Record:
+    """A struct of the image: `name` is that of C."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def _struct(self) -> struct.Struct:
+        return struct.Struct("<" + "".join(f"{f.count}{f.code}" for f in self.fields))
+
+    @property
+    def nbytes(self) -> int:
+        return self._struct.size
+
+    @property
+    def placed(self) -> Iterator[tuple[int, Field]]:
+        """Every field with the offset at which it lies."""
+        at = 0
+        for f in self.fields:
+            yield at, f
+            at += f.nbytes
+
+    def pack(self, values: Mapping[str, Any]) -> bytes:
+        """The bytes of a record; all fields must be given."""
+        flat: list[Any] = []
+        for f in self.fields:
+            value = values[f.name]
+            flat += [value] if f.count == 1 else list(value)
+        return self._struct.pack(*flat)
+
+    def unpack(self, data: bytes, at: int = 0) -> dict[str, Any]:
+        flat = list(self._struct.unpack_from(data, at))
+        found: dict[str, Any] = {}
+        for f in self.fields:
+            found[f.name] = flat[0] if f.count == 1 else tuple(flat[: f.count])
+            del flat[: f.count]
+        return found
+
+
+SECTIONS = {
+    "kernels": "mote_needed_t: the kernels that the ops call",
+    "ports": "mote_port_t: the inputs, then the outputs",
+    "ops": "mote_op_t: the operators of the plan, in order, then what bodies of control flow are made of",
+    "operands": "mote_operand_t: what ops read",
+    "places": "mote_location_t: where tensors lie",
+    "schedule": "u16: which op each step runs",
+    "rows": "u16, or u32 with feature bit 5: where rows lie that have no common strip, in units of 4 bytes",
+    "lists": "i32: rows for which there is no formula",
+    "initial": "mote_initial_t: what states hold after a reset",
+    "text": "bytes: names, each with a zero byte behind it",
+    "data": "bytes: arrays and parameters, each at a multiple of 8",
+    "about": "bytes: JSON for tools, which no runtime reads",
+}
+"""The sections in the order in which they lie, with what their entries are."""
+
+HEADER = Record(
+    "mote_header_t",
+    (
+        Field("magic", "I", "0x45544f4d: the letters MOTE"),
+        Field("format", "H", "1: what this page describes"),
+        Field("header_bytes", "H", "192"),
+        Field("bytes", "I", "of the image, without a signature behind it; a multiple of 8"),
+        Field("crc", "I", "CRC-32 of the bytes from 16 on, as in zlib"),
+        Field("version", "I", "of the model: updates never go back to a smaller one"),
+        Field("features", "I", "bits, see below; a runtime refuses what it does not know"),
+        Field("source", "B", "SHA-256 of the model file", 32),
+        Field("arena", "I", "bytes of each memory, fastest first; 0: not used", MEMORIES),
+        Field("states", "I", "bytes that are kept from one inference to the next, a multiple of 8"),
+        Field("rings", "H", "ring buffers among them"),
+        Field("counters", "H", "of ops that run several times in an inference"),
+        Field("warm_up", "H", "inferences before the outputs mean something"),
+        Field("taps", "H", "the most row pointers of a step, those of output rows included"),
+        Field("inputs", "H", "how many there are"),
+        Field("outputs", "H", "how many there are"),
+        Field("words", "I", "of the largest struct of parameters"),
+        *(
+            Field(f"{name}{part}", "I", what)
+            for name in SECTIONS
+            for part, what in (("_offset", f"where the section `{name}` begins"), ("_count", "entries in it"))
+        ),
+        Field("product", "I", "the product that it is for, which updates compare; 0: any"),
+    ),
+)
+
+NEEDED = Record(
+    "mote_needed_t",
+    (
+        Field("id", "I", "CRC-32 of the kernel's signature"),
+        Field("name", "I", "offset of its name"),
+    ),
+)
+
+PORT = Record(
+    "mote_port_t",
+    (
+        Field("name", "I", "offset of the tensor's name"),
+        Field("dtype", "B", "type of its elements, see below"),
+        Field("rank", "B", "how many axes it has"),
+        Field("memory", "B", "where it lies; 0xff: it is handed over row by row"),
+        Field("reserved", "B", "0"),
+        Field("offset", "I", "where it begins in that memory"),
+        Field("bytes", "I", "of all of it"),
+        Field("scale", "f", "of its quantization; 0: it has none"),
+        Field("zero_point", "i", "of its quantization"),
+        Field("shape", "I", "offset of `rank` words"),
+        Field("labels", "I", "offset of text, a line for each value of the last axis; 0: none"),
+        Field("row_bytes", "I", "of each of its rows"),
+    ),
+)
+
+OP = Record(
+    "mote_op_t",
+    (
+        Field("name", "I", "offset of the layer's name"),
+        Field("kernel", "H", "which of `kernels`; 0xffff: none"),
+        Field("form", "B", "how it is called, see below"),
+        Field("operands", "B", "how many there are"),
+        Field("params", "I", "offset of the words of its parameters; 0: none"),
+        Field("operand", "H", "the first one in `operands`"),
+        Field("out", "H", "the place of the output; 0xffff: none"),
+        Field("scratch", "I", "where working memory begins"),
+        Field("sums", "I", "where running sums begin"),
+        Field("scratch_memory", "B", "in which memory; 0xff: there is none"),
+        Field("sums_memory", "B", "in which memory; 0xff: there are none"),
+        Field("counter", "H", "which counter says n; 0xffff: none, n is always 0"),
+        Field("lo", "i", "WHOLE, EACH: the first row; jumps: the step to go on with"),
+        Field("hi", "i", "WHOLE, EACH: behind the last row, or units; ROWS: most rows at once; COPY: bytes"),
+        Field("first", "i", "y for n = 0"),
+        Field("step", "i", "by how much y grows with n"),
+        Field("list", "I", "where the values of y begin in `lists`; 0xffffffff: they follow from first and step"),
+        Field("times", "H", "how often it runs in an inference: n is 0 to times - 1"),
+        Field("group", "H", "rows that are computed each time"),
+        Field("last", "i", "behind the last row that is computed"),
+        Field("scratch_bytes", "I", "of working memory"),
+        Field("sums_bytes", "I", "of running sums"),
+    ),
+)
+
+OPERAND = Record(
+    "mote_operand_t",
+    (
+        Field("place", "H", "where the tensor lies"),
+        Field("taps", "H", "rows that are read for an output row; 0: all of the tensor at once"),
+        Field("start", "i", "tap k of row y is row start + y * step + k * spread"),
+        Field("step", "i", ""),
+        Field("spread", "i", ""),
+        Field("list", "I", "or lists[list + n * taps + k], with y for n where group > 1; 0xffffffff: by the formula"),
+    ),
+)
+
+PLACE = Record(
+    "mote_location_t",
+    (
+        Field("row_bytes", "I", "of each row"),
+        Field("rows", "I", "how many there are; others are outside of the image"),
+        Field("at", "I", "where row 0 is; of a table, where it begins in `rows`"),
+        Field("memory", "B", "0 to 3: the arenas; 0x10: the states; 0x11: the image"),
+        Field("kind", "B", "0: rows one after another, 1: a table, 2: a ring buffer"),
+        Field("ring", "H", "which ring buffer it is"),
+    ),
+)
+
+INITIAL = Record(
+    "mote_initial_t",
+    (
+        Field("at", "I", "where it lies among the states"),
+        Field("bytes", "I", "how many"),
+        Field("data", "I", "offset of what it holds; 0: bytes that are all the same"),
+        Field("fill", "I", "that byte"),
+    ),
+)
+
+SIGNATURE = Record(
+    "mote_signature_t",
+    (
+        Field("magic", "I", "0x4e474953: the letters SIGN"),
+        Field("algorithm", "I", "1: Ed25519"),
+        Field("key", "B", "the first bytes of the SHA-512 of the public key", 8),
+        Field("signature", "B", "of the bytes of the image", 64),
+    ),
+)
+
+ENTRIES = {
+    "kernels": NEEDED,
+    "ports": PORT,
+    "ops": OP,
+    "operands": OPERAND,
+    "places": PLACE,
+    "initial": INITIAL,
+}
+"""The sections that are made of records."""
+ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {
+    "schedule": 2,
+    "lists": 4,
+    "text": 1,
+    "data": 1,
+    "about": 1,
+}
+"""Bytes of an entry of each section but `rows`, of which the features tell."""
+
+
+def row_entry_bytes(features: int) -> int:
+    return 4 if features & Feature.WIDE else 2
+
+
+def entry_bytes(section: str, features: int) -> int:
+    return row_entry_bytes(features) if section == "rows" else ENTRY_BYTES[section]
+
+
+def aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
