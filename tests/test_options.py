@@ -66,6 +66,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "place_code": ("rom", None),
     "ram_code": ("1K", None),
     "causal": (1,),
+    "fixed": ("cortex-m4", 3),
     "point": ("ram-lots", 9000),
 }
 
