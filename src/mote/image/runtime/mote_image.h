@@ -40,6 +40,22 @@ enum { /* forms of an op, after MOTE_RUN_WHOLE to MOTE_RUN_RING in mote_room.h, 
 
 enum { MOTE_PLACE_STRIP, MOTE_PLACE_TABLE, MOTE_PLACE_RING };
 
+enum { /* sections, in this order */
+    MOTE_SECTION_KERNELS,  /* mote_needed_t */
+    MOTE_SECTION_PORTS,    /* mote_port_t */
+    MOTE_SECTION_OPS,      /* mote_op_t */
+    MOTE_SECTION_OPERANDS, /* mote_operand_t */
+    MOTE_SECTION_PLACES,   /* mote_location_t */
+    MOTE_SECTION_SCHEDULE, /* uint16_t: which op is next; one step each */
+    MOTE_SECTION_ROWS,     /* uint16_t or uint32_t: where rows lie, in units of four bytes */
+    MOTE_SECTION_LISTS,    /* int32_t: rows that no formula describes */
+    MOTE_SECTION_STATES,   /* mote_initial_t */
+    MOTE_SECTION_TEXT,     /* names, each with a zero behind it */
+    MOTE_SECTION_DATA,     /* parameters and the arrays that they point to */
+    MOTE_SECTION_ABOUT,    /* JSON for tools */
+    MOTE_SECTIONS
+};
+
 #define MOTE_NO_LIST 0xffffffffu
 #define MOTE_NO_COUNTER 0xffffu
 #define MOTE_NO_PLACE 0xffffu
@@ -61,8 +77,8 @@ typedef struct {
     uint16_t taps; /* the most row pointers of a step, those of output rows included */
     uint16_t inputs, outputs;
     uint32_t words; /* of the largest struct of parameters */
-    mote_section_t kernels, ports, ops, operands, places, schedule, rows, lists, initial, text, data, about;
-    uint32_t reserved;
+    mote_section_t sections[MOTE_SECTIONS];
+    uint32_t product; /* which product it is for, as updates know it; 0: any */
 } mote_header_t;
 
 typedef struct {

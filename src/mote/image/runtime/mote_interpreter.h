@@ -1,0 +1,77 @@
+/* mote_interpreter.h: what the files of the runtime share: where things lie in an image and in an interpreter's memory.
+ * What it reads was checked by mote_init. */
+#ifndef MOTE_INTERPRETER_H
+#define MOTE_INTERPRETER_H
+
+#include <string.h>
+
+#include "mote_image.h"
+#include "mote_runtime.h"
+
+/* The number in `mote_interpreter_t.memory` of a memory of the image. */
+static inline uint32_t mote_memory_number(uint8_t memory) { return (memory & 3u) + (memory >> 2); }
+
+static inline const mote_header_t *mote_header(const mote_interpreter_t *it) {
+    return (const mote_header_t *)(const void *)it->memory[5];
+}
+
+static inline const void *mote_at(const mote_interpreter_t *it, uint32_t offset) { return it->memory[5] + offset; }
+
+/* Where a section begins. */
+static inline const void *mote_section(const mote_interpreter_t *it, uint32_t section) {
+    return mote_at(it, mote_header(it)->sections[section].offset);
+}
+
+static inline const mote_location_t *mote_location(const mote_interpreter_t *it, uint32_t number) {
+    return (const mote_location_t *)mote_section(it, MOTE_SECTION_PLACES) + number;
+}
+
+static inline const mote_operand_t *mote_operands(const mote_interpreter_t *it, const mote_op_t *op) {
+    return (const mote_operand_t *)mote_section(it, MOTE_SECTION_OPERANDS) + op->operand;
+}
+
+static inline const int32_t *mote_list(const mote_interpreter_t *it, uint32_t list) {
+    return (const int32_t *)mote_section(it, MOTE_SECTION_LISTS) + list;
+}
+
+/* The op that is next. */
+static inline const mote_op_t *mote_next(const mote_interpreter_t *it) {
+    const uint16_t *const schedule = (const uint16_t *)mote_section(it, MOTE_SECTION_SCHEDULE);
+    return (const mote_op_t *)mote_section(it, MOTE_SECTION_OPS) + schedule[it->position - 1u];
+}
+
+/* Whether places in tables take four bytes each. */
+static inline int mote_wide(const mote_header_t *header) { return (header->features & MOTE_FEATURE_WIDE) != 0; }
+
+/* Entry `at` of the table of rows, in bytes. */
+static inline uint32_t mote_row_at(const mote_interpreter_t *it, uint32_t at) {
+    const void *const rows = mote_section(it, MOTE_SECTION_ROWS);
+    return 4u * (mote_wide(mote_header(it)) ? ((const uint32_t *)rows)[at] : ((const uint16_t *)rows)[at]);
+}
+
+static inline uint16_t *mote_missing(const mote_interpreter_t *it) { return it->oldest + mote_header(it)->rings; }
+
+static inline uint16_t *mote_counters(const mote_interpreter_t *it) { return mote_missing(it) + 1; }
+
+/* The number of each kernel of the image among those of the firmware. */
+static inline uint16_t *mote_entries(const mote_interpreter_t *it) {
+    return mote_counters(it) + mote_header(it)->counters;
+}
+
+/* Bytes that are kept from one inference to the next. */
+static inline uint32_t mote_kept_bytes(const mote_header_t *header) {
+    return header->states + 2u * (header->rings + 1u);
+}
+
+/* The checks of mote_init: of the header, which fill `needs`; and of all the rest, once the interpreter has its memory. */
+mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *needs, mote_problem_t *problem);
+mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem);
+
+/* The struct of a step's parameters, in `room` unless it can be read in place. */
+const void *mote_parameters(const mote_interpreter_t *it, const mote_op_t *op, const mote_kernel_t *kernel,
+                            uintptr_t *room);
+
+/* One step of the schedule, with a row that is handed over; the position after it. */
+uint32_t mote_execute(const mote_interpreter_t *it, const void *handed);
+
+#endif
