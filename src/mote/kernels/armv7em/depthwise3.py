@@ -58,7 +58,8 @@ def parts3(
     if not blocks.last:
         return f"{start}_{end}", (fours,), params
     end = f"{blocks.last}_{blocks.line}_{end}"
-    only = Instance("MOTE_DEPTHWISE3_LAST", last)
+    facts = int(blocks.last[0]), blocks.line - blocks.columns
+    only = Instance("MOTE_DEPTHWISE3_LAST", last, facts=facts)
     if not blocks.fours:
         return f"{start}_{end}", (only,), params
-    return f"{start}_4_{end}", (fours, only, Instance("MOTE_DEPTHWISE3_BOTH", last)), params
+    return f"{start}_4_{end}", (fours, only, Instance("MOTE_DEPTHWISE3_BOTH", last, facts=facts)), params

@@ -140,7 +140,7 @@ def _packed(view: View, way: Way, depthwise: Packed, pointwise: Packed, channels
     form = (channels.form, channels.found.shift)
     name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
     macro = "MOTE_DEPTHWISE_GEMM" + ("_TWO" if way.rows == ROWS else "")
-    made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form))
+    made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
     scratch = way.rows * 2 * width * count
     packed = Packed(
         name,
@@ -168,7 +168,8 @@ def _gemm(view: View, way: Way, stream: Stream) -> tuple[Instance, str]:
     name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual)}"
     text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, -1, source.words, 0)
-    return Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text)), name
+    facts = gemm4x2.facts_of(view, source, target)
+    return Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text), facts), name
 
 
 def _functions(

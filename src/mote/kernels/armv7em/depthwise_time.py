@@ -59,7 +59,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         params,
         Call.WHOLE,
         scratch=16 * ((x.shape[1] + 1) // 2),
-        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines)),),
+        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
         beats=() if view.small else ("depthwise_column", "depthwise_column_wide"),
     )
 

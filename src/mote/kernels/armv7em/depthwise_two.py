@@ -59,4 +59,5 @@ def two_parts(
         Instance("MOTE_TWO_CODE", (f"{name}_near",), tuple(near)),
         Instance("MOTE_TWO_CODE", (f"{name}_anywhere",), tuple(far)),
     )
-    return name, (*instances, *functions, Instance("MOTE_TWO", (name, one))), params
+    facts = stride, view.output.shape[2], count, two.line
+    return name, (*instances, *functions, Instance("MOTE_TWO", (name, one), facts=facts)), params

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,6 +15,9 @@ from mote.ops.depthwise import DepthwiseConv2D
 MOST_COLUMNS = 7
 MOST_ROWS = 7
 """Of a window that can lie inside the image."""
+NUMBERS = ("channels", "outputs", "record", "words", "top", "most", "line", "left")
+PASSES, PASS = ("blocks", "last"), ("code", "near", "offset", "stop", "wide", "skip", "out")
+"""The fields of `mote_depthwise_wide_t` and of `mote_wide_pass_t`."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,17 @@ def wide_parts(
         shift,
     )
     made = [instance for found in functions.values() for instance in found]
-    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments)), params
+    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
+
+
+def _numbers(params: Params) -> list[int]:
+    """The parameters of `mote_depthwise_wide_t` that are built into the code as well, in its order."""
+    found = [params[field] for field in NUMBERS]
+    for part in PASSES:
+        numbers = params.get(part, {})
+        assert isinstance(numbers, Mapping)
+        found += [numbers.get(field, 0) for field in PASS]
+    return [number for number in found if isinstance(number, int)]
 
 
 def _functions(

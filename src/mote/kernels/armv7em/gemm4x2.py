@@ -156,13 +156,22 @@ def _packed(
         rows=f"{kind}_{name}_rows" if several else "",
         taps=source.taps,
         scratch=scratch,
-        instances=(Instance(macro, arguments, tuple(text)), Instance(f"MOTE_{kind.upper()}", (name,))),
+        instances=(
+            Instance(macro, arguments, tuple(text), facts_of(view, source, target)),
+            Instance(f"MOTE_{kind.upper()}", (name,)),
+        ),
         writes=view.writes,
         tile=(1, 4),
         whole_tiles=True,
         group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
         beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
     )
+
+
+def facts_of(view: View, source: Source, target: Target) -> tuple[int, ...]:
+    """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
+    place = view.writes.before % 4 if view.writes.planar else view.output.shape[3]
+    return int(target.places is not None), place, int(twice(source, target))
 
 
 def _pointwise(view: View, source: Source) -> tuple[Params, int]:
