@@ -20,6 +20,7 @@ COMMANDS = (
     "inspect",
     "compile",
     "pack",
+    "dump",
     "plan",
     "explore",
     "shrink",

@@ -1,0 +1,166 @@
+"""`mote dump`: what is in an image."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from mote.cli.common import Subparsers, add_json, bold, print_json, shortened, table
+from mote.errors import naming
+from mote.image import format
+from mote.image.reader import Description, OpInfo, PlaceInfo, PortInfo, read, read_image
+from mote.plan.program import IMAGE, STATES, Form, Kind
+
+MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("dump", help="show what is in an image", description=__doc__)
+    p.add_argument("image", metavar="IMAGE", help="a .mote file")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    path = arguments.image
+    data = read_image(path)
+    with naming(path):
+        found = read(data)
+    if arguments.json:
+        print_json({"image": path} | describe(found))
+    else:
+        print_image(found, path)
+    return 0
+
+
+def describe(found: Description) -> dict[str, Any]:
+    """An image as JSON."""
+    header = found.header
+    return {
+        "bytes": header["bytes"],
+        "format": header["format"],
+        "crc": f"{header['crc']:08x}",
+        "version": header["version"],
+        "product": header["product"],
+        "features": [f.name for f in format.FEATURES if f in found.features],
+        "source_sha256": bytes(header["source"]).hex(),
+        "mote": found.about.get("mote"),
+        "options": found.about.get("options", {}),
+        "ram": {"arenas": list(header["arena"]), "states": header["states"], "counters": header["counters"]},
+        "warm_up": header["warm_up"],
+        "sections": found.sections,
+        "inputs": [_port(p) for p in found.inputs],
+        "outputs": [_port(p) for p in found.outputs],
+        "kernels": [{"id": f"{k.id:08x}", "name": k.name} for k in found.kernels],
+        "steps": len(found.schedule),
+        "ops": [_op(op, layer) for op, layer in zip(found.ops, _layers(found), strict=True)],
+        "signature": found.signature,
+    }
+
+
+def _layers(found: Description) -> list[Mapping[str, Any]]:
+    """What is known of each op; nothing of those of bodies and jumps, nor where names were left away."""
+    return [*found.layers, *[{}] * len(found.ops)][: len(found.ops)]
+
+
+def _port(port: PortInfo) -> dict[str, Any]:
+    return {
+        "name": port.name,
+        "dtype": str(port.dtype),
+        "shape": list(port.shape),
+        "scale": port.scale,
+        "zero_point": port.zero_point,
+        "memory": MEMORY_NAMES.get(port.memory, port.memory),
+        "offset": port.offset,
+        "bytes": port.nbytes,
+        "labels": list(port.labels),
+    }
+
+
+def _op(op: OpInfo, layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": op.name,
+        "layer": layer.get("layer"),
+        "kind": layer.get("kind"),
+        "form": op.form.name.lower(),
+        "kernel": op.kernel or None,
+        "times": op.fields["times"],
+        "operands": [_place(operand.place) for operand in op.operands],
+        "output": None if op.out is None else _place(op.out),
+        "scratch": op.fields["scratch_bytes"],
+        "sums": op.fields["sums_bytes"],
+    }
+
+
+def _place(place: PlaceInfo) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "memory": MEMORY_NAMES.get(place.memory, place.memory),
+        "kind": place.kind.name.lower(),
+        "rows": place.rows,
+        "row_bytes": place.row_bytes,
+    }
+    return found | ({"offsets": list(place.offsets)} if place.kind is Kind.TABLE else {"at": place.at})
+
+
+def print_image(found: Description, path: str) -> None:
+    header, options = found.header, found.about.get("options", {})
+    made = f" for {options['target']}" if isinstance(options, Mapping) and "target" in options else ""
+    print(bold(f"{path}{made}"))
+    print(f"  {header['bytes']:,} bytes, format {header['format']}, CRC-32 {header['crc']:08x}")
+    product = f", product {header['product']}" if header["product"] else ""
+    by = f", made by Mote {found.about['mote']}" if "mote" in found.about else ""
+    print(f"  version {header['version']}{product}{by}")
+    print(f"  SHA-256 of the model file: {bytes(header['source']).hex()}")
+    signature = found.signature
+    print(f"  signed with key {signature['key']}, not verified here" if signature else "  not signed")
+    for feature, what in format.FEATURES.items():
+        if feature in found.features:
+            print(f"  {what}")
+    arenas = " + ".join(f"{nbytes:,}" for nbytes in header["arena"] if nbytes) or "0"
+    print(f"  RAM: arena {arenas} bytes, states {header['states']:,} bytes, {header['counters']} counters")
+    sections = ", ".join(f"{name} {nbytes:,}" for name, nbytes in found.sections.items() if nbytes)
+    print(f"  flash: {sections}")
+    for what, ports in (("input", found.inputs), ("output", found.outputs)):
+        for port in ports:
+            print(f"  {what} {_port_line(port)}")
+    print()
+    print(table(["kernel", "id"], [[k.name, f"{k.id:08x}"] for k in found.kernels], 2))
+    print()
+    print(_ops_table(found))
+
+
+def _port_line(port: PortInfo) -> str:
+    shape = "x".join(map(str, port.shape)) or "scalar"
+    real = f", scale {port.scale:g}, zero point {port.zero_point}" if port.scale else ""
+    where = (
+        f", handed over in rows of {port.row_bytes:,} bytes"
+        if port.memory == format.NO_MEMORY
+        else f", at {port.offset:,} of {_memory(port.memory)}"
+    )
+    labels = f", {len(port.labels)} labels" if port.labels else ""
+    return f"'{port.name}': {port.dtype.value} {shape}{real}{where}{labels}"
+
+
+def _memory(memory: int) -> str:
+    return MEMORY_NAMES.get(memory, f"memory {memory}")
+
+
+def _ops_table(found: Description) -> str:
+    names = shortened([op.name for op in found.ops])
+    rows = []
+    for i, (op, layer, name) in enumerate(zip(found.ops, _layers(found), names, strict=True)):
+        kind = layer.get("kind") or op.form.name.lower()
+        rows.append([str(i), str(kind), name, op.kernel or "-", op.form.name.lower(), _turns(op), _where(op.out)])
+    return table(["op", "kind", "layer", "kernel", "form", "runs", "output"], rows, 5)
+
+
+def _turns(op: OpInfo) -> object:
+    return None if op.form in (Form.JUMP, Form.BRANCH) else op.fields["times"]
+
+
+def _where(place: PlaceInfo | None) -> str:
+    if place is None:
+        return "-"
+    at = min(place.offsets, default=0) if place.kind is Kind.TABLE else place.at
+    return f"{place.rows} x {place.row_bytes} from {at:,} of {_memory(place.memory)}"
