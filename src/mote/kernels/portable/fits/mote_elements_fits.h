@@ -8,6 +8,7 @@
 
 #include "mote_room.h"
 
+/* A room for so many bytes, of elements of a size. */
 static inline int mote_has(uint32_t room, uint32_t bytes, uint32_t size) {
     return bytes <= room && bytes <= INT32_MAX && room % (size < 4 ? size : 4) == 0;
 }
@@ -37,6 +38,16 @@ static inline uint32_t mote_count(int32_t a, int32_t b, int32_t c, int32_t d) {
     const int counts = mote_within(a, 1, MOTE_LARGEST) && mote_within(b, 1, MOTE_LARGEST) &&
                        mote_within(c, 1, MOTE_LARGEST) && mote_within(d, 1, MOTE_LARGEST);
     return counts ? mote_much_times(mote_bytes_of(a, b, (uint32_t)c), (uint32_t)d) : MOTE_MUCH;
+}
+
+/* From the first of `count` elements to the last one, with steps that do not go back. */
+static inline uint32_t mote_reach(int32_t count, int32_t step) {
+    return mote_within(count, 1, MOTE_LARGEST) ? mote_bytes_of(count - 1, step, 1) : MOTE_MUCH;
+}
+
+/* Whether rows of a tensor that has so many are added up one by one. */
+static inline int mote_adds(const mote_room_t *room, int32_t rows) {
+    return room->form == MOTE_RUN_SUMS && room->lo >= 0 && room->hi <= rows;
 }
 
 /* Functions of units of elements: so many go in and come out. */

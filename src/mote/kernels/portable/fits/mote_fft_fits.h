@@ -1,0 +1,48 @@
+/* mote_fft_fits.h: whether parameters of mote_fft.h fit. */
+#ifndef MOTE_FFT_FITS_H
+#define MOTE_FFT_FITS_H
+
+#include "mote_elements_fits.h"
+#include "mote_fft.h"
+
+/* Whether stages make a transform of a length, and roots of one are there for it. */
+static inline int mote_fft_stages_fit(const mote_room_t *room, const int32_t *radix, int32_t stages, int32_t length,
+                                      const void *roots, uint32_t size) {
+    int32_t left = length;
+    if (!mote_within(stages, 0, MOTE_FFT_STAGES) || (stages > 0 && !mote_holds(room, radix, 4 * (uint32_t)stages, 4))) {
+        return 0;
+    }
+    for (int32_t i = 0; i < stages; i++) {
+        if (!mote_within(radix[i], 2, 5) || left % radix[i] != 0) {
+            return 0;
+        }
+        left /= radix[i];
+    }
+    return left == 1 && mote_holds(room, roots, mote_count(length, 2, (int32_t)size, 1), size);
+}
+
+/* What unfolds a spectrum: there is nothing for a single sample. */
+static inline int mote_fft_last_fits(const mote_room_t *room, int32_t half, const void *last, uint32_t size) {
+    return half < 2 || mote_holds(room, last, mote_count(half / 2, 2, (int32_t)size, 1), size);
+}
+
+#define MOTE_FFT_FITS(s, type) \
+    MOTE_UNUSED static inline int mote_rfft_half_##s##_fits(const mote_rfft_##s##_t *p, const mote_room_t *room) { \
+        return mote_fft_stages_fit(room, p->radix, p->stages, p->half, p->roots, sizeof(type)); \
+    } \
+    MOTE_UNUSED static inline int mote_rfft_##s##_fits(const mote_rfft_##s##_t *p, const mote_room_t *room) { \
+        const uint32_t out = mote_much_plus(mote_count(p->half, 2, 1, 1), 2); \
+        return mote_of_tensors(room) && mote_rfft_half_##s##_fits(p, room) && \
+               mote_fft_last_fits(room, p->half, p->last, sizeof(type)) && \
+               mote_takes(room, 0, mote_count(room->hi, p->samples, sizeof(type), 1), sizeof(type)) && \
+               mote_gives(room, mote_much_times(out, mote_count(room->hi, sizeof(type), 1, 1)), sizeof(type)); \
+    } \
+    MOTE_UNUSED static inline int mote_irfft_##s##_fits(const mote_irfft_##s##_t *p, const mote_room_t *room) { \
+        const uint32_t in = mote_much_plus(mote_count(p->half, 2, 1, 1), 2); \
+        return mote_of_tensors(room) && mote_rfft_half_##s##_fits(p, room) && \
+               mote_fft_last_fits(room, p->half, p->last, sizeof(type)) && \
+               mote_takes(room, 0, mote_much_times(in, mote_count(room->hi, sizeof(type), 1, 1)), sizeof(type)) && \
+               mote_gives(room, mote_count(room->hi, p->half, 2, sizeof(type)), sizeof(type)); \
+    }
+
+#endif

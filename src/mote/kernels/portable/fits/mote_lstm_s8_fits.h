@@ -1,0 +1,76 @@
+/* mote_lstm_s8_fits.h: whether parameters of mote_lstm_s8.h fit. */
+#ifndef MOTE_LSTM_S8_FITS_H
+#define MOTE_LSTM_S8_FITS_H
+
+#include "mote_lstm_s8.h"
+#include "mote_matrix_s8_fits.h"
+#include "mote_sequence_fits.h"
+
+/* How a kernel computes: with which products, and whether gates are normalized. */
+typedef struct {
+    mote_matrix_fits_t *matrix;
+    int32_t widen, norm;
+} mote_lstm_fits_t;
+
+static inline int mote_lstm_norm_fits(const mote_lstm_normalization_t *n, const mote_room_t *room, int32_t cells) {
+    return mote_rescales(n->shift) && mote_holds(room, n->weights, mote_count(cells, 2, 1, 1), 2) &&
+           mote_holds(room, n->bias, mote_count(cells, 4, 1, 1), 4);
+}
+
+/* Peepholes see as many cells as there are outputs. */
+static inline int mote_lstm_peephole_fits(const mote_lstm_s8_t *p, const mote_lstm_peephole_t *seen,
+                                          const mote_room_t *room) {
+    return seen->weights == NULL ||
+           (p->outputs <= p->cells && mote_rescales(seen->shift) &&
+            mote_holds(room, seen->weights, mote_count(p->outputs, 2, 1, 1), 2));
+}
+
+static inline int mote_lstm_gate_fits(const mote_lstm_s8_t *p, const mote_lstm_gate_t *g, const mote_room_t *room,
+                                      mote_lstm_fits_t how) {
+    return g->input.depth == p->gate.output.input.depth && g->recurrent.depth == p->outputs &&
+           how.matrix(&g->input, room, p->cells) && how.matrix(&g->recurrent, room, p->cells) &&
+           mote_lstm_peephole_fits(p, &g->peephole, room) && (!how.norm || mote_lstm_norm_fits(&g->norm, room, p->cells));
+}
+
+/* Three gates, the output before its projection, and vectors that are widened. */
+static inline uint32_t mote_lstm_works(const mote_lstm_s8_t *p, int32_t widen) {
+    uint32_t bytes = mote_count(p->cells, p->projected ? 7 : 6, 1, 1);
+    if (widen) {
+        bytes = mote_much_plus(bytes, mote_widened(p->gate.output.input.depth));
+        bytes = mote_much_plus(bytes, mote_widened(p->outputs));
+        bytes = mote_much_plus(bytes, p->projected ? mote_widened(p->cells) : 0);
+    }
+    return bytes;
+}
+
+static inline int mote_lstm_tensors_fit(const mote_lstm_s8_t *p, const mote_room_t *room) {
+    const int32_t inputs = p->gate.output.input.depth;
+    return mote_of_tensors(room) &&
+           mote_takes(room, 0, mote_sequence(p->batch, p->time, p->in_batch, p->in_time, inputs), 1) &&
+           mote_keeps(room, 1, mote_count(p->batch, p->outputs, 1, 1), 1) &&
+           mote_keeps(room, 2, mote_count(p->batch, p->cells, 2, 1), 2) &&
+           mote_gives(room, mote_sequence(p->batch, p->time, p->out_batch, p->out_time, p->outputs), 1);
+}
+
+static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *room, mote_lstm_fits_t how) {
+    return mote_lstm_tensors_fit(p, room) && mote_lstm_works(p, how.widen) <= room->scratch &&
+           mote_within(p->cell_bits, 0, 12) && mote_rescales(p->hidden.shift) &&
+           mote_lstm_gate_fits(p, &p->gate.forget, room, how) &&
+           (p->coupled || mote_lstm_gate_fits(p, &p->gate.input, room, how)) &&
+           mote_lstm_gate_fits(p, &p->gate.cell, room, how) && mote_lstm_gate_fits(p, &p->gate.output, room, how) &&
+           (p->projected ? p->projection.depth == p->cells && how.matrix(&p->projection, room, p->outputs)
+                         : p->outputs == p->cells);
+}
+
+#define MOTE_LSTM_S8_FITS(name, matrix, widen, norm) \
+    static inline int name##_fits(const name##_t *p, const mote_room_t *room) { \
+        const mote_lstm_fits_t how = {matrix, widen, norm}; \
+        return mote_lstm_fits(p, room, how); \
+    }
+
+MOTE_LSTM_S8_FITS(mote_lstm_s8, mote_matrix_bytes_fit, 0, 0)
+MOTE_LSTM_S8_FITS(mote_lstm_norm_s8, mote_matrix_bytes_fit, 0, 1)
+MOTE_LSTM_S8_FITS(mote_lstm_pairs_s8, mote_matrix_pairs_fit, 1, 0)
+MOTE_LSTM_S8_FITS(mote_lstm_norm_pairs_s8, mote_matrix_pairs_fit, 1, 1)
+
+#endif

@@ -1,0 +1,14 @@
+/* mote_mean_add_s8_fits.h: whether parameters of mote_mean_add_s8.h fit. */
+#ifndef MOTE_MEAN_ADD_S8_FITS_H
+#define MOTE_MEAN_ADD_S8_FITS_H
+
+#include "mote_elements_fits.h"
+#include "mote_mean_add_s8.h"
+
+static inline int mote_mean_add_s8_fits(const mote_mean_add_s8_t *p, const mote_room_t *room) {
+    return mote_adds(room, INT32_MAX) && mote_takes(room, 0, mote_count(p->pixels, p->size, 1, 1), 1) &&
+           mote_count(p->size, 4, 1, 1) <= room->sums && mote_gives(room, mote_count(p->size, 1, 1, 1), 1) &&
+           mote_rescales(p->channel.shift);
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* mote_mean_s8_fits.h: whether parameters of mote_mean_s8.h fit. */
+#ifndef MOTE_MEAN_S8_FITS_H
+#define MOTE_MEAN_S8_FITS_H
+
+#include "mote_loop_fits.h"
+#include "mote_mean_s8.h"
+
+static inline int mote_mean_s8_fits(const mote_mean_s8_t *p, const mote_room_t *room) {
+    return mote_loops_fit(room, p->kept, p->averaged, p->inner, 1) && mote_rescales(p->channel.shift);
+}
+
+#endif
