@@ -26,6 +26,10 @@ from mote.kernels.pack.params import channel_structs, output_params
 from mote.ops.batch_matmul import BatchMatmul, HeadMatmul, Product
 
 
+TURNED, LINES = "_turned", "_lines"
+"""What the names of kernels end with that have a function for one line of a product."""
+
+
 @dataclass(frozen=True)
 class _Form:
     """What `mote_batch_matmul.h` is told of types: the parameters, the elements of both operands, products and their
@@ -42,15 +46,16 @@ class _Form:
     finish: str = "MOTE_MATMUL_PLAIN"
     run: str = "MOTE_MATMUL_NO_RUN"
 
-    def instances(self, name: str, row: str) -> tuple[Instance, ...]:
+    def instances(self, name: str, lines: str) -> tuple[Instance, ...]:
+        """`lines`: how the right matrix lies where there is a function for one line, else nothing."""
         how = self.zero, self.plus, self.finish
         types = self.params, self.left, self.right, self.each, self.sum, self.out
         found = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how, self.run))]
-        if row == f"{name}_turned":
-            found.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.out)))
-        if row == f"{name}_lines":
-            lines = self.left, self.each, self.sum, self.out
-            found.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *lines, *how)))
+        if lines == TURNED:
+            found.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.right, self.out)))
+        if lines == LINES:
+            types = self.left, self.right, self.each, self.sum, self.out
+            found.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *types, *how)))
         return tuple(found)
 
 
@@ -127,13 +132,14 @@ def _sizes(view: View) -> Params:
 
 
 def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
-    op, g, row = view.the(Product), view.graph, ""
+    op, g, lines = view.the(Product), view.graph, ""
     if isinstance(op, BatchMatmul) and op.by_lines(g) and op.reads(g, 1, 0) is not None:
-        row = f"{name}_turned" if op.right_turned else f"{name}_lines"
+        lines = TURNED if op.right_turned else LINES
     params: Params = {"size": _sizes(view), **more}
     together = (1,) if isinstance(op, HeadMatmul) else ()
-    instances = form.instances(name, row)
-    return Packed(name, params, Call.ROWS, operands=(0, 1), row=row, instances=instances, together=together)
+    row = f"{name}{lines}_row" if lines else ""
+    instances = form.instances(name, lines)
+    return Packed(name + lines, params, Call.ROWS, operands=(0, 1), row=row, instances=instances, together=together)
 
 
 def _bytes(view: View) -> Packed:

@@ -153,19 +153,28 @@ static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32
         } \
     }
 
-/* One line of a product of two matrices whose lines may lie anywhere: rows[0] is a line of the left matrix, those
- * behind it are all lines of the right one, its columns where it is turned. */
-#define MOTE_BATCH_MATMUL_TURNED(name, left_t, out_t) \
-    MOTE_UNUSED static inline void mote_##name##_turned(const mote_##name##_t *p, const left_t *const *rows, \
-                                                        out_t *out) { \
+/* The same kernel with a function for one line of a product of two matrices whose lines may lie anywhere: rows[0] is a
+ * line of the left matrix, those behind it are all lines of the right one, its columns where it is turned. */
+#define MOTE_BATCH_MATMUL_BY_LINES(name, form, left_t, right_t, out_t) \
+    typedef mote_##name##_t mote_##name##_##form##_t; \
+    MOTE_UNUSED static inline void mote_##name##_##form(const mote_##name##_##form##_t *p, const left_t *left, \
+                                                        const right_t *right, out_t *out, int32_t lo, int32_t hi) { \
+        mote_##name(p, left, right, out, lo, hi); \
+    }
+
+#define MOTE_BATCH_MATMUL_TURNED(name, left_t, right_t, out_t) \
+    MOTE_BATCH_MATMUL_BY_LINES(name, turned, left_t, right_t, out_t) \
+    MOTE_UNUSED static inline void mote_##name##_turned_row(const mote_##name##_turned_t *p, \
+                                                            const left_t *const *rows, out_t *out) { \
         for (int32_t c = 0; c < p->size.columns; c++) { \
             out[c] = mote_##name##_one(p, rows[0], rows[1 + c]); \
         } \
     }
 
-#define MOTE_BATCH_MATMUL_LINES(name, left_t, each_t, sum_t, out_t, zero_of, plus, finish) \
-    MOTE_UNUSED static inline void mote_##name##_lines(const mote_##name##_t *p, const left_t *const *rows, \
-                                                       out_t *out) { \
+#define MOTE_BATCH_MATMUL_LINES(name, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish) \
+    MOTE_BATCH_MATMUL_BY_LINES(name, lines, left_t, right_t, out_t) \
+    MOTE_UNUSED static inline void mote_##name##_lines_row(const mote_##name##_lines_t *p, const left_t *const *rows, \
+                                                           out_t *out) { \
         const each_t zero = zero_of(p); \
         for (int32_t c = 0; c < p->size.columns; c++) { \
             sum_t sum = 0; \

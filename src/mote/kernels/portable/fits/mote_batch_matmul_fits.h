@@ -1,0 +1,86 @@
+/* mote_batch_matmul_fits.h: whether parameters of mote_batch_matmul.h fit. */
+#ifndef MOTE_BATCH_MATMUL_FITS_H
+#define MOTE_BATCH_MATMUL_FITS_H
+
+#include "mote_batch_matmul.h"
+#include "mote_broadcast_fits.h"
+
+/* Bytes of the elements of an operand. */
+typedef struct {
+    uint32_t left, right, out;
+} mote_matmul_sizes_t;
+
+/* From the begin of lines of a matrix to behind the last element of a sum of the last one. */
+static inline uint32_t mote_matmul_end(int32_t lines, int32_t line, int32_t depth, int32_t step) {
+    return mote_much_plus(mote_much_plus(mote_reach(lines, line), mote_reach(depth, step)), 1);
+}
+
+/* Whole products. A kernel that is told of one row of its output may find all rows of the right operand from the one on
+ * that it is given. */
+static inline int mote_matmul_products_fit(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
+    const uint32_t left = mote_matmul_end(p->rows, p->left_line, p->depth, p->left_step);
+    const uint32_t right = mote_matmul_end(p->columns, p->right_line, p->depth, p->right_step);
+    const uint32_t rows = room->form == MOTE_RUN_EACH ? mote_size(room->taps[1]) : 1;
+    mote_walked_t far;
+    return mote_walk_fits(&p->walk, room, size.out, &far) &&
+           mote_count(p->rows, p->columns, 1, 1) <= mote_size(p->walk.run) &&
+           mote_takes(room, 0, mote_much_times(mote_much_plus(far.a, left), size.left), size.left) &&
+           mote_has(room->in[1], 0, size.right) &&
+           mote_has(mote_much_times(room->in[1], rows), mote_much_times(mote_much_plus(far.b, right), size.right), 1);
+}
+
+/* One line of a product, from one of the left matrix and so many of the right one, with `right` elements of each. */
+static inline int mote_matmul_line_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size,
+                                        int32_t lines, uint32_t right) {
+    return room->form == MOTE_RUN_ROW && room->outside == 0 && room->taps[0] == 1 &&
+           mote_within(lines, 1, room->taps[1]) && mote_within(p->depth, 1, MOTE_LARGEST) &&
+           mote_takes(room, 1, mote_much_times(right, size.right), size.right) &&
+           mote_gives(room, mote_count(p->columns, (int32_t)size.out, 1, 1), size.out);
+}
+
+static inline int mote_matmul_turned_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
+    const uint32_t left = mote_matmul_end(1, 0, p->depth, p->left_step);
+    const uint32_t right = mote_matmul_end(1, 0, p->depth, p->right_step);
+    return mote_matmul_line_fits(p, room, size, p->columns, right) &&
+           mote_takes(room, 0, mote_much_times(left, size.left), size.left);
+}
+
+static inline int mote_matmul_lines_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
+    return mote_matmul_line_fits(p, room, size, p->depth, mote_size(p->columns)) &&
+           mote_takes(room, 0, mote_bytes_of(p->depth, 1, size.left), size.left);
+}
+
+/* What becomes of sums: whether a struct says how, named after it. */
+static inline int mote_matmul_plain_t_finishes(const mote_matmul_plain_t *p) {
+    (void)p;
+    return 1;
+}
+
+static inline int mote_matmul_wide_t_finishes(const mote_matmul_wide_t *p) { return mote_within(p->scale.shift, 1, 63); }
+
+static inline int mote_matmul_s8_t_finishes(const mote_matmul_s8_t *p) {
+    return mote_within(p->shift, mote_least_shift(&p->output), 31);
+}
+
+#define MOTE_BATCH_MATMUL_FITS(name, params_t, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish, run) \
+    MOTE_UNUSED static inline int mote_##name##_finishes(const params_t *p) { return params_t##_finishes(p); } \
+    MOTE_UNUSED static inline int mote_##name##_fits(const params_t *p, const mote_room_t *room) { \
+        const mote_matmul_sizes_t sizes = {sizeof(left_t), sizeof(right_t), sizeof(out_t)}; \
+        return mote_##name##_finishes(p) && mote_matmul_products_fit(&p->size, room, sizes); \
+    }
+
+#define MOTE_BATCH_MATMUL_BY_LINES_FITS(name, form, left_t, right_t, out_t) \
+    MOTE_UNUSED static inline int mote_##name##_##form##_fits(const mote_##name##_##form##_t *p, \
+                                                              const mote_room_t *room) { \
+        const mote_matmul_sizes_t sizes = {sizeof(left_t), sizeof(right_t), sizeof(out_t)}; \
+        return room->form == MOTE_RUN_ROW \
+                   ? mote_##name##_finishes(p) && mote_matmul_##form##_fits(&p->size, room, sizes) \
+                   : mote_##name##_fits(p, room); \
+    }
+
+#define MOTE_BATCH_MATMUL_TURNED_FITS(name, left_t, right_t, out_t) \
+    MOTE_BATCH_MATMUL_BY_LINES_FITS(name, turned, left_t, right_t, out_t)
+#define MOTE_BATCH_MATMUL_LINES_FITS(name, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish) \
+    MOTE_BATCH_MATMUL_BY_LINES_FITS(name, lines, left_t, right_t, out_t)
+
+#endif
