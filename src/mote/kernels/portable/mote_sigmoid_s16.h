@@ -14,7 +14,7 @@ typedef mote_sigmoid_s16_t mote_sigmoid_tanh_s16_t;
 /* How far the curve is above one half at `size`, between two values of the table, which are 2^bits steps apart. Behind the
  * last but one of them it is `most`. */
 MOTE_ALWAYS_INLINE int32_t mote_sigmoid_above(const int16_t *table, int32_t size, int32_t bits, int32_t most) {
-    const int32_t cell = size >> bits;
+    const uint32_t cell = (uint32_t)size >> bits; /* of INT32_MIN as well, which is its own absolute value */
     if (cell >= 255) {
         return most;
     }
