@@ -137,7 +137,7 @@ class Instance:
     macro: str
     arguments: tuple[str | int, ...]
     code: tuple[str, ...] = ()
-    facts: tuple[int, ...] = ()
+    facts: tuple[str | int, ...] = ()
     """What is built into the code beside the arguments, for the check of parameters in images."""
 
     @property

@@ -32,7 +32,7 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
         view.output.size // size,
         scratch=aligned(max(made.top, 1) * view.input.dtype.itemsize),
         in_place=(0,),
-        instances=(*made.instances, Instance("MOTE_LINES", (name, *arguments))),
+        instances=(*made.instances, Instance("MOTE_LINES", (name, *arguments), facts=made.facts)),
         beats=beats,
     )
 
@@ -54,6 +54,8 @@ class _Made:
     params: Params = field(default_factory=dict)
     fields: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
+    """Of parameters in an image: for each call, and for the constants that are given to it."""
     instances: list[Instance] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
     """Where tensors lie in the working memory, in elements."""
@@ -67,8 +69,22 @@ class _Made:
         self.instances += [i for i in packed.instances if i not in self.instances]
         given = [self._operand(op, position, step) for position in packed.operands]
         out = self._output(op, packed)
+        self.checks.append(self._check(op, packed, step))
         count = {Call.FLAT: f", {packed.units}", Call.ROWS: f", 0, {row_count(op.output(self.graph).shape)}"}
         self.calls.append(f"mote_{packed.name}(&p->s{step}, {', '.join(given)}, {out}{count.get(packed.call, '')})")
+
+    @property
+    def facts(self) -> tuple[str | int, ...]:
+        """What `MOTE_LINES_FITS` is told: the elements between steps, and what there is to check."""
+        return max(self.top, 1), " && ".join(self.checks)
+
+    def _check(self, op: Op, packed: Packed, step: int) -> str:
+        """Whether the parameters of a step fit its operands, of which there are two at most, and its output."""
+        bytes_of = [op.input(self.graph, position).nbytes for position in packed.operands]
+        given = (*bytes_of, *(0,) * (2 - len(bytes_of)), op.output(self.graph).nbytes)
+        asked = {Call.FLAT: packed.units, Call.ROWS: row_count(op.output(self.graph).shape)}.get(packed.call, 0)
+        room = ", ".join(map(str, ("&step", "room", *given, asked)))
+        return f"mote_{packed.name}_fits(&p->s{step}, mote_line_room({room}))"
 
     def _operand(self, op: Op, position: int, step: int) -> str:
         t = op.input(self.graph, position)
@@ -76,6 +92,7 @@ class _Made:
             name = f"c{step}_{position}"
             self.params[name] = t.data.reshape(-1)
             self.fields.append(f"const {self.ctype} *{name}")
+            self.checks.append(f"mote_holds(room, p->{name}, {t.nbytes}, {t.dtype.itemsize})")
             return f"p->{name}"
         return "in" if t.id in self.graph.inputs else f"work + {self.places[t.id]}"
 
