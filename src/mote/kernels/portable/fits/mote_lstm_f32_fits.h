@@ -14,20 +14,22 @@ static inline int mote_lstm_gate_f32_fits(const mote_lstm_f32_t *p, const mote_l
            (g->norm == NULL || mote_holds(room, g->norm, each, 4));
 }
 
-/* What goes in and comes out, the states, and four gates of working memory. */
-static inline int mote_lstm_tensors_f32_fit(const mote_lstm_f32_t *p, const mote_room_t *room) {
-    const uint32_t in = mote_sequence(p->batch, p->time, p->in_batch, p->in_time, p->inputs);
-    const uint32_t out = mote_sequence(p->batch, p->time, p->out_batch, p->out_time, p->outputs);
-    return mote_of_tensors(room) && mote_takes(room, 0, mote_much_times(in, 4), 4) &&
-           mote_keeps(room, 1, mote_count(p->batch, p->outputs, 4, 1), 4) &&
-           mote_keeps(room, 2, mote_count(p->batch, p->cells, 4, 1), 4) && mote_gives(room, mote_much_times(out, 4), 4) &&
-           mote_count(p->cells, 16, 1, 1) <= room->scratch;
-}
+/* What goes in and comes out, the states, and four gates of working memory. The structs of other weights begin alike. */
+#define MOTE_LSTM_TENSORS_F32_FIT(p, room) \
+    (mote_of_tensors(room) && \
+     mote_takes(room, 0, \
+                mote_much_times(mote_sequence((p)->batch, (p)->time, (p)->in_batch, (p)->in_time, (p)->inputs), 4), 4) && \
+     mote_keeps(room, 1, mote_count((p)->batch, (p)->outputs, 4, 1), 4) && \
+     mote_keeps(room, 2, mote_count((p)->batch, (p)->cells, 4, 1), 4) && \
+     mote_gives(room, \
+                mote_much_times(mote_sequence((p)->batch, (p)->time, (p)->out_batch, (p)->out_time, (p)->outputs), 4), \
+                4) && \
+     mote_count((p)->cells, 16, 1, 1) <= (room)->scratch)
 
 static inline int mote_lstm_f32_fits(const mote_lstm_f32_t *p, const mote_room_t *room) {
     const int projected = mote_holds(room, p->projection, mote_count(p->outputs, p->cells, 4, 1), 4) &&
                           mote_holds(room, p->projection_bias, mote_count(p->outputs, 4, 1, 1), 4);
-    return mote_lstm_tensors_f32_fit(p, room) && mote_lstm_gate_f32_fits(p, &p->gate.forget, room) &&
+    return MOTE_LSTM_TENSORS_F32_FIT(p, room) && mote_lstm_gate_f32_fits(p, &p->gate.forget, room) &&
            (p->coupled || mote_lstm_gate_f32_fits(p, &p->gate.input, room)) &&
            mote_lstm_gate_f32_fits(p, &p->gate.cell, room) && mote_lstm_gate_f32_fits(p, &p->gate.output, room) &&
            (p->projection == NULL ? p->outputs == p->cells : projected);
