@@ -25,7 +25,6 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.ops.batch_matmul import BatchMatmul, HeadMatmul, Product
 
-
 TURNED, LINES = "_turned", "_lines"
 """What the names of kernels end with that have a function for one line of a product."""
 
@@ -54,8 +53,8 @@ class _Form:
         if lines == TURNED:
             found.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.right, self.out)))
         if lines == LINES:
-            types = self.left, self.right, self.each, self.sum, self.out
-            found.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *types, *how)))
+            each = self.left, self.right, self.each, self.sum, self.out
+            found.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *each, *how)))
         return tuple(found)
 
 
