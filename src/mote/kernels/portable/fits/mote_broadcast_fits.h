@@ -5,6 +5,11 @@
 #include "mote_broadcast.h"
 #include "mote_common_fits.h"
 
+/* Whether two tensors of one shape have room, and one that is made of them. */
+static inline int mote_two_fit(const mote_room_t *room, uint32_t size) {
+    return mote_vectors_fit(room, 1, 1, size) && mote_takes(room, 1, mote_bytes_of(room->hi, 1, size), size);
+}
+
 /* Where the last run of a walk begins, in elements of both operands. */
 typedef struct {
     uint32_t a, b;

@@ -28,6 +28,13 @@ static inline int mote_asks_sums(const mote_room_t *room) {
     return room->form == MOTE_RUN_SUMS && mote_counts(room->lo | room->hi) && room->lo < room->hi;
 }
 
+/* Whether so many vectors as the kernel is asked for have room, of elements of a size, and the vectors made from them. */
+static inline int mote_vectors_fit(const mote_room_t *room, int32_t depth, int32_t channels, uint32_t size) {
+    return mote_asks_units(room) && mote_counts(depth | channels) &&
+           mote_takes(room, 0, mote_bytes_of(room->hi, depth, size), size) &&
+           mote_gives(room, mote_bytes_of(room->hi, channels, size), size);
+}
+
 /* Images that output rows 0..hi-1 belong to, `rows` of which make one. */
 static inline uint32_t mote_images(int32_t hi, int32_t rows) {
     return ((uint32_t)hi + (uint32_t)rows - 1) / (uint32_t)rows;
@@ -47,7 +54,8 @@ static inline int mote_span_fits(const mote_span_t *s) {
 
 /* Whether every window has a column inside of the row. */
 static inline int mote_span_filled(const mote_span_t *s) {
-    return s->spread == 1 && s->pad < s->taps && (s->out_size - 1) * s->step - s->pad < s->in_size;
+    return s->spread == 1 && s->in_size > 0 && s->pad < s->taps &&
+           (s->out_size - 1) * s->step - s->pad < s->in_size;
 }
 
 /* Whether rows have room that a window reads and writes; `in` and `out` are what is touched of one of each, in bytes,
@@ -63,6 +71,20 @@ static inline int mote_window_fits(const mote_window_t *w, const mote_room_t *ro
            out <= (uint32_t)w->out_stride * size &&
            mote_takes(room, 0, mote_images_bytes(room->hi, w->out_rows, w->in_rows, row), size) &&
            mote_gives(room, mote_bytes_of(room->hi, w->out_stride, size), size);
+}
+
+/* The same of windows over pixels of so many channels, which become pixels of others. */
+static inline int mote_pixels_fit(const mote_window_t *rows, const mote_span_t *cols, const mote_room_t *room,
+                                  int32_t in_channels, int32_t out_channels, uint32_t size) {
+    return mote_span_fits(cols) && mote_counts(in_channels | out_channels) &&
+           mote_window_fits(rows, room, mote_bytes_of(cols->in_size, in_channels, size),
+                            mote_bytes_of(cols->out_size, out_channels, size), size);
+}
+
+/* Whether an array has a times b times c times d elements of a size, one at least. */
+static inline int mote_array_fits(const mote_room_t *room, const void *array, int32_t a, int32_t b, int32_t c,
+                                  int32_t d, uint32_t size) {
+    return mote_holds(room, array, mote_much_times(mote_count(a, b, c, d), size), size);
 }
 
 /* Whether there are constants for so many channels, with shifts from `least` on. */

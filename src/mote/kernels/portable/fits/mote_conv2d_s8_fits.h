@@ -8,16 +8,20 @@
 /* Whether the rows of a patch have room, and two windows of `depth` elements the working memory; `out` is what is
  * written of an output row. */
 static inline int mote_patch_fits(const mote_patch_t *p, const mote_room_t *room, int32_t depth, uint32_t out) {
-    return mote_span_fits(&p->cols) && mote_counts(p->in_channels) && mote_counts(depth) &&
+    return mote_span_fits(&p->cols) && mote_counts(depth) &&
            mote_window_fits(&p->rows, room, mote_bytes_of(p->cols.in_size, p->in_channels, 1), out, 1) &&
-           mote_much_times(mote_bytes_of(p->rows.taps, p->cols.taps, 1), (uint32_t)p->in_channels) <= (uint32_t)depth &&
+           mote_count(p->rows.taps, p->cols.taps, p->in_channels, 1) <= (uint32_t)depth &&
            2 * (uint32_t)depth <= room->scratch;
 }
 
-static inline int mote_conv2d_s8_fits(const mote_conv2d_s8_t *p, const mote_room_t *room) {
-    const mote_gemm_s8_t *g = &p->gemm;
+/* Whether windows that are put into the working memory fit what they are multiplied with. */
+static inline int mote_gemm_windows_fit(const mote_patch_t *patch, const mote_gemm_s8_t *g, const mote_room_t *room) {
     return mote_gemm_fits(g, room) &&
-           mote_patch_fits(&p->patch, room, g->depth, mote_gemm_bytes(g, p->patch.cols.out_size));
+           mote_patch_fits(patch, room, g->depth, mote_gemm_bytes(g, patch->cols.out_size));
+}
+
+static inline int mote_conv2d_s8_fits(const mote_conv2d_s8_t *p, const mote_room_t *room) {
+    return mote_gemm_windows_fit(&p->patch, &p->gemm, room);
 }
 
 #endif

@@ -48,7 +48,7 @@ typedef struct {
                                      computed, SUMS: every tap is in lo..hi-1; RING: the buffer has hi rows */
     int32_t most;                 /* ROWS: the largest count */
     uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 8 */
-    uint32_t lent;                /* bytes of working memory that a kernel puts where parameters have NULL; else 0 */
+    uint32_t lent;                /* bytes of working memory that stand for an array where kernels call others; else 0 */
 } mote_room_t;
 
 /* a * b, or MOTE_MUCH. */
@@ -73,11 +73,11 @@ static inline uint32_t mote_bytes_of(int32_t a, int32_t b, uint32_t size) {
 
 static inline int mote_within(int32_t x, int32_t lo, int32_t hi) { return x >= lo && x <= hi; }
 
-/* Whether an array that parameters point to has room for so many bytes in the image, at a multiple of `alignment`, or in
- * what stands for it. */
+/* Whether an array that parameters point to has room for so many bytes in the image, at a multiple of `alignment`. A
+ * pointer to the room itself stands for working memory that the kernel will put there. */
 static inline int mote_holds(const mote_room_t *room, const void *array, uint32_t bytes, uint32_t alignment) {
     const uintptr_t at = (uintptr_t)array, begin = (uintptr_t)room->image, end = (uintptr_t)room->end;
-    if (array == NULL) {
+    if (array == (const void *)room) {
         return bytes <= room->lent;
     }
     return at >= begin && at <= end && bytes <= end - at && at % alignment == 0;

@@ -1,0 +1,12 @@
+/* mote_pool_upward_s8_fits.h: checks of the parameters of mote_pool_upward_s8.h. */
+#ifndef MOTE_POOL_UPWARD_S8_FITS_H
+#define MOTE_POOL_UPWARD_S8_FITS_H
+
+#include "mote_pool_s8_fits.h"
+#include "mote_pool_upward_s8.h"
+
+static inline int mote_avg_pool_upward_s8_fits(const mote_avg_pool_upward_s8_t *p, const mote_room_t *room) {
+    return mote_avg_pool_s8_fits(p, room);
+}
+
+#endif
