@@ -67,6 +67,31 @@ def fill(folder: Path, texts: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
+def read_file(path: str | Path) -> bytes:
+    """The bytes of a file that the user named."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise MoteError(f"cannot read the file ({_reason(error)})", where=str(path)) from None
+
+
+def check_new(path: str) -> None:
+    """A file that is there is not to be overwritten."""
+    if os.path.lexists(path):
+        raise MoteError("is there already, and would be lost", where=path, remedy="name another file, or move this one")
+
+
+def write_secret(path: str, data: bytes) -> None:
+    """Write a new file that nobody but its owner may read."""
+    if not path:
+        raise MoteError("the name of a file is empty", remedy="name the file that is to be written")
+    check_new(path)
+    try:
+        replace_file(Path(path).resolve(), data, mode=0o600)
+    except OSError as error:
+        raise _unwritable(error, path) from None
+
+
 def write_file(path: str, data: bytes, begins: bytes) -> None:
     """Write a file that the user named, as a whole. One that is there is replaced if it is of the same kind, which
     shows in how it `begins`."""
@@ -97,11 +122,11 @@ def _beginning(path: Path, count: int) -> bytes:
         return b""
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a file aside and move it in place."""
     aside = _beside(path)
     try:
-        with undisturbed(), aside.open("xb") as file:
+        with undisturbed(), open(aside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
         aside.replace(path)
     finally:

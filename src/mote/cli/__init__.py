@@ -27,6 +27,8 @@ COMMANDS = (
     "run",
     "profile",
     "verify",
+    "sign",
+    "verify-image",
     "ops",
     "targets",
     "doctor",
@@ -98,5 +100,5 @@ def parser(names: Sequence[str]) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"mote {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
-        import_module(f"mote.cli.{name}").add(commands)
+        import_module(f"mote.cli.{name.replace('-', '_')}").add(commands)
     return top

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mote import files
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.frontends.model import Model
@@ -17,10 +18,7 @@ READERS: Mapping[str, Callable[[bytes, str], Model]] = {".tflite": tflite.read}
 def read_file(path: str | Path) -> bytes:
     """The bytes of a model file of a kind that Mote knows."""
     _reader(str(path))
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise MoteError(f"cannot read the file ({error.strerror})", where=str(path)) from None
+    return files.read_file(path)
 
 
 def read(data: bytes, where: str) -> Model:
