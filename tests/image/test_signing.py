@@ -24,7 +24,7 @@ rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
 
 def an_image(version: int = 3, more: int = 64) -> bytes:
     """The header of an image, as far as signing reads it, and something behind it."""
-    body = struct.pack("<I", version) + bytes(range(192 - 20)) + bytes(more)
+    body = struct.pack("<II", version, 0) + bytes(range(192 - 24)) + bytes(more)
     return struct.pack("<4sHHII", b"MOTE", 1, 192, 16 + len(body), crc32(body)) + body
 
 
@@ -99,15 +99,15 @@ def test_every_changed_byte_is_noticed(here: Path, capsys: pytest.CaptureFixture
     for size in (0, 3, 191, 192, len(good) - 81, len(good) - 1, len(good) + 1):
         (here / "changed.mote").write_bytes((good + b"x")[:size])
         text = refused(capsys, "verify-image", "changed.mote", "--key", "mine.pub.pem")
-        assert "changed.mote: is " in text, size
+        assert "error: changed.mote: " in text, size
 
 
 def test_damaged_images_are_not_signed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for data, why in (
-        (an_image()[:-1], "is damaged: it should have 256 bytes, and has 255"),
-        (an_image()[:-1] + b"x", "is damaged: its CRC-32 is"),
-        (an_image() + bytes(80), "is damaged: the 80 bytes behind the image are no signature"),
-        (b"GIF89a" + bytes(300), "is not an image of Mote"),
+        (an_image()[:-1], "is cut off: it has 256 bytes, of which 255 are there"),
+        (an_image()[:-1] + b"x", "is damaged: the CRC-32 of its bytes is"),
+        (an_image() + bytes(80), "has 80 bytes behind it that are no signature"),
+        (b"GIF89a" + bytes(300), "is no image"),
         (an_image() + b"SIGN" + struct.pack("<I", 9) + bytes(72), "is signed with algorithm 9"),
     ):
         (here / "m.mote").write_bytes(data)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from mote.cli.common import Subparsers, add_json, print_json
 from mote.errors import MoteError
 from mote.files import check_new, read_file, write_file, write_secret
-from mote.image import keys
-from mote.image.signature import IMAGE, key_id, split
+from mote.image import format, keys
+from mote.image.signature import key_id, split
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if unsigned:
         output = arguments.output or arguments.image
         signed = keys.sign(unsigned, key)
-        write_file(output, signed.data, IMAGE)
+        write_file(output, signed.data, format.BEGINS)
         replaced = unsigned.signature is not None
         said |= {"image": output, "version": signed.version, "bytes": len(signed.data), "replaced": replaced}
     print_json(said) if arguments.json else _print_text(said)

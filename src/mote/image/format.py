@@ -21,6 +21,9 @@ BEGINS = MAGIC.to_bytes(4, "little")
 FORMAT = 1
 SIGNATURE_MAGIC = 0x4E474953
 """The first four bytes of a signature behind the image: SIGN."""
+SIGNED = SIGNATURE_MAGIC.to_bytes(4, "little")
+ED25519 = 1
+"""The algorithm of signatures."""
 ALIGNMENT = 8
 """Sections and arrays begin at multiples of this many bytes."""
 CHECKED_FROM = 16

@@ -146,10 +146,10 @@ def is_image(data: bytes) -> bool:
 
 def read(data: bytes) -> Description:
     """What an image holds. Raises ImageError where that cannot be told, or does not fit together."""
-    return _Reader(data, _header(data)).description()
+    return _Reader(data, read_header(data)).description()
 
 
-def _header(data: bytes) -> dict[str, Any]:
+def read_header(data: bytes) -> dict[str, Any]:
     """The header of an image whose bytes are all there, and as they were written."""
     if not is_image(data):
         raise ImageError("is no image: it does not begin with the letters MOTE", "make one with `mote pack`")
@@ -172,6 +172,20 @@ def _header(data: bytes) -> dict[str, Any]:
     if unknown:
         raise ImageError(f"has features that this version of Mote does not know ({unknown:#x})", NEWER)
     return found
+
+
+def read_signature(behind: bytes) -> Mapping[str, Any] | None:
+    """The signature in the bytes behind an image; None where there are none."""
+    if not behind:
+        return None
+    if len(behind) != format.SIGNATURE.nbytes or not behind.startswith(format.SIGNED):
+        raise ImageError(f"has {len(behind):,} bytes behind it that are no signature")
+    found = format.SIGNATURE.unpack(behind)
+    return {
+        "algorithm": found["algorithm"],
+        "key": bytes(found["key"]).hex(),
+        "signature": bytes(found["signature"]).hex(),
+    }
 
 
 class _Reader:
@@ -210,7 +224,9 @@ class _Reader:
             self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")
         schedule = tuple(map(int, self.schedule))
         found = tuple(ports[:count]), tuple(ports[count:])
-        return Description(self.header, kernels, *found, ops, schedule, initial, self._about(), self._signature())
+        return Description(
+            self.header, kernels, *found, ops, schedule, initial, self._about(), read_signature(self.behind)
+        )
 
     def _check(self, holds: bool, what: str) -> None:
         if not holds:
@@ -313,17 +329,3 @@ class _Reader:
         if not isinstance(found, dict):
             raise ImageError("is inconsistent: what it tells tools is no JSON object")
         return found
-
-    def _signature(self) -> Mapping[str, Any] | None:
-        """What stands behind the image."""
-        if not self.behind:
-            return None
-        if len(self.behind) != format.SIGNATURE.nbytes:
-            raise ImageError(f"has {len(self.behind):,} bytes behind it that are no signature")
-        found = format.SIGNATURE.unpack(self.behind)
-        self._check(found["magic"] == format.SIGNATURE_MAGIC, "what stands behind it is no signature")
-        return {
-            "algorithm": found["algorithm"],
-            "key": bytes(found["key"]).hex(),
-            "signature": bytes(found["signature"]).hex(),
-        }

@@ -6,24 +6,12 @@ an id, so that a device with several keys, or a person with the wrong one, need 
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from hashlib import sha512
-from zlib import crc32
 
-from mote.errors import MoteError
-
-IMAGE = b"MOTE"
-"""How an image begins."""
-HEADER_BYTES = 192
-CHECKED_FROM = 16
-"""The CRC-32 in the header covers the bytes from here on."""
-BLOCK = struct.Struct("<4sI8s64s")
-"""Magic, algorithm, id of the key, signature."""
-MAGIC = b"SIGN"
-ED25519 = 1
-SIGNATURE_BYTES = 64
-_HEADER = struct.Struct("<4sHHIII")
+from mote.errors import naming
+from mote.image import format
+from mote.image.reader import NEWER, ImageError, read_header, read_signature
 
 
 @dataclass(frozen=True)
@@ -35,7 +23,8 @@ class Signature:
 
     @property
     def block(self) -> bytes:
-        return BLOCK.pack(MAGIC, ED25519, self.key_id, self.value)
+        fields = {"magic": format.SIGNATURE_MAGIC, "algorithm": format.ED25519}
+        return format.SIGNATURE.pack({**fields, "key": self.key_id, "signature": self.value})
 
 
 @dataclass(frozen=True)
@@ -58,30 +47,17 @@ def key_id(public_key: bytes) -> bytes:
 
 def split(data: bytes, where: str) -> SignedImage:
     """An image and its signature, from the bytes of a file; a damaged one is refused."""
-    if len(data) < HEADER_BYTES or not data.startswith(IMAGE):
-        raise MoteError("is not an image of Mote", where=where, remedy="`mote pack` makes images of models")
-    _, _, _, nbytes, checksum, version = _HEADER.unpack_from(data)
-    if not HEADER_BYTES <= nbytes <= len(data):
-        raise _damaged(f"it should have {nbytes:,} bytes, and has {len(data):,}", where)
-    image, rest = data[:nbytes], data[nbytes:]
-    found = crc32(image[CHECKED_FROM:])
-    if found != checksum:
-        raise _damaged(f"its CRC-32 is {found:08x}, and should be {checksum:08x}", where)
-    return SignedImage(image, version, _signature(rest, where) if rest else None)
+    with naming(where):
+        header = read_header(data)
+        return SignedImage(data[: header["bytes"]], header["version"], _signature(data[header["bytes"] :]))
 
 
-def _signature(rest: bytes, where: str) -> Signature:
-    if len(rest) != BLOCK.size or not rest.startswith(MAGIC):
-        raise _damaged(f"the {len(rest):,} bytes behind the image are no signature", where)
-    _, algorithm, key, value = BLOCK.unpack(rest)
-    if algorithm != ED25519:
-        raise MoteError(
-            f"is signed with algorithm {algorithm}, which this version of Mote does not know",
-            where=where,
-            remedy="use a newer version of Mote",
+def _signature(behind: bytes) -> Signature | None:
+    found = read_signature(behind)
+    if found is None:
+        return None
+    if found["algorithm"] != format.ED25519:
+        raise ImageError(
+            f"is signed with algorithm {found['algorithm']}, which this version of Mote does not know", NEWER
         )
-    return Signature(key, value)
-
-
-def _damaged(reason: str, where: str) -> MoteError:
-    return MoteError(f"is damaged: {reason}", where=where, remedy="copy it again, or pack the model anew")
+    return Signature(bytes.fromhex(found["key"]), bytes.fromhex(found["signature"]))

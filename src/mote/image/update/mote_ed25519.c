@@ -358,7 +358,7 @@ APART static int hash_to_number(number_t *k, const uint8_t r[32], const uint8_t 
 }
 
 /* What is left once k is known: whether R = [S] B - [k] A. */
-static mote_signature_t check(const uint8_t signature[64], const uint8_t key[32], const number_t *s,
+static mote_verdict_t check(const uint8_t signature[64], const uint8_t key[32], const number_t *s,
                               const number_t *k) {
     point_t p;
     number_t r, found;
@@ -369,7 +369,7 @@ static mote_signature_t check(const uint8_t signature[64], const uint8_t key[32]
     return memcmp(&found, &r, sizeof r) == 0 ? MOTE_SIGNATURE_VALID : MOTE_SIGNATURE_WRONG;
 }
 
-mote_signature_t mote_ed25519_verify(void *context, const uint8_t signature[64], const uint8_t public_key[32],
+mote_verdict_t mote_ed25519_verify(void *context, const uint8_t signature[64], const uint8_t public_key[32],
                                      const mote_message_t *message) {
     number_t s, k;
     (void)context;

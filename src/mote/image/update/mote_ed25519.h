@@ -14,7 +14,7 @@
 #include "mote_verify.h"
 
 /* A mote_verify_fn; it needs no context. */
-mote_signature_t mote_ed25519_verify(void *context, const uint8_t signature[64], const uint8_t public_key[32],
+mote_verdict_t mote_ed25519_verify(void *context, const uint8_t signature[64], const uint8_t public_key[32],
                                      const mote_message_t *message);
 
 #endif

@@ -20,7 +20,7 @@ typedef enum {
     MOTE_SIGNATURE_KEY = 2,    /* the public key is none: not a point of the curve, not canonical or of small order */
     MOTE_SIGNATURE_UNREAD = 3, /* the message could not be read */
     MOTE_SIGNATURE_UNABLE = 4  /* this verifier cannot: it is not ready, or needs the message in memory */
-} mote_signature_t;
+} mote_verdict_t;
 
 /* Reads `bytes` bytes of a message from `offset` on into `to`; returns 0, or anything else where it cannot. */
 typedef int (*mote_read_fn)(void *from, uint32_t offset, uint8_t *to, uint32_t bytes);
@@ -38,7 +38,7 @@ typedef struct {
 
 /* Whether `signature` was made for the message with the private key that belongs to `public_key`. `context` is
  * whatever the verifier needs, handed through. */
-typedef mote_signature_t (*mote_verify_fn)(void *context, const uint8_t signature[64], const uint8_t public_key[32],
+typedef mote_verdict_t (*mote_verify_fn)(void *context, const uint8_t signature[64], const uint8_t public_key[32],
                                            const mote_message_t *message);
 
 #endif
