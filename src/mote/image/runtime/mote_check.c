@@ -4,6 +4,7 @@
 
 typedef char mote_header_is_192_bytes[sizeof(mote_header_t) == MOTE_IMAGE_HEADER ? 1 : -1];
 typedef char mote_op_is_64_bytes[sizeof(mote_op_t) == 64 && sizeof(mote_port_t) == 36 ? 1 : -1];
+typedef char mote_taps_are_enough[MOTE_TAPS >= MOTE_OPERANDS ? 1 : -1];
 typedef char mote_operand_is_20_bytes[sizeof(mote_operand_t) == 20 && sizeof(mote_location_t) == 16 ? 1 : -1];
 
 /* Rows from lo to hi - 1. */
@@ -340,7 +341,7 @@ static const char *mote_check_operands(const mote_interpreter_t *it, const mote_
             return "rows of an operand";
         }
     }
-    return pointers > MOTE_TAPS ? "more rows than this runtime takes" : NULL;
+    return pointers > MOTE_TAPS ? "operands" : NULL;
 }
 
 /* The place that a step writes. */

@@ -64,7 +64,7 @@ typedef enum {
 
 /* Limits of this runtime, which cost stack; `mote runtime` sets them to what the kernels need. */
 #ifndef MOTE_TAPS
-#define MOTE_TAPS 32 /* pointers to rows, or to tensors, that a step takes */
+#define MOTE_TAPS 32 /* pointers to rows, or to tensors, that a step takes; at least MOTE_OPERANDS */
 #endif
 #ifndef MOTE_PARAMETER_WORDS
 #define MOTE_PARAMETER_WORDS 64 /* of the largest struct of parameters */

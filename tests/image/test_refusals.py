@@ -1,0 +1,225 @@
+"""Images that are wrong in one thing are refused for it, by name; those that are just right are not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from c_runtime import BAD_IMAGE, NO_KERNEL, OK, UNSUPPORTED, Library, Model, built
+from handmade import every_form, patched, patched_params, pushed
+
+from mote.image import format
+from mote.image.format import Feature
+
+HERE = Path(__file__).parent
+BASES = {
+    "every": every_form().image(),
+    "wide": every_form(Feature.WIDE).image(),
+    "pushed": pushed().image(),
+}
+SIZE = len(BASES["every"])
+FIRST, BY_ROWS, EACH, SEVERAL, SUMS, RING, RING_ROWS, COPY, AGAIN, REPEAT, BRANCH, CONSTANT, JUMP = range(13)
+"""The ops of `every_form`."""
+A, B, C, D, E, F, THE_RING, G, OUT, FLAG, FIXED = range(11)
+"""Its places."""
+HEAD = format.HEADER.unpack(BASES["every"])
+TEXT = HEAD["text_offset"]
+SHAPE = format.PORT.unpack(BASES["every"], HEAD["ports_offset"])["shape"]
+PARAMS = format.OP.unpack(BASES["every"], HEAD["ops_offset"])["params"]
+MUCH = 0xFFFFFFFF
+
+
+def work(memory: int, at: int, nbytes: int) -> dict[str, int]:
+    return {"scratch_memory": memory, "scratch": at, "scratch_bytes": nbytes}
+
+
+Change = tuple[str, int, dict[str, int]]
+WRONG: list[tuple[str, str, Change]] = [
+    ("no image", "every", ("header", 0, {"magic": 0x45544F4C})),
+    ("unknown format or feature", "every", ("header", 0, {"format": 2})),
+    ("unknown format or feature", "every", ("header", 0, {"features": HEAD["features"] | 1 << 6})),
+    ("image is cut off", "every", ("header", 0, {"bytes": SIZE + 8})),
+    ("image is cut off", "every", ("header", 0, {"header_bytes": 200})),
+    *(
+        ("section outside of the image", "every", ("header", 0, {f"{name}_{part}": value}))
+        for name in format.SECTIONS
+        for part, value in (
+            ("offset", HEAD[f"{name}_offset"] + 4),
+            ("offset", SIZE + 8),
+            ("count", SIZE + 1),
+            ("count", MUCH),
+        )
+    ),
+    ("section outside of the image", "wide", ("header", 0, {"rows_count": (SIZE - HEAD["rows_offset"]) // 2})),
+    ("text without an end", "every", ("text", HEAD["text_count"] - 1, {"value": 65})),
+    ("text without an end", "every", ("header", 0, {"text_count": 0})),
+    ("number of inputs and outputs", "every", ("header", 0, {"outputs": 2})),
+    ("size of memory", "every", ("header", 0, {"arena": (1 << 31, 64, 0, 0)})),
+    ("size of memory", "every", ("header", 0, {"arena": (256, 64, 0, MUCH)})),
+    ("size of memory", "every", ("header", 0, {"states": 28})),
+    ("size of memory", "every", ("header", 0, {"states": MUCH - 7})),
+    ("more rows or parameters than this runtime takes", "every", ("header", 0, {"taps": 33})),
+    ("more rows or parameters than this runtime takes", "every", ("header", 0, {"words": 65})),
+    ("kernel without a name", "every", ("kernels", 0, {"name": TEXT - 1})),
+    ("kernel without a name", "every", ("kernels", 0, {"name": TEXT + HEAD["text_count"]})),
+    ("kernel that this firmware does not have", "every", ("kernels", 1, {"id": 21})),
+    ("kernel that this firmware does not have", "every", ("kernels", 1, {"id": 51})),
+    ("kernel with more parameters than this runtime takes", "every", ("kernels", 1, {"id": 50})),
+    ("input or output", "every", ("ports", 0, {"dtype": 1})),
+    ("input or output", "every", ("ports", 0, {"dtype": 25})),
+    ("input or output", "every", ("ports", 1, {"name": TEXT - 1})),
+    ("input or output", "every", ("ports", 1, {"labels": TEXT - 1})),
+    ("input or output", "every", ("ports", 0, {"shape": SHAPE + 2})),
+    ("input or output", "every", ("ports", 0, {"shape": SIZE - 8})),
+    ("input or output", "every", ("ports", 0, {"bytes": 31})),
+    ("input or output", "every", ("ports", 1, {"offset": 256 - 11})),
+    ("input or output", "every", ("ports", 1, {"memory": 2})),
+    ("input or output", "every", ("ports", 1, {"memory": 0x10, "offset": 16})),
+    ("input or output", "every", ("ports", 1, {"memory": 0x12})),
+    ("input or output", "every", ("ports", 0, {"memory": format.NO_MEMORY})),
+    ("input or output", "every", ("ports", 0, {"memory": 0x11})),
+    ("input or output", "pushed", ("ports", 0, {"memory": 0})),
+    ("place outside of its memory", "every", ("places", OUT, {"rows": (1 << 24) + 1, "row_bytes": 0})),
+    ("place outside of its memory", "every", ("places", OUT, {"at": 248})),
+    ("place outside of its memory", "every", ("places", B, {"at": 34})),
+    ("place outside of its memory", "every", ("places", B, {"rows": 1 << 20, "row_bytes": 1 << 12})),
+    ("place outside of its memory", "every", ("places", OUT, {"memory": 3})),
+    ("place outside of its memory", "every", ("places", OUT, {"memory": 0xFF})),
+    ("place outside of its memory", "every", ("places", FIXED, {"at": SIZE - 8})),
+    ("place outside of its memory", "every", ("places", OUT, {"kind": 3})),
+    ("place outside of its memory", "every", ("places", C, {"at": 1})),
+    ("place outside of its memory", "every", ("rows", 3, {"value": 64})),
+    ("place outside of its memory", "wide", ("rows", 3, {"value": 64})),
+    ("place outside of its memory", "every", ("places", THE_RING, {"ring": 1})),
+    ("place outside of its memory", "every", ("places", THE_RING, {"rows": 0})),
+    ("place outside of its memory", "every", ("places", THE_RING, {"rows": 1 << 16, "row_bytes": 0})),
+    ("place outside of its memory", "every", ("places", FLAG, {"kind": 2, "rows": 2})),
+    ("state", "every", ("initial", 1, {"at": 16})),
+    ("state", "every", ("initial", 1, {"data": SIZE - 8})),
+    ("layer without a name", "every", ("ops", FIRST, {"name": TEXT - 1})),
+    ("form", "every", ("ops", JUMP, {"form": 11})),
+    ("form", "every", ("ops", FIRST, {"times": 0})),
+    ("form", "every", ("ops", FIRST, {"group": 0})),
+    ("counter", "every", ("ops", FIRST, {"counter": 6})),
+    ("counter", "every", ("ops", FIRST, {"counter": 5})),
+    ("rows", "every", ("ops", BY_ROWS, {"first": -1})),
+    ("rows", "every", ("ops", BY_ROWS, {"step": (1 << 31) - 1})),
+    ("rows", "every", ("ops", BY_ROWS, {"step": -(1 << 31)})),
+    ("rows", "every", ("ops", EACH, {"list": 9})),
+    ("rows", "every", ("lists", 3, {"value": -1})),
+    ("rows", "every", ("lists", 3, {"value": (1 << 24) + 1})),
+    ("rows", "every", ("ops", SEVERAL, {"last": 0})),
+    ("operands", "every", ("ops", FIRST, {"operand": 20})),
+    ("operands", "every", ("ops", FIRST, {"operands": 17})),
+    ("operands", "every", ("ops", SEVERAL, {"hi": 0})),
+    ("operands", "every", ("ops", SEVERAL, {"hi": -1})),
+    ("operands", "every", ("ops", SEVERAL, {"hi": 29})),
+    ("place of an operand", "every", ("operands", FIRST, {"place": 11})),
+    ("operand in pieces", "every", ("operands", FIRST, {"place": C})),
+    ("operand in pieces", "every", ("operands", FIRST, {"place": THE_RING})),
+    ("operand in pieces", "every", ("operands", COPY, {"place": C})),
+    ("operand in pieces", "every", ("operands", 9 - 1, {"place": THE_RING})),
+    ("rows of an operand", "every", ("operands", BY_ROWS, {"taps": 0})),
+    ("rows of an operand", "every", ("operands", BY_ROWS, {"start": (1 << 31) - 1})),
+    ("rows of an operand", "every", ("operands", BY_ROWS, {"spread": -(1 << 31)})),
+    ("rows of an operand", "every", ("operands", BY_ROWS, {"step": (1 << 31) - 1})),
+    ("rows of an operand", "every", ("operands", EACH, {"list": 9})),
+    ("rows of an operand", "every", ("operands", EACH, {"taps": 2, "list": 0})),
+    ("rows of an operand", "every", ("lists", 8 + 7, {"value": 8})),
+    ("rows of an operand", "every", ("lists", 8, {"value": -1})),
+    ("rows of an operand", "every", ("operands", SUMS, {"start": 1})),
+    ("rows of an operand", "every", ("operands", SUMS, {"start": -1})),
+    ("place of the output", "every", ("ops", FIRST, {"out": 11})),
+    ("rows of the output", "every", ("ops", FIRST, {"out": FIXED, "hi": 12})),
+    ("rows of the output", "every", ("ops", FIRST, {"out": C})),
+    ("rows of the output", "every", ("ops", BY_ROWS, {"first": 1})),
+    ("rows of the output", "every", ("ops", SEVERAL, {"last": 9})),
+    ("rows of the output", "every", ("ops", RING, {"out": G})),
+    ("rows of the output", "every", ("ops", SUMS, {"out": THE_RING})),
+    ("rows of the output", "pushed", ("ops", 0, {"first": 1})),
+    ("number of a kernel", "every", ("ops", FIRST, {"kernel": 4})),
+    ("call that the kernel does not know", "every", ("ops", FIRST, {"kernel": 1})),
+    ("call that the kernel does not know", "every", ("ops", FIRST, {"operands": 0})),
+    ("call that the kernel does not know", "every", ("ops", FIRST, {"operands": 2})),
+    ("working memory", "every", ("ops", BY_ROWS, {"scratch": 52})),
+    ("working memory", "every", ("ops", BY_ROWS, {"scratch": 10})),
+    ("working memory", "every", ("ops", BY_ROWS, {"scratch_bytes": 57})),
+    ("working memory", "every", ("ops", BY_ROWS, {"scratch_memory": 0x10})),
+    ("working memory", "every", ("ops", BY_ROWS, {"scratch_memory": 0x11})),
+    ("working memory", "every", ("ops", SUMS, {"sums": 52})),
+    ("working memory", "every", ("ops", SUMS, {"sums": 26})),
+    ("working memory over other memory", "every", ("ops", SUMS, work(1, 16, 12))),
+    ("working memory over other memory", "every", ("ops", SUMS, work(0, 160, 4))),
+    ("working memory over other memory", "every", ("ops", FIRST, work(0, 60, 8))),
+    ("parameters", "every", ("ops", FIRST, {"params": PARAMS + 2})),
+    ("parameters", "every", ("ops", FIRST, {"params": SIZE - 8})),
+    ("parameters that do not fit", "every", ("ops", FIRST, {"hi": 33})),
+    ("row that is pushed", "every", ("ops", BY_ROWS, {"form": 6})),
+    ("row that is pushed", "pushed", ("ports", 0, {"row_bytes": 8})),
+    ("row that is pushed", "pushed", ("schedule", 0, {"value": 1})),
+    ("row that is pushed", "pushed", ("header", 0, {"schedule_count": 0})),
+    ("copy", "every", ("ops", COPY, {"hi": 13})),
+    ("copy", "every", ("ops", COPY, {"hi": -1})),
+    ("copy", "every", ("ops", COPY, {"operands": 0})),
+    ("jump", "every", ("ops", JUMP, {"lo": 40})),
+    ("jump", "every", ("ops", JUMP, {"lo": -1})),
+    ("jump", "every", ("ops", BRANCH, {"operands": 0})),
+    ("jump", "every", ("ops", REPEAT, {"counter": format.NO_COUNTER})),
+    ("jump", "every", ("header", 0, {"features": Feature.STATES})),
+    ("schedule", "every", ("schedule", 0, {"value": 13})),
+]  # fmt: skip
+RIGHT: list[tuple[str, Change]] = [
+    ("every", ("header", 0, {"version": MUCH, "product": MUCH})),
+    ("every", ("header", 0, {"taps": 32, "words": 64})),
+    ("every", ("ports", 1, {"offset": 256 - 12})),
+    ("every", ("ports", 1, {"memory": 0x11, "offset": 0})),
+    ("every", ("ports", 1, {"memory": 0x10, "offset": 12})),
+    ("every", ("ports", 1, {"labels": 0})),
+    ("every", ("places", OUT, {"at": 244})),
+    ("every", ("rows", 3, {"value": 63})),
+    ("every", ("ops", JUMP, {"lo": 39})),
+    ("every", ("ops", COPY, {"hi": 0})),
+    ("every", ("ops", SEVERAL, {"last": 7})),
+    ("every", ("ops", BY_ROWS, {"scratch": 48})),
+    ("every", ("ops", SUMS, work(1, 16, 8))),
+    ("every", ("ops", SUMS, work(1, 40, 8))),
+    ("every", ("initial", 1, {"at": 12})),
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    path = tmp_path_factory.mktemp("runtime") / "library.so"
+    return Library(built(path, [str(HERE / "handmade.c")], "-shared", "-fPIC", "-O1"))
+
+
+def change(base: str, wanted: Change) -> bytes:
+    section, index, values = wanted
+    return patched(BASES[base], section, index, **values)
+
+
+def test_what_is_wrong_is_refused_for_what_it_is(library: Library) -> None:
+    for why, base, wanted in WRONG:
+        model = Model(library, change(base, wanted))
+        unsupported = "than this runtime takes" in why or "unknown" in why
+        status = NO_KERNEL if "firmware" in why else UNSUPPORTED if unsupported else BAD_IMAGE
+        assert (model.problem.what.decode(), model.status) == (why, status), wanted
+
+
+def test_parameters_are_looked_at(library: Library) -> None:
+    for word, value in ((0, SIZE + 1), (0, MUCH), (0, 0), (0, SIZE), (1, 0), (1, MUCH)):
+        model = Model(library, patched_params(BASES["every"], FIRST, word, value))
+        assert (model.status, model.problem.name, model.problem.op) == (BAD_IMAGE, b"first", FIRST)
+        assert (model.problem.what == b"parameters") == (word == 0 and value > SIZE)
+
+
+def test_every_refusal_has_a_mutant() -> None:
+    text = (HERE.parents[1] / "src" / "mote" / "image" / "runtime" / "mote_check.c").read_text(encoding="utf-8")
+    said = set(re.findall(r'"([a-z][^"]+)"', text)) - {"mote_interpreter.h", "nothing"}
+    assert said == {why for why, _, _ in WRONG}
+
+
+def test_what_is_just_right_is_taken(library: Library) -> None:
+    for base, wanted in RIGHT:
+        assert Model(library, change(base, wanted)).status == OK, wanted
