@@ -60,7 +60,7 @@ def _pack(view: View, room: Room) -> Packed | Refusal:
     bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2))
     requantize = Requantize.of(found)
     name, instances = _instances(taps, requantize, v.kernel)
-    ahead = -(-taps.largest_shift // WORD) * WORD
+    ahead = _ahead(taps)
     params: Params = {
         "rows": window_params(view)["rows"],
         "channels": y[3],
@@ -117,6 +117,11 @@ def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
     return found[0], found[-1] - found[0] + 1
 
 
+def _ahead(taps: Taps) -> int:
+    """Zeros before the first weights."""
+    return -(-taps.largest_shift // WORD) * WORD
+
+
 def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
     """[channels, rows, columns] in columns of a vector's height, zeros before, between and behind them."""
     channels, high, wide = values.shape
@@ -146,6 +151,12 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
         *(requantize.form, requantize.shift, int(taps.single)),
     )
     reads = (taps.group - 1) * down + kernel
+    ahead = _ahead(taps)
+    facts = (
+        *(w.channels, taps.block, w.outputs[1], taps.wide, taps.columns, w.before[1], w.inputs[1], across),
+        *(len(taps.planes), int(taps.single), taps.quads, taps.weights, ahead, COUNT[requantize.form]),
+        *(down, kernel, taps.height),
+    )
     return name, (
         Instance(
             "MOTE_TAPS_COLUMNS",
@@ -153,7 +164,7 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
             tuple(columns_code(taps)),
         ),
         Instance("MOTE_TAPS_CODE", arguments, tuple(code(taps, requantize))),
-        Instance("MOTE_TAPS", (name, columns, made, reads, 4 * len(taps.planes), taps.group)),
+        Instance("MOTE_TAPS", (name, columns, made, reads, 4 * len(taps.planes), taps.group), facts=facts),
     )
 
 

@@ -116,7 +116,12 @@ def instance(found: Layer, pixels: Pixels, room: Room) -> tuple[str, Instance]:
     form, shift = requantize.form, requantize.shift
     arguments = (name, COUNT[form], pixels.steps, pixels.apart, pixels.count, form, shift)
     lines = code(gemm(pixels), requantize, found.rest, parts=found.in_parts(room))
-    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines))
+    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines), _facts(found, room))
+
+
+def _facts(found: Layer, room: Room) -> tuple[int, int]:
+    """`rest` and `parts` of `mote_gemm4_built_t`."""
+    return found.rest, int(found.in_parts(room))
 
 
 def _end(found: Layer, room: Room) -> str:
@@ -227,7 +232,7 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
     name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found, room)}"
     arguments = (name, COUNT[requantize.form], *shape, requantize.form, requantize.shift)
     lines = code(slide(columns), requantize, found.rest, parts=found.in_parts(room))
-    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines))
+    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines), _facts(found, room))
     vectors = found.weights.reshape(found.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
     weights = vectors.transpose(0, 1, 3, 2, 4).reshape(found.channels, -1)
     params: Params = {

@@ -93,7 +93,8 @@ class Matrix:
         name = "_".join([*parts, *([f"rest{rest}"] if rest else [])])
         code = fully_connected(self.round, looped, same, requantize, rest)
         arguments = (name, self.round, int(same), requantize.form, requantize.shift)
-        return name, (Instance("MOTE_FC8_CODE", arguments, tuple(code)), Instance("MOTE_FULLY_CONNECTED8", (name,)))
+        made = Instance("MOTE_FC8_CODE", arguments, tuple(code), (int(looped), rest))
+        return name, (made, Instance("MOTE_FULLY_CONNECTED8", (name,)))
 
 
 def matrix(weights: NDArray[np.int8], bias: Ints, sums: Sums, limits: Limits) -> Matrix | None:

@@ -1,0 +1,18 @@
+/* mote_add4_s8_fits.h: whether parameters of the kernels in mote_add4_s8.h fit. */
+#ifndef MOTE_ADD4_S8_FITS_H
+#define MOTE_ADD4_S8_FITS_H
+
+#include "mote_add4_s8.h"
+#include "mote_broadcast_fits.h"
+
+static inline int mote_add4_s8_fits(const mote_add4_s8_t *p, const mote_room_t *room) {
+    (void)p;
+    return mote_asks_units(room) && mote_takes(room, 0, (uint32_t)room->hi, 1) &&
+           mote_takes(room, 1, (uint32_t)room->hi, 1) && mote_gives(room, (uint32_t)room->hi, 1);
+}
+
+static inline int mote_add4_rows_s8_fits(const mote_add4_rows_s8_t *p, const mote_room_t *room) {
+    return mote_broadcast_fits(&p->walk, room, 1, 1, 1, 1);
+}
+
+#endif
