@@ -362,7 +362,7 @@ static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32
                 y = (int32_t)(sum[c][i] - (pair ? sum[0][i] : 0));
                 y = mote_gemm3_scale(y, linear, &stream);
             }
-            y >>= shift;
+            y >>= shift & 31;
             byte[c][i] = y < lo ? lo : y > hi ? hi : y;
         }
         stream += used + pair;

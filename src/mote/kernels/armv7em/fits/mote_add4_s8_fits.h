@@ -7,8 +7,7 @@
 
 static inline int mote_add4_s8_fits(const mote_add4_s8_t *p, const mote_room_t *room) {
     (void)p;
-    return mote_asks_units(room) && mote_takes(room, 0, (uint32_t)room->hi, 1) &&
-           mote_takes(room, 1, (uint32_t)room->hi, 1) && mote_gives(room, (uint32_t)room->hi, 1);
+    return mote_two_fit(room, 1);
 }
 
 static inline int mote_add4_rows_s8_fits(const mote_add4_rows_s8_t *p, const mote_room_t *room) {

@@ -37,8 +37,11 @@ MOTE_NOINLINE int mote_gemm3_stream_fits(const mote_room_t *room, const int32_t 
                                          int32_t form) {
     const uint32_t weights = (uint32_t)steps * (form & MOTE_FORM_pair ? 1 : 2), constants = mote_gemm3_constants(form);
     const uint32_t words = 2 + weights + constants, begin = form & MOTE_FORM_added ? 3 : 0;
-    return mote_holds_words(room, stream, mote_much_plus(begin, mote_much_times((uint32_t)pairs, words))) &&
-           (!(form & MOTE_FORM_pair) || mote_gemm3_shifts_fit(stream + begin + 2 + weights, constants, pairs, words));
+    if (!mote_holds_words(room, stream, mote_much_plus(begin, mote_much_times((uint32_t)pairs, words)))) {
+        return 0;
+    }
+    return !(form & MOTE_FORM_pair) || (const void *)stream == (const void *)room || /* what is decoded later */
+           mote_gemm3_shifts_fit(stream + begin + 2 + weights, constants, pairs, words);
 }
 
 /* The same without blocks of zeros, in a stream of as many words as it says. Behind its constants a pair has the places
@@ -69,14 +72,23 @@ MOTE_NOINLINE int mote_gemm3_blocks_fit(const mote_room_t *room, const int32_t *
     return at - stream - 1 == *stream;
 }
 
-/* Bytes of an output row of so many pixels; MOTE_MUCH where it is not what the kernels write. */
+/* Bytes that are written of an output row of so many pixels; MOTE_MUCH where it is not what the kernels write. */
 static inline uint32_t mote_gemm3_row(const mote_gemm3_t *g, int32_t width, int32_t form) {
     if (form & MOTE_FORM_planar) {
         const int fits = g->planes % 4 == 0 && mote_counts(g->planes | g->before | width) &&
                          g->before + width <= g->planes;
         return fits ? mote_bytes_of(g->channels, g->planes, 1) : MOTE_MUCH;
     }
-    return g->planes == 0 && g->pixel == g->channels ? mote_bytes_of(width, g->channels, 1) : MOTE_MUCH;
+    return g->planes == 0 && mote_within(g->channels, 1, g->pixel)
+               ? mote_rows_bytes(width, (uint32_t)g->pixel, (uint32_t)g->channels) : MOTE_MUCH;
+}
+
+/* Whether rows lie so far apart as kernels take for granted, which may write some of the channels only. */
+static inline int mote_gemm3_apart(const mote_gemm3_t *g, int32_t width, int32_t form, int32_t stride) {
+    if (form & MOTE_FORM_planar) {
+        return mote_counts(stride) && stride % 4 == 0 && (uint32_t)stride >= mote_bytes_of(g->channels, g->planes, 1);
+    }
+    return mote_size(stride) == mote_bytes_of(width, g->pixel, 1);
 }
 
 /* Whether there is room for outputs, which are stored byte by byte, but padding in planar rows word by word; and for as
@@ -90,7 +102,7 @@ static inline int mote_gemm3_gives(const mote_room_t *room, uint32_t bytes, int3
 MOTE_NOINLINE int mote_gemm3_fits(const mote_gemm3_t *g, const mote_room_t *room, int32_t form) {
     const int32_t pairs = g->channels / 2 + g->channels % 2;
     if (!mote_counts(g->channels | g->depth) || g->channels == 0 || g->depth < 4 || g->depth % 4 != 0 ||
-        (form & MOTE_FORM_added && g->channels % 2 != 0)) {
+        (form & MOTE_FORM_added && (g->channels % 2 != 0 || g->channels != g->pixel))) {
         return 0;
     }
     if (form & (MOTE_FORM_sparse2 | MOTE_FORM_sparse4)) {
@@ -121,11 +133,12 @@ MOTE_NOINLINE int mote_pointwise3_room_fits(const mote_pointwise3_t *p, const mo
     if (units) {
         return mote_asks_units(room) && !(form & MOTE_FORM_planar) &&
                mote_takes(room, 0, mote_bytes_of(room->hi, p->in_channels, 1), 1) &&
-               mote_gemm3_gives(room, mote_bytes_of(room->hi, p->gemm.channels, 1), form);
+               mote_gemm3_gives(room, mote_gemm3_row(&p->gemm, room->hi, form), form);
     }
     return mote_asks_rows(room) && room->lo < room->hi && mote_size(p->in_stride) == in &&
-           mote_size(p->out_stride) == out && mote_takes(room, 0, mote_much_times((uint32_t)room->hi, in), 1) &&
-           mote_gemm3_gives(room, mote_much_times((uint32_t)room->hi, out), form);
+           mote_gemm3_apart(&p->gemm, p->width, form, p->out_stride) &&
+           mote_takes(room, 0, mote_much_times((uint32_t)room->hi, in), 1) &&
+           mote_gemm3_gives(room, mote_rows_bytes(room->hi, (uint32_t)p->out_stride, out), form);
 }
 
 MOTE_NOINLINE int mote_pointwise3_fits(const mote_pointwise3_t *p, const mote_room_t *room, int32_t form,
@@ -142,7 +155,7 @@ MOTE_NOINLINE int mote_conv3_room_fits(const mote_patch_t *w, const mote_gemm3_t
     const int32_t taps = w->rows.taps, by_row = room->form == MOTE_RUN_ROW;
     if (!mote_counts(w->in_channels) || w->in_channels == 0 || !mote_span_fits(&w->cols) || w->cols.taps == 0 ||
         w->cols.out_size == 0 || !mote_steps_short(taps | w->rows.step) || taps == 0 || out == MOTE_MUCH ||
-        mote_size(w->rows.out_stride) != out || room->lo >= room->hi) {
+        !mote_gemm3_apart(g, w->cols.out_size, form, w->rows.out_stride) || room->lo >= room->hi) {
         return 0;
     }
     if (room->form == MOTE_RUN_ROWS) {
@@ -152,7 +165,7 @@ MOTE_NOINLINE int mote_conv3_room_fits(const mote_patch_t *w, const mote_gemm3_t
         return 0;
     }
     return mote_window_fits(&w->rows, room, in, out, 1) &&
-           mote_gemm3_gives(room, by_row ? out : mote_much_times((uint32_t)room->hi, out), form);
+           mote_gemm3_gives(room, by_row ? out : mote_rows_bytes(room->hi, (uint32_t)w->rows.out_stride, out), form);
 }
 
 MOTE_NOINLINE int mote_conv3_fits(const mote_conv3_t *p, const mote_room_t *room, int32_t form) {

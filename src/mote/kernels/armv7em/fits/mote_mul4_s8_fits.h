@@ -6,8 +6,7 @@
 #include "mote_mul4_s8.h"
 
 static inline int mote_mul4_s8_fits(const mote_mul4_s8_t *p, const mote_room_t *room) {
-    return mote_within(p->right, 0, 31) && mote_asks_units(room) && mote_takes(room, 0, (uint32_t)room->hi, 1) &&
-           mote_takes(room, 1, (uint32_t)room->hi, 1) && mote_gives(room, (uint32_t)room->hi, 1);
+    return mote_within(p->right, 0, 31) && mote_two_fit(room, 1);
 }
 
 static inline int mote_mul4_rows_s8_fits(const mote_mul4_rows_s8_t *p, const mote_room_t *room) {

@@ -58,6 +58,11 @@ static inline int mote_span_filled(const mote_span_t *s) {
            (s->out_size - 1) * s->step - s->pad < s->in_size;
 }
 
+/* Bytes of some rows, `row` bytes apart, of the last of which only the first `last` are touched. */
+static inline uint32_t mote_rows_bytes(int32_t count, uint32_t row, uint32_t last) {
+    return count > 0 ? mote_much_plus(mote_much_times((uint32_t)count - 1, row), last) : 0;
+}
+
 /* Whether rows have room that a window reads and writes; `in` and `out` are what is touched of one of each, in bytes,
  * of elements of a size. Which rows lie outside of the image the kernel finds out itself. */
 static inline int mote_window_fits(const mote_window_t *w, const mote_room_t *room, uint32_t in, uint32_t out,
@@ -70,7 +75,7 @@ static inline int mote_window_fits(const mote_window_t *w, const mote_room_t *ro
            w->out_rows > 0 && mote_within(w->taps, 0, MOTE_MAX_TAPS) && in <= row &&
            out <= (uint32_t)w->out_stride * size &&
            mote_takes(room, 0, mote_images_bytes(room->hi, w->out_rows, w->in_rows, row), size) &&
-           mote_gives(room, mote_bytes_of(room->hi, w->out_stride, size), size);
+           mote_gives(room, mote_rows_bytes(room->hi, (uint32_t)w->out_stride * size, out), size);
 }
 
 /* The same of windows over pixels of so many channels, which become pixels of others. */
