@@ -21,6 +21,8 @@ COMMANDS = (
     "compile",
     "pack",
     "dump",
+    "delta",
+    "ota",
     "plan",
     "explore",
     "shrink",

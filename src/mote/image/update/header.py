@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from zlib import crc32
 
 from mote.errors import MoteError
@@ -42,3 +43,12 @@ def read_header(data: bytes, where: str) -> ImageHeader:
     if crc32(data[CHECKED_FROM:length]) != head["crc"]:
         raise MoteError("is damaged: its CRC-32 is wrong", where=where, remedy="pack the model again")
     return ImageHeader(length, head["crc"], head["version"], head["product"], signed)
+
+
+def load_image(path: str) -> tuple[ImageHeader, bytes]:
+    """An image of a file, with its signature, and what its header says."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise MoteError(f"cannot be read ({error.strerror})", where=path) from None
+    return read_header(data, path), data

@@ -1,0 +1,31 @@
+"""`mote delta`: the differences between two images, for devices that run the first."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.cli.common import Subparsers, add_json, print_json, progress
+from mote.files import write_file
+from mote.image.update.delta import MAGIC, encode
+from mote.image.update.header import load_image
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("delta", help="the differences between two images", description=__doc__)
+    p.add_argument("old", metavar="OLD", help="the image that devices run")
+    p.add_argument("new", metavar="NEW", help="the image that they are to run, signed if it must be")
+    p.add_argument("--output", "-o", required=True, metavar="FILE", help="the delta")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    old, new = load_image(arguments.old)[1], load_image(arguments.new)[1]
+    with progress("comparing"):
+        made = encode(old, new, old_name=arguments.old, new_name=arguments.new)
+    write_file(arguments.output, made, MAGIC)
+    if arguments.json:
+        print_json({"delta": arguments.output, "bytes": len(made), "image_bytes": len(new)})
+    else:
+        print(f"{arguments.output}: {len(made):,} bytes, {100 * len(made) / len(new):.0f}% of the image")
+    return 0

@@ -1,0 +1,147 @@
+"""`mote ota`: bring a device to run an image, over TCP or a serial line."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress
+from mote.errors import MoteError
+from mote.image.update.header import load_image
+from mote.image.update.lines import Connecting, Line, Listening, LostError, Opened, Serial
+from mote.image.update.session import Device, Outcome, Patience, Plan, Session, update
+
+BAUD = 115_200
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("ota", help="update a device over the air", description=__doc__)
+    p.add_argument("image", metavar="IMAGE", nargs="?", help="the .mote file to run; without, say what the device has")
+    line = p.add_mutually_exclusive_group(required=True)
+    line.add_argument("--connect", type=address, metavar="HOST:PORT", help="the device listens there")
+    line.add_argument("--listen", type=address, metavar="[HOST:]PORT", help="the device connects to here")
+    line.add_argument("--serial", metavar="DEVICE", help="the device is at this serial port, such as /dev/ttyUSB0")
+    p.add_argument("--baud", type=int, default=BAUD, metavar="N", help=f"speed of the serial port (default: {BAUD})")
+    p.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        default=[],
+        metavar="OLD",
+        help="an image that the device may run: only the differences are sent where it does; may be repeated",
+    )
+    p.add_argument("--no-restart", action="store_true", help="leave it to the device when the new model runs")
+    p.add_argument("--confirm", action="store_true", help="have the device confirm the new model once it runs")
+    p.add_argument(
+        "--wait",
+        type=seconds,
+        default=Patience.confirm_s,
+        metavar="SECONDS",
+        help=f"for the firmware to confirm the new model (default: {Patience.confirm_s:g})",
+    )
+    p.add_argument(
+        "--timeout",
+        type=seconds,
+        default=Patience.answer_s,
+        metavar="SECONDS",
+        help=f"for an answer, before it is asked again (default: {Patience.answer_s:g})",
+    )
+    p.add_argument(
+        "--connections",
+        type=int,
+        default=Patience.connections,
+        metavar="N",
+        help=f"how often to connect where the line breaks (default: {Patience.connections})",
+    )
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError("must be more than 0")
+    return value
+
+
+def address(text: str) -> tuple[str, int]:
+    """A host, which may be left away, and a port."""
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535:
+        raise argparse.ArgumentTypeError(f"'{text}' is no HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    plan = _plan(arguments) if arguments.image is not None else None
+    patience = Patience(arguments.timeout, confirm_s=arguments.wait, connections=arguments.connections)
+    with progress(f"waiting for {arguments.serial or 'the device'}") as say, Opened(_line(arguments)) as line:
+        session = Session(line, patience, say)
+        if plan is None:
+            device = _asked(session)
+        else:
+            outcome = update(session, plan, arguments.image)
+    if plan is None:
+        print_json(asdict(device)) if arguments.json else print_device(device, line.name)
+    elif arguments.json:
+        print_json({"image": arguments.image, **asdict(outcome)})
+    else:
+        print_outcome(outcome, arguments.image)
+    return 0
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    header, image = load_image(arguments.image)
+    sources = [load_image(path) for path in arguments.sources]
+    return Plan(image, header, sources, restarts=not arguments.no_restart, confirms=arguments.confirm)
+
+
+def _line(arguments: argparse.Namespace) -> Line:
+    if arguments.serial is not None:
+        return Serial(arguments.serial, arguments.baud)
+    if arguments.connect is not None:
+        return Connecting(*arguments.connect)
+    return Listening(*arguments.listen)
+
+
+def _asked(session: Session) -> Device:
+    try:
+        return session.hello()
+    except LostError as lost:
+        remedy = "check the line, and that the firmware hands what it receives to mote_ota_receive"
+        raise MoteError(str(lost), where=session.line.name, remedy=remedy) from None
+
+
+def print_device(device: Device, name: str) -> None:
+    print(bold(f"device at {name}"))
+    if device.active is None:
+        print("  runs no model")
+    else:
+        trial = f", on trial (boot {device.tries})" if device.state == "trial" else ""
+        print(f"  runs version {device.version} from slot {device.active}{trial}")
+        print(f"  which has {device.bytes:,} bytes and the CRC-32 {device.crc:08x}")
+    product = f", product {device.product}" if device.product else ""
+    print(f"  accepts versions from {device.counter} on, up to {device.slot_bytes:,} bytes{product}")
+    if device.state == "receiving":
+        print(f"  has received {device.position:,} of {device.stream_bytes:,} bytes of an update")
+    if device.rejected:
+        print(f"  version {device.rejected} failed its trial")
+
+
+SAID = {
+    "confirmed": green("confirmed"),
+    "trial": "on trial: the firmware has not confirmed it yet",
+    "installed": "installed: it runs from the next restart on",
+}
+
+
+def print_outcome(outcome: Outcome, image: str) -> None:
+    what = {
+        "nothing": "runs it already",
+        "image": f"{outcome.stream_bytes:,} bytes",
+        "delta": f"a delta of {outcome.stream_bytes:,} bytes",
+    }[outcome.sent]
+    resumed = f", resumed at {outcome.resumed_at:,}" if outcome.resumed_at else ""
+    again = f", {outcome.sent_again} frames sent again" if outcome.sent_again else ""
+    print(f"{image}: {what}{resumed}{again}, in {outcome.seconds:.1f} s")
+    print(f"  version {outcome.device.version}: {SAID[outcome.state]}")

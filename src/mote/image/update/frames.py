@@ -1,0 +1,89 @@
+"""The frames of the update protocol: messages in a stream of bytes, told from all else by flags and a CRC-32.
+
+`mote_ota.c` is the other side; `docs/updates.md` describes every message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from zlib import crc32
+
+PROTOCOL = 1
+FLAG, ESCAPE, CHANGED = 0x7E, 0x7D, 0x20
+ANSWER = 0x80
+"""This bit of the type tells answers from questions."""
+LONGEST = 4096
+"""Bytes between two flags that may be a message; the rest is noise."""
+
+
+class Type(IntEnum):
+    """What the host asks for."""
+
+    HELLO = 1
+    BEGIN = 2
+    DATA = 3
+    FINISH = 4
+    RESTART = 5
+    CONFIRM = 6
+    ABORT = 7
+
+
+class BeginFlag(IntFlag):
+    """How an update begins."""
+
+    DELTA = 1
+    ANEW = 2
+
+
+@dataclass(frozen=True)
+class Message:
+    """A question, or with ANSWER in its type an answer."""
+
+    type: int
+    sequence: int
+    data: bytes = b""
+
+    @property
+    def framed(self) -> bytes:
+        """As it goes over the line."""
+        body = bytes([self.type, self.sequence]) + self.data
+        body += crc32(body).to_bytes(4, "little")
+        stuffed = body.replace(b"\x7d", b"\x7d\x5d").replace(b"\x7e", b"\x7d\x5e")
+        return bytes([FLAG]) + stuffed + bytes([FLAG])
+
+
+@dataclass
+class Reader:
+    """Finds messages among the bytes that come in; what is damaged is passed over."""
+
+    _held: bytearray = field(default_factory=bytearray)
+    _begun: bool = False
+
+    def take(self, data: bytes) -> Iterator[Message]:
+        """The messages that are complete with these bytes."""
+        for byte in data:
+            if byte == FLAG:
+                found = _unframed(bytes(self._held)) if self._begun else None
+                self._held.clear()
+                self._begun = True
+                if found is not None:
+                    yield found
+            elif len(self._held) < LONGEST:
+                self._held.append(byte)
+
+
+def _unframed(stuffed: bytes) -> Message | None:
+    """The message between two flags, if it is one."""
+    body = bytearray()
+    changed = 0
+    for byte in stuffed:
+        if byte == ESCAPE:
+            changed = CHANGED
+        else:
+            body.append(byte ^ changed)
+            changed = 0
+    if len(body) < 6 or crc32(body[:-4]).to_bytes(4, "little") != body[-4:]:
+        return None
+    return Message(body[0], body[1], bytes(body[2:-4]))

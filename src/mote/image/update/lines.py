@@ -1,0 +1,224 @@
+"""Lines to a device: a TCP connection that either side opens, or a serial port."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import time
+from types import TracebackType
+from typing import Protocol
+
+from mote.errors import MoteError
+
+if sys.platform != "win32":
+    import termios
+
+CHUNK = 4096
+OPENING_S = 10.0
+"""How long a connection may take to come about, and how long a device may take to connect again."""
+PAUSE_S = 0.2
+
+
+class LostError(Exception):
+    """The line is broken, or the device does not answer."""
+
+
+class Line(Protocol):
+    """Bytes to a device and back."""
+
+    name: str
+    window: int
+    """How many frames of data it may carry before one is answered: a serial port has no room for many."""
+
+    def open(self) -> None:
+        """Anew, where it was open before."""
+
+    def close(self) -> None: ...
+
+    def send(self, data: bytes) -> None: ...
+
+    def receive(self, seconds: float) -> bytes:
+        """What has come in; nothing where nothing does within that time."""
+
+
+class Opened:
+    """A line that is open inside of a `with`."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+
+    def __enter__(self) -> Line:
+        self.line.open()
+        return self.line
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.line.close()
+
+
+class _Socket:
+    """What both kinds of TCP connections share."""
+
+    window = 8
+    name = ""
+    _socket: socket.socket | None = None
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._connected().sendall(data)
+        except OSError as error:
+            raise LostError(f"the connection broke ({_reason(error)})") from None
+
+    def receive(self, seconds: float) -> bytes:
+        connected = self._connected()
+        try:
+            if not select.select([connected], [], [], seconds)[0]:
+                return b""
+            data = connected.recv(CHUNK)
+        except OSError as error:
+            raise LostError(f"the connection broke ({_reason(error)})") from None
+        if not data:
+            raise LostError("the device closed the connection")
+        return data
+
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            raise LostError("there is no connection")
+        return self._socket
+
+
+class Connecting(_Socket):
+    """To a device that listens."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        self.name = f"{host}:{port}"
+
+    def open(self) -> None:
+        self.close()
+        until = time.monotonic() + OPENING_S
+        while True:
+            try:
+                self._socket = socket.create_connection((self.host, self.port), timeout=OPENING_S)
+                break
+            except OSError as error:
+                if time.monotonic() > until or isinstance(error, socket.gaierror):
+                    raise MoteError(
+                        f"cannot be connected to ({_reason(error)})",
+                        where=self.name,
+                        remedy="check the address, and that the device listens there",
+                    ) from None
+                time.sleep(PAUSE_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+class Listening(_Socket):
+    """For a device that connects; one at a time."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.name = f"{host or '*'}:{port}"
+        try:
+            self._server = socket.create_server((host, port))
+        except OSError as error:
+            raise MoteError(
+                f"cannot be listened on ({_reason(error)})", where=self.name, remedy="name another port"
+            ) from None
+
+    @property
+    def port(self) -> int:
+        """That was found, where port 0 was asked for."""
+        return int(self._server.getsockname()[1])
+
+    def open(self) -> None:
+        """Wait for a device to connect: for as long as it takes the first time, and a while after."""
+        again = self._socket is not None
+        super().close()
+        self._server.settimeout(OPENING_S if again else None)
+        try:
+            self._socket = self._server.accept()[0]
+        except TimeoutError:
+            raise MoteError(
+                "the device does not connect again", where=self.name, remedy="look after the device, and start anew"
+            ) from None
+        self._socket.settimeout(OPENING_S)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def close(self) -> None:
+        super().close()
+        self._server.close()
+
+
+class Serial:
+    """A serial port, or a pseudo-terminal: eight bits, no parity, raw."""
+
+    window = 1
+
+    def __init__(self, path: str, baud: int) -> None:
+        self.name, self.baud = path, baud
+        self._file: int | None = None
+        if sys.platform == "win32":
+            raise MoteError("serial ports need Linux or macOS", where=path, remedy="use --connect or --listen")
+        if getattr(termios, f"B{baud}", None) is None:
+            raise MoteError(f"{baud} baud is no speed that this system knows", where=path, remedy="give another --baud")
+
+    def open(self) -> None:
+        self.close()
+        try:
+            self._file = os.open(self.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+            self._make_raw(self._file)
+        except (OSError, termios.error) as error:
+            reason = _reason(error) if isinstance(error, OSError) else "it is no terminal"
+            raise MoteError(
+                f"cannot be opened ({reason})", where=self.name, remedy="check the name, the plug and your rights to it"
+            ) from None
+
+    def _make_raw(self, file: int) -> None:
+        speed = getattr(termios, f"B{self.baud}")
+        modes = termios.tcgetattr(file)
+        modes[0], modes[1], modes[3] = 0, 0, 0  # nothing is translated, echoed or waited for
+        modes[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
+        modes[4] = modes[5] = speed
+        modes[6][termios.VMIN], modes[6][termios.VTIME] = 0, 0
+        termios.tcsetattr(file, termios.TCSANOW, modes)
+        termios.tcflush(file, termios.TCIOFLUSH)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def send(self, data: bytes) -> None:
+        file = self._opened()
+        try:
+            while data:
+                if not select.select([], [file], [], OPENING_S)[1]:
+                    raise LostError("the port takes no more bytes")
+                data = data[os.write(file, data) :]
+        except OSError as error:
+            raise LostError(f"the port is gone ({_reason(error)})") from None
+
+    def receive(self, seconds: float) -> bytes:
+        file = self._opened()
+        try:
+            return os.read(file, CHUNK) if select.select([file], [], [], seconds)[0] else b""
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            raise LostError(f"the port is gone ({_reason(error)})") from None
+
+    def _opened(self) -> int:
+        if self._file is None:
+            raise LostError("the port is not open")
+        return self._file
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
