@@ -199,8 +199,8 @@ def _own_code(packed: Packed) -> str:
 
 
 def _plain(argument: str | int) -> bool:
-    """Whether an argument of a macro is a number or a name, and no piece of code."""
-    return isinstance(argument, int) or argument.isidentifier()
+    """Whether an argument of a macro is a number, a name or a sign, and no piece of code."""
+    return isinstance(argument, int) or " = " not in argument
 
 
 GENERAL = Fixed(_own_code)
