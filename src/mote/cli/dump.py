@@ -11,6 +11,7 @@ from mote.errors import naming
 from mote.image import format
 from mote.image.reader import Description, OpInfo, PlaceInfo, PortInfo, read, read_image
 from mote.plan.program import IMAGE, STATES, Form, Kind
+from mote.text import printable
 
 MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
 
@@ -109,7 +110,7 @@ def print_image(found: Description, path: str) -> None:
     print(bold(f"{path}{made}"))
     print(f"  {header['bytes']:,} bytes, format {header['format']}, CRC-32 {header['crc']:08x}")
     product = f", product {header['product']}" if header["product"] else ""
-    by = f", made by Mote {found.about['mote']}" if "mote" in found.about else ""
+    by = f", made by Mote {printable(str(found.about['mote']))}" if "mote" in found.about else ""
     print(f"  version {header['version']}{product}{by}")
     print(f"  SHA-256 of the model file: {bytes(header['source']).hex()}")
     signature = found.signature
@@ -123,7 +124,7 @@ def print_image(found: Description, path: str) -> None:
     print(f"  flash: {sections}")
     for what, ports in (("input", found.inputs), ("output", found.outputs)):
         for port in ports:
-            print(f"  {what} {_port_line(port)}")
+            print(f"  {what} {printable(_port_line(port))}")
     print()
     print(table(["kernel", "id"], [[k.name, f"{k.id:08x}"] for k in found.kernels], 2))
     print()

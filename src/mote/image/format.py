@@ -142,7 +142,7 @@ SECTIONS = {
     "schedule": "u16: which op each step runs",
     "rows": "u16, or u32 with feature bit 5: where rows lie that have no common strip, in units of 4 bytes",
     "lists": "i32: rows for which there is no formula",
-    "initial": "mote_initial_t: what states hold after a reset",
+    "states": "mote_initial_t: what states hold after a reset",
     "text": "bytes: names, each with a zero byte behind it",
     "data": "bytes: arrays and parameters, each at a multiple of 8",
     "about": "bytes: JSON for tools, which no runtime reads",
@@ -282,7 +282,7 @@ ENTRIES = {
     "ops": OP,
     "operands": OPERAND,
     "places": PLACE,
-    "initial": INITIAL,
+    "states": INITIAL,
 }
 """The sections that are made of records."""
 ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {

@@ -218,7 +218,7 @@ class _Reader:
             raise ImageError("is inconsistent: its inputs and outputs are not as many as it says")
         if any(number >= len(ops) for number in self.schedule):
             raise ImageError("is inconsistent: a step runs an op that is not there")
-        initial = tuple(self._records("initial"))
+        initial = tuple(self._records("states"))
         for state in initial:
             self._check(state["at"] + state["bytes"] <= self.header["states"], "a state lies outside of the states")
             self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")

@@ -142,7 +142,7 @@ class _Writer:
             "schedule": len(program.schedule),
             "rows": len(self.rows.entries),
             "lists": len(self.lists.entries),
-            "initial": len(program.states),
+            "states": len(program.states),
             "text": len(self.texts.data),
         }
         self._check_counts(counts)
@@ -234,7 +234,7 @@ class _Writer:
             "schedule": np.array(program.schedule, "<u2").tobytes(),
             "rows": np.array(self.rows.entries, place).tobytes(),
             "lists": np.array(self.lists.entries, "<i4").tobytes(),
-            "initial": b"".join(map(self._initial, program.states)),
+            "states": b"".join(map(self._initial, program.states)),
             "text": bytes(self.texts.data),
         }
 
