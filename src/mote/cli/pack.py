@@ -25,7 +25,11 @@ def add(commands: Subparsers) -> None:
         help="a number that never goes down in updates (default: 0)",
     )
     p.add_argument(
-        "--product", type=int, default=0, metavar="N", help="a number that updates compare (default: 0, any product)"
+        "--product",
+        type=int,
+        default=0,
+        metavar="N",
+        help="a number that devices compare with their own (default: 0)",
     )
     p.add_argument("--labels", metavar="FILE", help="names of the values of the first output, one a line")
     p.add_argument("--strip", action="store_true", help="leave away names of layers and what only tools read")

@@ -174,7 +174,7 @@ HEADER = Record(
             for name in SECTIONS
             for part, what in (("_offset", f"where the section `{name}` begins"), ("_count", "entries in it"))
         ),
-        Field("product", "I", "the product that it is for, which updates compare; 0: any"),
+        Field("product", "I", "the product that it is for, which devices compare with theirs; 0: none"),
     ),
 )
 

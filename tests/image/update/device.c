@@ -3,7 +3,7 @@
  * usage: device FLASH (stdio | listen | connect PORT) [confirm]: over its standard input and output, on a port that it
  * prints, or to a port; `confirm`: the firmware confirms every model. The verifier is a stand-in. */
 #define _DEFAULT_SOURCE
-#include "mote_crc.h"
+#include "mote_update_parts.h"
 #include "mote_ota.h"
 
 #include <arpa/inet.h>
@@ -35,11 +35,11 @@ static int write_flash(void *context, uint32_t at, const uint8_t *data, uint32_t
     return 0;
 }
 
-static mote_signature_t stand_in(void *context, const uint8_t *signature, const uint8_t *public_key,
+static mote_verdict_t stand_in(void *context, const uint8_t *signature, const uint8_t *public_key,
                                  const mote_message_t *message) {
     (void)context;
     (void)public_key;
-    const uint32_t crc = mote_crc32(0x12345678, message->data, message->bytes);
+    const uint32_t crc = mote_update_crc(0x12345678, message->data, message->bytes);
     return memcmp(&crc, signature, sizeof crc) == 0 ? MOTE_SIGNATURE_VALID : MOTE_SIGNATURE_WRONG;
 }
 

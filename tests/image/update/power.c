@@ -3,7 +3,7 @@
  * usage: power OLD NEW DELTA FORGED [thorough]: images with the signatures of stand_in below; FORGED has the
  * signature of another. After every cut and reset: the model that runs is the old or the new one, whole (never none,
  * unless there was none); the anti-rollback counter has not gone back; the update can be brought to its end. */
-#include "mote_crc.h"
+#include "mote_update_parts.h"
 #include "nor.h"
 
 #include <stdio.h>
@@ -56,11 +56,11 @@ void fail(const char *what, const char *file, int line) {
 }
 
 /* Not a signature at all: it only stands for one, and is quick. */
-static mote_signature_t stand_in(void *context, const uint8_t *signature, const uint8_t *public_key,
+static mote_verdict_t stand_in(void *context, const uint8_t *signature, const uint8_t *public_key,
                                  const mote_message_t *message) {
     (void)context;
     (void)public_key;
-    const uint32_t crc = mote_crc32(0x12345678, message->data, message->bytes);
+    const uint32_t crc = mote_update_crc(0x12345678, message->data, message->bytes);
     return memcmp(&crc, signature, sizeof crc) == 0 ? MOTE_SIGNATURE_VALID : MOTE_SIGNATURE_WRONG;
 }
 
@@ -94,7 +94,7 @@ static void set_up(const geometry_t *g) {
     highest = 0;
 }
 
-static uint32_t crc_of(const blob_t *blob) { return mote_crc32(0, blob->data, blob->bytes); }
+static uint32_t crc_of(const blob_t *blob) { return mote_update_crc(0, blob->data, blob->bytes); }
 
 /* A reset: nothing in RAM is left. */
 static mote_update_status boot(void) {

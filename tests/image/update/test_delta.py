@@ -73,9 +73,9 @@ def test_all_that_is_wrong_with_a_delta_is_said() -> None:
             delta.apply(one, data)
     with pytest.raises(MoteError, match="is a delta to another image"):
         delta.apply(two, made)
-    with pytest.raises(MoteError, match=r"old\.mote: is not an image"):
+    with pytest.raises(MoteError, match=r"old\.mote: is no image"):
         delta.encode(b"nothing", two, old_name="old.mote")
-    with pytest.raises(MoteError, match="is damaged: its CRC-32 is wrong"):
+    with pytest.raises(MoteError, match="is damaged: the CRC-32"):
         delta.encode(one, two[:-1] + b"\x55")
-    with pytest.raises(MoteError, match="which is not what its header says"):
+    with pytest.raises(MoteError, match="is cut off"):
         delta.encode(one, two[:-1])

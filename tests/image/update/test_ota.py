@@ -271,10 +271,10 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     session = Session(Silent(), Patience(answer_s=0.01, tries=2))
     with pytest.raises(LostError, match="does not answer"):
         session.hello()
-    files = written(tmp_path, broken=NEW[:-90])
+    files = written(tmp_path, broken=NEW[:-10])
     for arguments, reason in {
-        ("absent.mote", "--listen", "0"): "absent.mote: cannot be read",
-        (files["broken"], "--listen", "0"): "which is not what its header says",
+        ("absent.mote", "--listen", "0"): "absent.mote: cannot read the file",
+        (files["broken"], "--listen", "0"): "that are no signature",
         ("--listen", "99999"): "is no HOST:PORT",
         (): "one of the arguments --connect --listen --serial is required",
     }.items():

@@ -12,7 +12,7 @@ from zlib import crc32
 import pytest
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from update_bench import HERE, MODULE, UPDATE, built, image, pair, ran, sources, stand_in_signed
+from update_bench import HERE, INCLUDE, MODULE, UPDATE, built, image, pair, ran, sources, stand_in_signed
 
 from mote import targets
 from mote.image.update import delta
@@ -56,7 +56,7 @@ def test_a_model_is_there_after_every_cut(tmp_path: Path) -> None:
 def test_nothing_that_comes_in_does_harm(tmp_path: Path) -> None:
     """Mutants of streams and deltas, frames, and flash that no updater has written; `make fuzz` does it for longer."""
     installed = bytearray((7 * i ^ i >> 3) & 0xFF for i in range(1024))
-    installed[:20] = struct.pack("<4sHHIII", b"MOTE", 1, 192, 1024, 0, 3)
+    installed[:24] = struct.pack("<4sHHIIII", b"MOTE", 1, 192, 1024, 0, 3, 0)
     installed[12:16] = struct.pack("<I", crc32(installed[16:]))
     new = image(4, bytes(installed[400:900]) + bytes(100) + bytes(installed[300:500]))
     (tmp_path / "image").write_bytes(new)
@@ -74,7 +74,7 @@ def test_it_compiles_without_a_warning(tmp_path: Path, compiler: str) -> None:
     """For 64 bits; 32 bits are those of the device, below."""
     needs(compiler)
     files = [str(path) for path in sources(*MODULE)]
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-O2", f"-I{UPDATE}"]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-O2", *INCLUDE]
     subprocess.run([compiler, *flags, "-fsyntax-only", *files], check=True, cwd=tmp_path)
 
 
@@ -103,10 +103,10 @@ def test_it_is_small(tmp_path: Path) -> None:
     sizes = {}
     for name in (*MODULE, "ed25519", "sha512"):
         made = tmp_path / f"{name}.o"
-        subprocess.run([*flags, f"-I{UPDATE}", "-c", str(UPDATE / f"mote_{name}.c"), "-o", str(made)], check=True)
+        subprocess.run([*flags, *INCLUDE, "-c", str(UPDATE / f"mote_{name}.c"), "-o", str(made)], check=True)
         sizes[name] = allocated(made)
     update = sum(sizes[name] for name in MODULE if name != "update_text")
     assert update <= MOST_CODE, sizes
     assert sum(sizes.values()) <= MOST_CODE_WITH_VERIFIER, sizes
     probe = f'#include "mote_update.h"\ntypedef char fits[sizeof(mote_update_t) <= {MOST_RAM} ? 1 : -1];\n'
-    subprocess.run([*flags, f"-I{UPDATE}", "-fsyntax-only", "-xc", "-"], input=probe.encode(), check=True)
+    subprocess.run([*flags, *INCLUDE, "-fsyntax-only", "-xc", "-"], input=probe.encode(), check=True)

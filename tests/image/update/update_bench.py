@@ -14,7 +14,8 @@ from mote import targets, toolchain
 
 HERE = Path(__file__).parent
 UPDATE = HERE.parents[2] / "src" / "mote" / "image" / "update"
-MODULE = ("update", "journal", "delta", "crc", "ota", "update_text")
+INCLUDE = (f"-I{UPDATE}", f"-I{UPDATE.parents[1] / 'kernels' / 'portable'}")
+MODULE = ("update", "journal", "delta", "ota", "update_text")
 """The update module without the verifier."""
 FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -28,8 +29,9 @@ def built(folder: Path, files: Sequence[Path], *flags: str, compiler: str | None
     """A program for the host."""
     program = folder / "program"
     command = toolchain.find_compiler(targets.load("host"), compiler).command
-    include = [f"-I{UPDATE}", f"-I{HERE}"]
-    subprocess.run([*command, *FLAGS, *SANITIZED, *flags, *include, *map(str, files), "-o", str(program)], check=True)
+    subprocess.run(
+        [*command, *FLAGS, *SANITIZED, *flags, *INCLUDE, f"-I{HERE}", *map(str, files), "-o", str(program)], check=True
+    )
     return program
 
 
@@ -41,7 +43,8 @@ def ran(program: Path, *arguments: str) -> str:
 
 
 def image(version: int, payload: bytes, product: int = 7) -> bytes:
-    """Without a signature."""
+    """Without a signature; its bytes are made a multiple of 8."""
+    payload += bytes(-len(payload) % 8)
     rest = struct.pack("<II", version, 0) + bytes(164) + struct.pack("<I", product) + payload
     return struct.pack("<4sHHII", b"MOTE", 1, 192, 16 + len(rest), crc32(rest)) + rest
 

@@ -1,21 +1,13 @@
 /* mote_ota.c: the protocol of updates on the device. */
 #include "mote_ota.h"
 
-#include "mote_crc.h"
-
-#include <string.h>
+#include "mote_update_parts.h"
 
 #define FLAG 0x7eu
 #define ESCAPE 0x7du
 #define HEAD 2u /* type and sequence number */
 #define CHECK 4u
 #define POSITION 4u
-
-static uint32_t word(const uint8_t *at) {
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
 
 static uint8_t *put(uint8_t *to, uint32_t value) {
     memcpy(to, &value, sizeof value);
@@ -27,7 +19,7 @@ static void answer(mote_ota_t *ota, uint8_t *end) {
     uint8_t out[32];
     uint32_t fill = 0;
     ota->frame[0] |= MOTE_OTA_ANSWER;
-    end = put(end, mote_crc32(0, ota->frame, (size_t)(end - ota->frame)));
+    end = put(end, mote_update_crc(0, ota->frame, (size_t)(end - ota->frame)));
     out[fill++] = FLAG;
     for (const uint8_t *at = ota->frame; at < end; at++) {
         const int stuffed = *at == FLAG || *at == ESCAPE;
@@ -64,11 +56,11 @@ static uint8_t *hello(const mote_ota_t *ota, uint8_t *to) {
 }
 
 static uint32_t begin(mote_ota_t *ota, const uint8_t *data) {
-    const uint32_t flags = word(data);
+    const uint32_t flags = mote_word(data, 0);
     uint32_t position;
     if ((flags & MOTE_OTA_ANEW) != 0) (void)mote_update_abort(ota->update);
     const int delta = (flags & MOTE_OTA_DELTA) != 0;
-    return (uint32_t)mote_update_begin(ota->update, delta, word(data + 4), word(data + 8), &position);
+    return (uint32_t)mote_update_begin(ota->update, delta, mote_word(data, 4), mote_word(data, 8), &position);
 }
 
 /* Takes data only where it goes on from what is there: all else was taken before, or comes too early. */
@@ -76,7 +68,7 @@ static uint32_t take(mote_ota_t *ota, const uint8_t *data, uint32_t bytes) {
     mote_update_info_t info;
     mote_update_info(ota->update, &info);
     if (info.state != MOTE_UPDATE_RECEIVING) return MOTE_UPDATE_STATE;
-    if (word(data) != info.position) return MOTE_UPDATE_OK;
+    if (mote_word(data, 0) != info.position) return MOTE_UPDATE_OK;
     return (uint32_t)mote_update_write(ota->update, data + POSITION, bytes - POSITION);
 }
 
@@ -98,7 +90,7 @@ static uint32_t follow(mote_ota_t *ota, uint32_t type, const uint8_t *data, uint
 static void handle(mote_ota_t *ota) {
     uint8_t *frame = ota->frame;
     const uint32_t bytes = ota->fill - CHECK;
-    if (ota->fill < HEAD + CHECK || mote_crc32(0, frame, bytes) != word(frame + bytes)) return;
+    if (ota->fill < HEAD + CHECK || mote_update_crc(0, frame, bytes) != mote_word(frame, bytes)) return;
     const uint8_t type = frame[0], sequence = frame[1];
     if (type != ota->last_type || sequence != ota->last_sequence) {
         ota->last_status = follow(ota, type, frame + HEAD, bytes - HEAD);

@@ -24,7 +24,7 @@ static int is_image(const uint8_t *image, uint32_t length) {
 static int is_intact(const mote_update_t *u, uint32_t slot, uint32_t length) {
     if (slot > 1 || length > u->settings->slot[slot].bytes || !is_image(image_in(u, slot), length)) return 0;
     const uint8_t *image = image_in(u, slot);
-    return mote_crc32(0, image + AT_VERSION, mote_word(image, AT_BYTES) - AT_VERSION) == mote_word(image, AT_CRC);
+    return mote_update_crc(0, image + AT_VERSION, mote_word(image, AT_BYTES) - AT_VERSION) == mote_word(image, AT_CRC);
 }
 
 /* What the header alone says. */
@@ -45,7 +45,7 @@ static mote_update_status check_signature(const mote_update_t *u, uint32_t slot)
     if (s->key_count == 0) return MOTE_UPDATE_OK;
     if (mote_word(block, 0) != SIGNATURE_MAGIC || mote_word(block, 4) != ED25519) return MOTE_UPDATE_UNSIGNED;
     for (uint32_t key = 0; key < s->key_count; key++) {
-        const mote_signature_t said = s->verify(s->verify_context, block + 16, s->keys[key], &message);
+        const mote_verdict_t said = s->verify(s->verify_context, block + 16, s->keys[key], &message);
         if (said == MOTE_SIGNATURE_VALID) return MOTE_UPDATE_OK;
     }
     return MOTE_UPDATE_FORGED;
@@ -250,7 +250,7 @@ mote_update_status mote_update_flush(mote_update_t *u) {
 
 void mote_update_took(mote_update_t *u, const uint8_t *data, uint32_t bytes) {
     u->record.position += bytes;
-    u->record.position_crc = mote_crc32(u->record.position_crc, data, bytes);
+    u->record.position_crc = mote_update_crc(u->record.position_crc, data, bytes);
 }
 
 /* The next bytes of an image. */

@@ -2,7 +2,6 @@
 #ifndef MOTE_UPDATE_PARTS_H
 #define MOTE_UPDATE_PARTS_H
 
-#include "mote_crc.h"
 #include "mote_update.h"
 
 #include <stddef.h>
@@ -18,6 +17,9 @@ static inline uint32_t mote_word(const uint8_t *data, uint32_t offset) {
     memcpy(&word, data + offset, sizeof word);
     return word;
 }
+
+/* The CRC-32 of zip and Ethernet of what `crc` is the CRC of (0: of nothing) with these bytes behind it. */
+uint32_t mote_update_crc(uint32_t crc, const void *data, size_t bytes);
 
 /* The slot that is filled. */
 static inline uint32_t mote_update_target(const mote_update_t *update) { return update->record.active == 0; }
