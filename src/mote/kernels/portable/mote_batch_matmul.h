@@ -155,9 +155,9 @@ static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32
 
 /* The same kernel with a function for one line of a product of two matrices whose lines may lie anywhere: rows[0] is a
  * line of the left matrix, those behind it are all lines of the right one, its columns where it is turned. */
-#define MOTE_BATCH_MATMUL_BY_LINES(name, form, left_t, right_t, out_t) \
-    typedef mote_##name##_t mote_##name##_##form##_t; \
-    MOTE_UNUSED static inline void mote_##name##_##form(const mote_##name##_##form##_t *p, const left_t *left, \
+#define MOTE_BATCH_MATMUL_BY_LINES(name, way, left_t, right_t, out_t) \
+    typedef mote_##name##_t mote_##name##_##way##_t; \
+    MOTE_UNUSED static inline void mote_##name##_##way(const mote_##name##_##way##_t *p, const left_t *left, \
                                                         const right_t *right, out_t *out, int32_t lo, int32_t hi) { \
         mote_##name(p, left, right, out, lo, hi); \
     }

@@ -19,13 +19,15 @@ typedef struct {
 } mote_lstm_gate_hybrid_t;
 
 typedef struct {
+    mote_lstm_gate_hybrid_t input, forget, cell, output;
+} mote_lstm_gates_hybrid_t;
+
+typedef struct {
     int32_t batch, time, inputs, cells, outputs;
     int32_t in_batch, in_time, out_batch, out_time; /* elements from one to the next */
     int32_t coupled;                                /* what is new is what was not kept: there is no input gate */
     float cell_clip, projection_clip;
-    struct {
-        mote_lstm_gate_hybrid_t input, forget, cell, output;
-    } gate;
+    mote_lstm_gates_hybrid_t gate;
     mote_lstm_matrix_hybrid_t projection; /* [outputs][cells] */
     const float *projection_bias;
 } mote_lstm_hybrid_t;

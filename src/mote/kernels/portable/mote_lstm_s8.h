@@ -35,15 +35,17 @@ typedef struct {
 } mote_lstm_scale_t;
 
 typedef struct {
+    mote_lstm_gate_t input, forget, cell, output;
+} mote_lstm_gates_t;
+
+typedef struct {
     int32_t batch, time, cells, outputs;
     int32_t in_batch, in_time, out_batch, out_time; /* elements from one to the next */
     int32_t coupled;                                /* what is new is what was not kept: there is no input gate */
     int32_t cell_bits, cell_clip;
     int32_t hidden_zero;
     mote_lstm_scale_t hidden;
-    struct {
-        mote_lstm_gate_t input, forget, cell, output;
-    } gate;
+    mote_lstm_gates_t gate;
     int32_t projected, projection_zero, low, high;
     mote_matrix_s8_t projection;
 } mote_lstm_s8_t;

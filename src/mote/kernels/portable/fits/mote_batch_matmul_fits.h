@@ -69,12 +69,12 @@ static inline int mote_matmul_s8_t_finishes(const mote_matmul_s8_t *p) {
         return mote_##name##_finishes(p) && mote_matmul_products_fit(&p->size, room, sizes); \
     }
 
-#define MOTE_BATCH_MATMUL_BY_LINES_FITS(name, form, left_t, right_t, out_t) \
-    MOTE_UNUSED static inline int mote_##name##_##form##_fits(const mote_##name##_##form##_t *p, \
+#define MOTE_BATCH_MATMUL_BY_LINES_FITS(name, way, left_t, right_t, out_t) \
+    MOTE_UNUSED static inline int mote_##name##_##way##_fits(const mote_##name##_##way##_t *p, \
                                                               const mote_room_t *room) { \
         const mote_matmul_sizes_t sizes = {sizeof(left_t), sizeof(right_t), sizeof(out_t)}; \
         return room->form == MOTE_RUN_ROW \
-                   ? mote_##name##_finishes(p) && mote_matmul_##form##_fits(&p->size, room, sizes) \
+                   ? mote_##name##_finishes(p) && mote_matmul_##way##_fits(&p->size, room, sizes) \
                    : mote_##name##_fits(p, room); \
     }
 
