@@ -170,8 +170,10 @@ def _packed(
 
 def facts_of(view: View, source: Source, target: Target) -> tuple[int, ...]:
     """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
+    if target.places is None:
+        return 0, 0, 0
     place = view.writes.before % 4 if view.writes.planar else view.output.shape[3]
-    return int(target.places is not None), place, int(twice(source, target))
+    return 1, place, int(twice(source, target))
 
 
 def _pointwise(view: View, source: Source) -> tuple[Params, int]:

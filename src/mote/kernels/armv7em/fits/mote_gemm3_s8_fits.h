@@ -113,12 +113,6 @@ MOTE_NOINLINE int mote_gemm3_fits(const mote_gemm3_t *g, const mote_room_t *room
     return mote_gemm3_stream_fits(room, g->stream, pairs, g->depth / 2, form);
 }
 
-/* Whether every output row has a row of its own in the first operand, with the same number. */
-static inline int mote_same_rows(const mote_room_t *room) {
-    return room->list == NULL && room->start == 0 && room->step == 1 && room->spread == 1 && room->lo >= 0 &&
-           room->hi <= room->rows;
-}
-
 /* A 1x1 convolution of `units` pixels, or of rows of them. */
 MOTE_NOINLINE int mote_pointwise3_room_fits(const mote_pointwise3_t *p, const mote_room_t *room, int32_t form,
                                             int32_t units) {
@@ -127,7 +121,8 @@ MOTE_NOINLINE int mote_pointwise3_room_fits(const mote_pointwise3_t *p, const mo
         return 0;
     }
     if (room->form == MOTE_RUN_ROWS) {
-        return mote_same_rows(room) && mote_several_fit(room, 1, 1, in, out) &&
+        const mote_window_t one = {0, 0, 0, 0, 1, 1, 1, 0};
+        return mote_rows_inside(&one, room) && mote_several_fit(room, 1, 1, in, out) &&
                mote_gemm3_gives(room, out, form);
     }
     if (units) {

@@ -27,7 +27,7 @@ MOTE_NOINLINE int mote_gemm4_fits(const mote_gemm4_t *g, const mote_room_t *room
 /* Bytes of the sums. */
 static inline uint32_t mote_gemm4_sums(const mote_gemm4_t *g) { return 64 * (uint32_t)g->part; }
 
-/* Whether rows begin where words can be loaded, and, where channels are whole words, stored. */
+/* Whether rows begin where words can be loaded, if they are, and stored, if channels are whole words. */
 static inline int mote_gemm4_aligned(const mote_gemm4_t *g, uint32_t in_row, uint32_t out_row) {
     return in_row % 4 == 0 && (g->channels % 4 != 0 || out_row % 4 == 0);
 }
@@ -75,11 +75,12 @@ static inline int mote_padded_fits(const mote_padded_t *p, uint32_t bytes) {
                             (uint32_t)p->size >= bytes && p->left + p->line <= p->size);
 }
 
-/* What convolutions share: rows of `bytes`, of which windows of up to `most` rows read. */
+/* What convolutions share: rows of `bytes`, which are read as words where `words` says so. */
 static inline int mote_conv4_rows_fit(const mote_room_t *room, const mote_window_t *w, const mote_span_t *s,
-                                      const mote_padded_t *padded, const mote_gemm4_t *g, uint32_t bytes) {
+                                      const mote_padded_t *padded, const mote_gemm4_t *g, uint32_t bytes,
+                                      int32_t words) {
     const uint32_t row = padded->size > 0 ? (uint32_t)padded->line : bytes;
-    const uint32_t in_row = mote_of_tensors(room) ? (uint32_t)w->in_stride : room->in[0];
+    const uint32_t in_row = !words || padded->size > 0 ? 0 : mote_of_tensors(room) ? (uint32_t)w->in_stride : room->in[0];
     const uint32_t out = mote_bytes_of(s->out_size, g->channels, 1);
     return mote_span_fits(s) && s->out_size > 0 && s->step > 0 && mote_padded_fits(padded, bytes) &&
            mote_steps_short(w->step | w->taps) && w->step > 0 && mote_within(w->taps, 1, MOTE_MAX_TAPS) &&
@@ -93,7 +94,7 @@ MOTE_NOINLINE int mote_slide4_fits(const mote_slide4_t *p, const mote_room_t *ro
     const uint32_t copy = p->padded.size > 0 ? mote_bytes_of(taps, p->padded.size, 1) : mote_bytes_of(taps * p->span, depth, 1);
     return mote_gemm4_fits(&p->gemm, room, b) && p->rows.taps == taps && p->depth == depth && s->step == step &&
            p->span == 3 * step + columns &&
-           mote_conv4_rows_fit(room, &p->rows, s, &p->padded, &p->gemm, mote_bytes_of(s->in_size, depth, 1)) &&
+           mote_conv4_rows_fit(room, &p->rows, s, &p->padded, &p->gemm, mote_bytes_of(s->in_size, depth, 1), 1) &&
            (p->padded.size == 0 || (s->pad == 0 && p->span <= s->in_size &&
                                     (s->out_size - 1) * step + columns <= s->in_size)) &&
            room->scratch >= mote_much_plus(mote_gemm4_sums(&p->gemm) + spare, copy);
@@ -114,7 +115,7 @@ MOTE_NOINLINE int mote_windows4_fits(const mote_windows4_t *p, const mote_room_t
     const uint32_t kept = p->padded.size > 0 ? mote_bytes_of(taps, p->padded.size, 1) : 0;
     if (!mote_gemm4_fits(&p->gemm, room, b) || !mote_counts(p->depth | p->batch | p->padding) || p->depth == 0 ||
         p->batch == 0 || p->batch % 4 != 0 || p->apart != b->apart ||
-        !mote_conv4_rows_fit(room, &p->rows, s, &p->padded, &p->gemm, row) ||
+        !mote_conv4_rows_fit(room, &p->rows, s, &p->padded, &p->gemm, row, 0) ||
         mote_much_times((uint32_t)taps, line) > (uint32_t)p->apart || s->taps == 0 || s->pad > s->taps * s->spread) {
         return 0;
     }

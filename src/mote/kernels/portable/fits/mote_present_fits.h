@@ -28,15 +28,20 @@ static inline int mote_reading_of(const mote_window_t *w, const mote_room_t *roo
            mote_bytes_of(r->end, r->step, 1) <= MOTE_LARGEST && w->taps * r->spread <= MOTE_LARGEST;
 }
 
-/* Whether no row of any window is missing. Several rows of outputs are computed from neighbours. */
+/* Whether several rows of outputs are computed from what windows of theirs would have: neighbouring rows, and those of
+ * the next window `step` further on. */
+static inline int mote_reads_neighbours(const mote_reading_t *r, int32_t step) {
+    return r->spread == 1 && (r->step == step || r->end - r->y == 1);
+}
+
+/* Whether no row of any window is missing. */
 MOTE_NOINLINE int mote_rows_inside(const mote_window_t *w, const mote_room_t *room) {
     mote_reading_t r;
     if (room->form == MOTE_RUN_ROW) {
         return !(room->outside & 1);
     }
-    return mote_reading_of(w, room, &r) && r.step == w->step && r.start + r.y * r.step >= 0 &&
-           (mote_of_tensors(room) || r.spread == 1) &&
-           r.start + (r.end - 1) * r.step + (w->taps - 1) * r.spread < r.rows;
+    return mote_reading_of(w, room, &r) && (mote_of_tensors(room) || mote_reads_neighbours(&r, w->step)) &&
+           r.start + r.y * r.step >= 0 && r.start + (r.end - 1) * r.step + (w->taps - 1) * r.spread < r.rows;
 }
 
 /* One window, of which tap k is row first + k * spread, or that of a list. */
@@ -70,7 +75,7 @@ MOTE_NOINLINE int mote_present(const mote_window_t *w, const mote_room_t *room, 
         }
         return neighbours && w->taps <= room->taps[0];
     }
-    if (!mote_reading_of(w, room, &r) || (room->form == MOTE_RUN_ROWS && (r.step != w->step || r.spread != 1))) {
+    if (!mote_reading_of(w, room, &r) || (room->form == MOTE_RUN_ROWS && !mote_reads_neighbours(&r, w->step))) {
         return 0;
     }
     for (int32_t y = r.y; y < r.end; y++) {
@@ -81,8 +86,9 @@ MOTE_NOINLINE int mote_present(const mote_window_t *w, const mote_room_t *room, 
 
 /* The row pointers of a window under as many rows of outputs as are computed at once. */
 static inline int mote_several_fit(const mote_room_t *room, int32_t taps, int32_t step, uint32_t in, uint32_t out) {
-    return mote_counts(room->most | step | taps) && room->most > 0 &&
-           mote_much_plus(mote_bytes_of(room->most - 1, step, 1), (uint32_t)taps) <= mote_size(room->taps[0]) &&
+    const int32_t most = mote_min(room->most, room->hi - room->lo);
+    return mote_counts(most | step | taps | room->lo | room->hi) && most > 0 &&
+           mote_much_plus(mote_bytes_of(most - 1, step, 1), (uint32_t)taps) <= mote_size(room->taps[0]) &&
            mote_takes(room, 0, in, 1) && mote_gives(room, out, 1);
 }
 
