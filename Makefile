@@ -26,10 +26,13 @@ test: $(VENV)/test tools
 FOLDERS := models tests $(wildcard tests/*/) tests/frontends/tflite benchmarks
 CHECKER := PYTHONPATH=$(subst $() ,:,$(FOLDERS)) $(BIN)/python
 
-# Mutants of models (see tests/fuzz), then the property tests on other random examples than those of `make test`.
+# Mutants of models (see tests/fuzz) and of images (tests/image/damaged.py), then the property tests on other random
+# examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
+DAMAGED ?= --minutes 10
 fuzz: $(VENV)/test tools
 	$(CHECKER) -m fuzz $(FUZZ)
+	$(CHECKER) -m damaged $(DAMAGED)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/assurance.md.

@@ -21,9 +21,9 @@ OK, NOT_READY, BAD_ARENA, BUSY, WAITING, BAD_STATE, DAMAGED = 0, 1, 2, 4, 5, 7, 
 BAD_IMAGE, NO_KERNEL, UNSUPPORTED = 9, 10, 11
 
 
-def built(out: Path, sources: Sequence[str], *flags: str, compiler: str = "gcc") -> Path:
-    """A program or library of the runtime and other files."""
-    command = [compiler, *STRICT, *INCLUDES, *flags, *SOURCES, *sources, "-o", str(out)]
+def built(out: Path, sources: Sequence[str | Path], *flags: str, compiler: str = "gcc") -> Path:
+    """A program or library of C files, or of objects."""
+    command = [compiler, *STRICT, *INCLUDES, *flags, *map(str, sources), "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out

@@ -28,7 +28,7 @@ class Handmade:
 
     features: int = 0
     arena: tuple[int, ...] = (0, 0, 0, 0)
-    states: int = 0
+    state_bytes: int = 0
     rings: int = 0
     counters: int = 0
     warm_up: int = 0
@@ -42,7 +42,7 @@ class Handmade:
     schedule: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     lists: list[int] = field(default_factory=list)
-    initial: list[dict[str, Any]] = field(default_factory=list)
+    states: list[dict[str, Any]] = field(default_factory=list)
     text: bytearray = field(default_factory=bytearray)
     data: bytearray = field(default_factory=bytearray)
     kernels: dict[str, int] = field(default_factory=lambda: dict(IDS))
@@ -109,7 +109,7 @@ class Handmade:
             "schedule": np.array(self.schedule, "<u2").tobytes(),
             "rows": np.array(self.rows, wide).tobytes(),
             "lists": np.array(self.lists, "<i4").tobytes(),
-            "initial": b"".join(pack(format.INITIAL, i, *["data"] * ("data" in i)) for i in self.initial),
+            "states": b"".join(pack(format.INITIAL, i, *["data"] * ("data" in i)) for i in self.states),
             "text": bytes(self.text),
             "data": bytes(self.data),
         }
@@ -117,11 +117,13 @@ class Handmade:
         body = b"".join(part.ljust(format.aligned(len(part)), b"\0") for part in parts.values())
         head: dict[str, Any] = {f.name: 0 for f in format.HEADER.fields}
         head |= {"magic": format.MAGIC, "format": 1, "header_bytes": 192, "source": [0] * 32, "arena": self.arena}
+        head |= {name: getattr(self, name) for name in ("features", "rings", "counters", "warm_up", "taps", "words")}
         head |= {
-            name: getattr(self, name)
-            for name in ("features", "states", "rings", "counters", "warm_up", "taps", "words")
+            "inputs": self.inputs,
+            "outputs": len(self.ports) - self.inputs,
+            "bytes": 192 + len(body),
+            "states": self.state_bytes,
         }
-        head |= {"inputs": self.inputs, "outputs": len(self.ports) - self.inputs, "bytes": 192 + len(body)}
         head |= {f"{section}_offset": at for section, at in self._offsets.items()}
         head |= {f"{section}_count": count for section, count in counts.items()} | {"data_count": len(self.data)}
         return with_crc(format.HEADER.pack(head) + body)
@@ -175,7 +177,7 @@ WIDTH, ROWS = 4, 8
 def every_form(features: int = 0) -> Handmade:
     """Eight rows of four, through every form but ARRIVAL: see `expected`."""
     h = Handmade(
-        features | Feature.STATES | Feature.CONTROL, (256, 64, 0, 0), states=24, rings=1, counters=6, warm_up=2
+        features | Feature.STATES | Feature.CONTROL, (256, 64, 0, 0), state_bytes=24, rings=1, counters=6, warm_up=2
     )
     table = h.put(TABLE)
     a = h.place(WIDTH, ROWS, 0)
@@ -192,7 +194,7 @@ def every_form(features: int = 0) -> Handmade:
     fixed = h.put(np.arange(12, dtype=np.int8))
     constant = h.place(12, 1, fixed, CONTENTS)
     scratch = {"scratch_memory": 1, "scratch": 8, "scratch_bytes": 16}
-    h.initial = [{"at": 0, "bytes": 8}, {"at": 8, "bytes": 12, "data": h.put(np.arange(12, dtype=np.uint8))}]
+    h.states = [{"at": 0, "bytes": 8}, {"at": 8, "bytes": 12, "data": h.put(np.arange(12, dtype=np.uint8))}]
     h.lists = [*range(ROWS - 1, -1, -1), *range(ROWS)]
     window = {"taps": 3, "start": -1, "step": 1, "spread": 1}
     ops = [

@@ -22,7 +22,6 @@ from c_runtime import (
     WAITING,
     Library,
     Model,
-    built,
 )
 from handmade import ROWS, TABLE, WIDTH, Handmade, every_form, expected, patched, pushed
 
@@ -30,12 +29,6 @@ from mote.codegen import header
 from mote.image.format import Feature
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    path = tmp_path_factory.mktemp("runtime") / "library.so"
-    return Library(built(path, [str(HERE / "handmade.c")], "-shared", "-fPIC", "-O1"))
 
 
 def inputs(seed: int) -> np.ndarray:
@@ -71,7 +64,7 @@ def test_steps_do_one_piece_of_the_schedule_each(library: Library) -> None:
 
 
 def test_branches_look_at_a_byte(library: Library) -> None:
-    model = Model(library, patched(every_form().image(), "initial", 0, fill=1))
+    model = Model(library, patched(every_form().image(), "states", 0, fill=1))
     model.set(inputs(0))
     model.call("invoke")
     np.testing.assert_array_equal(model.get(12), expected(inputs(0), begin(), flag=1))

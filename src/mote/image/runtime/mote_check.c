@@ -7,7 +7,7 @@ typedef char mote_op_is_64_bytes[sizeof(mote_op_t) == 64 && sizeof(mote_port_t) 
 typedef char mote_taps_are_enough[MOTE_TAPS >= MOTE_OPERANDS ? 1 : -1];
 typedef char mote_operand_is_20_bytes[sizeof(mote_operand_t) == 20 && sizeof(mote_location_t) == 16 ? 1 : -1];
 
-/* Rows from lo to hi - 1. */
+/* Rows between two. */
 typedef struct {
     int32_t lo, hi;
 } mote_span_of_rows_t;
@@ -56,15 +56,15 @@ mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *nee
         const uint32_t size = i == MOTE_SECTION_ROWS && mote_wide(header) ? 4 : sizes[i];
         if (section->offset % 8u != 0 ||
             !mote_among(section->offset, mote_much_times(section->count, size), header->bytes)) {
-            return mote_refuse(problem, MOTE_BAD_IMAGE, "section outside of the image");
+            return mote_refuse(problem, MOTE_BAD_IMAGE, "section");
         }
     }
     const mote_section_t *const text = header->sections + MOTE_SECTION_TEXT;
     if (text->count == 0 || ((const char *)image)[text->offset + text->count - 1u] != 0) {
-        return mote_refuse(problem, MOTE_BAD_IMAGE, "text without an end");
+        return mote_refuse(problem, MOTE_BAD_IMAGE, "text");
     }
     if (header->sections[MOTE_SECTION_PORTS].count != (uint32_t)header->inputs + header->outputs) {
-        return mote_refuse(problem, MOTE_BAD_IMAGE, "number of inputs and outputs");
+        return mote_refuse(problem, MOTE_BAD_IMAGE, "input or output");
     }
     counts += header->sections[MOTE_SECTION_KERNELS].count;
     needs->state = mote_much_plus(header->states, 2u * counts + 7u) & ~7u;
@@ -78,7 +78,7 @@ mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *nee
         return mote_refuse(problem, MOTE_BAD_IMAGE, "size of memory");
     }
     if (header->taps > MOTE_TAPS || header->words > MOTE_PARAMETER_WORDS) {
-        return mote_refuse(problem, MOTE_UNSUPPORTED, "more rows or parameters than this runtime takes");
+        return mote_refuse(problem, MOTE_UNSUPPORTED, "too large for this runtime");
     }
     return MOTE_OK;
 }
@@ -99,15 +99,15 @@ static mote_status mote_check_kernels(const mote_interpreter_t *it, mote_problem
             }
         }
         if (!mote_is_text(header, needed->name)) {
-            return mote_refuse(problem, MOTE_BAD_IMAGE, "kernel without a name");
+            return mote_refuse(problem, MOTE_BAD_IMAGE, "name");
         }
         if (lo >= it->kernels->count || it->kernels->entries[lo]->id != needed->id) {
             problem->name = (const char *)mote_at(it, needed->name);
-            return mote_refuse(problem, MOTE_NO_KERNEL, "kernel that this firmware does not have");
+            return mote_refuse(problem, MOTE_NO_KERNEL, "kernel is missing");
         }
         if (it->kernels->entries[lo]->words > MOTE_PARAMETER_WORDS) {
             problem->name = (const char *)mote_at(it, needed->name);
-            return mote_refuse(problem, MOTE_UNSUPPORTED, "kernel with more parameters than this runtime takes");
+            return mote_refuse(problem, MOTE_UNSUPPORTED, "too large for this runtime");
         }
         *entry = (uint16_t)lo;
     }
@@ -170,33 +170,48 @@ static int mote_check_place(const mote_interpreter_t *it, const mote_location_t 
     return place->kind == MOTE_PLACE_STRIP;
 }
 
-static int64_t mote_less(int64_t a, int64_t b) { return a < b ? a : b; }
+/* The least and the largest of numbers. */
+MOTE_NOINLINE void mote_widen(mote_span_of_rows_t *span, int32_t row) {
+    span->lo = row < span->lo ? row : span->lo;
+    span->hi = row > span->hi ? row : span->hi;
+}
 
-static int64_t mote_more(int64_t a, int64_t b) { return a > b ? a : b; }
+/* start + by * times, or what is further than any row can be. */
+MOTE_NOINLINE int32_t mote_reach(int32_t start, int32_t by, int32_t times) {
+    const int64_t found = start + (int64_t)by * times;
+    return found > MOTE_LARGEST ? MOTE_LARGEST + 1 : found < -MOTE_LARGEST ? -MOTE_LARGEST - 1 : (int32_t)found;
+}
 
-/* Whether all are rows, or just beside some: far from what 32 bits hold. */
-static int mote_near(int64_t least, int64_t most) { return least >= -MOTE_LARGEST && most <= MOTE_LARGEST; }
+/* Whether numbers are rows, or just beside some. */
+static int mote_near(const mote_span_of_rows_t *span) { return span->lo >= -MOTE_LARGEST && span->hi <= MOTE_LARGEST; }
 
-/* The output rows, or taps, that a step computes in all of its turns. */
+/* How often an op runs in an inference. */
+static uint32_t mote_turns(const mote_op_t *op) { return op->counter == MOTE_NO_COUNTER ? 1u : op->times; }
+
+/* Entries of `lists`, or NULL where there are not as many. */
+static const int32_t *mote_listed(const mote_interpreter_t *it, uint32_t list, uint32_t count) {
+    return mote_among(list, count, mote_header(it)->sections[MOTE_SECTION_LISTS].count) ? mote_list(it, list) : NULL;
+}
+
+/* The output rows, or taps, that a step computes in all of its turns: from lo to hi - 1. */
 static int mote_check_rows(const mote_interpreter_t *it, const mote_op_t *op, mote_span_of_rows_t *rows) {
-    const uint32_t turns = op->counter == MOTE_NO_COUNTER ? 1u : op->times;
-    int64_t least = op->first, most = least + (int64_t)(turns - 1u) * op->step;
+    const uint32_t turns = mote_turns(op);
+    rows->lo = rows->hi = mote_reach(op->first, 0, 0);
+    mote_widen(rows, mote_reach(op->first, op->step, (int32_t)turns - 1));
     if (op->list != MOTE_NO_LIST) {
-        if (!mote_among(op->list, turns, mote_header(it)->sections[MOTE_SECTION_LISTS].count)) {
+        const int32_t *const list = mote_listed(it, op->list, turns);
+        if (list == NULL) {
             return 0;
         }
-        const int32_t *const list = mote_list(it, op->list);
-        least = most = *list;
+        rows->lo = rows->hi = *list;
         for (uint32_t i = 1; i < turns; i++) {
-            least = mote_less(least, list[i]);
-            most = mote_more(most, list[i]);
+            mote_widen(rows, list[i]);
         }
     }
-    if (!mote_near(mote_less(least, most), mote_more(least, most))) {
+    if (!mote_near(rows)) {
         return 0;
     }
-    rows->lo = (int32_t)mote_less(least, most);
-    rows->hi = (int32_t)mote_more(least, most) + 1;
+    rows->hi++;
     if (op->group > 1) {
         rows->hi = mote_min(rows->hi + op->group - 1, op->last);
     }
@@ -205,14 +220,14 @@ static int mote_check_rows(const mote_interpreter_t *it, const mote_op_t *op, mo
 
 /* The fewest rows of a window that are inside of the image, where its taps follow a formula. A window that is no taller
  * than the image hangs over one edge at a time: most at the first or the last row. */
-static int32_t mote_fewest(const mote_operand_t *operand, uint32_t rows, mote_span_of_rows_t ys) {
-    const int64_t tall = (int64_t)operand->spread * (operand->taps - 1);
-    const int32_t step = mote_more(tall, -tall) < rows && ys.hi - ys.lo > 1 ? ys.hi - ys.lo - 1 : 1;
+static int32_t mote_fewest(const mote_operand_t *operand, uint32_t rows, const mote_span_of_rows_t *ys) {
+    const int32_t tall = mote_reach(0, operand->spread, operand->taps - 1), last = ys->hi - ys->lo - 1;
+    const int32_t step = (tall < 0 ? -tall : tall) < (int32_t)rows && last > 0 ? last : 1;
     int32_t fewest = operand->taps;
-    for (int32_t y = ys.lo; y < ys.hi; y += step) {
+    for (int32_t y = ys->lo; y < ys->hi; y += step) {
         uint32_t row = (uint32_t)operand->start + (uint32_t)y * (uint32_t)operand->step;
         int32_t inside = 0;
-        for (uint32_t k = 0; k < operand->taps; k++, row += (uint32_t)operand->spread) {
+        for (uint32_t k = operand->taps; k > 0; k--, row += (uint32_t)operand->spread) {
             inside += row < rows;
         }
         fewest = mote_min(fewest, inside);
@@ -221,62 +236,61 @@ static int32_t mote_fewest(const mote_operand_t *operand, uint32_t rows, mote_sp
 }
 
 /* The rows that the taps of an operand are: which there are, and whether the kernel will see some outside of the image. */
-static int mote_check_taps(const mote_interpreter_t *it, const mote_op_t *op, int32_t number, mote_span_of_rows_t ys,
+static int mote_check_taps(const mote_interpreter_t *it, const mote_op_t *op, int32_t number, const mote_span_of_rows_t *ys,
                            mote_room_t *room) {
     const mote_operand_t *const operand = mote_operands(it, op) + number;
     const mote_location_t *const place = mote_location(it, operand->place);
-    const uint32_t taps = operand->taps;
-    const int listed = operand->list != MOTE_NO_LIST;
-    int64_t least = operand->start + (int64_t)ys.lo * operand->step;
-    int64_t most = operand->start + (int64_t)(ys.hi - 1) * operand->step;
-    int32_t fewest = operand->taps;
-    if (listed) {
-        const uint32_t turns = op->group > 1 ? (uint32_t)ys.hi : op->counter == MOTE_NO_COUNTER ? 1u : op->times;
-        if (!mote_among(operand->list, mote_much_times(turns, taps), mote_header(it)->sections[MOTE_SECTION_LISTS].count)) {
+    const int32_t taps = operand->taps;
+    mote_span_of_rows_t rows;
+    int32_t fewest = taps;
+    const int32_t *list = NULL;
+    uint32_t turns = 0;
+    if (taps == 0) {
+        return 0;
+    }
+    if (operand->list != MOTE_NO_LIST) {
+        turns = op->group > 1 ? (uint32_t)ys->hi : mote_turns(op);
+        list = mote_listed(it, operand->list, mote_much_times(turns, operand->taps));
+        if (list == NULL) {
             return 0;
         }
-        const int32_t *list = mote_list(it, operand->list);
-        room->listed = number == 0 ? (int32_t)turns : room->listed;
-        room->list = number == 0 ? list : room->list;
-        const uint32_t first = op->group > 1 ? (uint32_t)ys.lo : 0;
-        list += first * taps;
-        least = most = taps > 0 ? *list : 0;
-        for (uint32_t n = first; n < turns; n++) {
+        int32_t n = op->group > 1 ? ys->lo : 0;
+        const int32_t *next = list + n * taps;
+        for (rows.lo = rows.hi = *next; n < (int32_t)turns; n++) {
             int32_t inside = 0;
-            for (uint32_t k = 0; k < taps; k++, list++) {
-                inside += (uint32_t)*list < place->rows;
-                least = mote_less(least, *list);
-                most = mote_more(most, *list);
+            for (int32_t k = 0; k < taps; k++, next++) {
+                inside += (uint32_t)*next < place->rows;
+                mote_widen(&rows, *next);
             }
             fewest = mote_min(fewest, inside);
         }
     } else {
-        const int64_t reach = (int64_t)operand->spread * (operand->taps - 1);
-        const int64_t lowest = mote_less(least, most), highest = mote_more(least, most);
-        least = lowest + mote_less(reach, 0);
-        most = highest + mote_more(reach, 0);
+        const int32_t top = mote_reach(operand->start, operand->step, ys->lo);
+        const int32_t bottom = mote_reach(operand->start, operand->step, ys->hi - 1);
+        rows.lo = rows.hi = top;
+        mote_widen(&rows, bottom);
+        mote_widen(&rows, mote_reach(top, operand->spread, taps - 1));
+        mote_widen(&rows, mote_reach(bottom, operand->spread, taps - 1));
     }
-    const int outside = least < 0 || most >= place->rows;
-    if (!mote_near(least, most) || taps == 0) {
+    const int outside = rows.lo < 0 || rows.hi >= (int32_t)place->rows;
+    const int one = op->form == MOTE_RUN_EACH || op->form == MOTE_RUN_SUMS;
+    if (!mote_near(&rows) || (one && (taps != 1 || outside))) {
         return 0;
     }
-    if (op->form == MOTE_RUN_EACH || op->form == MOTE_RUN_SUMS) {
-        if (taps != 1 || outside) {
-            return 0;
-        }
-    }
     room->in[number] = place->row_bytes;
-    room->taps[number] = operand->taps;
+    room->taps[number] = taps;
     if (op->form == MOTE_RUN_EACH) {
-        room->taps[number] = place->kind == MOTE_PLACE_STRIP ? (int32_t)(place->rows - most) : 1;
+        room->taps[number] = place->kind == MOTE_PLACE_STRIP ? (int32_t)place->rows - rows.hi : 1;
     }
-    room->outside |= (int32_t)outside << number;
+    room->outside |= (int32_t)((uint32_t)outside << number);
     if (number == 0) {
         room->start = operand->start;
         room->step = operand->step;
         room->spread = operand->spread;
         room->rows = (int32_t)place->rows;
-        room->inside = outside && !listed ? mote_fewest(operand, place->rows, ys) : fewest;
+        room->list = list;
+        room->listed = (int32_t)turns;
+        room->inside = outside && list == NULL ? mote_fewest(operand, place->rows, ys) : fewest;
     }
     return 1;
 }
@@ -311,7 +325,7 @@ static int mote_check_parameters(const mote_interpreter_t *it, const mote_op_t *
 }
 
 /* The tensors that a step reads. */
-static const char *mote_check_operands(const mote_interpreter_t *it, const mote_op_t *op, mote_span_of_rows_t ys,
+static const char *mote_check_operands(const mote_interpreter_t *it, const mote_op_t *op, const mote_span_of_rows_t *ys,
                                        mote_room_t *room) {
     const mote_header_t *const header = mote_header(it);
     const mote_operand_t *const operands = mote_operands(it, op);
@@ -325,7 +339,7 @@ static const char *mote_check_operands(const mote_interpreter_t *it, const mote_
     room->most = (int32_t)pointers;
     for (int32_t i = 0; i < op->operands; i++) {
         if (operands[i].place >= header->sections[MOTE_SECTION_PLACES].count) {
-            return "place of an operand";
+            return "operand";
         }
         const mote_location_t *const place = mote_location(it, operands[i].place);
         room->fixed |= (uint32_t)(place->memory == MOTE_MEMORY_IMAGE) << i;
@@ -345,21 +359,21 @@ static const char *mote_check_operands(const mote_interpreter_t *it, const mote_
 }
 
 /* The place that a step writes. */
-static const char *mote_check_out(const mote_interpreter_t *it, const mote_op_t *op, mote_span_of_rows_t ys,
+static const char *mote_check_out(const mote_interpreter_t *it, const mote_op_t *op, const mote_span_of_rows_t *ys,
                                   mote_room_t *room) {
     if (op->out >= mote_header(it)->sections[MOTE_SECTION_PLACES].count) {
-        return "place of the output";
+        return "output";
     }
     const mote_location_t *const out = mote_location(it, op->out);
     const uint32_t form = op->form;
     const int by_rows = form == MOTE_RUN_ROW || form == MOTE_RUN_EACH || form == MOTE_RUN_ROWS || form == MOTE_RUN_ARRIVAL;
     const uint8_t kind = form == MOTE_RUN_RING ? MOTE_PLACE_RING : MOTE_PLACE_STRIP;
-    if (out->memory == MOTE_MEMORY_IMAGE || (by_rows ? (uint32_t)ys.hi > out->rows : out->kind != kind)) {
+    if (out->memory == MOTE_MEMORY_IMAGE || (by_rows ? (uint32_t)ys->hi > out->rows : out->kind != kind)) {
         return "rows of the output";
     }
     room->out = by_rows ? out->row_bytes : mote_place_bytes(out);
-    room->lo = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->lo : form == MOTE_RUN_RING ? 0 : ys.lo;
-    room->hi = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->hi : form == MOTE_RUN_RING ? (int32_t)out->rows : ys.hi;
+    room->lo = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->lo : form == MOTE_RUN_RING ? 0 : ys->lo;
+    room->hi = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->hi : form == MOTE_RUN_RING ? (int32_t)out->rows : ys->hi;
     return NULL;
 }
 
@@ -367,12 +381,12 @@ static const char *mote_check_out(const mote_interpreter_t *it, const mote_op_t 
 static const char *mote_check_call(const mote_interpreter_t *it, const mote_op_t *op, mote_room_t *room) {
     const mote_header_t *const header = mote_header(it);
     if (op->kernel >= header->sections[MOTE_SECTION_KERNELS].count) {
-        return "number of a kernel";
+        return "kernel";
     }
     const mote_kernel_t *const kernel = it->kernels->entries[mote_entries(it)[op->kernel]];
     const mote_location_t *const out = mote_location(it, op->out);
     if ((kernel->forms >> op->form & 1) == 0 || kernel->operands != op->operands) {
-        return "call that the kernel does not know";
+        return "call";
     }
     if (!mote_check_work(header, op->scratch_memory, op->scratch, op->scratch_bytes, &room->scratch) ||
         !mote_check_work(header, op->sums_memory, op->sums, op->sums_bytes, &room->sums)) {
@@ -383,17 +397,17 @@ static const char *mote_check_call(const mote_interpreter_t *it, const mote_op_t
     const int in_one = op->form == MOTE_RUN_WHOLE || op->form == MOTE_RUN_SUMS;
     if (mote_over(op, room, op->sums_memory, op->sums, room->sums) ||
         (in_one && first < room->out && mote_over(op, room, out->memory, out->at + first, room->out - first))) {
-        return "working memory over other memory";
+        return "working memory overlaps";
     }
     if (!mote_check_parameters(it, op, kernel)) {
         return "parameters";
     }
     uintptr_t words[MOTE_PARAMETER_WORDS];
-    return kernel->fits(mote_parameters(it, op, kernel, words), room) ? NULL : "parameters that do not fit";
+    return kernel->fits(mote_parameters(it, op, kernel, words), room) ? NULL : "parameters do not fit";
 }
 
 /* What an operator does when it is its turn. */
-static const char *mote_check_op(const mote_interpreter_t *it, const mote_op_t *op) {
+MOTE_NOINLINE const char *mote_check_op(const mote_interpreter_t *it, const mote_op_t *op) {
     const mote_header_t *const header = mote_header(it);
     const uint32_t form = op->form;
     mote_room_t room;
@@ -414,9 +428,9 @@ static const char *mote_check_op(const mote_interpreter_t *it, const mote_op_t *
     if (!mote_check_rows(it, op, &ys)) {
         return "rows";
     }
-    const char *problem = mote_check_operands(it, op, ys, &room);
+    const char *problem = mote_check_operands(it, op, &ys, &room);
     if (problem == NULL && form < MOTE_RUN_JUMP) {
-        problem = mote_check_out(it, op, ys, &room);
+        problem = mote_check_out(it, op, &ys, &room);
     }
     if (problem != NULL) {
         return problem;
@@ -427,7 +441,7 @@ static const char *mote_check_op(const mote_interpreter_t *it, const mote_op_t *
     const mote_port_t *const input = (const mote_port_t *)mote_section(it, MOTE_SECTION_PORTS);
     if (form == MOTE_RUN_ARRIVAL) {
         const int pushed = (header->features & MOTE_FEATURE_PUSHED) != 0;
-        return pushed && room.out == input->row_bytes ? NULL : "row that is pushed";
+        return pushed && room.out == input->row_bytes ? NULL : "pushed row";
     }
     if (form == MOTE_RUN_COPY) {
         const uint32_t most = room.in[0] < room.out ? room.in[0] : room.out;
@@ -461,7 +475,7 @@ mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem) {
     }
     for (uint32_t i = 0; i < sections[MOTE_SECTION_PLACES].count; i++) {
         if (!mote_check_place(it, mote_location(it, i))) {
-            return mote_refuse(problem, MOTE_BAD_IMAGE, "place outside of its memory");
+            return mote_refuse(problem, MOTE_BAD_IMAGE, "place of a tensor");
         }
     }
     for (uint32_t i = 0; i < sections[MOTE_SECTION_STATES].count; i++) {
@@ -473,7 +487,7 @@ mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem) {
     for (uint32_t i = 0; i < sections[MOTE_SECTION_OPS].count; i++) {
         problem->op = i;
         if (!mote_is_text(header, ops[i].name)) {
-            return mote_refuse(problem, MOTE_BAD_IMAGE, "layer without a name");
+            return mote_refuse(problem, MOTE_BAD_IMAGE, "name");
         }
         problem->name = (const char *)mote_at(it, ops[i].name);
         problem->what = mote_check_op(it, ops + i);
@@ -490,7 +504,7 @@ mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem) {
     }
     if ((header->features & MOTE_FEATURE_PUSHED) != 0 &&
         (header->inputs != 1 || steps == 0 || ops[schedule[0]].form != MOTE_RUN_ARRIVAL)) {
-        return mote_refuse(problem, MOTE_BAD_IMAGE, "row that is pushed");
+        return mote_refuse(problem, MOTE_BAD_IMAGE, "pushed row");
     }
     problem->what = "nothing";
     return MOTE_OK;

@@ -63,7 +63,7 @@ mote_status mote_init(mote_interpreter_t *it, const mote_kernels_t *kernels, con
         return status;
     }
     if (!mote_take(it, &needs, memory)) {
-        problem->what = "memory is missing, too small or not aligned";
+        problem->what = "memory is missing, small or not aligned";
         return MOTE_BAD_ARENA;
     }
     it->memory[5] = (uint8_t *)image; /* nothing writes there */
@@ -91,37 +91,35 @@ size_t mote_input_count(const mote_interpreter_t *it) { return it->position == 0
 
 size_t mote_output_count(const mote_interpreter_t *it) { return it->position == 0 ? 0 : mote_header(it)->outputs; }
 
-/* Number `index` of `count` inputs or outputs from number `first` on, or NULL. */
-static const mote_port_t *mote_port(const mote_interpreter_t *it, size_t first, size_t count, size_t index) {
-    return index < count ? (const mote_port_t *)mote_section(it, MOTE_SECTION_PORTS) + first + index : NULL;
+enum { INPUTS, OUTPUTS };
+
+static size_t mote_count(const mote_interpreter_t *it, int side) {
+    return side == INPUTS ? mote_input_count(it) : mote_output_count(it);
 }
 
-static const mote_port_t *mote_input_port(const mote_interpreter_t *it, size_t index) {
-    return mote_port(it, 0, mote_input_count(it), index);
+/* An input or output, or NULL where there is none of this number. */
+MOTE_NOINLINE const mote_port_t *mote_port(const mote_interpreter_t *it, int side, size_t index) {
+    if (index >= mote_count(it, side)) {
+        return NULL;
+    }
+    const mote_port_t *const ports = (const mote_port_t *)mote_section(it, MOTE_SECTION_PORTS);
+    return ports + (side == INPUTS ? 0 : mote_header(it)->inputs) + index;
 }
 
-static const mote_port_t *mote_output_port(const mote_interpreter_t *it, size_t index) {
-    return mote_port(it, mote_input_count(it), mote_output_count(it), index);
-}
-
-static int32_t mote_index(const mote_interpreter_t *it, size_t first, size_t count, const char *name) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp((const char *)mote_at(it, mote_port(it, first, count, i)->name), name) == 0) {
+MOTE_NOINLINE int32_t mote_index(const mote_interpreter_t *it, int side, const char *name) {
+    for (size_t i = 0; i < mote_count(it, side); i++) {
+        if (strcmp((const char *)mote_at(it, mote_port(it, side, i)->name), name) == 0) {
             return (int32_t)i;
         }
     }
     return -1;
 }
 
-int32_t mote_input_index(const mote_interpreter_t *it, const char *name) {
-    return mote_index(it, 0, mote_input_count(it), name);
-}
+int32_t mote_input_index(const mote_interpreter_t *it, const char *name) { return mote_index(it, INPUTS, name); }
 
-int32_t mote_output_index(const mote_interpreter_t *it, const char *name) {
-    return mote_index(it, mote_input_count(it), mote_output_count(it), name);
-}
+int32_t mote_output_index(const mote_interpreter_t *it, const char *name) { return mote_index(it, OUTPUTS, name); }
 
-static mote_status mote_info(const mote_interpreter_t *it, const mote_port_t *port, mote_tensor_t *info) {
+MOTE_NOINLINE mote_status mote_info(const mote_interpreter_t *it, const mote_port_t *port, mote_tensor_t *info) {
     if (port == NULL) {
         return it->position == 0 ? MOTE_NOT_READY : MOTE_UNSUPPORTED;
     }
@@ -138,24 +136,24 @@ static mote_status mote_info(const mote_interpreter_t *it, const mote_port_t *po
 }
 
 mote_status mote_input_info(const mote_interpreter_t *it, size_t index, mote_tensor_t *info) {
-    return mote_info(it, mote_input_port(it, index), info);
+    return mote_info(it, mote_port(it, INPUTS, index), info);
 }
 
 mote_status mote_output_info(const mote_interpreter_t *it, size_t index, mote_tensor_t *info) {
-    return mote_info(it, mote_output_port(it, index), info);
+    return mote_info(it, mote_port(it, OUTPUTS, index), info);
 }
 
-static uint8_t *mote_data(const mote_interpreter_t *it, const mote_port_t *port) {
+MOTE_NOINLINE uint8_t *mote_data(const mote_interpreter_t *it, const mote_port_t *port) {
     if (port == NULL || port->memory == MOTE_MEMORY_NONE) {
         return NULL;
     }
     return it->memory[mote_memory_number(port->memory)] + port->offset;
 }
 
-void *mote_input(const mote_interpreter_t *it, size_t index) { return mote_data(it, mote_input_port(it, index)); }
+void *mote_input(const mote_interpreter_t *it, size_t index) { return mote_data(it, mote_port(it, INPUTS, index)); }
 
 const void *mote_output(const mote_interpreter_t *it, size_t index) {
-    return mote_data(it, mote_output_port(it, index));
+    return mote_data(it, mote_port(it, OUTPUTS, index));
 }
 
 static int mote_pushed(const mote_interpreter_t *it) {
@@ -216,7 +214,7 @@ mote_status mote_push(mote_interpreter_t *it, const void *rows, size_t count) {
         return status;
     }
     const uint8_t *row = (const uint8_t *)rows;
-    const uint32_t bytes = mote_input_port(it, 0)->row_bytes;
+    const uint32_t bytes = mote_port(it, INPUTS, 0)->row_bytes;
     for (status = mote_expects(it);; count--, row += bytes) {
         while (status == MOTE_BUSY) {
             status = mote_advance(it, NULL);
@@ -241,7 +239,7 @@ size_t mote_state_bytes(const mote_interpreter_t *it) {
 }
 
 /* What tells the states of this image from those of another one. */
-static uint32_t mote_identity(const mote_interpreter_t *it) { return mote_crc(0, mote_header(it), MOTE_IMAGE_HEADER, 1); }
+MOTE_NOINLINE uint32_t mote_identity(const mote_interpreter_t *it) { return mote_crc(0, mote_header(it), MOTE_IMAGE_HEADER, 1); }
 
 /* Whether a state can be saved to, or restored from, memory of the caller. */
 static mote_status mote_may_keep(const mote_interpreter_t *it, const void *state, size_t bytes) {
@@ -291,17 +289,17 @@ mote_status mote_restore(mote_interpreter_t *it, const void *state, size_t bytes
 const char *mote_status_text(mote_status status) {
     static const char *const texts[] = {
         "done",
-        "init was not called, or has failed",
-        "memory is missing, too small or not aligned to 8 bytes",
-        "the self-test found a difference",
-        "there is more to do",
+        "not initialized",
+        "memory is missing, small or not aligned",
+        "self-test failed",
+        "more to do",
         "more input is needed",
-        "a kernel wrote outside of its buffers",
-        "the saved state is damaged, or of another model",
+        "memory was overwritten",
+        "not a saved state of this model",
         "damaged in flash",
-        "no image, or a damaged one",
-        "the firmware does not have a kernel that the image needs",
-        "the image needs a newer or larger runtime",
+        "not a valid image",
+        "kernel is missing",
+        "needs another runtime",
     };
     return (uint32_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }

@@ -1,0 +1,126 @@
+/* attempt.h: an image that may be damaged is loaded and run. Memory is exactly as large as the runtime asks for, and the
+ * image as large as it is, so that a sanitizer sees every byte that is touched beyond. */
+#ifndef ATTEMPT_H
+#define ATTEMPT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mote_runtime.h"
+
+extern const mote_kernels_t mote_kernels;
+
+#define MOST_MEMORY (1u << 22) /* bytes that are given: a firmware has no more */
+#define MOST_STEPS 20000       /* a loop may go on for ever */
+
+typedef struct {
+    mote_status status;
+    mote_problem_t problem; /* valid until the next attempt */
+    int ran;                /* inferences that came to their end */
+    uint32_t sum;           /* of the outputs' bytes */
+    size_t named;           /* bytes of all names */
+} attempt_t;
+
+static uint32_t attempt_next(uint32_t *random) { return *random = *random * 1664525u + 1013904223u; }
+
+static void attempt_fill(uint8_t *bytes, size_t count, uint32_t *random) {
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)(attempt_next(random) >> 24);
+    }
+}
+
+/* Write inputs, or push rows, and go on to the end of an inference. */
+static void attempt_inference(mote_interpreter_t *it, uint32_t *random, attempt_t *found) {
+    mote_tensor_t info;
+    uint8_t *row = NULL;
+    for (size_t i = 0; i < mote_input_count(it); i++) {
+        mote_input_info(it, i, &info);
+        uint8_t *const input = mote_input(it, i);
+        if (input != NULL) {
+            attempt_fill(input, info.bytes, random);
+        } else if (info.row_bytes <= MOST_MEMORY) {
+            row = malloc(info.row_bytes > 0 ? info.row_bytes : 1);
+            attempt_fill(row, info.row_bytes, random);
+        }
+    }
+    mote_status status = MOTE_BUSY;
+    int waited = 0;
+    for (int32_t i = 0; i < MOST_STEPS && status == MOTE_BUSY; i++) {
+        status = mote_step(it);
+        if (status == MOTE_WAITING && row != NULL && waited++ < 1000) {
+            status = mote_push_row(it, row);
+        }
+    }
+    free(row);
+    found->ran += status != MOTE_BUSY;
+    for (size_t i = 0; i < mote_output_count(it); i++) {
+        const uint8_t *const output = mote_output(it, i);
+        mote_output_info(it, i, &info);
+        for (size_t k = 0; k < info.bytes; k++) {
+            found->sum = found->sum * 31u + output[k];
+        }
+    }
+}
+
+/* Everything that a caller can ask for. */
+static void attempt_rest(mote_interpreter_t *it, attempt_t *found) {
+    mote_tensor_t info;
+    for (size_t i = 0; i < mote_input_count(it) && mote_input_info(it, i, &info) == MOTE_OK; i++) {
+        found->named += strlen(info.name) + (info.labels == NULL ? 0 : strlen(info.labels)) + info.shape[info.rank > 0 ? info.rank - 1 : 0] % 2;
+        found->named += (size_t)mote_output_index(it, info.name);
+    }
+    const size_t bytes = mote_state_bytes(it);
+    uint8_t *const state = malloc(bytes);
+    if (mote_save(it, state, bytes) == MOTE_OK && mote_restore(it, state, bytes) != MOTE_OK) {
+        abort();
+    }
+    free(state);
+    mote_reset(it);
+}
+
+/* Load an image of `bytes` at `data`, run it twice, look at everything. */
+static attempt_t attempt(const uint8_t *data, size_t bytes) {
+    attempt_t found = {MOTE_BAD_IMAGE, {"", "", 0}, 0, 0, 0};
+    static uint8_t *image = NULL; /* names of a problem lie in it */
+    free(image);
+    image = malloc(bytes > 0 ? bytes : 1);
+    memcpy(image, data, bytes);
+    mote_needs_t needs;
+    found.status = mote_needs(image, bytes, &needs);
+    uint64_t all = needs.state;
+    for (uint32_t i = 0; i < 4 && found.status == MOTE_OK; i++) {
+        all += needs.arena[i];
+    }
+    if (found.status != MOTE_OK || all > MOST_MEMORY) {
+        return found;
+    }
+    mote_memory_t memory;
+    mote_interpreter_t it;
+    uint32_t random = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        memory.arena_bytes[i] = needs.arena[i];
+        memory.arena[i] = malloc(needs.arena[i] > 0 ? needs.arena[i] : 1);
+        attempt_fill(memory.arena[i], needs.arena[i], &random);
+    }
+    memory.state_bytes = needs.state;
+    memory.state = malloc(needs.state);
+    attempt_fill(memory.state, needs.state, &random);
+    found.status = mote_init(&it, &mote_kernels, image, bytes, &memory, &found.problem);
+    found.named = strlen(found.problem.what) + strlen(found.problem.name);
+    if (found.status == MOTE_OK) {
+        for (int i = 0; i < 2; i++) {
+            attempt_inference(&it, &random, &found);
+        }
+        attempt_rest(&it, &found);
+    }
+    if (memcmp(image, data, bytes) != 0) {
+        abort(); /* an image is never written */
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        free(memory.arena[i]);
+    }
+    free(memory.state);
+    return found;
+}
+
+#endif

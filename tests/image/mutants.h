@@ -1,0 +1,95 @@
+/* mutants.h: images with other numbers in them, where numbers are. */
+#ifndef MUTANTS_H
+#define MUTANTS_H
+
+#include <string.h>
+
+#include "mote_image.h"
+
+static uint32_t mutant_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* A number of `bytes` bytes that means something somewhere, or is beside one that does. */
+static uint32_t mutant_value(const uint8_t *image, uint32_t bytes, uint32_t old, uint64_t *random) {
+    static const uint32_t interesting[] = {0,      1,       2,          3,          4,           5,          7,          8,
+                                           15,     16,      17,         31,         32,          33,         63,         64,
+                                           127,    128,     255,        256,        0x7fff,      0x8000,     0xffff,     0x10000,
+                                           1 << 20, 1 << 24, 0x01000001, 0x3fffffff, 0x40000000, 0x7fffffff, 0x80000000, 0xffffffff};
+    uint32_t other;
+    switch (mutant_random(random) % 10) {
+    case 0:
+    case 1:
+    case 2:
+        return interesting[mutant_random(random) % (sizeof interesting / sizeof *interesting)];
+    case 3:
+        return old ^ 1u << mutant_random(random) % 32;
+    case 4:
+        return old + 1u + mutant_random(random) % 8;
+    case 5:
+        return old - 1u - mutant_random(random) % 8;
+    case 6:
+        return (mutant_random(random) & 1) != 0 ? old * 2u : old / 2u;
+    case 7: /* another number of the image */
+        memcpy(&other, image + mutant_random(random) % (bytes / 4u) * 4u, 4);
+        return other;
+    case 8: /* behind the image, or just inside of it */
+        return bytes - mutant_random(random) % 3 * 4u;
+    default:
+        return mutant_random(random) << 1;
+    }
+}
+
+static void mutant_change(uint8_t *image, uint32_t bytes, uint32_t at, uint32_t width, uint64_t *random) {
+    uint32_t old = 0;
+    if (at <= bytes && width <= bytes - at) {
+        memcpy(&old, image + at, width);
+        const uint32_t value = mutant_value(image, bytes, old, random);
+        memcpy(image + at, &value, width);
+    }
+}
+
+/* Change a number: of the header, of a record, of parameters, or a byte. Images are little-endian, and so is this core. */
+static void mutant_once(uint8_t *image, uint32_t bytes, uint64_t *random) {
+    static const uint32_t sizes[MOTE_SECTIONS] = {8, 36, 64, 20, 16, 2, 2, 4, 16, 1, 4, 1};
+    static const uint8_t likely[] = {
+        MOTE_SECTION_OPS,    MOTE_SECTION_OPS,    MOTE_SECTION_OPS,    MOTE_SECTION_OPERANDS, MOTE_SECTION_OPERANDS,
+        MOTE_SECTION_PLACES, MOTE_SECTION_PLACES, MOTE_SECTION_DATA,   MOTE_SECTION_SCHEDULE, MOTE_SECTION_ROWS,
+        MOTE_SECTION_LISTS,  MOTE_SECTION_PORTS,  MOTE_SECTION_STATES, MOTE_SECTION_KERNELS};
+    mote_header_t header;
+    mote_op_t op;
+    memcpy(&header, image, sizeof header);
+    const uint32_t choice = mutant_random(random) % 20;
+    if (choice == 0) {
+        mutant_change(image, bytes, mutant_random(random) % (sizeof header / 4u) * 4u, 4, random);
+        return;
+    }
+    if (choice < 9) { /* a parameter */
+        const mote_section_t *const ops = header.sections + MOTE_SECTION_OPS;
+        const uint32_t number = ops->count == 0 ? 0 : mutant_random(random) % ops->count;
+        const uint32_t at = ops->offset + number * (uint32_t)sizeof op;
+        if (at <= bytes && sizeof op <= bytes - at) {
+            memcpy(&op, image + at, sizeof op);
+            const uint32_t most = header.words > 0 && header.words < 256 ? header.words : 16;
+            mutant_change(image, bytes, op.params + mutant_random(random) % most * 4u, 4, random);
+        }
+        return;
+    }
+    const uint32_t section = likely[mutant_random(random) % sizeof likely];
+    const mote_section_t *const where = header.sections + section;
+    const uint32_t end = where->count > bytes ? bytes : where->count * sizes[section];
+    if (end > 0) {
+        const uint32_t width = sizes[section] < 4 ? sizes[section] : 1u << mutant_random(random) % 3;
+        mutant_change(image, bytes, where->offset + mutant_random(random) % end / width * width, width, random);
+    }
+}
+
+/* Change a few numbers. */
+static void mutant(uint8_t *image, uint32_t bytes, uint64_t *random) {
+    for (uint32_t i = 1 + mutant_random(random) % 3; i > 0 && bytes >= sizeof(mote_header_t); i--) {
+        mutant_once(image, bytes, random);
+    }
+}
+
+#endif

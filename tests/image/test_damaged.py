@@ -1,0 +1,94 @@
+"""Images that are damaged anywhere are refused, or run inside of their bounds: as sanitizers see it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from c_runtime import CHECKED, INCLUDES, SOURCES, STRICT, built
+from damaged import HANDMADE, PROGRAM, program, tried
+
+from mote.api.packer import pack
+from support import examples, needs
+
+HERE = Path(__file__).parent
+DIGITS = HERE.parents[1] / "models" / "digits.tflite"
+MUTANTS = examples(60_000), examples(180_000)
+"""Of digits, whose inferences take longer, and of images that were made by hand."""
+
+
+def run(campaign: Path, images: list[Path], *arguments: object) -> tuple[int, int]:
+    """How many images were tried, and how many were taken."""
+    status, said = tried(campaign, arguments, images)
+    found = re.search(r"(\d+) tried, (\d+) taken", said)
+    assert status == 0 and found is not None, said[-4000:]
+    return int(found[1]), int(found[2])
+
+
+Campaign = tuple[Path, list[Path]]
+"""A program, and the images that it damages."""
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The objects that all programs have."""
+    needs("gcc")
+    folder = tmp_path_factory.mktemp("parts")
+    sources = [*SOURCES, str(HERE / "campaign.c")]
+    subprocess.run(["gcc", *STRICT, *INCLUDES, *CHECKED, *PROGRAM, "-c", *sources], cwd=folder, check=True)
+    return sorted(folder.glob("*.o"))
+
+
+@pytest.fixture(scope="module")
+def by_hand(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campaign:
+    folder = tmp_path_factory.mktemp("by-hand")
+    files = [folder / f"{name}.mote" for name in HANDMADE]
+    for file, made in zip(files, HANDMADE.values(), strict=True):
+        file.write_bytes(made.image())
+    return built(folder / "program", [*parts, HERE / "handmade.c"], *CHECKED), files
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campaign:
+    folder = tmp_path_factory.mktemp("digits")
+    images = [pack(DIGITS, target="host"), pack(DIGITS, target="host", input="rows")]
+    files = [folder / f"{i}.mote" for i in range(len(images))]
+    for file, image in zip(files, images, strict=True):
+        file.write_bytes(image.data)
+    return program(folder, parts, (record for image in images for record in image.records)), files
+
+
+def test_every_byte_and_every_length(by_hand: Campaign, digits: Campaign) -> None:
+    """Of images made by hand, two other values of each byte; of a real one, one."""
+    for (campaign, files), values in ((by_hand, 2), ((digits[0], digits[1][:1]), 1)):
+        size = sum(file.stat().st_size for file in files)
+        count, taken = run(campaign, files, "every", values)
+        assert count == size * (2 + values) - 193 * len(files)
+        assert size / 2 < taken < count / 2
+
+
+def test_mutants_of_images_by_hand(by_hand: Campaign) -> None:
+    campaign, files = by_hand
+    count, taken = run(campaign, files, 0, f"0+{MUTANTS[1]}")
+    assert count == MUTANTS[1] and count / 4 < taken < count / 2, "many get past the checks, most do not"
+
+
+def test_mutants_of_a_real_image(digits: Campaign) -> None:
+    campaign, files = digits
+    count, taken = run(campaign, files, 0, f"0+{MUTANTS[0]}")
+    assert count == MUTANTS[0] and count / 4 < taken < 3 * count / 4
+
+
+def test_what_a_sanitizer_sees_is_a_finding(parts: list[Path], by_hand: Campaign, tmp_path: Path) -> None:
+    """A kernel whose check forgets its table: the campaign finds that out, and says which mutant did it."""
+    text = (HERE / "handmade.c").read_text(encoding="utf-8")
+    careless = tmp_path / "careless.c"
+    careless.write_text(text.replace("mote_holds(room, p->table, mote_size(p->size), 1)", "1"), encoding="utf-8")
+    campaign = built(tmp_path / "program", [*parts, careless], *CHECKED)
+    status, said = tried(campaign, (0, "0+20000"), by_hand[1])
+    found = re.search(r"FINDING: number (\d+), ", said)
+    assert status != 0 and found is not None
+    assert tried(campaign, (0, f"{found[1]}+1"), by_hand[1])[0] != 0, "the same again"
+    assert tried(by_hand[0], (0, f"{found[1]}+1"), by_hand[1])[0] == 0
