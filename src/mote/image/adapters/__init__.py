@@ -1,0 +1,30 @@
+"""Adapters of the runtime to what firmware runs on: C files, and what a build system wants beside them.
+
+`common/` is a model in a thread of its own; the folder of an operating system has what that takes from it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mote.errors import MoteError
+from mote.text import did_you_mean
+
+_HERE = Path(__file__).parent
+_COMMON = "common"
+_ZEPHYR = "zephyr"
+_BUILD = ("module.yml", "Kconfig", "CMakeLists.txt", "prj.conf")
+"""Files of Zephyr's that lie in the folder `zephyr` of a module."""
+NAMES = ("bare-metal", "cmsis-rtos2", "freertos", _ZEPHYR)
+"""The adapters that there are."""
+_WITHOUT_THREADS = ("bare-metal",)
+
+
+def adapter_files(name: str) -> dict[str, str]:
+    """The files of an adapter, by their paths in the folder of a runtime."""
+    if name not in NAMES:
+        guess = did_you_mean(name, NAMES)
+        raise MoteError(f"there is no adapter '{name}'", remedy=f"{guess}use one of: {', '.join(NAMES)}")
+    folders = [name] if name in _WITHOUT_THREADS else [_COMMON, name]
+    found = [path for folder in folders for path in sorted((_HERE / folder).iterdir()) if path.is_file()]
+    return {f"{_ZEPHYR}/{p.name}" if p.name in _BUILD else p.name: p.read_text(encoding="utf-8") for p in found}

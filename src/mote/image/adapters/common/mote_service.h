@@ -1,0 +1,142 @@
+/* mote_service.h: a model in a thread of its own. Threads hand it requests through a queue, and wait for the results.
+ *
+ *     static mote_service_t service; // all zeros
+ *     const mote_service_config_t config = {&mote_kernels, image, image_bytes, {{arena}, {sizeof arena}, NULL, 0}, 2};
+ *     mote_problem_t problem;
+ *     if (mote_service_start(&service, &config, &problem) != MOTE_OK) report(problem.what, problem.name);
+ *
+ *     const mote_given_t inputs[] = {{samples, sizeof samples}};
+ *     const mote_taken_t outputs[] = {{scores, sizeof scores}};
+ *     const mote_request_t request = {inputs, outputs, 1, 1};
+ *     mote_status status;
+ *     if (mote_service_run(&service, &request, 100, &status) == MOTE_SERVED && status == MOTE_OK) use(scores);
+ *
+ * Requests are served one after another, in the order in which they come. Any thread may hand over requests, at any time;
+ * none of the functions may be called from an interrupt. Times are in milliseconds; MOTE_FOREVER waits as long as it
+ * takes. Buffers are the caller's: they are read when the inference begins and written when it has ended, and never
+ * after mote_service_wait or mote_service_cancel has returned, whether the result came in time or not.
+ *
+ * The thread runs at the priority that the configuration names, in the numbers of the operating system: above the
+ * background, below everything that must answer while an inference takes its time. Its stack has
+ * MOTE_SERVICE_STACK_BYTES: what `mote run` prints as stack, and about 256 bytes for the service and the queue.
+ */
+#ifndef MOTE_SERVICE_H
+#define MOTE_SERVICE_H
+
+#include "mote_runtime.h"
+
+#ifndef MOTE_SERVICE_SLOTS
+#define MOTE_SERVICE_SLOTS 4 /* requests that wait or are served at the same time */
+#endif
+#ifndef MOTE_SERVICE_STACK_BYTES
+#define MOTE_SERVICE_STACK_BYTES 4096
+#endif
+
+#define MOTE_FOREVER UINT32_MAX
+
+/* The semaphores of a port: places in the queue that are free, that the service rests, and that slot i is done. */
+enum { MOTE_PORT_ROOM, MOTE_PORT_STOPPED, MOTE_PORT_DONE, MOTE_PORT_SEMAPHORES = MOTE_PORT_DONE + MOTE_SERVICE_SLOTS };
+
+struct mote_service;
+
+#include "mote_port.h" /* mote_port_t: the objects of the operating system */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What became of a request. */
+typedef enum {
+    MOTE_SERVED = 0,       /* the status says how the inference ended */
+    MOTE_SERVICE_FULL = 1, /* there was no place in the queue in time */
+    MOTE_SERVICE_LATE = 2, /* there was no result in time */
+    MOTE_SERVICE_STOPPED = 3
+} mote_served_t;
+
+typedef struct {
+    const void *data;
+    uint32_t bytes;
+} mote_given_t;
+
+typedef struct {
+    void *data;
+    uint32_t bytes;
+} mote_taken_t;
+
+/* A buffer for each input and each output, in the model's order. Sizes are those of the model, else the status is
+ * MOTE_UNSUPPORTED; the input of a model that takes it by rows is any number of whole rows. */
+typedef struct {
+    const mote_given_t *inputs;
+    const mote_taken_t *outputs;
+    uint16_t input_count, output_count;
+} mote_request_t;
+
+typedef struct {
+    const mote_kernels_t *kernels;
+    const void *image;
+    size_t image_bytes;
+    mote_memory_t memory;
+    int priority; /* of the thread */
+} mote_service_config_t;
+
+typedef struct {
+    mote_request_t request;
+    mote_status status;
+    uint8_t state, served;
+} mote_slot_t;
+
+/* Its fields are the service's own. It is all zeros before the first start. */
+typedef struct mote_service {
+    mote_interpreter_t model;
+    mote_port_t port;
+    mote_slot_t slots[MOTE_SERVICE_SLOTS];
+    volatile uint8_t phase;
+    uint8_t opened;
+} mote_service_t;
+
+/* Compares the image's CRC-32, loads it and lets the thread run, which is made the first time. Of a service that runs,
+ * or of which a request was not waited for: MOTE_BUSY. MOTE_NOT_READY: the operating system has no memory. */
+mote_status mote_service_start(mote_service_t *service, const mote_service_config_t *config, mote_problem_t *problem);
+
+/* Hands over a request, waits for a place in the queue if need be, and gives a ticket for it (MOTE_SERVED). */
+mote_served_t mote_service_submit(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
+                                  uint8_t *ticket);
+
+/* Waits for the result. After MOTE_SERVICE_LATE the ticket is still good; after anything else it is spent. */
+mote_served_t mote_service_wait(mote_service_t *service, uint8_t ticket, uint32_t milliseconds, mote_status *status);
+
+/* Gives a ticket back: MOTE_SERVICE_LATE, and no buffer is touched any more. An inference that has begun goes on, as it
+ * may have changed what the model remembers, but nobody is told of it. Where the result has just come, it is given as
+ * mote_service_wait gives it. A model that takes rows may finish the step that takes one first. */
+mote_served_t mote_service_cancel(mote_service_t *service, uint8_t ticket, mote_status *status);
+
+/* All three: hands over, waits, and gives back if it is late. The time is for the queue and for the result each. */
+mote_served_t mote_service_run(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
+                               mote_status *status);
+
+/* Ends the inference after its current step, and answers all that wait with MOTE_SERVICE_STOPPED. Once it has returned
+ * MOTE_SERVED the image and its memory are not used any more: the place of another one, say, after an update. The thread
+ * stays for the next start. MOTE_SERVICE_LATE: it is not there yet, call it again. For one thread at a time. */
+mote_served_t mote_service_stop(mote_service_t *service, uint32_t milliseconds);
+
+/* What the thread does, forever: called by the port. */
+void mote_service_serve(mote_service_t *service);
+
+/* What an operating system is asked for: mote_port.c of its adapter.
+ *
+ * Makes a mutex, MOTE_PORT_SEMAPHORES semaphores (those of MOTE_PORT_ROOM with MOTE_SERVICE_SLOTS at the beginning, the
+ * others with 0), a queue for MOTE_SERVICE_SLOTS + 1 bytes, and a thread that calls mote_service_serve; 0 where it
+ * cannot. */
+int mote_port_open(mote_port_t *port, struct mote_service *service, int priority);
+void mote_port_lock(mote_port_t *port);
+void mote_port_unlock(mote_port_t *port);
+int mote_port_wait(mote_port_t *port, unsigned semaphore, uint32_t milliseconds); /* 0: not in time */
+void mote_port_signal(mote_port_t *port, unsigned semaphore);
+void mote_port_put(mote_port_t *port, uint8_t number); /* there always is room */
+uint8_t mote_port_get(mote_port_t *port);              /* waits for it */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,221 @@
+"""Adapters for operating systems: built and really run on small ones of pthreads (`rtos/`), which have the documented
+functions of CMSIS-RTOS2, FreeRTOS and Zephyr: their sources are in no registry that a test could take them from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import ed25519_reference as reference
+import pytest
+
+from mote.errors import MoteError
+from mote.image.adapters import NAMES, adapter_files
+from support import needs
+
+HERE = Path(__file__).parent
+RTOS = HERE / "rtos"
+SOURCE = HERE.parents[1] / "src" / "mote"
+UPDATE = SOURCE / "image" / "update"
+RUNTIME = [SOURCE / "image" / "runtime", SOURCE / "kernels" / "portable", SOURCE / "kernels" / "portable" / "fits"]
+SYSTEMS = ("cmsis-rtos2", "freertos", "zephyr")
+STRICT = [
+    "-std=c99",
+    "-D_POSIX_C_SOURCE=200809L",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-pedantic",
+    "-Werror",
+    "-g1",
+]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+THREADS = ["-fsanitize=thread"]
+RACES = "race:is_stopping\nrace:fake_\n"
+"""A byte that is read without a lock on purpose, and the test's own."""
+
+
+def written(name: str, folder: Path) -> list[Path]:
+    """The files of an adapter in a folder; its C files."""
+    for path, text in adapter_files(name).items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return sorted(folder.glob("*.c"))
+
+
+def build(folder: Path, sources: list[Path], *flags: str, compiler: str = "cc") -> Path:
+    program = folder / "program"
+    include = [f"-I{folder}", *(f"-I{path}" for path in RUNTIME), "-isystem", str(RTOS)]
+    command = [compiler, *STRICT, *flags, *include, *map(str, sources), "-lpthread", "-o", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def passes(program: Path, **environment: str) -> None:
+    done = subprocess.run(
+        [program], capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "passed\n"), done.stderr
+
+
+TEST = [RTOS / "service_test.c", RTOS / "fake_runtime.c"]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_model_in_a_thread(name: str, tmp_path: Path) -> None:
+    needs("cc")
+    passes(build(tmp_path, [*written(name, tmp_path), *TEST, RTOS / "test_threads.c"], *SANITIZE))
+
+
+def test_threads_do_not_race(tmp_path: Path) -> None:
+    needs("clang")
+    sources = [*written("cmsis-rtos2", tmp_path), *TEST, RTOS / "test_threads.c"]
+    program = build(tmp_path, sources, *THREADS, compiler="clang")
+    (tmp_path / "races").write_text(RACES)
+    passes(program, TSAN_OPTIONS=f"suppressions={tmp_path / 'races'}")
+
+
+def test_an_operating_system_without_memory(tmp_path: Path) -> None:
+    """However many of its objects can be made, the start fails in words, and none is used."""
+    needs("cc")
+    main = tmp_path / "few.c"
+    main.write_text(FEW)
+    sources = [*written("cmsis-rtos2", tmp_path / "."), RTOS / "fake_runtime.c"]
+    passes(build(tmp_path, [*(s for s in sources if s != main), main], *SANITIZE), ASAN_OPTIONS="detect_leaks=0")
+
+
+FEW = r"""
+#include <stdio.h>
+#include "mote_service.h"
+#include "test_threads.h"
+int objects_left;
+void test_sleep(int milliseconds) { (void)milliseconds; }
+static mote_service_t services[10];
+int main(void) {
+    static const uint8_t image[2] = {0, 0};
+    static uint64_t arena[1];
+    for (int i = 0; i < 10; i++) { /* six semaphores, a mutex, a queue, a thread */
+        const mote_service_config_t config = {NULL, image, 2, {{arena}, {8}, NULL, 0}, osPriorityBelowNormal};
+        mote_problem_t problem = {"", "", 0};
+        objects_left = i;
+        const mote_status status = mote_service_start(&services[i], &config, &problem);
+        if (status != (i < 9 ? MOTE_NOT_READY : MOTE_OK)) return 1;
+        if (i < 9 && problem.what[0] == 0) return 2;
+    }
+    puts("passed");
+    return 0;
+}
+"""
+
+
+def test_a_model_without_an_operating_system(tmp_path: Path) -> None:
+    needs("cc")
+    main = tmp_path / "main.c"
+    main.write_text(BARE)
+    written("bare-metal", tmp_path)
+    sources = [main, tmp_path / "mote_model.c", RTOS / "fake_runtime.c"]
+    passes(build(tmp_path, sources, "-DMOTE_ARENA_BYTES=100", *SANITIZE))
+
+
+BARE = r"""
+#include <stdio.h>
+#include <string.h>
+#include "mote_model.h"
+#include "test_threads.h"
+void test_sleep(int milliseconds) { (void)milliseconds; }
+#define EXPECT(what) if (!(what)) return __LINE__
+int main(void) {
+    static const uint8_t whole[2] = {0, 3}, pushed[2] = {1, 3}, damaged[2] = {2, 0}, refused[2] = {3, 0};
+    uint8_t in[8] = {1, 2, 3, 4, 5, 6, 7, 250}, out[8] = {0};
+    mote_problem_t problem = {"", "", 0};
+    EXPECT(mote_model_run(in, 8, out, 8) == MOTE_NOT_READY);
+    EXPECT(mote_model_begin(NULL, damaged, 2, &problem) == MOTE_DAMAGED && strcmp(problem.what, "damaged") == 0);
+    EXPECT(mote_model_begin(NULL, damaged, 2, NULL) == MOTE_DAMAGED);
+    EXPECT(mote_model_begin(NULL, whole, 2, &problem) == MOTE_OK);
+    EXPECT(mote_model_run(in, 8, out, 8) == MOTE_OK && out[0] == 4 && out[7] == 253);
+    EXPECT(mote_model_run(in, 7, out, 8) == MOTE_UNSUPPORTED && mote_model_run(in, 8, out, 9) == MOTE_UNSUPPORTED);
+    EXPECT(mote_model_begin(NULL, pushed, 2, &problem) == MOTE_OK);
+    EXPECT(mote_model_run(in, 8, out, 8) == MOTE_UNSUPPORTED);
+    EXPECT(mote_model_begin(NULL, refused, 2, &problem) == MOTE_NO_KERNEL && problem.op == 7);
+    EXPECT(mote_model_run(in, 8, out, 8) == MOTE_NOT_READY);
+    EXPECT(mote_model_begin(NULL, whole, 2, &problem) == MOTE_OK);
+    EXPECT(mote_model_begin(NULL, damaged, 2, &problem) == MOTE_DAMAGED); /* the one before is gone as well */
+    EXPECT(mote_model_run(in, 8, out, 8) == MOTE_NOT_READY);
+    puts("passed");
+    return 0;
+}
+"""
+
+
+def test_psa_crypto_as_the_verifier(tmp_path: Path) -> None:
+    """A key that is handed over, a key that was provisioned, and all that a library may say."""
+    needs("cc")
+    key = reference.encoded(reference.times(77, reference.BASE))
+    signature = reference.signed(77, (0, 1), 123456789, key, b"image")
+    arrays = "".join(
+        f"static const uint8_t {name}[] = {{{', '.join(map(str, data))}}};\n"
+        for name, data in (("key", key), ("signature", signature))
+    )
+    main = tmp_path / "main.c"
+    main.write_text(PSA.replace("DATA\n", arrays))
+    sources = [main, UPDATE / "mote_ed25519.c", UPDATE / "mote_sha512.c"]
+    passes(build(tmp_path, sources, f"-I{UPDATE}", *SANITIZE))
+
+
+PSA = r"""
+#include <stdio.h>
+#include "mote_verify_psa.c"
+DATA
+#define EXPECT(what) if (!(what)) return __LINE__
+int main(void) {
+    const mote_message_t message = {(const uint8_t *)"image", NULL, NULL, 5};
+    const mote_message_t other = {(const uint8_t *)"IMAGE", NULL, NULL, 5};
+    const mote_message_t elsewhere = {NULL, NULL, NULL, 5};
+    uint8_t none[32];
+    psa_key_id_t provisioned = 9;
+    memset(none, 0xff, 32);
+    for (int i = 0; i < 2 * KEYS; i++) { /* keys are given back */
+        EXPECT(mote_psa_verify(NULL, signature, key, &message) == MOTE_SIGNATURE_VALID);
+        EXPECT(mote_psa_verify(NULL, signature, key, &other) == MOTE_SIGNATURE_WRONG);
+    }
+    EXPECT(mote_psa_verify(NULL, signature, none, &message) == MOTE_SIGNATURE_KEY);
+    EXPECT(mote_psa_verify(NULL, signature, key, &elsewhere) == MOTE_SIGNATURE_UNABLE);
+    EXPECT(mote_psa_verify(&provisioned, signature, key, &message) == MOTE_SIGNATURE_UNABLE);
+    const psa_key_attributes_t attributes = {0x4142, 255, 0x800, PSA_ALG_PURE_EDDSA};
+    EXPECT(psa_import_key(&attributes, key, 32, &provisioned) == PSA_SUCCESS);
+    EXPECT(mote_psa_verify(&provisioned, signature, none, &message) == MOTE_SIGNATURE_VALID);
+    EXPECT(psa_import_key(&attributes, key, 32, &provisioned) == PSA_SUCCESS);
+    EXPECT(mote_psa_verify(NULL, signature, key, &message) == MOTE_SIGNATURE_UNABLE); /* no room for a key */
+    puts("passed");
+    return 0;
+}
+"""
+
+
+def test_every_adapter_has_what_it_needs() -> None:
+    for name in NAMES:
+        files = adapter_files(name)
+        assert ("mote_model.h" in files) == (name == "bare-metal") != ({"mote_service.h", "mote_port.h"} <= set(files))
+    assert {"zephyr/module.yml", "zephyr/Kconfig", "zephyr/CMakeLists.txt"} <= set(adapter_files("zephyr"))
+    with pytest.raises(MoteError, match="did you mean: zephyr"):
+        adapter_files("zephir")
+
+
+def test_the_module_of_zephyr_names_what_is_there() -> None:
+    files = adapter_files("zephyr")
+    asked = {
+        line.split()[-1] for line in files["zephyr/module.yml"].splitlines() if "zephyr" in line and ":" in line[:12]
+    }
+    assert {"zephyr", "zephyr/Kconfig"} <= asked
+    options = {
+        line.split()[-1] for line in files["zephyr/Kconfig"].splitlines() if line.startswith(("config", "menuconfig"))
+    }
+    used = {
+        word
+        for text in (files["zephyr/CMakeLists.txt"], files["zephyr/prj.conf"])
+        for word in options
+        if f"CONFIG_{word}" in text
+    }
+    assert used == options
