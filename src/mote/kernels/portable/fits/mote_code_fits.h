@@ -11,11 +11,11 @@
 /* Whether every code of class k, the last one or not, has a value, or stands for one zero at least. */
 static inline int mote_class_fits(const mote_code_t *c, const mote_room_t *room, int32_t k, int32_t last) {
     const int32_t found = c->classes[k], shift = found & 31, bits = 32 - shift - k;
-    const int32_t first = (bits > 0 && k < last ? 1 << (bits - 1) : 0) + (found >> 5);
-    const int32_t end = (bits > 0 ? 1 << bits : 1) + (found >> 5);
     if (shift < MOTE_LEAST_SHIFT_OF_CODES) {
         return 0;
     }
+    const int32_t first = (bits > 0 && k < last ? 1 << (bits - 1) : 0) + (found >> 5);
+    const int32_t end = (bits > 0 ? 1 << bits : 1) + (found >> 5);
     return k == c->run ? first > 0 : first >= 0 && mote_holds(room, c->values, (uint32_t)end, 1);
 }
 

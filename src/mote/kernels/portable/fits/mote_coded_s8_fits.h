@@ -16,7 +16,8 @@ static inline int mote_coded_fits(const mote_coded_t *p, const mote_room_t *room
         return 0;
     }
     *bytes = mote_bytes_of(p->channels / 2, p->first + p->coded + p->last, 1);
-    return *bytes <= room->scratch && mote_holds(room, p->rest, mote_bytes_of(pairs, p->first + p->last, 1), 1) &&
+    return *bytes <= room->scratch &&
+           (p->first + p->last == 0 || mote_holds(room, p->rest, mote_bytes_of(pairs, p->first + p->last, 1), 1)) &&
            mote_code_fits(&p->code, room, pairs, p->coded);
 }
 
@@ -30,6 +31,7 @@ static inline mote_room_t mote_coded_room(const mote_coded_t *p, const mote_room
     return inner;
 }
 
+/* Every group of channels is checked as the kernel is called for it. */
 #define MOTE_CODED_FITS(name, field, ...) \
     MOTE_UNUSED static inline int mote_coded_##name##_fits(const mote_coded_##name##_t *p, const mote_room_t *room) { \
         mote_##name##_t plain = p->plain; \
@@ -38,10 +40,10 @@ static inline mote_room_t mote_coded_room(const mote_coded_t *p, const mote_room
         int fits = room->form == MOTE_RUN_WHOLE && mote_coded_fits(&p->coded, room, left, &bytes); \
         mote_room_t inner = mote_coded_room(&p->coded, room, bytes); \
         plain.gemm.field = (const void *)&inner; \
-        for (; fits && left > 0; left -= p->coded.channels) { \
+        for (uint32_t begin = 0; fits && left > 0; left -= p->coded.channels, begin += (uint32_t)p->coded.step) { \
             plain.gemm.channels = mote_min(left, p->coded.channels); \
-            fits = mote_##name##_fits(&plain, &inner) && (uint32_t)p->coded.step <= inner.out; \
-            inner.out -= (uint32_t)p->coded.step; \
+            inner.out = begin <= room->out ? room->out - begin : 0; \
+            fits = mote_##name##_fits(&plain, &inner); \
             MOTE_CODED_NEXT_##field(plain.gemm, p->coded.channels); \
         } \
         return fits; \

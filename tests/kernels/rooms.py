@@ -1,0 +1,291 @@
+"""Kernels bound to layers, with the room that a step of an image gives them: what `rooms.c` tries to break.
+
+A case is a kernel's parameters, the arrays that they point to, and how an image calls it. `Collection` takes them from
+graphs, for every kernel and every form of a call; `Rooms` builds the kernels with their checks and the sanitizers, and
+lets them run with mutants of the cases.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from mote.graph import Graph, Op, Tensor
+from mote.graph.rows import row_count
+from mote.image.entries import Limits, entry_files, has_checks
+from mote.image.kernels import KernelRecord, record, words
+from mote.kernels import catalogue
+from mote.kernels.contract import Call, Layout, Packed, Structs, View
+from mote.ops.constant import Constant
+from mote.plan.program import Form
+from mote.plan.reads import Affine, affine
+from mote.toolchain import cache
+
+HERE = Path(__file__).parent
+RUNTIME = HERE.parent.parent / "src/mote/image/runtime"
+OPERANDS = 16
+NONE = Affine(0, 0, 0)
+"""The formula of what no formula says."""
+MOST_ROWS = 200
+MOST_BYTES = 100_000
+"""Of a tensor, and of the constants: kernels are tried often, so layers are small."""
+FLAGS = [
+    *("-std=gnu99", "-O1", "-g0", "-w", "-fwrapv", "-fno-strict-aliasing"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
+]
+OPTIONS = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=0:detect_leaks=0:replace_intrin=1:detect_odr_violation=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a call reads of an operand: all of it, or `taps` of its rows, in each turn."""
+
+    nbytes: int
+    """Of the tensor, or of one of its rows."""
+    fixed: bool
+    """It is a constant."""
+    taps: int = 0
+    outside: bool = False
+    formula: Affine = NONE
+    rows: int = 0
+    listed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of a kernel."""
+
+    kernel: KernelRecord
+    packed: Packed
+    form: Form
+    reads: tuple[Read, ...]
+    out: int
+    lo: int = 0
+    hi: int = 0
+    most: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel.name} {self.form.name}"
+
+    @cached_property
+    def data(self) -> bytes:
+        """The case as `rooms.c` reads it."""
+        image, given = _image(words(self.kernel.fields, self.packed.params))
+        first = self.reads[0] if self.reads else Read(0, False)
+        fixed = sum(r.fixed << i for i, r in enumerate(self.reads))
+        outside = sum(r.outside << i for i, r in enumerate(self.reads))
+        nbytes, taps = [r.nbytes for r in self.reads], [r.taps for r in self.reads]
+        head = [self.kernel.id, self.form, len(self.reads), fixed, len(given), len(image), len(first.listed)]
+        numbers = [*_padded(nbytes), *_padded(taps), first.formula.start, first.formula.step, first.formula.spread]
+        numbers += [first.rows, self.lo, self.hi, self.most, self.out, self.packed.scratch or 0, self.packed.sums]
+        all_words = [*head, *numbers, outside, *given, *first.listed]
+        return struct.pack(f"<{len(all_words)}I", *(w & 0xFFFFFFFF for w in all_words)) + image
+
+
+def _padded(values: Sequence[int]) -> list[int]:
+    return [*values, *[0] * (OPERANDS - len(values))]
+
+
+def _image(parameters: Sequence[object]) -> tuple[bytes, list[int]]:
+    """The arrays one after another, as an image has them, and the parameters with their places. Place 0 is NULL."""
+    image, given = bytearray(8), list[int]()
+    for value in parameters:
+        if isinstance(value, Structs | np.ndarray):
+            array = value.rows.astype(np.uint32) if isinstance(value, Structs) else value
+            given.append(len(image))
+            image += array.tobytes() or bytes(4)
+            image += bytes(-len(image) % 8)
+        else:
+            assert isinstance(value, int)
+            given.append(value)
+    return bytes(image), given
+
+
+def cases(graph: Graph, op: Op, features: Iterable[frozenset[str]] = (frozenset(),)) -> Iterator[Case]:
+    """Every kernel that a core with some of these features has for an operator, called in every way."""
+    if isinstance(op, Constant) or op.bodies or op.is_view or not op.activations(graph):
+        return
+    if any(t.nbytes > MOST_BYTES for t in (op.output(graph), *op.activations(graph))):
+        return
+    view = View(graph, (op,))
+    packed = [p for f in features for coded in (False, True) for p in catalogue.candidates(view, f, coded=coded)]
+    packed += [p for call in (Call.ADDS, Call.RING) if (p := catalogue.called(view, call)) is not None]
+    for kernel in packed:
+        if kernel.constants <= MOST_BYTES and len(kernel.operands) <= OPERANDS and has_checks(kernel.header):
+            yield from calls(graph, op, kernel)
+
+
+def calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
+    """Every way in which an image may call a kernel that is bound to an operator."""
+    known, output = record(packed), op.output(graph)
+    rows = min(row_count(output.shape), MOST_ROWS)
+    tensors = [op.input(graph, p) for p in packed.operands]
+    out = _nbytes(output, packed.writes)
+    whole = [
+        Read(_nbytes(t, packed.reads if i == 0 else Layout.NHWC), t.data is not None) for i, t in enumerate(tensors)
+    ]
+    if packed.call is Call.RING:
+        window = op.output(graph)
+        count = packed.params["rows"]
+        assert isinstance(count, int)
+        yield Case(known, packed, Form.RING, tuple(whole), window.nbytes, hi=count)
+        return
+    if packed.call is Call.ADDS:
+        taken = op.reads(graph, 0, 0) or tuple(range(row_count(tensors[0].shape)))
+        row = _rows(tensors[0], [(0,)], whole[0])
+        yield Case(known, packed, Form.SUMS, (row,), out, 0, len(taken))
+        return
+    hi = {Call.FLAT: packed.units, Call.ROWS: row_count(output.shape)}.get(packed.call, 0)
+    yield Case(known, packed, Form.WHOLE, tuple(whole), out, 0, hi)
+    reads = [[op.reads(graph, p, y) for y in range(rows)] for p in packed.operands]
+    if any(r is None for read in reads for r in read) or packed.call is Call.WHOLE:
+        return
+    found = [_rows(t, [r or () for r in read], w) for t, read, w in zip(tensors, reads, whole, strict=True)]
+    row_out = out // row_count(output.shape)
+    if packed.row:
+        yield Case(known, packed, Form.ROW, tuple(found), row_out, 0, rows)
+    elif all(r.taps == 1 and not r.outside for r in found) and not packed.together:
+        units = packed.units // row_count(output.shape) if packed.call is Call.FLAT else 1
+        yield Case(known, packed, Form.EACH, tuple(found), row_out, 0, units)
+    if packed.rows and packed.group > 1 and not found[0].listed:
+        taps = (packed.group - 1) * found[0].formula.step + found[0].taps
+        several = Read(found[0].nbytes, found[0].fixed, taps, True, found[0].formula, found[0].rows)
+        yield Case(known, packed, Form.ROWS, (several,), row_out, 0, rows, packed.group)
+
+
+def _nbytes(t: Tensor, layout: Layout) -> int:
+    if not layout.planar:
+        return t.nbytes
+    return row_count(t.shape) * t.shape[-1] * layout.line
+
+
+def _rows(t: Tensor, reads: Sequence[tuple[int, ...]], whole: Read) -> Read:
+    """What is read of a tensor row by row."""
+    have, count = row_count(t.shape), max(map(len, reads))
+    nbytes = whole.nbytes // have
+    outside = any(r < 0 for taken in reads for r in taken) or any(len(r) < count for r in reads)
+    samples = [(y, k, r) for y, taken in enumerate(reads) for k, r in enumerate(taken)]
+    formula = affine(samples, have) if all(len(r) == count for r in reads) else None
+    if formula is not None:
+        return Read(nbytes, whole.fixed, count, outside, formula, have)
+    listed = tuple(r for taken in reads for r in (*taken, *[-1] * (count - len(taken))))
+    return Read(nbytes, whole.fixed, count, outside, rows=have, listed=listed)
+
+
+@dataclass
+class Collection:
+    """Cases of many graphs: so many of each kernel and form, those that came first."""
+
+    each: int = 3
+    features: tuple[frozenset[str], ...] = (frozenset(),)
+    found: dict[str, list[Case]] = field(default_factory=lambda: defaultdict(list))
+    """By the kernel and the form."""
+    _seen: set[int] = field(default_factory=set)
+
+    def add(self, graph: Graph) -> None:
+        for op in graph.ops:
+            for case in cases(graph, op, self.features):
+                self.take(case)
+
+    def take(self, case: Case) -> None:
+        kept = self.found[case.name]
+        if len(kept) < self.each and hash(case.data) not in self._seen:
+            self._seen.add(hash(case.data))
+            kept.append(case)
+
+    @property
+    def cases(self) -> list[Case]:
+        return [case for kept in self.found.values() for case in kept]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A check that refuses what it should admit, or admits what breaks its kernel."""
+
+    case: Case
+    number: int
+    """Of the case in the file of cases."""
+    mutant: int
+    log: str
+
+    def __str__(self) -> str:
+        return f"{self.case.name}: case {self.number}, mutant {self.mutant}\n{self.log}"
+
+
+def _compile(command: Sequence[str]) -> None:
+    subprocess.run(command, check=True)
+
+
+@dataclass
+class Rooms:
+    """The kernels of some cases with their checks, built once."""
+
+    cases: Sequence[Case]
+    folder: Path
+    unchecked: bool = False
+    """All parameters are admitted."""
+    admitted: Counter[str] = field(default_factory=Counter)
+    """Mutants of each kernel that ran."""
+    tried: int = 0
+
+    @cached_property
+    def program(self) -> Path:
+        taps = max(case.packed.taps for case in self.cases)
+        limits = Limits(taps=max(taps, Limits.taps))
+        files = entry_files([case.kernel for case in self.cases], limits, unchecked=self.unchecked)
+        sources = self.folder / "sources"
+        sources.mkdir(parents=True, exist_ok=True)
+        for path in RUNTIME.glob("*.h"):
+            if path.name not in files:
+                files[path.name] = path.read_text(encoding="utf-8")
+        for name, text in files.items():
+            (sources / name).write_text(text, encoding="utf-8")
+        headers = [sources / name for name in files if name.endswith(".h")]
+        names = [name for name in files if name.endswith(".c")]
+        objects = [self._object(sources / name, headers) for name in names]
+        objects.append(self._object(HERE / "rooms.c", headers))
+        program = self.folder / "rooms"
+        subprocess.run(["gcc", *FLAGS, *map(str, objects), "-o", str(program)], check=True)
+        return program
+
+    def _object(self, source: Path, headers: Sequence[Path]) -> Path:
+        made = self.folder / f"{source.stem}.o"
+        command = ["gcc", *FLAGS, f"-I{self.folder / 'sources'}", "-c", str(source), "-o", str(made)]
+        said = cache.key(FLAGS, [source, *headers])
+        cache.fetch(said, made, lambda: _compile(command))
+        return made
+
+    def run(self, mutants: int, seed: int = 1) -> list[Finding]:
+        """What is wrong; a case that breaks is left, the next ones are tried all the same."""
+        (self.folder / "cases").write_bytes(b"".join(case.data for case in self.cases))
+        found: list[Finding] = []
+        first = 0
+        while first < len(self.cases):
+            at = self.folder / "at"
+            at.write_bytes(bytes(8))
+            given = [str(self.folder / "cases"), str(mutants), str(seed), str(at), str(first)]
+            command = [str(self.program), *given]
+            done = subprocess.run(command, capture_output=True, text=True, env=os.environ | OPTIONS, check=False)
+            for number, whole, admitted in (map(int, line.split()) for line in done.stdout.splitlines()):
+                case = self.cases[number]
+                self.tried += mutants
+                self.admitted[case.kernel.name] += admitted
+                found += [] if whole else [Finding(case, number, 0, "refused")]
+            if done.returncode == 0:
+                break
+            number, mutant = struct.unpack("<II", at.read_bytes())
+            found.append(Finding(self.cases[number], number, mutant, done.stderr[-4000:]))
+            first = max(number, first) + 1
+        return found

@@ -1,0 +1,37 @@
+"""Checks of parameters admit what packers make, and nothing that breaks a kernel: see `rooms.py`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from rooms import Case, Collection, Rooms
+
+from mote import frontends
+
+MODELS = Path(__file__).parent.parent.parent / "models"
+MUTANTS = 150
+"""Of each call of a kernel; `make fuzz` tries many more, of the layers of all operators' tests."""
+
+
+@cache
+def of_bundled_models() -> tuple[Case, ...]:
+    """A call of each kernel that layers of the bundled models could have on a core without extensions."""
+    collection = Collection(each=1)
+    for path in sorted(MODELS.glob("*.tflite")):
+        collection.add(frontends.read(path.read_bytes(), path.name).partial())
+    return tuple(collection.cases)
+
+
+def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
+    rooms = Rooms(of_bundled_models(), tmp_path)
+    findings = rooms.run(MUTANTS)
+    print(f"{rooms.tried} mutants tried, {sum(rooms.admitted.values())} of them admitted and run")
+    assert not findings, "\n".join(map(str, findings))
+    assert min(rooms.admitted.values()) > MUTANTS / 20, rooms.admitted
+
+
+def test_what_would_break_a_kernel_is_found_where_nothing_checks_it(tmp_path: Path) -> None:
+    pool = [case for case in of_bundled_models() if case.kernel.name == "avg_pool_s8"]
+    findings = Rooms(pool, tmp_path, unchecked=True).run(MUTANTS)
+    assert len(findings) == len(pool)
