@@ -1,0 +1,12 @@
+"""The update module as C files for firmware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def update_files() -> dict[str, str]:
+    """Updates, their protocol and the verifier of signatures; they include mote_crc.h of the kernels."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("mote_*.[ch]"))}
