@@ -15,6 +15,7 @@
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 #define UPDATES 0x40004000u /* CMSDK serial ports */
 #define TEXT 0x40005000u
+#define INTERRUPTS 0xe000e000u
 #define RESET_CONTROL 0xe000ed0cu
 
 enum { SLOT = 256 * 1024, SECTOR = 4096, UNIT = 8, FORMATTED = 0x464c4153, MOST_OUTPUTS = 16 };
@@ -67,8 +68,15 @@ static int write_flash(void *context, uint32_t at, const uint8_t *data, uint32_t
 
 /* Whether this firmware can run an image: asked before an update is accepted. No inference is under way then. */
 static int accept(void *context, const void *image, uint32_t bytes) {
+    mote_problem_t problem = {"", "", 0};
     (void)context;
-    return mote_init(&model, &mote_kernels, image, bytes, &memory, NULL) != MOTE_OK;
+    if (mote_init(&model, &mote_kernels, image, bytes, &memory, &problem) == MOTE_OK) return 0;
+    put_text("refused: ");
+    put_text(problem.what);
+    put_text(" ");
+    put_text(problem.name);
+    put_text("\n");
+    return 1;
 }
 
 static const mote_update_settings_t settings = {
@@ -129,8 +137,9 @@ static void begin(void) {
 
 int main(void) {
     REGISTER(UPDATES + 16) = REGISTER(TEXT + 16) = 16; /* speed */
-    REGISTER(UPDATES + 8) = 3;                         /* send and receive */
+    REGISTER(UPDATES + 8) = 0xb;                       /* send, receive, and say so */
     REGISTER(TEXT + 8) = 1;
+    REGISTER(INTERRUPTS + 0x100) = 1;                  /* the first port may wake the core */
     if (flash.formatted != FORMATTED) {
         memset(flash.data, 0xff, sizeof flash.data);
         flash.formatted = FORMATTED;
@@ -139,9 +148,13 @@ int main(void) {
     mote_ota_t ota = {.update = &update, .send = send, .restart = restart, .frame = frame, .frame_bytes = sizeof frame};
     mote_ota_reset(&ota);
     for (;;) {
-        if ((REGISTER(UPDATES + 4) & 2u) == 0) continue;
-        const uint8_t byte = (uint8_t)REGISTER(UPDATES);
-        mote_ota_receive(&ota, &byte, 1);
+        while ((REGISTER(UPDATES + 4) & 2u) != 0) {
+            const uint8_t byte = (uint8_t)REGISTER(UPDATES);
+            mote_ota_receive(&ota, &byte, 1);
+        }
+        REGISTER(UPDATES + 12) = 2;        /* what comes from here on wakes the core */
+        REGISTER(INTERRUPTS + 0x280) = 1;
+        if ((REGISTER(UPDATES + 4) & 2u) == 0) __asm__ volatile("wfi");
     }
 }
 
@@ -150,6 +163,7 @@ extern uint32_t stack_top[], data_image[], data_start[], data_end[], bss_start[]
 
 void start(void);
 void start(void) {
+    __asm__ volatile("cpsid i"); /* interrupts wake the core, and nothing more */
     REGISTER(0xe000ed88u) = 0xfu << 20; /* the floating-point unit */
     for (uint32_t *to = data_start, *from = data_image; to < data_end;) *to++ = *from++;
     for (uint32_t *to = bss_start; to < bss_end;) *to++ = 0;

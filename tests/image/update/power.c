@@ -48,10 +48,11 @@ static uint32_t highest; /* of the anti-rollback counter, seen after a boot */
 static uint64_t runs, cuts, checks;
 static const char *scenario_name = "", *geometry_name = "";
 static int refuse, thorough;
+static uint32_t cut_at; /* the operation that is being cut */
 
 void fail(const char *what, const char *file, int line) {
     fprintf(stderr, "%s:%d: %s: %s, %s: operation %u torn as %d (%u)\n", file, line, what, scenario_name, geometry_name,
-            (unsigned)nor_cut, nor_tear, (unsigned)nor_prefix);
+            (unsigned)cut_at, nor_tear, (unsigned)nor_prefix);
     exit(1);
 }
 
@@ -275,7 +276,7 @@ static void rewind_to_before(const scenario_t *s, uint32_t cut, int tear, uint32
     memset(buffer, 0x5a, sizeof buffer);
     nor_power_on();
     highest = s->prepare == with_new ? 2 : s->prepare == nothing || s->prepare == programmed ? 0 : 1;
-    nor_cut = cut;
+    nor_cut = cut_at = cut;
     nor_tear = tear;
     nor_prefix = prefix;
 }
