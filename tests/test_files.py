@@ -20,8 +20,8 @@ from mote.stopping import StoppedError, stopping, undisturbed
 from mote.toolchain.compilers import compile_or_raise
 from support import needs
 
-OLD = {"model.c": "old", "model.h": "old", "old_constants.h": "old"}
-NEW = {"model.c": "new", "model.h": "new", "new_constants.h": "new"}
+OLD = {"model.c": "old", "model.h": "old", "old_constants.h": "old", "part/a.h": "old"}
+NEW = {"model.c": "new", "model.h": "new", "new_constants.h": "new", "part/b.h": "new"}
 USERS = {"notes.txt": "mine", "build/cache/object.o": "built"}
 MAKING = {"os.mkdir", "os.link", "os.rename", "os.symlink", "os.chmod"}
 """Calls that a full disk makes fail, as audit events; and opening a file to write it."""
@@ -149,6 +149,48 @@ def test_files_of_an_earlier_run_are_replaced_or_removed(place: Path, tmp_path: 
     assert write_folder(str(place), NEW) == []
     assert generated(place) == complete(NEW, tmp_path)
     assert list(place.parent.iterdir()) == [place]
+
+
+DEEP = {"a.c": "1", "in/b.c": "2", "in/deeper/c.c": "3"}
+
+
+def test_files_in_folders(tmp_path: Path) -> None:
+    """They are replaced and removed as others are, and what is the user's beside them stays."""
+    out = tmp_path / "out"
+    write_folder(str(out), DEEP)
+    assert write_folder(str(out), DEEP) == []
+    (out / "in" / "mine.txt").write_text("mine")
+    (out / "in" / "deeper" / "c.c").write_text("changed")
+    with pytest.raises(MoteError, match=r"in/deeper/c\.c was changed"):
+        write_folder(str(out), DEEP)
+    (out / "in" / "deeper" / "c.c").write_text("3")
+    write_folder(str(out), {"a.c": "1", "other/b.c": "4"})
+    assert set(texts(out)) == {"a.c", "in/mine.txt", "other/b.c", MANIFEST}
+    assert not (out / "in" / "deeper").exists()
+    (out / "in" / "mine.txt").unlink()
+    write_folder(str(out), {"a.c": "1"})
+    assert set(texts(out)) == {"a.c", MANIFEST} and not (out / "other").exists()
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_what_is_no_folder_stands_in_the_way(link: bool, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (out / "in").symlink_to(tmp_path / "elsewhere") if link else (out / "in").write_text("mine")
+    with pytest.raises(MoteError, match="is no folder"):
+        write_folder(str(out), DEEP)
+    assert not texts(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("name", ["../a.c", "/a.c", "in/../../a.c", "in/..", "./a.c", "in//a.c"])
+def test_a_manifest_names_nothing_outside(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_folder(str(out), DEEP)
+    manifest = (out / MANIFEST).read_text()
+    (out / MANIFEST).write_text(f"{manifest}{'0' * 64}  {name}\n")
+    with pytest.raises(MoteError, match="is damaged"):
+        write_folder(str(out), DEEP)
 
 
 def test_the_manifest_is_that_of_sha256sum(place: Path) -> None:

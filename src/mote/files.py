@@ -28,7 +28,8 @@ MANIFEST = "mote.sha256"
 MOVED = "moved"
 """What the old folder is called while there is none in its place."""
 _HEAD = "# Files that Mote generated; `sha256sum -c` tells which were changed. Mote replaces them, and no others."
-_LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+)")
+_LINE = re.compile(r"([0-9a-f]{64})  ((?!/)(?:(?!\.\.?/)[^/\0]+/)*(?!\.\.?$)[^/\0]+)")
+"""A hash and the name of a file in the folder, or in a folder in it."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 _IMMOVABLE = {errno.EXDEV, errno.EBUSY}
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
@@ -64,6 +65,7 @@ def fill(folder: Path, texts: Mapping[str, str]) -> None:
     """Write files into a folder that nobody else knows of."""
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -182,6 +184,10 @@ def _compare(place: Path, texts: Mapping[str, str], folder: str, force: bool) ->
     own, lost = {MANIFEST}, []
     for name in sorted({*known, *texts}):
         path = place / name
+        for parent in Path(name).parents[:-1]:
+            if (place / parent).is_symlink() or (place / parent).is_file():
+                reason = "is no folder, and Mote would write files into one"
+                raise MoteError(reason, where=f"{folder}: {parent}", remedy="move it")
         if not os.path.lexists(path):
             continue
         if path.is_dir() and not path.is_symlink():
@@ -224,6 +230,7 @@ def _read_manifest(place: Path, force: bool) -> dict[str, str]:
 
 def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
     """Make the new folder, and let it take the place of the old one, of which all is carried over that is not `own`."""
+    own = {*own, *texts}
     aside = _beside(place)
     new = aside / "new"
     try:
@@ -253,10 +260,25 @@ def _carry(old: Path, new: Path, own: Set[str]) -> None:
     for entry in os.scandir(old):
         if entry.name in own:
             continue
-        if entry.is_dir(follow_symlinks=False):
+        inside = _inside(entry.name, own)
+        if inside and entry.is_dir(follow_symlinks=False):
+            if _is_more_than(Path(entry), inside):
+                (new / entry.name).mkdir(exist_ok=True)
+            _carry(Path(entry), new / entry.name, inside)
+        elif entry.is_dir(follow_symlinks=False):
             shutil.copytree(entry, new / entry.name, symlinks=True, copy_function=_link)
         else:
             _link(entry.path, str(new / entry.name))
+
+
+def _inside(folder: str, names: Set[str]) -> set[str]:
+    """What some names are in a folder, of those that are in it."""
+    return {name.removeprefix(f"{folder}/") for name in names if name.startswith(f"{folder}/")}
+
+
+def _is_more_than(folder: Path, own: Set[str]) -> bool:
+    """Whether a folder has anything of the user's."""
+    return any(path.relative_to(folder).as_posix() not in own for path in folder.rglob("*") if not path.is_dir())
 
 
 def _link(source: str, target: str) -> None:
@@ -303,10 +325,13 @@ def _rescue(old: Path, new: Path, own: Set[str] = frozenset()) -> None:
     """Move over what somebody has put into the old folder while the new one was made."""
     for entry in os.scandir(old):
         other = new / entry.name
-        if entry.name not in own and not os.path.lexists(other):
+        inside, folder = _inside(entry.name, own), entry.is_dir(follow_symlinks=False)
+        if inside and folder and _is_more_than(Path(entry), inside):
+            other.mkdir(exist_ok=True)
+        if entry.name not in own and not (inside and folder) and not os.path.lexists(other):
             Path(entry).rename(other)
-        elif entry.is_dir(follow_symlinks=False) and other.is_dir():
-            _rescue(Path(entry), other)
+        elif folder and other.is_dir():
+            _rescue(Path(entry), other, inside)
 
 
 def _remove(old: Path, place: Path) -> None:
