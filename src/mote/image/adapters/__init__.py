@@ -1,6 +1,7 @@
 """Adapters of the runtime to what firmware runs on: C files, and what a build system wants beside them.
 
-`common/` is a model in a thread of its own; the folder of an operating system has what that takes from it.
+`common/` is a model in a thread of its own; the folder of an operating system has what that takes from it. `psa` is a
+verifier for updates.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ _COMMON = "common"
 _ZEPHYR = "zephyr"
 _BUILD = ("module.yml", "Kconfig", "CMakeLists.txt", "prj.conf")
 """Files of Zephyr's that lie in the folder `zephyr` of a module."""
-NAMES = ("bare-metal", "cmsis-rtos2", "freertos", _ZEPHYR)
+NAMES = ("bare-metal", "cmsis-rtos2", "freertos", _ZEPHYR, "psa")
 """The adapters that there are."""
-_WITHOUT_THREADS = ("bare-metal",)
+_WITHOUT_THREADS = ("bare-metal", "psa")
 
 
 def adapter_files(name: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
  *
  * The update module calls one function, a mote_verify_fn. The default is mote_ed25519_verify (mote_ed25519.h), software
  * for any core. A firmware that has a crypto library or an accelerator hands over its own function instead: the
- * adapter mote_verify_psa.c does so with psa_verify_message of PSA Crypto.
+ * adapter `psa` does so with psa_verify_message of PSA Crypto.
  */
 #ifndef MOTE_VERIFY_H
 #define MOTE_VERIFY_H
