@@ -85,6 +85,7 @@ def test_the_structs_of_the_runtime_are_the_records(tmp_path: Path) -> None:
         "MOTE_MEMORY_STATES": STATES,
         "MOTE_MEMORY_IMAGE": IMAGE,
         "MOTE_MEMORY_NONE": format.NO_MEMORY,
+        "MOTE_OPERANDS": format.MOST_OPERANDS,
         "MOTE_NO_LIST": format.NO_LIST,
         "MOTE_NO_COUNTER": format.NO_COUNTER,
         "MOTE_NO_PLACE": format.NO_PLACE,

@@ -24,6 +24,7 @@ from mote.image import format
 from mote.image.format import HEADER, Feature
 from mote.image.reader import Description, ImageError, read
 from mote.image.writer import Details, write
+from network import Net
 from support import examples, needs
 
 LABELS = [f"digit {n}" for n in range(10)]
@@ -62,6 +63,26 @@ def test_what_is_written_is_read(mode: str) -> None:
 )
 def test_features_say_what_a_runtime_must_know(mode: str, features: Feature) -> None:
     assert read(image(mode).data).features == features
+
+
+def test_features_of_kernels_are_named() -> None:
+    fused = mote.pack(floats(), target="cortex-m7")
+    assert read(fused.data).features == Feature.FUSED
+    assert read(mote.pack(floats()).data).features == Feature(0)
+    assert Feature.ALIGNED in read(mote.pack(DIGITS, aligned=True, **MODES["groups"][1]).data).features  # type: ignore[arg-type]
+
+
+def floats() -> bytes:
+    net = Net(8, "float32")
+    return net.finish(net.fully_connected(net.input(1, 6), 4))
+
+
+def test_more_tensors_than_a_step_takes_are_refused_by_name() -> None:
+    net = Net(9)
+    parts = [net.input(1, 2, quant=(0.1, 0)) for _ in range(17)]
+    with pytest.raises(MoteError, match="17 tensors") as found:
+        mote.pack(net.finish(net.concatenate(1, *parts)))
+    assert found.value.remedy and "layer " in found.value.where
 
 
 def test_the_same_model_gives_the_same_bytes() -> None:

@@ -30,6 +30,8 @@ CHECKED_FROM = 16
 """The CRC-32 covers the bytes from here on."""
 MEMORIES = 4
 """How many memories the arena can be spread over."""
+MOST_OPERANDS = 16
+"""Tensors that a step takes at most."""
 NO_MEMORY = 0xFF
 NO_KERNEL = NO_PLACE = NO_COUNTER = 0xFFFF
 NO_LIST = 0xFFFFFFFF
@@ -210,7 +212,7 @@ OP = Record(
         Field("name", "I", "offset of the layer's name"),
         Field("kernel", "H", "which of `kernels`; 0xffff: none"),
         Field("form", "B", "how it is called, see below"),
-        Field("operands", "B", "how many there are"),
+        Field("operands", "B", "how many there are, at most 16"),
         Field("params", "I", "offset of the words of its parameters; 0: none"),
         Field("operand", "H", "the first one in `operands`"),
         Field("out", "H", "the place of the output; 0xffff: none"),
@@ -238,8 +240,8 @@ OPERAND = Record(
         Field("place", "H", "where the tensor lies"),
         Field("taps", "H", "rows that are read for an output row; 0: all of the tensor at once"),
         Field("start", "i", "tap k of row y is row start + y * step + k * spread"),
-        Field("step", "i", ""),
-        Field("spread", "i", ""),
+        Field("step", "i", "by how many rows y moves the window"),
+        Field("spread", "i", "how many rows lie between taps, and 1"),
         Field("list", "I", "or lists[list + n * taps + k], with y for n where group > 1; 0xffffffff: by the formula"),
     ),
 )

@@ -203,6 +203,12 @@ class _Writer:
         for what, count in named.items():
             if count >= format.MOST_16:
                 raise _too_much(f"has {count:,} {what}, and an image holds {format.MOST_16 - 1:,} at most")
+        for i in program.instructions:
+            if len(i.operands) > format.MOST_OPERANDS:
+                raise _too_much(
+                    f"takes {len(i.operands)} tensors at once, and a step of an image {format.MOST_OPERANDS} at most",
+                    f"layer '{i.name}'",
+                )
         if len(program.arenas) > format.MEMORIES:
             raise _too_much(f"is spread over {len(program.arenas)} memories, and an image over {format.MEMORIES}")
 
@@ -367,7 +373,6 @@ def _little(data: Array) -> bytes:
     return np.ascontiguousarray(data).astype(data.dtype.newbyteorder("<")).tobytes()
 
 
-def _too_much(reason: str) -> MoteError:
-    return MoteError(
-        reason, remedy="use `mote compile` for this model, or options that cut it into fewer steps (a larger --ram)"
-    )
+def _too_much(reason: str, where: str = "") -> MoteError:
+    remedy = "use `mote compile` for this model, or, where steps are too many, a larger --ram, which has fewer"
+    return MoteError(reason, where=where, remedy=remedy)
