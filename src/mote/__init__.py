@@ -18,9 +18,12 @@ from mote.version import __version__
 if TYPE_CHECKING:
     from mote.api.compiler import Compiled, Settings
     from mote.api.explorer import Front, Point, explore
+    from mote.api.images import LoadedImage, load_image, profile_image, run_image, verify_image
+    from mote.api.interpreter import Interpreter
     from mote.api.measure import RunResult, compile, run
     from mote.api.packer import Image, pack
     from mote.api.register import register, register_kernel
+    from mote.api.runtime import Runtime, runtime
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
     from mote.api.verifier import VerifyResult, verify
@@ -33,10 +36,13 @@ __all__ = [
     "Front",
     "Image",
     "InternalError",
+    "Interpreter",
+    "LoadedImage",
     "MoteError",
     "Point",
     "Profile",
     "RunResult",
+    "Runtime",
     "Settings",
     "Shared",
     "ShrinkResult",
@@ -46,14 +52,19 @@ __all__ = [
     "compile_shared",
     "explore",
     "load",
+    "load_image",
     "pack",
     "profile",
     "profile_elf",
+    "profile_image",
     "register",
     "register_kernel",
     "run",
+    "run_image",
+    "runtime",
     "shrink",
     "verify",
+    "verify_image",
 ]
 
 _HOMES = {
@@ -61,10 +72,13 @@ _HOMES = {
     "Front": "api.explorer",
     "Image": "api.packer",
     "InternalError": "errors",
+    "Interpreter": "api.interpreter",
+    "LoadedImage": "api.images",
     "MoteError": "errors",
     "Point": "api.explorer",
     "Profile": "profiler",
     "RunResult": "api.measure",
+    "Runtime": "api.runtime",
     "Settings": "api.compiler",
     "Shared": "api.shared",
     "ShrinkResult": "api.shrinker",
@@ -73,14 +87,19 @@ _HOMES = {
     "compile_shared": "api.shared",
     "explore": "api.explorer",
     "load": "frontends",
+    "load_image": "api.images",
     "pack": "api.packer",
     "profile": "profiler",
     "profile_elf": "profiler",
+    "profile_image": "api.images",
     "register": "api.register",
     "register_kernel": "api.register",
     "run": "api.measure",
+    "run_image": "api.images",
+    "runtime": "api.runtime",
     "shrink": "api.shrinker",
     "verify": "api.verifier",
+    "verify_image": "api.images",
 }
 
 

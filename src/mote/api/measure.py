@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -22,10 +22,11 @@ from mote.codegen.golden import FULL
 from mote.codegen.ramcode import hot_files
 from mote.errors import BudgetError, MoteError, explaining
 from mote.files import fill, temporary_folder
-from mote.graph import Tensor
+from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.ops.control import depends
 from mote.plan.goal import Say, silent
+from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
@@ -121,53 +122,91 @@ def _plain(values: Array) -> Any:
 
 
 @dataclass(frozen=True)
-class Bench:
-    """A compiled model in a working folder, with the tools that build and run it."""
+class Firmware:
+    """The C of a model, and what joins it to the harness."""
 
-    compiled: Compiled
+    files: Mapping[str, str]
+    sources: Sequence[str]
+    target: Target
+    optimize: str
+    works: int
+    """How many layers traces tell apart."""
+    glue: Callable[[Mode], str]
+    flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
+    """What the compiler is told beside what it always is."""
+
+
+def firmware(compiled: Compiled) -> Firmware:
+    """That of a compiled model."""
+    project, settings = compiled.project, compiled.settings
+    return Firmware(
+        project.files,
+        project.sources,
+        settings.target,
+        settings.optimize,
+        len(compiled.plan.works),
+        lambda mode: glue.text(compiled.plan, project.options),
+    )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A model in a working folder, with the tools that build and run it."""
+
+    firmware: Firmware
     compiler: Compiler
     emulator: Emulator
     folder: Path
     sanitize: bool = False
 
+    @property
+    def target(self) -> Target:
+        return self.firmware.target
+
+    @property
+    def tools(self) -> tuple[str, str]:
+        """The emulator and the compiler, with their versions."""
+        emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
+        return emulator, compiler
+
     def elf(self, mode: Mode) -> Path:
         project = self.folder / "project"
-        fill(project, self.compiled.project.files)
+        fill(project, self.firmware.files)
         joint = self.folder / "glue.c"
-        joint.write_text(glue.text(self.compiled.plan, self.compiled.project.options), encoding="utf-8")
+        joint.write_text(self.firmware.glue(mode), encoding="utf-8")
         workdir = self.folder / mode
         workdir.mkdir(exist_ok=True)
         return toolchain.build(
             project,
-            [project / s for s in self.compiled.project.sources],
+            [project / s for s in self.firmware.sources],
             joint,
-            self.compiled.settings.target,
+            self.target,
             self.compiler,
             mode=mode,
-            optimize=self.compiled.settings.optimize,
+            optimize=self.firmware.optimize,
             workdir=workdir,
             sanitize=self.sanitize,
+            extra_flags=self.firmware.flags(mode),
         )
 
     def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:
         elf = self.elf(mode)
-        return toolchain.execute(
-            elf, self.compiled.settings.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode
-        )
+        return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
 
 
 def bench(
-    compiled: Compiled,
+    model: Compiled | Firmware,
     folder: Path,
     *,
     compiler: str | None = None,
     emulator: str | None = None,
     sanitize: bool = False,
 ) -> Bench:
-    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a compiled model."""
-    target = compiled.settings.target
+    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
+    found = firmware(model) if isinstance(model, Compiled) else model
+    target = found.target
     return Bench(
-        compiled,
+        found,
         toolchain.find_compiler(target, compiler),
         toolchain.find_emulator(target, emulator),
         folder,
@@ -188,16 +227,61 @@ def run(
     `layers` is false: that takes a build and a run of its own. There may be inputs for several inferences, one after
     another: layers are those of the last."""
     graph, plan = compiled.plan.graph, compiled.plan
-    raw = stimulus(compiled, inputs)
+    known = [
+        LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), None)
+        for i, (op, of) in enumerate(plan.works)
+    ]
+    subject = Subject(
+        compiled.path,
+        firmware(compiled),
+        graph,
+        known,
+        bool(graph.states),
+        plan.arena,
+        compiled.project.arena,
+        compiled.project.constants,
+    )
+    result = measured(subject, stimulus(graph, inputs), compiler=compiler, emulator=emulator, layers=layers)
+    check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
+    return result
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is run and measured."""
+
+    path: str
+    firmware: Firmware
+    graph: Graph
+    """Its inputs and outputs are those of the model."""
+    layers: Sequence[LayerCost]
+    keeps: bool
+    """Whether an inference depends on those before it."""
+    arena: int
+    defined: int
+    """Bytes of the arena that the firmware defines."""
+    constants: int
+    """Bytes, where the linked file does not tell."""
+    pointers: bool = False
+    """Whether functions are called through pointers, so that nobody knows how much stack they can take."""
+
+
+def measured(
+    subject: Subject, raw: list[list[bytes]], *, compiler: str | None, emulator: str | None, layers: bool
+) -> RunResult:
+    """Build, run and measure it on inputs as the harness takes them."""
+    graph, target = subject.graph, subject.firmware.target
     with temporary_folder() as folder:
-        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
+        on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
         plain = on.execute(Mode.MEASURE, raw)
         elf = on.folder / Mode.MEASURE / "model.elf"
-        sizes = toolchain.sizes(elf, compiled.settings.target)
-        stack, stack_measured = (None, None) if plain.stack is None else stacks(elf, plain.stack)
-        last = raw if graph.states else raw[-1:]
+        sizes = toolchain.sizes(elf, target)
+        stack, stack_measured = (None, plain.stack)
+        if plain.stack is not None and not subject.pointers:
+            stack, stack_measured = stacks(elf, plain.stack)
+        last = raw if subject.keeps else raw[-1:]
         profile = on.execute(Mode.PROFILE, last) if layers and plain.instructions else None
-    steps = profile.steps[-1] if profile and profile.steps else [None] * len(plan.works)
+    steps = profile.steps[-1] if profile and profile.steps else [None] * len(subject.layers)
     given = [graph.tensors[t] for t in graph.outputs]
     counts: Sequence[int | None] = plain.instructions or [None] * len(raw)
     inferences = [Inference(n, _outputs(given, out)) for n, out in zip(counts, plain.outputs, strict=True)]
@@ -205,23 +289,20 @@ def run(
         Output(t.name, list(t.shape), t.dtype, sha256(data).hexdigest())
         for t, data in zip(given, plain.outputs[-1], strict=True)
     ]
-    static = None if sizes is None else sizes.static - compiled.project.arena
+    static = None if sizes is None else sizes.static - subject.defined
     code = None if sizes is None else sizes.code
     in_ram = 0 if sizes is None else sizes.ram_code
-    constants = compiled.project.constants if sizes is None else sizes.constants
-    check_budgets(compiled, code or 0, stack or 0)
+    constants = subject.constants if sizes is None else sizes.constants
+    arena, most = subject.arena, stack or stack_measured or 0
     return RunResult(
-        model=compiled.path,
-        target=compiled.settings.target.name,
-        emulator=f"{on.emulator.kind} {on.emulator.version}".strip(),
-        compiler=f"{on.compiler.kind} {on.compiler.version}".strip(),
+        model=subject.path,
+        target=target.name,
+        emulator=on.tools[0],
+        compiler=on.tools[1],
         instructions=plain.instructions[-1] if plain.instructions else None,
         longest_step=profile.longest[-1] if profile and profile.longest else None,
-        layers=[
-            LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), cost)
-            for i, ((op, of), cost) in enumerate(zip(plan.works, steps, strict=True))
-        ],
-        ram=Ram(plan.arena, static, stack, stack_measured, plan.arena + (static or 0) + (stack or 0) + in_ram, in_ram),
+        layers=[replace(layer, instructions=cost) for layer, cost in zip(subject.layers, steps, strict=True)],
+        ram=Ram(arena, static, stack, stack_measured, arena + (static or 0) + most + in_ram, in_ram),
         flash=Flash(code, constants, constants + (code or 0)),
         outputs=outputs,
         inferences=inferences,
@@ -241,9 +322,8 @@ def _together(values: Sequence[Array]) -> Array:
     return np.stack(values) if len(values) > 1 else values[0]
 
 
-def stimulus(compiled: Compiled, inputs: Inputs | None) -> list[list[bytes]]:
+def stimulus(graph: Graph, inputs: Inputs | None) -> list[list[bytes]]:
     """Inferences as the harness takes them: of these inputs, or the first one of the self-test."""
-    graph = compiled.plan.graph
     cases = [FULL.inputs(graph)] if inputs is None else given_inputs(graph, inputs)
     return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
@@ -311,7 +391,7 @@ def code_size(compiled: Compiled) -> CodeSize:
         hot = len(hot_files(compiled.plan)) if in_ram else 0
         return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
     with temporary_folder() as folder:
-        elf = Bench(compiled, found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
+        elf = Bench(firmware(compiled), found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, target)
     assert sizes is not None
     return CodeSize(sizes.code, ram=sizes.ram_code)

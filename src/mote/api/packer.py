@@ -19,7 +19,9 @@ from mote.graph.tolerance import computes_floats
 from mote.image import format
 from mote.image.about import about
 from mote.image.c_array import c_array
-from mote.image.kernels import GENERAL, KernelRecord, merged, record
+from mote.image.kernels import KernelRecord, merged, record
+from mote.image.manifest import read_manifest
+from mote.image.stock import stock
 from mote.image.writer import Details, write
 from mote.passes import Saving
 from mote.plan.goal import Say, silent
@@ -92,13 +94,15 @@ def pack(
     product: int = 0,
     strip: bool = False,
     labels: Sequence[str] = (),
+    runtime: str | Path | None = None,
     say: Say = silent,
     **options: Any,
 ) -> Image:
     """Make an image of a model file (or its bytes). Options are those of `compile`, but for what is about C. `version`
     never goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
-    what only tools read; `labels` name the values of the first output."""
-    settings = _for_images(chosen_settings(settings, options))
+    what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
+    kernels are taken, if that is not the stock one."""
+    settings = _for_images(chosen_settings(settings, options), runtime)
     _check_number("version", version)
     _check_number("product", product)
     where, data = read_model(model)
@@ -124,7 +128,7 @@ def pack(
         return Image(image, planned, found, settings, where, data, graph, savings, warned)
 
 
-def _for_images(settings: Settings) -> Settings:
+def _for_images(settings: Settings, runtime: str | Path | None) -> Settings:
     """Settings that an image can be made with: kernels of a fixed set, unless they say of which."""
     for option, why in ONLY_C.items():
         if getattr(settings, option):
@@ -135,7 +139,10 @@ def _for_images(settings: Settings) -> Settings:
             where="option place_code",
             remedy="leave it away; it is an option of `mote runtime`",
         )
-    return replace(settings, fixed=GENERAL) if settings.fixed is None else settings
+    if settings.fixed is not None:
+        return settings
+    known = stock(settings.target) if runtime is None else read_manifest(runtime)
+    return replace(settings, fixed=known.fixed)
 
 
 def _check_number(option: str, value: object) -> None:

@@ -6,15 +6,15 @@ int8 (and every other integer) must be equal bit for bit. float32 may differ by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mote.api import reference
-from mote.api.compiler import Compiled
-from mote.api.measure import bench
+from mote.api.compiler import Compiled, Settings
+from mote.api.measure import Firmware, bench, firmware
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
 from mote.errors import MoteError, explaining
@@ -23,6 +23,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
+from mote.kernels.contract import Layout
 from mote.passes import control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
@@ -76,22 +77,76 @@ def verify(
 ) -> VerifyResult:
     """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels;
     where LiteRT is not installed, with Mote's own reference in NumPy (the result says which)."""
+    plan, graph = compiled.plan, compiled.plan.graph
+    works = [
+        Work(
+            i,
+            steps[0].number,
+            op.kind,
+            [graph.tensors[t] for t in plan.shown(op)],
+            {op.outputs[0]: plan.traced(steps)},
+            {t: plan.place[t].layout for t in plan.shown(op)},
+            bool(op.bodies),
+        )
+        for i, (op, steps) in enumerate(plan.works)
+        if not isinstance(op, Arrival)
+    ]
+    judged = Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.data, works)
+    return compared(judged, inputs, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A layer whose output a trace shows."""
+
+    place: int
+    """Among those that a trace shows."""
+    number: str
+    kind: str
+    tensors: list[Tensor]
+    rows: Mapping[int, Sequence[int]]
+    """Of tensors by id: the rows that are shown, in their order; of others all of them."""
+    layouts: Mapping[int, Layout]
+    bodies: bool
+    """Whether the reference may not know it: it is computed by a body of control flow."""
+
+    def rows_of(self, tensor: Tensor) -> Sequence[int]:
+        return self.rows.get(tensor.id, range(row_count(tensor.shape)))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is compared with a reference: the firmware, and the model that it was made from."""
+
+    path: str
+    firmware: Firmware
+    settings: Settings
+    source: Graph
+    graph: Graph
+    """As it was planned."""
+    data: bytes
+    """The model file."""
+    works: Sequence[Work]
+
+
+def compared(
+    judged: Judged, inputs: int, *, seed: int, compiler: str | None, emulator: str | None, sanitize: bool = False
+) -> VerifyResult:
+    """Run it on `inputs` inputs and compare everything that it computes with the reference."""
     check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
-    plan = compiled.plan
-    graph = plan.graph
-    before = _runs_before_a_window(compiled)
-    cases = stimuli(graph, inputs + before, seed, compiled.source)
-    oracle, name, wanted = _oracle(compiled)
+    graph = judged.graph
+    before = _runs_before_a_window(judged)
+    cases = stimuli(graph, inputs + before, seed, judged.source)
+    oracle, name, wanted = _oracle(judged)
     magnitudes = reference.magnitudes(graph)
     with temporary_folder() as folder:
-        on = bench(compiled, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
+        on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
         run = on.execute(Mode.DUMP, raw)
-    computed = [(i, work) for i, work in enumerate(plan.works) if not isinstance(work[0], Arrival)]
-    judge = _Judge()
+    judge = Judge()
     for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
-        expected, sizes = oracle(source_inputs(compiled.source, graph, case)), magnitudes(case)
+        expected, sizes = oracle(source_inputs(judged.source, graph, case)), magnitudes(case)
         if expected is None:
             continue
         for t, raw_output in zip(graph.outputs, outputs, strict=True):
@@ -99,34 +154,23 @@ def verify(
             want = wanted(expected, tensor).reshape(-1)
             got = np.frombuffer(raw_output, tensor.dtype.numpy)
             judge.compare(tensor, "", "output", i, got, want, sizes.get(t, 0.0))
-        for number, (op, steps) in computed:
-            tensors = [graph.tensors[t] for t in plan.shown(op)]
-            flat = np.frombuffer(dump[number], tensors[0].dtype.numpy)
-            for tensor, part in zip(tensors, _parts(flat, tensors), strict=True):
-                rows = plan.traced(steps) if tensor.id == op.outputs[0] else list(range(row_count(tensor.shape)))
-                if tensor.inner or (op.bodies and tensor.source not in expected):
+        for work in judged.works:
+            flat = np.frombuffer(dump[work.place], work.tensors[0].dtype.numpy)
+            for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
+                rows = list(work.rows_of(tensor))
+                if tensor.inner or (work.bodies and tensor.source not in expected):
                     continue
                 want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
-                layout = plan.place[tensor.id].layout
+                layout = work.layouts[tensor.id]
                 got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
                 size = sizes.get(tensor.id, 0.0)
-                judge.compare(tensor, steps[0].number, op.kind, i, got.reshape(want.shape), want, size)
-    return VerifyResult(
-        model=compiled.path,
-        target=compiled.settings.target.name,
-        passed=not judge.mismatches,
-        exact=not judge.mismatches and judge.worst == 0,
-        tensors=sum(not op.output(graph).inner for _, (op, _) in computed),
-        mismatches=judge.mismatches,
-        max_abs_diff=judge.worst,
-        max_share=judge.share,
-        reference=name,
-        inputs=len(cases) - before,
-    )
+                judge.compare(tensor, work.number, work.kind, i, got.reshape(want.shape), want, size)
+    tensors = sum(not work.tensors[0].inner for work in judged.works)
+    return judge.result(judged.path, judged.firmware.target.name, tensors, name, len(cases) - before)
 
 
 @dataclass
-class _Judge:
+class Judge:
     """Compares tensors, and remembers what was wrong and how far off the worst was."""
 
     mismatches: list[Mismatch] = field(default_factory=list)
@@ -143,18 +187,32 @@ class _Judge:
         if bad:
             self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
 
+    def result(self, path: str, target: str, tensors: int, reference: str, inputs: int) -> VerifyResult:
+        return VerifyResult(
+            model=path,
+            target=target,
+            passed=not self.mismatches,
+            exact=not self.mismatches and self.worst == 0,
+            tensors=tensors,
+            mismatches=self.mismatches,
+            max_abs_diff=self.worst,
+            max_share=self.share,
+            reference=reference,
+            inputs=inputs,
+        )
+
 
 def _parts(flat: Array, tensors: list[Tensor]) -> list[Array]:
     """What an operator has shown, which is one tensor or several, whole."""
     return np.split(flat, np.cumsum([t.size for t in tensors])[:-1]) if len(tensors) > 1 else [flat]
 
 
-def _runs_before_a_window(compiled: Compiled) -> int:
+def _runs_before_a_window(judged: Judged) -> int:
     """How many inferences of a stream there are before the first whole window."""
-    axis = compiled.settings.stream
+    axis = judged.settings.stream
     if axis is None:
         return 0
-    size, fresh = (g.tensors[g.inputs[0]].shape[axis] for g in (compiled.source, compiled.plan.graph))
+    size, fresh = (g.tensors[g.inputs[0]].shape[axis] for g in (judged.source, judged.graph))
     return -(-size // fresh) - 1
 
 
@@ -170,38 +228,38 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
     return values[tensor.id]
 
 
-def _oracle(compiled: Compiled) -> tuple[reference.Reference, str, Wanted]:
-    settings = compiled.settings
+def _oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
+    settings = judged.settings
     if settings.causal:
-        return reference.numpy(compiled.plan.graph), "numpy (causal stream)", _itself
-    if reference.micro_only(compiled.source):
-        oracle, name = _micro(compiled)
+        return reference.numpy(judged.graph), "numpy (causal stream)", _itself
+    if reference.micro_only(judged.source):
+        oracle, name = _micro(judged)
     elif settings.numerics == "tflm":
-        oracle, name = reference.numpy(_with_numerics(compiled)), "numpy (TFLite Micro numerics)"
-    elif mistakes := _mistakes(compiled.source):
-        oracle, name = reference.numpy(compiled.source), f"numpy ({mistakes})"
+        oracle, name = reference.numpy(_with_numerics(judged)), "numpy (TFLite Micro numerics)"
+    elif mistakes := _mistakes(judged.source):
+        oracle, name = reference.numpy(judged.source), f"numpy ({mistakes})"
     elif reference.litert_installed():
-        oracle, name = reference.meaningful(reference.litert(compiled.data), compiled.source), "LiteRT BUILTIN_REF"
+        oracle, name = reference.meaningful(reference.litert(judged.data), judged.source), "LiteRT BUILTIN_REF"
     else:
-        oracle, name = reference.numpy(compiled.source), "numpy"
+        oracle, name = reference.numpy(judged.source), "numpy"
     if settings.stream is not None:
-        size = compiled.source.tensors[compiled.source.inputs[0]].shape[settings.stream]
+        size = judged.source.tensors[judged.source.inputs[0]].shape[settings.stream]
         oracle, name = reference.windowed(oracle, settings.stream, size), f"{name} on every window"
     return oracle, name, _of_source
 
 
-def _micro(compiled: Compiled) -> tuple[reference.Reference, str]:
+def _micro(judged: Judged) -> tuple[reference.Reference, str]:
     """Of a model that LiteRT cannot run: TFLite Micro, if it is there, knows all other layers, and computes them as
     LiteRT does."""
-    tflm, source = _with_numerics(compiled), compiled.source
-    followed = compiled.settings.numerics == "tflm"
+    tflm, source = _with_numerics(judged), judged.source
+    followed = judged.settings.numerics == "tflm"
     if not followed and tflm.ops != source.ops:
         why = "LiteRT has no Signal operators, TFLite Micro other numerics"
     elif not reference.micro_installed():
         why = "TFLite Micro is not installed"
     else:
         try:
-            return reference.micro(compiled.data, source), "TFLite Micro"
+            return reference.micro(judged.data, source), "TFLite Micro"
         except MoteError:
             why = "TFLite Micro does not run the model"
     return reference.numpy(tflm if followed else source), f"numpy ({why})"
@@ -212,8 +270,8 @@ def _mistakes(source: Graph) -> str:
     return ", ".join(dict.fromkeys(reason for op in source.ops if (reason := op.misjudged(source))))
 
 
-def _with_numerics(compiled: Compiled) -> Graph:
-    return control.everywhere(tflm_numerics.run)(compiled.source)
+def _with_numerics(judged: Judged) -> Graph:
+    return control.everywhere(tflm_numerics.run)(judged.source)
 
 
 def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:

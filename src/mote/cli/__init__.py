@@ -23,6 +23,7 @@ COMMANDS = (
     "dump",
     "delta",
     "ota",
+    "runtime",
     "plan",
     "explore",
     "shrink",

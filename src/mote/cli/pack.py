@@ -31,6 +31,11 @@ def add(commands: Subparsers) -> None:
         metavar="N",
         help="a number that devices compare with their own (default: 0)",
     )
+    p.add_argument(
+        "--runtime",
+        metavar="DIR",
+        help="plan with the kernels of this runtime, as `mote runtime` has written it (default: the stock runtime)",
+    )
     p.add_argument("--labels", metavar="FILE", help="names of the values of the first output, one a line")
     p.add_argument("--strip", action="store_true", help="leave away names of layers and what only tools read")
     p.add_argument("--c-array", action="store_true", help="write NAME_image.h and NAME_image.c instead of a file")
@@ -47,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             product=arguments.product,
             strip=arguments.strip,
             labels=_labels(arguments.labels),
+            runtime=arguments.runtime,
             say=say,
         )
     lost: list[str] = []

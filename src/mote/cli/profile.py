@@ -7,6 +7,7 @@ import argparse
 from mote import targets
 from mote.api import measure
 from mote.api.data import read_inputs
+from mote.api.images import LoadedImage, profile_image
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
@@ -18,6 +19,7 @@ from mote.cli.common import (
     shortened,
     table,
 )
+from mote.cli.images import add_runtime, image_of
 from mote.errors import MoteError
 from mote.profiler import Profile, profile, profile_elf
 from mote.report.text import bar
@@ -30,6 +32,7 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("profile", help="cycles, time and energy of each layer", description=__doc__)
     add_compile_options(p, optional=True)
     add_tools(p)
+    add_runtime(p)
     p.add_argument(
         "--data",
         metavar="FILE",
@@ -72,10 +75,15 @@ def _model(arguments: argparse.Namespace) -> Profile:
             where="mote profile",
             remedy="give a model, or a program with --elf FILE --entry SYMBOL",
         )
-    compiled = measure.compile(arguments.model, settings(arguments))
-    inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
+    image = image_of(arguments)
+    model = image or measure.compile(arguments.model, settings(arguments))
+    graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+    inputs = read_inputs(graph, arguments.data) if arguments.data else None
+    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator}
     with progress("building and running"):
-        return profile(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
+        if isinstance(model, LoadedImage):
+            return profile_image(model, inputs, **tools)
+        return profile(model, inputs, **tools)
 
 
 def print_text(result: Profile, functions: bool) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from mote.api import measure
 from mote.api.arrays import ZIP, packed_arrays
 from mote.api.data import read_inputs
+from mote.api.images import LoadedImage, run_image
 from mote.api.measure import Inference, RunResult
 from mote.cli.common import (
     Subparsers,
@@ -21,6 +22,7 @@ from mote.cli.common import (
     shortened,
     table,
 )
+from mote.cli.images import add_runtime, image_of
 from mote.files import write_file
 from mote.graph.tensor import Array
 
@@ -36,6 +38,7 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("run", help="run on an emulated target, with exact costs", description=__doc__)
     add_compile_options(p)
     add_tools(p)
+    add_runtime(p)
     p.add_argument(
         "--data",
         metavar="FILE",
@@ -47,10 +50,16 @@ def add(commands: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    compiled = measure.compile(arguments.model, settings(arguments))
-    inputs = read_inputs(compiled.plan.graph, arguments.data) if arguments.data else None
+    image = image_of(arguments)
+    model = image or measure.compile(arguments.model, settings(arguments))
+    graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+    inputs = read_inputs(graph, arguments.data) if arguments.data else None
+    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator}
     with progress("building and running"):
-        result = measure.run(compiled, inputs, compiler=arguments.compiler, emulator=arguments.emulator)
+        if isinstance(model, LoadedImage):
+            result = run_image(model, inputs, **tools)
+        else:
+            result = measure.run(model, inputs, **tools)
     if arguments.output is not None:
         write_file(arguments.output, packed_arrays(result.values), ZIP)
     print_json(result.json()) if arguments.json else print_text(result)

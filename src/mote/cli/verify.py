@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.api import measure, verifier
+from mote.api.images import LoadedImage, verify_image
 from mote.api.verifier import VerifyResult
 from mote.cli.common import (
     Subparsers,
@@ -16,6 +17,8 @@ from mote.cli.common import (
     red,
     settings,
 )
+from mote.cli.images import add_runtime, image_of
+from mote.errors import MoteError
 from mote.graph.tolerance import FLOAT_TOLERANCE
 
 SHOWN = 10
@@ -34,6 +37,13 @@ def add(commands: Subparsers) -> None:
         help="how many inputs: random, extreme, structured (default: 8)",
     )
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    add_runtime(p)
+    p.add_argument(
+        "--source",
+        metavar="FILE",
+        help="for a .mote file: the model that it was packed from (default: the file beside it that it was packed from;"
+        " without one, outputs are compared with those of this computer)",
+    )
     p.set_defaults(run=run)
 
 
@@ -45,15 +55,16 @@ def count(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    compiled = measure.compile(arguments.model, settings(arguments))
+    image = image_of(arguments)
+    if arguments.source and image is None:
+        raise MoteError("is for images", where="option --source", remedy="make one with `mote pack`")
+    model = image or measure.compile(arguments.model, settings(arguments))
+    how = {"seed": arguments.seed, "compiler": arguments.compiler, "emulator": arguments.emulator}
     with progress(f"running {arguments.inputs} inputs"):
-        result = verifier.verify(
-            compiled,
-            arguments.inputs,
-            seed=arguments.seed,
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-        )
+        if isinstance(model, LoadedImage):
+            result = verify_image(model, arguments.inputs, source=arguments.source, **how)
+        else:
+            result = verifier.verify(model, arguments.inputs, **how)
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.passed else 1
 

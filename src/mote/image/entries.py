@@ -26,34 +26,37 @@ LINE = 116
 class Limits:
     """What is fixed when kernels are compiled."""
 
-    taps: int = 16
+    taps: int = 64
     """Rows of the tallest window, which kernels keep a pointer to on the stack."""
+    pointers: int = 80
+    """Pointers to rows that a step takes, those of output rows included."""
+    words: int = 128
+    """Numbers and pointers of a kernel's parameters."""
     fused: bool = False
     """Products of float32 are added without being rounded first."""
     aligned: bool = False
     """Words are loaded from and stored to multiples of four only."""
 
 
-def entry_files(records: Sequence[KernelRecord], limits: Limits, *, unchecked: bool = False) -> dict[str, str]:
-    """The C files of the kernels' entries, the table of them, and every header of the library that they include.
-    `unchecked`: kernels take any parameters, for tests of kernels that nothing checks yet."""
+def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
+    """The C files of the kernels' entries, the table of them, and every header of the library that they include."""
     kernels = merged(records)
     by_header = sorted(kernels, key=lambda k: (k.header, k.name))
     files = {SETTINGS: _settings(limits)}
     headers = {"mote_room.h"}
     for header, group in groupby(by_header, key=lambda k: k.header):
         found = list(group)
-        checks = "" if unchecked else _checks(header, found)
+        checks = _checks(header, found)
         files[f"mote_kernel_{header}.c"] = _file(header, found, checks)
-        headers |= {found[0].file, *([checks] if checks else [])}
+        headers |= {found[0].file, checks}
     needed = {name for header in headers for name in closure(header)}
     return files | {name: library.header(name) for name in sorted(needed)} | table_files(kernels)
 
 
 def table_files(kernels: Sequence[KernelRecord]) -> dict[str, str]:
     """The table that a runtime is given, sorted by id."""
-    declared = "\n".join(f"extern const mote_kernel_t {_entry(k)};" for k in kernels)
-    listed = ",\n".join(f"    &{_entry(k)} /* {k.id:08x} */" for k in kernels)
+    declared = "\n".join(f"extern const mote_kernel_t {entry_name(k)};" for k in kernels)
+    listed = ",\n".join(f"    &{entry_name(k)} /* {k.id:08x} */" for k in kernels)
     header = f"""\
 {_banner("mote_kernels.h: the kernels of this runtime, for mote_init.")}
 #ifndef MOTE_KERNELS_H
@@ -67,8 +70,6 @@ extern const mote_kernels_t mote_kernels; /* {len(kernels)} of them */
 """
     source = f"""\
 {_banner("mote_kernels.c: the table of kernels, in ascending order of their ids.")}
-#include "{SETTINGS}"
-
 #include "mote_kernels.h"
 
 {declared}
@@ -119,6 +120,16 @@ def _instances_of_checks(kernels: Sequence[KernelRecord], file: str) -> list[str
     return list(dict.fromkeys(found))
 
 
+_OFFSETS = """\
+/* Where the words of an image go in a struct: where pointers are wider than a word. */
+#if UINTPTR_MAX > UINT32_MAX
+#define MOTE_OFFSETS(table) (table)
+#else
+#define MOTE_OFFSETS(table) NULL
+#endif
+"""
+
+
 def _settings(limits: Limits) -> str:
     aligned = "#define MOTE_WORDS_ALIGNED 1 /* no word is loaded from another address than a multiple of four */\n"
     fused = "#define MOTE_FUSED 1 /* products of float32 are added without being rounded first */\n"
@@ -128,17 +139,10 @@ def _settings(limits: Limits) -> str:
 #define MOTE_SETTINGS_H
 
 #define MOTE_MAX_TAPS {limits.taps} /* the tallest window of a model that this runtime takes */
+#define MOTE_TAPS {limits.pointers} /* pointers to rows that a step takes */
+#define MOTE_PARAMETER_WORDS {limits.words} /* of a kernel's parameters */
 #define MOTE_SUMS_WRAP 1 /* sums that do not fit 32 bits wrap, as LiteRT's do: nothing is known of the models to come */
 {fused if limits.fused else ""}{aligned if limits.aligned else ""}
-#include <stdint.h>
-
-/* Where the words of an image go in a struct: where pointers are wider than a word. */
-#if UINTPTR_MAX > UINT32_MAX
-#define MOTE_OFFSETS(table) (table)
-#else
-#define MOTE_OFFSETS(table) NULL
-#endif
-
 #endif
 """
 
@@ -146,19 +150,19 @@ def _settings(limits: Limits) -> str:
 def _file(header: str, kernels: Sequence[KernelRecord], checks: str) -> str:
     """The entries of all kernels of one header."""
     instances = list(dict.fromkeys(str(i) for k in kernels for i in k.instances))
-    includes = [f'#include "{name}"' for name in ("mote_kernel.h", kernels[0].file, *([checks] if checks else []))]
-    made = _instances_of_checks(kernels, checks) if checks else []
+    includes = [f'#include "{name}"' for name in ("mote_kernel.h", kernels[0].file, checks)]
+    made = _instances_of_checks(kernels, checks)
     parts = [
         _banner(f"mote_kernel_{header}.c: entries of the kernels in {kernels[0].file}."),
-        f'#include "{SETTINGS}"\n',
         "\n".join(includes) + "\n",
+        _OFFSETS,
         *(f"{text}\n" for text in (*instances, *made)),
-        *(_kernel(k, checked=bool(checks)) for k in kernels),
+        *map(_kernel, kernels),
     ]
     return "\n".join(parts)
 
 
-def _kernel(k: KernelRecord, *, checked: bool) -> str:
+def _kernel(k: KernelRecord) -> str:
     """The functions, tables and the entry of one kernel."""
     type_name = f"mote_{k.name}_t"
     functions = [(what, name, arguments) for what, name, arguments in _functions(k) if name]
@@ -167,8 +171,8 @@ def _kernel(k: KernelRecord, *, checked: bool) -> str:
         f"    mote_{name}({', '.join(('p', *arguments))});\n}}\n"
         for what, name, arguments in functions
     ]
-    room = f"return mote_{k.name}_fits(p, room);" if checked else "(void)p;\n    (void)room;\n    return 1;"
-    made.append(f"static int fits_{k.name}(const void *p, const mote_room_t *room) {{\n    {room}\n}}\n")
+    check = f"    return mote_{k.name}_fits(p, room);\n"
+    made.append(f"static int fits_{k.name}(const void *p, const mote_room_t *room) {{\n{check}}}\n")
     pointers = [str(i) for i, field in enumerate(k.fields) if field.pointer]
     if pointers:
         made.append(f"static const uint16_t pointers_{k.name}[] = {{\n{_wrapped(pointers)}\n}};\n")
@@ -195,16 +199,16 @@ def _kernel(k: KernelRecord, *, checked: bool) -> str:
         str(k.operands),
         " | ".join(f"1u << MOTE_RUN_{form}" for form in _forms(k)),
     ]
-    made.append(
-        f"extern const mote_kernel_t {_entry(k)};\nconst mote_kernel_t {_entry(k)} = {{\n{_wrapped(entry)}\n}};\n"
-    )
+    constant = f"const mote_kernel_t {entry_name(k)}"
+    made.append(f"extern {constant};\n{constant} = {{\n{_wrapped(entry)}\n}};\n")
     return "\n".join(made)
 
 
 def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
-    """What an entry's functions call: which of them, the kernel's function, and its arguments after the parameters."""
+    """What an entry's functions call: which of them, the kernel's function, and its arguments after the parameters.
+    Some kernels write operands, states that is, which their checks refuse in memory that cannot be written."""
     scratch = ["c->scratch"] if k.scratch else []
-    operands = [f"c->in[{i}]" for i in range(k.operands)]
+    operands = [f"(void *)c->in[{i}]" for i in range(k.operands)]
     own = {
         Call.FLAT: [*operands, "c->out", "c->hi", *scratch],
         Call.ROWS: [*operands, "c->out", "c->lo", "c->hi", *scratch],
@@ -227,7 +231,7 @@ def _forms(k: KernelRecord) -> list[str]:
     return [form for form, has in forms.items() if has]
 
 
-def _entry(k: KernelRecord) -> str:
+def entry_name(k: KernelRecord) -> str:
     return f"mote_entry_{k.name}"
 
 

@@ -64,8 +64,9 @@ class KernelRecord:
 
     def covers(self, other: KernelRecord) -> bool:
         """Whether this one can be called wherever the other can: it has the same functions, or more."""
-        more = replace(self, row=other.row and self.row, rows=other.rows and self.rows)
-        return replace(more, row_index=more.row_index and bool(more.row)) == other
+        more = replace(self, row=other.row and self.row, rows=other.rows and self.rows, instances=other.instances)
+        same = replace(more, row_index=more.row_index and bool(more.row)) == other
+        return same and set(other.instances) <= set(self.instances)
 
     def joined(self, other: KernelRecord) -> KernelRecord:
         """The record that covers both, which are of one kernel: not every shape makes use of all of its functions."""
@@ -74,8 +75,10 @@ class KernelRecord:
             row=self.row or other.row,
             rows=self.rows or other.rows,
             row_index=self.row_index or other.row_index,
+            instances=tuple(dict.fromkeys((*self.instances, *other.instances))),
         )
-        if not (found.covers(self) and found.covers(other)):
+        defined = [(instance.macro, instance.arguments[0]) for instance in found.instances]
+        if not (found.covers(self) and found.covers(other)) or len(set(defined)) < len(defined):
             raise ValueError(f"two kernels have the name {self.name}")
         return found
 
@@ -191,17 +194,5 @@ def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | 
             yield path + name, value
 
 
-def _own_code(packed: Packed) -> str:
-    """Why no runtime links a kernel that was not made for the model, in words; empty where it can."""
-    if any(instance.code or not all(map(_plain, instance.arguments)) for instance in packed.instances):
-        return f"'{packed.name}' is code that was made for one layer"
-    return ""
-
-
-def _plain(argument: str | int) -> bool:
-    """Whether an argument of a macro is a number, a name or a sign, and no piece of code."""
-    return isinstance(argument, int) or " = " not in argument
-
-
-GENERAL = Fixed(_own_code)
-"""The kernels that a runtime can link without knowing the model."""
+ANY = Fixed(lambda packed: "")
+"""Any kernel, but no operator whose kernel is code of one model."""

@@ -19,7 +19,7 @@ _CALL = re.compile(r"\b(MOTE_\w+)\(")
 _ATTRIBUTES = re.compile(r"\b(?:MOTE_ALIGNED|MOTE_UNUSED)\b")
 _STRUCT = re.compile(r"typedef\s+struct\s*\{(?P<fields>[^{}]*)\}\s*(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
 _ALIAS = re.compile(r"typedef\s+(?P<type>\w+)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
-_INCLUDE = re.compile(r'#include "(mote_\w+\.h)"')
+INCLUDE = re.compile(r'^#include "(mote_\w+\.h)"', re.MULTILINE)
 WORDS = ("int32_t", "uint32_t", "float")
 """What a number in parameters can be; all of them take four bytes."""
 
@@ -54,7 +54,7 @@ def closure(header: str) -> tuple[str, ...]:
 
     def visit(name: str) -> None:
         if name not in found:
-            for needed in _INCLUDE.findall(library.header(name)):
+            for needed in INCLUDE.findall(library.header(name)):
                 visit(needed)
             found[name] = None
 

@@ -106,7 +106,19 @@ class Offers:
         layout = catalogue.wanted_layout(self._view(ops, how), how.features)
         if layout is None or len(self.kernels(ops, how)) > 1:
             return None
-        return layout if self.kernels(ops, replace(how, reads=layout)) else None
+        able = (self.kernels(ops, replace(how, reads=layout, writes=writes)) for writes in self.writable(ops, how))
+        return layout if any(able) else None
+
+    def writable(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        """The layouts in which a kernel may have to write the output. Where any kernel can be chosen there is always
+        one that writes what is asked for; a firmware may have just the one that writes what a reader would rather
+        have."""
+        if how.fixed is None:
+            return [how.writes]
+        out = self.op(ops).outputs[0]
+        readers = [(n,) for n, op in enumerate(self.graph.ops) if op.inputs and op.inputs[0] == out]
+        wanted = (catalogue.wanted_layout(self._view(reader, how), how.features) for reader in readers)
+        return list(dict.fromkeys([how.writes, *(layout for layout in wanted if layout is not None)]))
 
     def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
         """Whether a kernel can write the output in a layout."""
@@ -208,7 +220,8 @@ class Selection:
     def _somehow(self, ops: Numbers) -> list[Packed]:
         """The kernels of operators, whatever layout their first input then has."""
         layouts = self.offers.readable(ops, self.how) if self.way.planar else [self.how.reads]
-        return [k for reads in layouts for k in self.offers.kernels(ops, replace(self.how, reads=reads))]
+        ways = [replace(self.how, reads=r, writes=w) for r in layouts for w in self.offers.writable(ops, self.how)]
+        return [kernel for how in ways for kernel in self.offers.kernels(ops, how)]
 
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The least that kernels cost, constants included; infinite without any."""
@@ -361,7 +374,7 @@ class Selection:
         if self.how.fixed is not None:
             free = self.offers.everything(ops, replace(self._lowering(op), fixed=None))
             raise MoteError(
-                f"{' and '.join(map(self.how.fixed.lacks, free))}: nothing there computes this {op.kind}",
+                f"{self.how.fixed.lacks(free[0])}, nor another one that computes {op.kind}",
                 where=f"layer '{op.name}'",
                 remedy="write a runtime with this model's kernels: `mote runtime --kernels MODEL`",
             )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mote import toolchain
 from mote.api.compiler import Compiled
 from mote.api.data import Inputs
-from mote.api.measure import Bench, bench, kernel_label, stimulus
+from mote.api.measure import Bench, Firmware, bench, firmware, kernel_label, stimulus
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.targets import Reads, Target
@@ -145,43 +145,66 @@ def profile(
     """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are those of the
     plain firmware; layers, unless `layers` is false, are told apart in a second build, by a nop at the end of each,
     which is not counted."""
-    target = compiled.settings.target
-    core_of(target)
-    with temporary_folder() as folder:
-        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
-        raw = stimulus(compiled, inputs)[:1]
-        plain = _run(on, Mode.MEASURE, raw).region(ENTRY)
-        marked = marked_steps(on, raw[0]) if layers else []
+    graph, plan = compiled.plan.graph, compiled.plan
+    subject = Profiled(
+        compiled.path,
+        firmware(compiled),
+        [
+            Known(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), of[0].kernel.constants)
+            for i, (op, of) in enumerate(plan.works)
+        ],
+    )
+    raw = stimulus(graph, inputs)[0]
+    result = profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
     saved = None
     if compiled.settings.place_code == "ram":
-        flash = compiled.in_flash()
-        other = profile(flash, inputs, compiler=compiler, emulator=emulator, layers=False)
-        saved = other.cycles - _all(compiled, plain).cycles
-    if not plain.loads_known:
-        marked = [_assumed(compiled, i, cost) for i, cost in enumerate(marked)]
-    total = _all(compiled, plain)
-    graph = compiled.plan.graph
-    found = []
-    for i, ((op, of), cost) in enumerate(zip(compiled.plan.works, marked, strict=layers)):
-        macs = op.macs(graph)
-        share, peak = _share(cost.cycles, total.cycles), _peak(macs, cost.cycles, target)
-        kernel = kernel_label(compiled, i)
-        number = of[0].number
-        found.append(
-            LayerProfile(
-                number, op.name, op.kind, kernel, macs, cost.instructions, cost.cycles, share, peak, cost.waits
-            )
-        )
-    result = _result(
-        compiled.path,
-        f"{on.compiler.kind} {on.compiler.version}".strip(),
-        on.emulator,
-        plain,
-        total,
-        compiled.macs,
-        found,
-    )
+        other = profile(compiled.in_flash(), inputs, compiler=compiler, emulator=emulator, layers=False)
+        saved = other.cycles - result.cycles
     return replace(result, ram_code=compiled.settings.ram_code, saved=saved)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a layer before it runs."""
+
+    number: str
+    name: str
+    op: str
+    kernel: str
+    macs: int
+    constants: int = 0
+    """Bytes that it reads, at least once."""
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What is profiled."""
+
+    path: str
+    firmware: Firmware
+    layers: Sequence[Known]
+
+
+def profiled(
+    subject: Profiled, raw: list[bytes], *, compiler: str | None, emulator: str | None, layers: bool
+) -> Profile:
+    """One inference of it, with inputs as the harness takes them."""
+    target = subject.firmware.target
+    core_of(target)
+    with temporary_folder() as folder:
+        on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
+        plain = _run(on, Mode.MEASURE, [raw]).region(ENTRY)
+        marked = marked_steps(on, raw) if layers else []
+    if not plain.loads_known:
+        marked = [_assumed(target, known, cost) for known, cost in zip(subject.layers, marked, strict=layers)]
+    total = _all(target, subject.layers, plain)
+    found = []
+    for known, cost in zip(subject.layers, marked, strict=layers):
+        share, peak = _share(cost.cycles, total.cycles), _peak(known.macs, cost.cycles, target)
+        told = (known.number, known.name, known.op, known.kernel, known.macs)
+        found.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits))
+    macs = sum(known.macs for known in subject.layers)
+    return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, found)
 
 
 def check_cycles(target: Target) -> None:
@@ -192,7 +215,7 @@ def check_cycles(target: Target) -> None:
 
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
     """What each work of a model's plan takes in an inference, told apart by a nop at the end of each."""
-    return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(len(on.compiled.plan.works))
+    return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(on.firmware.works)
 
 
 def steps(
@@ -207,7 +230,7 @@ def steps(
     default for the model's own alone), whose cycles are told in turn."""
     with temporary_folder() as folder:
         on = bench(compiled, folder, compiler=compiler, emulator=emulator)
-        ran = _run(on, Mode.MARK, stimulus(compiled, None)[:1])
+        ran = _run(on, Mode.MARK, stimulus(compiled.plan.graph, None)[:1])
     return [
         replace(ran, target=target).region(ENTRY).steps(len(compiled.plan.works))
         for target in on_targets or (compiled.settings.target,)
@@ -385,7 +408,7 @@ def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:
 
 def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     """Build a model and follow one inference."""
-    target = on.compiled.settings.target
+    target = on.target
     elf = on.elf(mode)
     code = read_code(elf)
     write_inputs(on.folder / mode, raw)
@@ -394,20 +417,20 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     return TracedRun(code, traced, target, board_of(target), extents(elf))
 
 
-def _assumed(compiled: Compiled, number: int, cost: Cost) -> Cost:
+def _assumed(target: Target, layer: Known, cost: Cost) -> Cost:
     """Where what is read is not known: a step with all of its constants read once, which is the least."""
-    nbytes = compiled.plan.works[number][1][0].kernel.constants
-    waited = compiled.settings.target.constant_reads.stream(nbytes)
-    waits = replace(cost.waits, constants=waited, loaded=nbytes, fetched=cost.waits.fetched + nbytes)
+    waited = target.constant_reads.stream(layer.constants)
+    fetched = cost.waits.fetched + layer.constants
+    waits = replace(cost.waits, constants=waited, loaded=layer.constants, fetched=fetched)
     return replace(cost, cycles=cost.cycles + waited, waits=waits)
 
 
-def _all(compiled: Compiled, plain: Region) -> Cost:
+def _all(target: Target, layers: Sequence[Known], plain: Region) -> Cost:
     """What an inference takes."""
     cost = plain.cost()
     if not plain.loads_known:
-        for i in range(len(compiled.plan.works)):
-            more = _assumed(compiled, i, Cost()).waits
+        for layer in layers:
+            more = _assumed(target, layer, Cost()).waits
             waits = Slow(*map(sum, zip(astuple(cost.waits), astuple(more), strict=True)))
             cost = replace(cost, cycles=cost.cycles + more.constants, waits=waits)
     return cost

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "mote_settings.h"
+
 #include "mote_room.h"
 
 /* Everything that a step hands to its kernel. */

@@ -1,0 +1,124 @@
+"""The kernels of the stock runtime: src/mote/image/stock.json.
+
+PYTHONPATH=models:tests python benchmarks/kernels.py            # how many there are, by header
+PYTHONPATH=models:tests python benchmarks/kernels.py --record   # run tests of operators, and record what they compile
+
+Recorded are all kernels that any core could choose for what the tests of operators, the bundled and the generated
+models hold, but for code that is made for one layer. Records are added to those that are there, so that an image that
+was packed for an older stock runtime finds all of its kernels in a newer one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import fingerprints
+import mlperf_tiny
+from kernels_seen import RECORD, seen
+from mote import frontends
+from mote.image.kernels import KernelRecord, merged
+from mote.image.stock import everything
+from mote.kernels.contract import Instance
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "src" / "mote" / "image" / "stock.json"
+TESTS = ("tests/ops", "tests/streaming", "tests/kernels/test_rows.py", "tests/test_operators.py")
+JOINED = 16
+"""How many tensors are joined or added up at most, all fewer included: as many as a step of an image can have."""
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--record", action="store_true", help="run the tests, and write the records")
+    p.add_argument("--from", dest="folder", help="records of an earlier run, instead of running the tests")
+    p.add_argument("--anew", action="store_true", help="forget what was recorded before")
+    options = p.parse_args()
+    if options.record or options.folder:
+        found = of_tests(Path(options.folder)) if options.folder else _recorded()
+        known = [] if options.anew else list(everything())
+        write(merged(_several([*known, *found, *of_models()])))
+    print(table(everything()))
+
+
+def _recorded() -> list[KernelRecord]:
+    """What the tests of operators compile."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pytest", "-q", *TESTS]
+        subprocess.run(command, cwd=ROOT, env={**os.environ, RECORD: folder}, check=False)
+        return of_tests(Path(folder))
+
+
+def of_tests(folder: Path) -> list[KernelRecord]:
+    texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json")))
+    return [KernelRecord.from_json(one) for text in texts for one in json.loads(text)]
+
+
+def of_models() -> Iterator[KernelRecord]:
+    """Of the bundled models and of those that are generated."""
+    for name in (*fingerprints.MODELS, *(f"{n} float32" for n in mlperf_tiny.NAMES)):
+        bare = name.removesuffix(" float32")
+        data = fingerprints.data(name) if name in fingerprints.MODELS else mlperf_tiny.build(bare, dtype="float32")
+        yield from seen(frontends.read(data, f"{name}.tflite").graph())
+
+
+def _several(records: Iterable[KernelRecord]) -> Iterator[KernelRecord]:
+    """The records, and those of kernels that take some tensors for every other number of them."""
+    for record in records:
+        yield record
+        for count in range(1, JOINED + 1):
+            other = _with(record, count)
+            if other is not None:
+                yield other
+
+
+def _with(record: KernelRecord, count: int) -> KernelRecord | None:
+    """The kernel that takes so many tensors where this one takes some."""
+    if record.header not in ("join", "add_n") or record.name == "join":
+        return None
+    (instance,) = record.instances
+    names = [f"x{i}" for i in range(count)]
+    old = [f"x{i}" for i in range(record.operands)]
+    assert list(instance.arguments[-record.operands :]) == old, "the tensors' names are the last arguments"
+    head = [_renumbered(a, record.operands, count) for a in instance.arguments[: -record.operands]]
+    made = Instance(instance.macro, (*head, *names), (), instance.facts)
+    name = record.name.replace(f"_{record.operands}", f"_{count}", 1)
+    return replace(record, name=name, operands=count, instances=(made,))
+
+
+def _renumbered(argument: str | int, old: int, new: int) -> str | int:
+    """The number of tensors, or the list of a function's parameters, for another number of them."""
+    if argument == old:
+        return new
+    if isinstance(argument, str) and argument.startswith("("):
+        before, rest = argument.split(" *x0", 1)
+        kind = before.rsplit(", ", 1)[1]
+        behind = rest.split(f" *x{old - 1}")[-1] if old > 1 else rest
+        return f"{before.rsplit(', ', 1)[0]}, " + ", ".join(f"{kind} *x{i}" for i in range(new)) + behind
+    return argument
+
+
+def write(records: Iterable[KernelRecord]) -> None:
+    """One record a line, sorted by header and name, so that changes are easy to see."""
+    found = sorted(records, key=lambda r: (r.header, r.name))
+    lines = ",\n".join(json.dumps(r.to_json()) for r in found)
+    FILE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    everything.cache_clear()
+
+
+def table(records: Iterable[KernelRecord]) -> str:
+    counts = Counter(r.header for r in records)
+    lines = [f"{count:5}  mote_{header}.h" for header, count in sorted(counts.items())]
+    return "\n".join([*lines, f"{counts.total():5}  kernels"])
+
+
+if __name__ == "__main__":
+    main()

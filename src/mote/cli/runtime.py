@@ -1,0 +1,65 @@
+"""`mote runtime`: write the runtime that runs images, as a C library with a fixed set of kernels."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.api.compiler import OPTIMIZE, make_settings
+from mote.api.runtime import ALL, MINIMAL, runtime
+from mote.cli.common import Subparsers, add_json, print_json, progress
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("runtime", help="write the C library that runs images of `mote pack`", description=__doc__)
+    p.add_argument("--output", "-o", required=True, metavar="DIR", help="where to write it")
+    p.add_argument("--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)")
+    p.add_argument(
+        "--trust-target",
+        action="store_true",
+        help="let the target's file name any option of a compiler, even those that run programs",
+    )
+    p.add_argument(
+        "--kernels",
+        nargs="+",
+        default=[ALL],
+        metavar="KERNELS",
+        help=f"{ALL}: what the stock runtime has, for any model (default); {MINIMAL}: for int8 networks of"
+        " convolutions; or models: what these are planned with, code that is made for their layers included",
+    )
+    p.add_argument(
+        "--optimize", choices=OPTIMIZE, default="balanced", help="as for `mote pack`, for models and for the build"
+    )
+    p.add_argument("--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that")
+    p.add_argument("--force", action="store_true", help="overwrite files that Mote did not write")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    given = arguments.kernels
+    settings = make_settings(
+        target=arguments.target,
+        trust_target=arguments.trust_target,
+        optimize=arguments.optimize,
+        aligned=arguments.aligned,
+    )
+    with progress("planning") as say:
+        made = runtime(given[0] if given in ([ALL], [MINIMAL]) else given, settings, say=say)
+    overwritten = made.write(arguments.output, force=arguments.force)
+    found = made.manifest
+    if arguments.json:
+        print_json(
+            {
+                "folder": arguments.output,
+                "target": found.target,
+                "kernels": [k.name for k in found.kernels],
+                "limits": {"taps": found.limits.taps, "pointers": found.limits.pointers, "words": found.limits.words},
+                "files": sorted(made.files),
+                "overwritten": overwritten,
+            }
+        )
+        return 0
+    print(f"{arguments.output}: the runtime with {len(found.kernels)} kernels for {found.target}")
+    print(f"  windows of at most {found.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
+    print(f"  pack models for it with `mote pack MODEL --runtime {arguments.output}`")
+    return 0

@@ -1,0 +1,54 @@
+"""C for this computer that Python calls: shared objects, compiled once and kept."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache as remembered
+from pathlib import Path
+
+from mote import targets
+from mote.errors import MoteError
+from mote.files import fill, temporary_folder
+from mote.targets.flags import optimization
+
+from . import cache
+from .compilers import compile_or_raise, find_compiler
+
+_FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
+"""Sums in kernels may wrap."""
+
+
+def load(texts: Mapping[str, str], sources: Sequence[str]) -> ctypes.CDLL:
+    """The shared object of C files, which are among the texts; loaded once in a process."""
+    return _load(tuple(sorted(texts.items())), tuple(sources))
+
+
+@remembered
+def _load(texts: tuple[tuple[str, str], ...], sources: tuple[str, ...]) -> ctypes.CDLL:
+    target = targets.load("host")
+    compiler = find_compiler(target)
+    flags = [*compiler.command, *target.gcc_flags, *_FLAGS, optimization("speed", target.cpu).level]
+    state = hashlib.sha256("\0".join([compiler.version, *flags, *sources]).encode())
+    for name, text in texts:
+        state.update(f"\0{name}\0{len(text)}\0{text}".encode())
+    with temporary_folder() as folder:
+        output = folder / "mote.so"
+
+        def build() -> None:
+            fill(folder, dict(texts))
+            command = [*flags, f"-I{folder}", *(str(folder / name) for name in sources), "-o", str(output)]
+            compile_or_raise(command, folder, sources[0])
+
+        cache.fetch(state.hexdigest(), output, build)
+        return _opened(output)
+
+
+def _opened(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise MoteError(
+            f"what was compiled for this computer cannot be loaded: {error}", remedy="mote doctor"
+        ) from None
