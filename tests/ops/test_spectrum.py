@@ -95,3 +95,8 @@ def test_complex_numbers_stay_inside() -> None:
     w.output(z)
     with pytest.raises(MoteError, match="has complex numbers"):
         tflite.parse(w.finish(), "model")
+
+
+def test_lines_of_an_image_are_not_computed_by_rows() -> None:
+    alone, several = (tflite.parse(model((shape, 2, 64)), "model") for shape in ((4, 64), (3, 4, 64)))
+    assert alone.ops[0].reads(alone, 0, 1) is None and several.ops[0].reads(several, 0, 1) == (1,)

@@ -30,7 +30,8 @@ class Rfft2d(Op):
         return None
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        return (y,) if position == 0 else None
+        """An image is a row where there is an axis of images: else rows are lines of the one image, which all mix."""
+        return (y,) if position == 0 and len(self.input(g).shape) > 2 else None
 
     def macs(self, g: Graph) -> int:
         stages = max(self.width.bit_length() + self.height.bit_length() - 2, 1)
