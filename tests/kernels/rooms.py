@@ -12,7 +12,7 @@ import struct
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -158,7 +158,7 @@ def calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
         yield Case(known, packed, Form.ROW, tuple(found), row_out, 0, rows)
     elif all(r.taps == 1 and not r.outside for r in found) and not packed.together:
         units = packed.units // row_count(output.shape) if packed.call is Call.FLAT else 1
-        yield Case(known, packed, Form.EACH, tuple(found), row_out, 0, units)
+        yield Case(known, packed, Form.EACH, tuple(map(_following, found)), row_out, 0, units)
     if packed.rows and packed.group > 1 and not found[0].listed:
         taps = (packed.group - 1) * found[0].formula.step + found[0].taps
         several = Read(found[0].nbytes, found[0].fixed, taps, True, found[0].formula, found[0].rows)
@@ -182,6 +182,12 @@ def _rows(t: Tensor, reads: Sequence[tuple[int, ...]], whole: Read) -> Read:
         return Read(nbytes, whole.fixed, count, outside, formula, have)
     listed = tuple(r for taken in reads for r in (*taken, *[-1] * (count - len(taken))))
     return Read(nbytes, whole.fixed, count, outside, rows=have, listed=listed)
+
+
+def _following(read: Read) -> Read:
+    """An operand of a call for one row: its taps are the rows that follow one another in every call, a constant's that
+    is known by where it begins all of them."""
+    return replace(read, taps=read.rows if read.fixed and read.formula.step == 0 else 1)
 
 
 @dataclass

@@ -1,0 +1,108 @@
+"""Checks of parameters of kernels that the bundled models do not have: layers as the tests of their operators make
+them, and mutants of these. See `rooms.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import test_along
+import test_batch_matmul
+import test_detection
+import test_functions
+import test_fuse_functions
+import test_lookup
+import test_lstm
+import test_pairs
+import test_reduce
+import test_scatter
+import test_sequences
+import test_signal
+import test_spectrum
+import test_svdf
+import test_unary
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from rooms import Case, Collection, Rooms
+
+from mote import frontends
+from mote.kernels.contract import Call
+from mote.plan.program import Form
+from support import examples
+
+T = TypeVar("T")
+MUTANTS = examples(450)
+KERNELS = 2
+"""Of each header: most differ in types only, and compiling them takes longer than all their mutants do."""
+ELSEWHERE = ("conv", "depthwise", "fully_connected", "join", "layer", "move", "pool", "resize", "strides")
+"""What headers begin with that other tests are for."""
+
+
+def drawn(strategy: st.SearchStrategy[T], count: int) -> list[T]:
+    """Always the same examples."""
+    found: list[T] = []
+
+    @settings(
+        max_examples=count, derandomize=True, database=None, phases=[Phase.generate], deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def take(example: T) -> None:
+        found.append(example)
+
+    take()
+    return found
+
+
+def models() -> Iterator[bytes]:
+    yield test_along.model(*drawn(test_along.configs(), 40))
+    yield test_batch_matmul.model(*drawn(test_batch_matmul.configs(), 40))
+    yield test_detection.model(*drawn(test_detection.configs(), 6))
+    yield test_functions.model(drawn(test_functions.words() | test_functions.bytes_(), 40), 2, 3, 4, 5)
+    yield test_lookup.model(drawn(test_lookup.any_lookup(), 30))
+    yield test_lstm.model(*drawn(test_lstm.any_kind(), 12))
+    yield test_pairs.model(*drawn(test_pairs.configs(), 40))
+    yield test_pairs.every_kernel()
+    yield test_reduce.model(*drawn(test_reduce.configs(), 60))
+    yield test_scatter.model(drawn(test_scatter.KINDS, 40))
+    yield test_sequences.model(*test_sequences.MANY)
+    yield test_signal.everything()
+    yield test_spectrum.model(*test_spectrum.MANY)
+    yield test_svdf.model(*drawn(test_svdf.configs(), 8))
+    yield test_unary.model(*drawn(test_unary.configs(), 40))
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """A call of some kernels of each header, in every form."""
+    collection, kept = Collection(each=1), dict[str, set[str]]()
+    for data in models():
+        collection.add(frontends.read(data, "model.tflite").partial())
+    for dtype in test_fuse_functions.NORMS:
+        collection.add(test_fuse_functions.optimized(test_fuse_functions.norms(dtype)))
+    for case in collection.cases:
+        names = kept.setdefault(case.kernel.header, set())
+        if len(names) < KERNELS:
+            names.add(case.kernel.name)
+    return tuple(
+        case
+        for case in collection.cases
+        if case.kernel.name in kept[case.kernel.header] and not case.kernel.header.startswith(ELSEWHERE)
+    )
+
+
+def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
+    rooms = Rooms(cases(), tmp_path)
+    findings = rooms.run(MUTANTS)
+    print(f"{rooms.tried} mutants tried, {sum(rooms.admitted.values())} of them admitted and run")
+    assert not findings, "\n".join(map(str, findings))
+    assert min(rooms.admitted.values()) > MUTANTS / 20, rooms.admitted
+
+
+def test_every_way_to_call_kernels_is_tried() -> None:
+    forms = Counter(case.form for case in cases())
+    assert not {Form.WHOLE, Form.EACH, Form.ROW, Form.SUMS} - forms.keys()
+    assert {Call.FLAT, Call.ROWS, Call.WHOLE, Call.ADDS} <= {case.packed.call for case in cases()}
