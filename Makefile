@@ -33,7 +33,8 @@ DAMAGED ?= --minutes 10
 fuzz: $(VENV)/test tools
 	$(CHECKER) -m fuzz $(FUZZ)
 	$(CHECKER) -m damaged $(DAMAGED)
-	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends
+	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
+		tests/image/update
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/assurance.md.
 PROOF := $(CHECKER) benchmarks/prove.py

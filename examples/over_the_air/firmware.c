@@ -1,8 +1,8 @@
 /* firmware.c: firmware whose model is data, for the board MPS2 AN386 (Cortex-M4) in QEMU.
  *
- * It runs the model of the active slot once after each reset and says what came out on the second serial port; the first
- * one carries updates (`mote ota --serial`). Flash is played by RAM that a reset leaves alone. On a part, the functions
- * below that touch `flash` are those of its flash controller, and the rest stays as it is.
+ * It runs the model of the active slot once after each reset and says what came out on the second serial port; the
+ * first one carries updates (`mote ota --serial`). Flash is played by RAM that a reset leaves alone. On a part, the
+ * functions below that touch `flash` are those of its flash controller, and the rest stays as it is.
  */
 #include "mote_ed25519.h"
 #include "mote_kernels.h"

@@ -96,7 +96,7 @@ int main(int count, char **arguments) {
     signal(SIGPIPE, SIG_IGN);
     boot(NULL);
     if (strcmp(arguments[2], "stdio") != 0) open_line(arguments[2], arguments[3]);
-    mote_ota_t ota = {&update, send_bytes, boot, NULL, frame, sizeof frame, 0, 0, 0, 0, 0, 0};
+    mote_ota_t ota = {&update, send_bytes, boot, NULL, frame, sizeof frame, !confirms, 0, 0, 0, 0, 0, 0};
     do {
         uint8_t data[256];
         if (listener >= 0) in = out = accept(listener, NULL, NULL);

@@ -114,7 +114,7 @@ static void restart(void *context) { (void)mote_update_boot(context, &settings);
 /* Frames: raw, or each with a sum that is right. The first byte of each says how long it is. */
 static void fuzz_frames(const uint8_t *data, uint32_t bytes, int is_raw) {
     install();
-    mote_ota_t ota = {&update, send, restart, &update, frame, sizeof frame, 0, 0, 0, 0, 0, 0};
+    mote_ota_t ota = {&update, send, restart, &update, frame, sizeof frame, 1, 0, 0, 0, 0, 0, 0};
     mote_ota_reset(&ota);
     if (is_raw) mote_ota_receive(&ota, data, bytes);
     while (!is_raw && bytes > 1) {

@@ -25,6 +25,9 @@ extern uint32_t nor_cut;            /* the operation that power fails in, counte
 extern int nor_tear;                /* how */
 extern uint32_t nor_prefix;
 extern int nor_dead;                /* power has failed */
+extern int nor_lasts;               /* only the operation fails, and power lasts */
+extern int nor_failed;              /* one of the two has happened */
+extern int nor_corrects;            /* units have error correction: what is torn cannot be read */
 extern uint32_t nor_erases[NOR_SECTORS], nor_all_erases, nor_all_writes, nor_written_bytes;
 extern uint32_t nor_last_bytes;     /* of the operation that power failed in */
 extern int nor_last_is_write;
@@ -34,6 +37,9 @@ extern uint32_t nor_seed;
 void nor_power_on(void); /* no cut, nothing counted */
 int nor_erase(void *context, uint32_t at, uint32_t bytes);
 int nor_write(void *context, uint32_t at, const uint8_t *data, uint32_t bytes);
+/* Fails where anything torn is read; so do reads by address, which the sanitizer sees. */
+int nor_read(void *context, uint32_t at, uint8_t *data, uint32_t bytes);
+void nor_restore(const uint8_t *data); /* all of it, as it was */
 /* Fails the test. */
 void fail(const char *what, const char *file, int line);
 #define CHECK(condition) \

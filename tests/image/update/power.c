@@ -18,7 +18,8 @@ typedef struct {
 typedef struct {
     const char *name;
     uint32_t unit, slot_sector, journal_sector;
-    uint8_t often;
+    uint8_t often, trials;
+    int corrects; /* with error correction */
 } geometry_t;
 
 typedef struct {
@@ -32,18 +33,18 @@ typedef struct {
 } scenario_t;
 
 static const geometry_t geometries[] = {
-    {"bytes", 1, 512, 256, 0},
-    {"marks inside of sectors", 8, 1024, 512, 1},
-    {"flash of 32-byte lines", 32, 512, 512, 0},
-    {"pages that are written once", 256, 512, 512, 0},
-    {"large sectors", 4, 4096, 4096, 1},
+    {"bytes", 1, 512, 256, 0, 1, 0},
+    {"marks inside of sectors", 8, 1024, 512, 1, 1, 1},
+    {"lines with error correction", 32, 512, 512, 0, 1, 1},
+    {"pages that are written once", 256, 512, 512, 0, 1, 0},
+    {"large sectors", 4, 4096, 4096, 1, 3, 0},
 };
 
 static blob_t old_image, new_image, delta, forged;
 static mote_update_t update;
 static mote_update_settings_t settings;
-static uint8_t buffer[256];
-static uint8_t key[1][32];
+static uint8_t buffer[256], before[NOR_BYTES];
+static uint8_t keys[2][32] = {{0}, {1}};
 static uint32_t highest; /* of the anti-rollback counter, seen after a boot */
 static uint64_t runs, cuts, checks;
 static const char *scenario_name = "", *geometry_name = "";
@@ -60,7 +61,7 @@ void fail(const char *what, const char *file, int line) {
 static mote_verdict_t stand_in(void *context, const uint8_t *signature, const uint8_t *public_key,
                                  const mote_message_t *message) {
     (void)context;
-    (void)public_key;
+    if (public_key[0] != 1) return MOTE_SIGNATURE_WRONG; /* the second key it is */
     const uint32_t crc = mote_update_crc(0x12345678, message->data, message->bytes);
     return memcmp(&crc, signature, sizeof crc) == 0 ? MOTE_SIGNATURE_VALID : MOTE_SIGNATURE_WRONG;
 }
@@ -74,12 +75,15 @@ static int accept(void *context, const void *image, uint32_t bytes) {
 static void set_up(const geometry_t *g) {
     const uint32_t slot = 4096;
     memset(&settings, 0, sizeof settings);
-    memset(nor, 0xff, sizeof nor);
+    nor_corrects = g->corrects;
+    memset(before, 0xff, sizeof before);
+    nor_restore(before);
     nor_unit = g->unit;
     settings.flash.base = nor;
     settings.flash.unit = g->unit;
     settings.flash.erase = nor_erase;
     settings.flash.write = nor_write;
+    settings.flash.read = g->corrects ? nor_read : NULL;
     settings.slot[0] = (mote_area_t){0, slot, g->slot_sector};
     settings.slot[1] = (mote_area_t){slot, slot, g->slot_sector};
     settings.journal = (mote_area_t){2 * slot, 2 * g->journal_sector, g->journal_sector};
@@ -87,9 +91,9 @@ static void set_up(const geometry_t *g) {
     settings.buffer_bytes = sizeof buffer;
     settings.often = g->often;
     settings.product = 7;
-    settings.trials = 1;
-    settings.keys = (const uint8_t (*)[32])key;
-    settings.key_count = 1;
+    settings.trials = g->trials;
+    settings.keys = (const uint8_t (*)[32])keys;
+    settings.key_count = 2;
     settings.verify = stand_in;
     settings.accept = accept;
     highest = 0;
@@ -173,28 +177,27 @@ static void act_revert(void) { (void)mote_update_revert(&update); }
 /* The new model never comes to confirm. */
 static void act_failed_trial(void) {
     (void)boot(), (void)install(&new_image, 0);
-    if (!nor_dead) (void)boot();
-    if (!nor_dead) (void)boot();
-    CHECK(nor_dead || (runs_image(&old_image) && update.record.rejected == 2));
+    for (int boots = 0; boots <= settings.trials && !nor_dead; boots++) (void)boot();
+    CHECK(nor_failed || (runs_image(&old_image) && update.record.rejected == 2));
 }
 
 static void act_rollback(void) {
     (void)boot();
     const mote_update_status status = install(&old_image, 0);
-    CHECK(nor_dead || status == MOTE_UPDATE_OLD);
+    CHECK(nor_failed || status == MOTE_UPDATE_OLD);
 }
 
 static void act_forged(void) {
     (void)boot();
     const mote_update_status status = install(&forged, 0);
-    CHECK(nor_dead || status == MOTE_UPDATE_FORGED);
+    CHECK(nor_failed || status == MOTE_UPDATE_FORGED);
 }
 
 static void act_refused(void) {
     refuse = 1;
     (void)boot();
     const mote_update_status status = install(&new_image, 0);
-    CHECK(nor_dead || status == MOTE_UPDATE_REFUSED);
+    CHECK(nor_failed || status == MOTE_UPDATE_REFUSED);
     refuse = 0;
 }
 
@@ -267,11 +270,10 @@ static void bring_to_end(const scenario_t *s) {
     CHECK(update.record.counter == (s->ends_old ? 1 : 2));
 }
 
-static uint8_t before[NOR_BYTES];
 static mote_update_t update_before;
 
 static void rewind_to_before(const scenario_t *s, uint32_t cut, int tear, uint32_t prefix) {
-    memcpy(nor, before, sizeof nor);
+    nor_restore(before);
     update = update_before;
     memset(buffer, 0x5a, sizeof buffer);
     nor_power_on();
@@ -281,12 +283,15 @@ static void rewind_to_before(const scenario_t *s, uint32_t cut, int tear, uint32
     nor_prefix = prefix;
 }
 
-/* One cut; `second` (or UINT32_MAX): one more, so many operations later, while the device recovers. */
-static void run_once(const scenario_t *s, uint32_t cut, int tear, uint32_t prefix, uint32_t second) {
+/* One cut; `second` (or UINT32_MAX): one more, so many operations later, while the device recovers. With `lasts` the
+ * operation fails, and power does not. */
+static void run_once(const scenario_t *s, uint32_t cut, int tear, uint32_t prefix, uint32_t second, int lasts) {
     rewind_to_before(s, cut, tear, prefix);
+    nor_lasts = lasts;
     s->act();
-    CHECK(nor_dead == (cut != UINT32_MAX));
-    cuts += nor_dead != 0;
+    CHECK(nor_failed == (cut != UINT32_MAX));
+    nor_lasts = 0;
+    cuts += nor_failed != 0;
     nor_power_on();
     if (second != UINT32_MAX) {
         nor_cut = second;
@@ -297,7 +302,6 @@ static void run_once(const scenario_t *s, uint32_t cut, int tear, uint32_t prefi
         cuts += nor_cut == UINT32_MAX || nor_dead;
         nor_power_on();
     }
-    /* A boot that is cut by nothing, but whose trial is over: a failed trial is a fine end as well. */
     check_state(s, second != UINT32_MAX);
     bring_to_end(s);
     runs++;
@@ -320,19 +324,52 @@ static void explore(const scenario_t *s, const geometry_t *g) {
     for (uint32_t i = 0; i < NOR_SECTORS; i++) worst = nor_erases[i] > worst ? nor_erases[i] : worst;
     printf("%s | %s | operations %u erases %u writes %u bytes %u worst %u\n", s->name, g->name, (unsigned)operations,
            (unsigned)nor_all_erases, (unsigned)nor_all_writes, (unsigned)nor_written_bytes, (unsigned)worst);
-    run_once(s, UINT32_MAX, 0, 0, UINT32_MAX);
+    run_once(s, UINT32_MAX, 0, 0, UINT32_MAX, 0);
     for (uint32_t cut = 0; cut < operations; cut++) {
-        for (int tear = 0; tear < TEARS; tear++) run_once(s, cut, tear, nor_random() % 64, UINT32_MAX);
+        for (int tear = 0; tear < TEARS; tear++) run_once(s, cut, tear, nor_random() % 64, UINT32_MAX, 0);
+        run_once(s, cut, (int)(nor_random() % TEARS), nor_random() % 64, UINT32_MAX, 1);
         const uint32_t bytes = nor_last_bytes;
         const uint32_t step = thorough ? 1 : bytes / 3 - 1;
         for (uint32_t prefix = 1; prefix < bytes; prefix += step) {
-            run_once(s, cut, TEAR_PREFIX, prefix, UINT32_MAX);
-            run_once(s, cut, TEAR_GARBAGE, prefix, UINT32_MAX);
+            run_once(s, cut, TEAR_PREFIX, prefix, UINT32_MAX, 0);
+            run_once(s, cut, TEAR_GARBAGE, prefix, UINT32_MAX, 0);
         }
         for (uint32_t second = 0; second < (thorough ? 16u : 4u); second++) {
-            run_once(s, cut, (int)(nor_random() % TEARS), nor_random() % 600, second);
+            run_once(s, cut, (int)(nor_random() % TEARS), nor_random() % 600, second, 0);
         }
     }
+}
+
+/* Settings that contradict themselves are refused, whatever lies in flash. */
+static void check_settings(void) {
+    set_up(&geometries[0]);
+    mote_update_settings_t wrong[12];
+    for (int i = 0; i < 12; i++) wrong[i] = settings;
+    wrong[0].flash.base = NULL;
+    wrong[1].flash.erase = NULL;
+    wrong[2].flash.unit = 3;
+    wrong[3].flash.unit = 512;
+    wrong[4].buffer = NULL;
+    wrong[5].buffer_bytes = 128;
+    wrong[6].buffer_bytes = 1024; /* more than a sector */
+    wrong[7].slot[1].bytes = 4000;
+    wrong[8].slot[0].at = 4;
+    wrong[9].journal.bytes = 256; /* one sector */
+    wrong[10].trials = 0;
+    wrong[11].verify = NULL;
+    for (int i = 0; i < 12; i++) {
+        uint32_t bytes, position;
+        mote_update_info_t info;
+        CHECK(mote_update_boot(&update, &wrong[i]) == MOTE_UPDATE_SETTINGS);
+        CHECK(mote_update_image(&update, &bytes) == NULL && mote_update_write(&update, keys, 1) == MOTE_UPDATE_STATE);
+        CHECK(mote_update_begin(&update, 0, 1000, 0, &position) == MOTE_UPDATE_STATE);
+        CHECK(mote_update_finish(&update) == MOTE_UPDATE_STATE && mote_update_abort(&update) == MOTE_UPDATE_STATE);
+        CHECK(mote_update_confirm(&update) == MOTE_UPDATE_STATE && mote_update_revert(&update) == MOTE_UPDATE_STATE);
+        mote_update_info(&update, &info);
+        CHECK(info.bytes == 0);
+    }
+    CHECK(mote_update_boot(NULL, &settings) == MOTE_UPDATE_SETTINGS);
+    CHECK(mote_update_boot(&update, NULL) == MOTE_UPDATE_SETTINGS);
 }
 
 static blob_t read_blob(const char *path) {
@@ -351,6 +388,7 @@ int main(int count, char **paths) {
     new_image = read_blob(paths[2]);
     delta = read_blob(paths[3]);
     forged = read_blob(paths[4]);
+    check_settings();
     for (size_t g = 0; g < sizeof geometries / sizeof geometries[0]; g++) {
         for (size_t s = 0; s < sizeof scenarios / sizeof scenarios[0]; s++) explore(&scenarios[s], &geometries[g]);
     }

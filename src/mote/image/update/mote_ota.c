@@ -80,7 +80,7 @@ static uint32_t follow(mote_ota_t *ota, uint32_t type, const uint8_t *data, uint
     case MOTE_OTA_DATA: return bytes < POSITION ? MOTE_OTA_MALFORMED : take(ota, data, bytes);
     case MOTE_OTA_FINISH: return (uint32_t)mote_update_finish(ota->update);
     case MOTE_OTA_RESTART: return ota->restart == NULL ? MOTE_OTA_UNKNOWN : (uint32_t)MOTE_UPDATE_OK;
-    case MOTE_OTA_CONFIRM: return (uint32_t)mote_update_confirm(ota->update);
+    case MOTE_OTA_CONFIRM: return ota->may_confirm ? (uint32_t)mote_update_confirm(ota->update) : MOTE_OTA_UNKNOWN;
     case MOTE_OTA_ABORT: return (uint32_t)mote_update_abort(ota->update);
     default: return MOTE_OTA_UNKNOWN;
     }

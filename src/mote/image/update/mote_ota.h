@@ -35,6 +35,7 @@ typedef struct {
     void *context;
     uint8_t *frame; /* room for a message: at least MOTE_OTA_LEAST_FRAME bytes */
     uint32_t frame_bytes;
+    uint8_t may_confirm; /* 1: the host may confirm a model on trial; 0: only the firmware does */
     /* The rest is set by mote_ota_reset. */
     uint32_t fill;
     uint8_t escaped, skips;

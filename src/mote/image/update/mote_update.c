@@ -75,8 +75,19 @@ static void rewind_stream(mote_update_t *u) {
     u->phase = MOTE_PHASE_HEADER;
 }
 
-/* Whether what the journal says of the stream can be gone on with. Inside of a sector that is so where
- * nothing is written behind the mark: no unit is written twice. */
+/* Ends what was being received. Whether the journal could be told matters less than why. */
+static mote_update_status give_up(mote_update_t *u, mote_update_status why) {
+    mote_update_record_t *r = &u->record;
+    r->state = MOTE_UPDATE_IDLE;
+    r->stream_bytes = r->stream_crc = 0;
+    rewind_stream(u);
+    const mote_update_status status = mote_journal_append(u, r);
+    return why == MOTE_UPDATE_OK ? status : why;
+}
+
+/* Whether what the journal says of the stream can be gone on with. Inside of a sector that is so where nothing is
+ * written behind the mark, since no unit is written twice. Where it cannot, the journal must forget it before anything
+ * is erased: else what it says would look right again. */
 static int can_go_on(const mote_update_t *u) {
     const mote_update_settings_t *s = u->settings;
     const mote_update_record_t *r = &u->record;
@@ -169,7 +180,7 @@ mote_update_status mote_update_boot(mote_update_t *u, const mote_update_settings
         status = recover(u, has_journal);
     }
     u->phase = MOTE_PHASE_RUN;
-    if (r->state == MOTE_UPDATE_RECEIVING && !can_go_on(u)) rewind_stream(u);
+    if (r->state == MOTE_UPDATE_RECEIVING && !can_go_on(u)) status = give_up(u, status);
     return status;
 }
 
@@ -267,16 +278,6 @@ static mote_update_status write_image(mote_update_t *u, const uint8_t *data, uin
         if (u->fill == s->buffer_bytes) status = mote_update_flush(u);
     }
     return status;
-}
-
-/* Ends what was being received. Whether the journal could be told matters less than why. */
-static mote_update_status give_up(mote_update_t *u, mote_update_status why) {
-    mote_update_record_t *r = &u->record;
-    r->state = MOTE_UPDATE_IDLE;
-    r->stream_bytes = r->stream_crc = 0;
-    rewind_stream(u);
-    const mote_update_status status = mote_journal_append(u, r);
-    return why == MOTE_UPDATE_OK ? status : why;
 }
 
 mote_update_status mote_update_write(mote_update_t *u, const void *data, uint32_t bytes) {
