@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from mote.image.kernels import ANY, merged, record
 from mote.image.manifest import Manifest, manifest
 from mote.image.sources import runtime_files
 from mote.image.stock import limits_of, minimal, stock
+from mote.image.update.sources import update_files
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import Packed, View
 from mote.plan.goal import Say, silent
@@ -54,21 +55,22 @@ def runtime(
     kernels: str | Sequence[str | Path | bytes] = ALL,
     settings: Settings | None = None,
     *,
+    update: bool = False,
     say: Say = silent,
     **options: Any,
 ) -> Runtime:
     """A runtime for a target with the kernels of the stock runtime (`all`), those of an int8 network of convolutions
     (`minimal`), or those that models were planned with: code that is made for one layer included, and portable kernels
-    for the same operators, so that there is one for other shapes as well. Options are those of `pack`, which plan the
-    models."""
+    for the same operators, so that there is one for other shapes as well. `update`: with the module that replaces
+    models over the air. Options are those of `pack`, which plan the models."""
     settings = chosen_settings(settings, options)
     found = _manifest(kernels, settings, say)
-    return Runtime(found, settings, library_files(found, settings))
+    return Runtime(found, settings, library_files(found, settings, update_files() if update else {}))
 
 
-def library_files(found: Manifest, settings: Settings) -> dict[str, str]:
-    """All files of a runtime with the kernels of a manifest."""
-    files = {**runtime_files(), **entry_files(found.kernels, found.limits)}
+def library_files(found: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
+    """All files of a runtime with the kernels of a manifest, and `more` that are built with them."""
+    files = {**runtime_files(), **entry_files(found.kernels, found.limits), **more}
     sources = sorted(name for name in files if name.endswith(".c"))
     how = optimization(settings.optimize, settings.target.cpu)
     return {**files, **build_files(sources, settings.target, how), manifests.FILE: found.to_json()}

@@ -30,6 +30,7 @@ def add(commands: Subparsers) -> None:
         "--optimize", choices=OPTIMIZE, default="balanced", help="as for `mote pack`, for models and for the build"
     )
     p.add_argument("--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that")
+    p.add_argument("--update", action="store_true", help="with the module that replaces models over the air")
     p.add_argument("--force", action="store_true", help="overwrite files that Mote did not write")
     add_json(p)
     p.set_defaults(run=run)
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         aligned=arguments.aligned,
     )
     with progress("planning") as say:
-        made = runtime(given[0] if given in ([ALL], [MINIMAL]) else given, settings, say=say)
+        kernels = given[0] if given in ([ALL], [MINIMAL]) else given
+        made = runtime(kernels, settings, update=arguments.update, say=say)
     overwritten = made.write(arguments.output, force=arguments.force)
     found = made.manifest
     if arguments.json:

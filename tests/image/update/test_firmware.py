@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zlib import crc32
 
@@ -17,17 +17,16 @@ import pytest
 
 from mote import targets, toolchain
 from mote.api.packer import pack
+from mote.api.runtime import runtime
 from mote.cli import main
 from mote.files import fill
 from mote.frontends import tflite
 from mote.image import keys
-from mote.image.entries import Limits, entry_files
-from mote.image.format import CHECKED_FROM
+from mote.image.format import CHECKED_FROM, HEADER
 from mote.image.signature import split
 from mote.image.update.header import load_image
 from mote.image.update.lines import LostError, Opened, Serial
 from mote.image.update.session import Patience, Plan, Session, update
-from mote.image.update.sources import update_files
 from support import emulated, needs
 
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -35,9 +34,8 @@ ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "over_the_air"
 MODELS = ROOT / "models"
-RUNTIME = ROOT / "src" / "mote" / "image" / "runtime"
-PORTABLE = ROOT / "src" / "mote" / "kernels" / "portable"
 PRODUCT = 7
+VERSION = next(at for at, field in HEADER.placed if field.name == "version")
 SECONDS = 30.0
 PATIENCE = Patience(answer_s=0.5, tries=20)
 
@@ -69,10 +67,28 @@ def retrained(model: bytes) -> bytes:
     return model.replace(last.tobytes(), np.roll(last, 1, axis=0).tobytes())
 
 
-def with_version(image: bytes, version: int) -> bytes:
-    """The same image as another version."""
-    rest = version.to_bytes(4, "little") + image[CHECKED_FROM + 4 :]
-    return image[: CHECKED_FROM - 4] + crc32(rest).to_bytes(4, "little") + rest
+def with_words(image: bytes, words: dict[int, int]) -> bytes:
+    """An image with other numbers at some offsets, and a CRC-32 that is right."""
+    changed = bytearray(image)
+    for at, word in words.items():
+        changed[at : at + 4] = word.to_bytes(4, "little")
+    changed[CHECKED_FROM - 4 : CHECKED_FROM] = crc32(changed[CHECKED_FROM:]).to_bytes(4, "little")
+    return bytes(changed)
+
+
+def linked(folder: Path, files: dict[str, str], sources: list[str]) -> Path:
+    """The example with the runtime, compiled as it says on the box."""
+    fill(folder, files)
+    target = targets.load("cortex-m4")
+    compiler = toolchain.find_compiler(target)
+    if compiler.kind != "gcc":
+        pytest.skip("the example is linked as gcc does it")
+    flags = [*target.gcc_flags, "-std=gnu99", "-Os", "-fwrapv", "-ffunction-sections", "-fdata-sections", f"-I{folder}"]
+    link = ["-nostartfiles", "-Wl,--gc-sections", f"-T{EXAMPLE / 'board.ld'}", "--specs=nano.specs", "-lm"]
+    paths = [str(EXAMPLE / "firmware.c"), *(str(folder / name) for name in sources)]
+    elf = folder / "firmware.elf"
+    subprocess.run([*compiler.command, *flags, *paths, *link, "-o", str(elf)], check=True)
+    return elf
 
 
 @pytest.fixture(scope="module")
@@ -80,34 +96,16 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     folder = tmp_path_factory.mktemp("firmware")
     target = targets.load(emulated("cortex-m4"))
     needs("qemu-system-arm")
-    compiler = toolchain.find_compiler(target)
-    if compiler.kind != "gcc":
-        pytest.skip("the example is linked as gcc does it")
     key, stranger = (ed25519.Ed25519PrivateKey.generate() for _ in range(2))
     digits = (MODELS / "digits.tflite").read_bytes()
     models = {"first": digits, "second": retrained(digits)}
-    packed = {name: pack(model, target=target, product=PRODUCT, optimize="size") for name, model in models.items()}
+    library = runtime([digits], target=target, optimize="size", update=True)
+    settings = replace(library.settings, fixed=library.manifest.fixed)
+    packed = {name: pack(model, settings, product=PRODUCT).data for name, model in models.items()}
     versions = {"first": ("first", 1), "second": ("second", 2), "third": ("first", 3)}
-    made = {name: with_version(packed[model].data, version) for name, (model, version) in versions.items()}
-    records = [kernel for image in packed.values() for kernel in image.records]
-    files = {path.name: path.read_text() for path in RUNTIME.glob("*.[ch]")} | entry_files(records, Limits())
-    files |= update_files() | {"public_key.h": keys.c_array(keys.public_of(key))}
-    fill(folder, files)
-    sources = [str(folder / name) for name in files if name.endswith(".c")]
-    flags = [
-        *target.gcc_flags,
-        "-std=gnu99",
-        "-Os",
-        "-fwrapv",
-        "-ffunction-sections",
-        "-fdata-sections",
-        f"-I{folder}",
-        f"-I{PORTABLE}",
-    ]
-    link = ["-nostartfiles", "-Wl,--gc-sections", f"-T{EXAMPLE / 'board.ld'}", "--specs=nano.specs"]
-    elf = folder / "firmware.elf"
-    command = [*compiler.command, *flags, *link, str(EXAMPLE / "firmware.c"), *sources, "-o", str(elf), "-lm"]
-    subprocess.run(command, check=True)
+    made = {name: with_words(packed[model], {VERSION: version}) for name, (model, version) in versions.items()}
+    elf = linked(folder, {**library.files, "public_key.h": keys.c_array(keys.public_of(key))}, library.sources)
+    made["foreign"] = with_words(made["third"], {HEADER.unpack(made["third"])["kernels_offset"]: 12345})
     images = {"forged": folder / "forged.mote"} | {name: folder / f"{name}.mote" for name in made}
     for name, image in made.items():
         images[name].write_bytes(keys.sign(split(image, name), key).data)
@@ -194,6 +192,11 @@ def test_models_change_without_other_firmware(
         assert status == 0 and (found["sent"], found["device"]["counter"]) == ("delta", 3)
         assert found["stream_bytes"] < len(data) / 4
         board.said(printed("third", 3))
+
+        status, said = ota("foreign")
+        assert status == 1 and "its firmware cannot run the image" in said
+        refused = board.log.read_text().splitlines()[-1]
+        assert refused.startswith("refused: ") and "kernel" in refused
 
         status, said = ota("first")
         assert status == 1 and "has version 1, and the device accepts none below 3" in said
