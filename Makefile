@@ -29,9 +29,11 @@ CHECKER := PYTHONPATH=$(subst $() ,:,$(FOLDERS)) $(BIN)/python
 # Mutants of models (see tests/fuzz) and of images (tests/image/damaged.py), then the property tests on other random
 # examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
+MUTANTS ?= 2000
 DAMAGED ?= --minutes 10
 fuzz: $(VENV)/test tools
 	$(CHECKER) -m fuzz $(FUZZ)
+	$(CHECKER) -m rooms_seen --mutants $(MUTANTS)
 	$(CHECKER) -m damaged $(DAMAGED)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
 		tests/image/update

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import rooms_seen
 from hypothesis import Phase, settings
 
 import kernels_seen
@@ -21,6 +22,8 @@ if folder := os.environ.get(operators_seen.RECORD):
     operators_seen.record(Path(folder))
 if folder := os.environ.get(kernels_seen.RECORD):
     kernels_seen.note(Path(folder))
+if folder := os.environ.get(rooms_seen.RECORD):
+    rooms_seen.record(Path(folder))
 AS_FOUND = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
 settings.register_profile("repeatable", derandomize=True, phases=AS_FOUND, report_multiple_bugs=False)
 settings.register_profile("fuzz", derandomize=False, print_blob=True, report_multiple_bugs=False)

@@ -8,7 +8,7 @@
 #include "mote_gemm3_s8_fits.h"
 #include "mote_pointwise_s8_fits.h"
 
-/* Whether the weights of `channels` channels can be expanded, into so many bytes at a time. */
+/* Whether the weights of `channels` channels can be expanded, into so many bytes at a time, which are words. */
 static inline int mote_coded_fits(const mote_coded_t *p, const mote_room_t *room, int32_t channels, uint32_t *bytes) {
     const int32_t pairs = (channels + 1) / 2;
     if (!mote_counts(p->first | p->coded | p->last | p->channels | p->step | channels) || p->channels % 2 != 0 ||
@@ -16,7 +16,7 @@ static inline int mote_coded_fits(const mote_coded_t *p, const mote_room_t *room
         return 0;
     }
     *bytes = mote_bytes_of(p->channels / 2, p->first + p->coded + p->last, 1);
-    return *bytes <= room->scratch &&
+    return *bytes <= room->scratch && *bytes % 4 == 0 &&
            (p->first + p->last == 0 || mote_holds(room, p->rest, mote_bytes_of(pairs, p->first + p->last, 1), 1)) &&
            mote_code_fits(&p->code, room, pairs, p->coded);
 }
