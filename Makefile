@@ -44,6 +44,7 @@ prove: $(VENV)/test tools
 	$(PROOF)
 	$(PROOF) models/digits.tflite --mode layers --mode rows --mode pushed --mode "caller arena"
 	$(PROOF) models/keywords.tflite --mode rows
+	$(CHECKER) benchmarks/prove_image.py
 
 # Deviations from MISRA C:2012, in docs/misra.md.
 misra: $(VENV)/test tools

@@ -290,9 +290,9 @@ def prove(compiled: Compiled, what: tuple[str, str, str], keep: Path | None = No
         at = Path(folder) if keep is None else keep / "-".join(what).replace("/", "_").replace(" ", "_")
         compiled.write(at, force=True)
         (at / "prove.c").write_text(harness(compiled), encoding="utf-8")
-        begin = _cpu()
+        begin = cpu()
         log = analyse(at, "".join(compiled.project.files.values()), what[2])
-        seconds = _cpu() - begin
+        seconds = cpu() - begin
         reached = {name: (int(seen), int(all_)) for name, seen, all_ in COVERED.findall(log)}
         return Proof(*what, tuple(findings(at / "report.csv", reached)), reached, seconds)
 
@@ -379,7 +379,7 @@ def _written(port: Port, *, quantized: bool) -> str:
     return _any(f"{port.function}()", f"{port.macro}_BYTES")
 
 
-def _cpu() -> float:
+def cpu() -> float:
     """Seconds of programs that were run so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

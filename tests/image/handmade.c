@@ -1,6 +1,7 @@
 /* handmade.c: kernels for images that are made by hand, each for other forms, and with the checks that they deserve. */
-#include "mote_ring.h"
 #include "mote_runtime.h"
+
+#include "mote_ring.h"
 
 typedef struct {
     const int8_t *table;

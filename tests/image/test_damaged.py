@@ -15,7 +15,7 @@ from support import examples, needs
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "models" / "digits.tflite"
-MUTANTS = examples(60_000), examples(180_000)
+MUTANTS = examples(30_000), examples(180_000)
 """Of digits, whose inferences take longer, and of images that were made by hand."""
 
 
@@ -61,12 +61,11 @@ def digits(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campa
 
 
 def test_every_byte_and_every_length(by_hand: Campaign, digits: Campaign) -> None:
-    """Of images made by hand, two other values of each byte; of a real one, one."""
-    for (campaign, files), values in ((by_hand, 2), ((digits[0], digits[1][:1]), 1)):
+    for campaign, files in (by_hand, (digits[0], digits[1][:1])):
         size = sum(file.stat().st_size for file in files)
-        count, taken = run(campaign, files, "every", values)
-        assert count == size * (2 + values) - 193 * len(files)
-        assert size / 2 < taken < count / 2
+        count, taken = run(campaign, files, "every", 1)
+        assert count == 3 * size - 193 * len(files)
+        assert size / 3 < taken < size, "many bytes are weights or text"
 
 
 def test_mutants_of_images_by_hand(by_hand: Campaign) -> None:

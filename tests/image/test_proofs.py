@@ -1,0 +1,28 @@
+"""Frama-C finds nothing in the runtime on an image that has every form, whatever memory holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
+
+import prove_image
+
+pytestmark = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")
+
+
+def test_nothing_can_go_wrong_on_every_form() -> None:
+    found = prove_image.proof("every form")
+    assert not found.findings
+    assert {"mote_check_op", "mote_fewest", "mote_execute", "mote_parameters", "mote_ring"} <= found.reached.keys()
+
+
+def test_what_can_go_wrong_is_found(tmp_path: Path) -> None:
+    """A kernel that does not look whether there is a row."""
+    text = (prove_image.BY_HAND / "handmade.c").read_text(encoding="utf-8")
+    (tmp_path / "handmade.c").write_text(text.replace(" && rows[k] != NULL", ""), encoding="utf-8")
+    found = prove_image.proof("every form", kernels=tmp_path).findings
+    assert {finding.kind for finding in found} == {"mem_access"}
