@@ -99,8 +99,8 @@ static uint32_t number_bit(const number_t *a, unsigned i) { return a->word[i / 3
 static void number_modulo_order(number_t *to, const uint8_t bytes[64]) {
     unsigned i, j;
     memset(to, 0, sizeof *to);
-    for (i = 512; i-- > 0u;) {
-        uint32_t carry = (uint32_t)bytes[i / 8u] >> (i % 8u) & 1u;
+    for (i = 0; i < 512u; i++) { /* from the highest bit on */
+        uint32_t carry = (uint32_t)bytes[63u - i / 8u] >> (7u - i % 8u) & 1u;
         for (j = 0; j < WORDS; j++) {
             const uint32_t word = to->word[j];
             to->word[j] = word << 1 | carry;
@@ -316,8 +316,8 @@ APART static void point_combine(point_t *p, const number_t *s, const number_t *k
     point_add(&sum, &addends[1]);
     addend_make(&addends[2], &sum);
     point_make(p, &zero, &one);
-    for (i = TOP_BIT + 1u; i-- > 0u;) {
-        const uint32_t which = number_bit(s, i) | number_bit(k, i) << 1;
+    for (i = 0; i <= TOP_BIT; i++) {
+        const uint32_t which = number_bit(s, TOP_BIT - i) | number_bit(k, TOP_BIT - i) << 1;
         point_double(p);
         if (which != 0u) point_add(p, &addends[which - 1u]);
     }
