@@ -8,10 +8,13 @@ import subprocess
 from pathlib import Path
 
 import ed25519_reference as reference
+import numpy as np
 import pytest
 
+from mote import Interpreter
+from mote.cli import main
 from mote.errors import MoteError
-from mote.image.adapters import NAMES, adapter_files
+from mote.image.adapters import NAMES, adapter_files, adapters_files
 from support import needs
 
 HERE = Path(__file__).parent
@@ -20,6 +23,7 @@ SOURCE = HERE.parents[1] / "src" / "mote"
 UPDATE = SOURCE / "image" / "update"
 RUNTIME = [SOURCE / "image" / "runtime", SOURCE / "kernels" / "portable", SOURCE / "kernels" / "portable" / "fits"]
 SYSTEMS = ("cmsis-rtos2", "freertos", "zephyr")
+DIGITS = str(SOURCE.parents[1] / "models" / "digits.tflite")
 STRICT = [
     "-std=c99",
     "-D_POSIX_C_SOURCE=200809L",
@@ -80,10 +84,10 @@ def test_threads_do_not_race(tmp_path: Path) -> None:
 def test_an_operating_system_without_memory(tmp_path: Path) -> None:
     """However many of its objects can be made, the start fails in words, and none is used."""
     needs("cc")
-    main = tmp_path / "few.c"
-    main.write_text(FEW)
+    source = tmp_path / "few.c"
+    source.write_text(FEW)
     sources = [*written("cmsis-rtos2", tmp_path / "."), RTOS / "fake_runtime.c"]
-    passes(build(tmp_path, [*(s for s in sources if s != main), main], *SANITIZE), ASAN_OPTIONS="detect_leaks=0")
+    passes(build(tmp_path, [*(s for s in sources if s != source), source], *SANITIZE), ASAN_OPTIONS="detect_leaks=0")
 
 
 FEW = r"""
@@ -112,10 +116,10 @@ int main(void) {
 
 def test_a_model_without_an_operating_system(tmp_path: Path) -> None:
     needs("cc")
-    main = tmp_path / "main.c"
-    main.write_text(BARE)
+    source = tmp_path / "main.c"
+    source.write_text(BARE)
     written("bare-metal", tmp_path)
-    sources = [main, tmp_path / "mote_model.c", RTOS / "fake_runtime.c"]
+    sources = [source, tmp_path / "mote_model.c", RTOS / "fake_runtime.c"]
     passes(build(tmp_path, sources, "-DMOTE_ARENA_BYTES=100", *SANITIZE))
 
 
@@ -158,9 +162,9 @@ def test_psa_crypto_as_the_verifier(tmp_path: Path) -> None:
         f"static const uint8_t {name}[] = {{{', '.join(map(str, data))}}};\n"
         for name, data in (("key", key), ("signature", signature))
     )
-    main = tmp_path / "main.c"
-    main.write_text(PSA.replace("DATA\n", arrays))
-    sources = [main, UPDATE / "mote_ed25519.c", UPDATE / "mote_sha512.c"]
+    source = tmp_path / "main.c"
+    source.write_text(PSA.replace("DATA\n", arrays))
+    sources = [source, UPDATE / "mote_ed25519.c", UPDATE / "mote_sha512.c"]
     written("psa", tmp_path)
     passes(build(tmp_path, sources, f"-I{UPDATE}", *SANITIZE))
 
@@ -203,6 +207,8 @@ def test_every_adapter_has_what_it_needs() -> None:
     assert {"zephyr/module.yml", "zephyr/Kconfig", "zephyr/CMakeLists.txt"} <= set(adapter_files("zephyr"))
     with pytest.raises(MoteError, match="did you mean: zephyr"):
         adapter_files("zephir")
+    with pytest.raises(MoteError, match="freertos and zephyr have files of the same names"):
+        adapters_files(["zephyr", "psa", "freertos"])
 
 
 def test_the_module_of_zephyr_names_what_is_there() -> None:
@@ -264,8 +270,77 @@ def test_the_module_of_zephyr_builds_what_is_asked_for(tmp_path: Path) -> None:
         (tmp_path / "module" / name).touch()
     assert not told(tmp_path)
     found = told(tmp_path, "MOTE=y")
-    assert found["sources"] == {"mote_runtime.c"} and {"-fwrapv"} <= found["options"] and "definitions" not in found
+    asked = {"main.c", "mote_service.c", "mote_port.c", "mote_verify_psa.c"}
+    assert (
+        "mote_runtime.c" in found["sources"]
+        and not asked & found["sources"]
+        and {"-fwrapv"} <= found["options"]
+        and "definitions" not in found
+    )
     sizes = ("MOTE_SERVICE_SLOTS=3", "MOTE_SERVICE_STACK_SIZE=1024")
     found = told(tmp_path, "MOTE=y", "MOTE_SERVICE=y", "MOTE_VERIFY_PSA=y", *sizes)
-    assert found["sources"] == {"mote_runtime.c", "mote_service.c", "mote_port.c", "mote_verify_psa.c"}
+    assert asked & found["sources"] == asked - {"main.c"}
     assert found["definitions"] == {"MOTE_SERVICE_SLOTS=3", "MOTE_SERVICE_STACK_BYTES=1024"}
+
+
+def test_a_real_model_with_adapters(tmp_path: Path) -> None:
+    """`mote runtime` writes them beside the runtime; the model says the same in a thread and without one as it says to
+    Python."""
+    needs("cc")
+    out, image = tmp_path / "out", tmp_path / "digits.mote"
+    adapters = ["--adapter", "bare-metal", "--adapter", "cmsis-rtos2"]
+    assert main(["runtime", "--kernels", DIGITS, "-o", str(out), *adapters]) == 0
+    assert main(["pack", DIGITS, "--runtime", str(out), "-o", str(image)]) == 0
+    (tmp_path / "main.c").write_text(REAL)
+    sources = [*out.glob("mote_*.c"), tmp_path / "main.c"]
+    program = tmp_path / "program"
+    flags = ["-O0", "-fwrapv", "-std=gnu99", *SANITIZE, f"-I{out}", f"-I{RTOS}", "-DMOTE_ARENA_BYTES=4096"]
+    subprocess.run(["cc", *flags, *map(str, sources), "-lpthread", "-o", str(program)], check=True)
+    model = Interpreter(DIGITS)
+    model.allocate_tensors()
+    given = np.random.default_rng(0).integers(-128, 128, model.get_input_details()[0]["shape"], dtype=np.int8)
+    model.set_tensor(model.get_input_details()[0]["index"], given)
+    model.invoke()
+    want = model.get_tensor(model.get_output_details()[0]["index"]).tobytes()
+    done = subprocess.run([program, image], input=given.tobytes(), capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, 2 * want), done.stderr
+    damaged = bytearray(image.read_bytes())
+    damaged[-9] ^= 1
+    image.write_bytes(damaged)
+    assert subprocess.run([program, image], input=given.tobytes(), capture_output=True, check=False).returncode == 2
+
+
+REAL = r"""
+#include <stdio.h>
+#include "mote_kernels.h"
+#include "mote_model.h"
+#include "mote_service.h"
+int objects_left = 64;
+static union { uint64_t aligned; uint8_t bytes[1 << 16]; } image;
+static uint8_t in[1 << 12], out[1 << 8];
+int main(int count, char **arguments) {
+    static mote_service_t service;
+    static uint64_t arena[512];
+    FILE *file = fopen(arguments[count - 1], "rb");
+    const size_t bytes = fread(image.bytes, 1, sizeof image, file), given = fread(in, 1, sizeof in, stdin);
+    const mote_service_config_t config = {
+        &mote_kernels, image.bytes, bytes, {{arena}, {sizeof arena}, NULL, 0}, osPriorityBelowNormal};
+    mote_problem_t problem;
+    mote_tensor_t info;
+    mote_status status;
+    fclose(file);
+    if (mote_model_begin(&mote_kernels, image.bytes, bytes, &problem) != MOTE_OK) return 2;
+    if (mote_output_info(&mote_model, 0, &info) != MOTE_OK) return 3;
+    if (mote_model_run(in, given, out, info.bytes) != MOTE_OK) return 4;
+    fwrite(out, 1, info.bytes, stdout);
+    memset(out, 0, sizeof out);
+    const mote_given_t inputs[] = {{in, (uint32_t)given}};
+    const mote_taken_t outputs[] = {{out, info.bytes}};
+    const mote_request_t request = {inputs, outputs, 1, 1};
+    if (mote_service_start(&service, &config, &problem) != MOTE_OK) return 5;
+    if (mote_service_run(&service, &request, MOTE_FOREVER, &status) != MOTE_SERVED || status != MOTE_OK) return 6;
+    if (mote_service_stop(&service, MOTE_FOREVER) != MOTE_SERVED) return 7;
+    fwrite(out, 1, info.bytes, stdout);
+    return 0;
+}
+"""

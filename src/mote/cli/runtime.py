@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from mote.api.compiler import OPTIMIZE, make_settings
 from mote.api.runtime import ALL, MINIMAL, runtime
 from mote.cli.common import Subparsers, add_json, print_json, progress
+from mote.image.adapters import NAMES, adapters_files
 
 
 def add(commands: Subparsers) -> None:
@@ -31,13 +33,21 @@ def add(commands: Subparsers) -> None:
     )
     p.add_argument("--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that")
     p.add_argument("--update", action="store_true", help="with the module that replaces models over the air")
+    p.add_argument(
+        "--adapter",
+        action="append",
+        default=[],
+        choices=NAMES,
+        help="add what connects it to firmware: a model in static memory (bare-metal), in a thread with a queue"
+        " (cmsis-rtos2, freertos, zephyr), PSA Crypto as the verifier of updates (psa); may be given several times",
+    )
     p.add_argument("--force", action="store_true", help="overwrite files that Mote did not write")
     add_json(p)
     p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    given = arguments.kernels
+    given, adapters = arguments.kernels, adapters_files(arguments.adapter)
     settings = make_settings(
         target=arguments.target,
         trust_target=arguments.trust_target,
@@ -47,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         kernels = given[0] if given in ([ALL], [MINIMAL]) else given
         made = runtime(kernels, settings, update=arguments.update, say=say)
+    made = replace(made, files={**made.files, **adapters})
     overwritten = made.write(arguments.output, force=arguments.force)
     found = made.manifest
     if arguments.json:
@@ -63,5 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{arguments.output}: the runtime with {len(found.kernels)} kernels for {found.target}")
     print(f"  windows of at most {found.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
+    if arguments.adapter:
+        print(
+            f"  adapters: {', '.join(arguments.adapter)} (docs/adapters.md); compile their C files with your firmware"
+        )
     print(f"  pack models for it with `mote pack MODEL --runtime {arguments.output}`")
     return 0

@@ -6,6 +6,7 @@ verifier for updates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from mote.errors import MoteError
@@ -21,11 +22,21 @@ NAMES = ("bare-metal", "cmsis-rtos2", "freertos", _ZEPHYR, "psa")
 _WITHOUT_THREADS = ("bare-metal", "psa")
 
 
+def adapters_files(names: Sequence[str]) -> dict[str, str]:
+    """The files of several adapters, of which at most one is for an operating system."""
+    systems = sorted({name for name in names if name in NAMES and name not in _WITHOUT_THREADS})
+    if len(systems) > 1:
+        raise MoteError(
+            f"{' and '.join(systems)} have files of the same names", remedy="write a folder for each of them"
+        )
+    return {path: text for name in names for path, text in adapter_files(name).items()}
+
+
 def adapter_files(name: str) -> dict[str, str]:
     """The files of an adapter, by their paths in the folder of a runtime."""
     if name not in NAMES:
         guess = did_you_mean(name, NAMES)
         raise MoteError(f"there is no adapter '{name}'", remedy=f"{guess}use one of: {', '.join(NAMES)}")
     folders = [name] if name in _WITHOUT_THREADS else [_COMMON, name]
-    found = [path for folder in folders for path in sorted((_HERE / folder).iterdir()) if path.is_file()]
-    return {f"{_ZEPHYR}/{p.name}" if p.name in _BUILD else p.name: p.read_text(encoding="utf-8") for p in found}
+    paths = [path for folder in folders for path in sorted((_HERE / folder).iterdir()) if path.is_file()]
+    return {f"{_ZEPHYR}/{p.name}" if p.name in _BUILD else p.name: p.read_text(encoding="utf-8") for p in paths}
