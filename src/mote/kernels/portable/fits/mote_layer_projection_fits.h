@@ -1,5 +1,10 @@
 /* mote_layer_projection_fits.h: checks of the parameters of mote_layer_projection.h. */
 #ifndef MOTE_LAYER_PROJECTION_FITS_H
+#define MOTE_LAYER_PROJECTION_FITS_H
+
+#include "mote_layer_fits.h"
+#include "mote_layer_projection.h"
+
 /* Bytes of the weights, which are a constant that is known by its first row where vectors come one by one. */
 static inline uint32_t mote_projection_weights(const mote_room_t *room) {
     return room->form == MOTE_RUN_EACH ? mote_much_times(room->in[1], mote_size(room->taps[1])) : room->in[1];
