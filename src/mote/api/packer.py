@@ -20,7 +20,7 @@ from mote.image import format
 from mote.image.about import about
 from mote.image.c_array import c_array
 from mote.image.kernels import KernelRecord, merged, record
-from mote.image.manifest import read_manifest
+from mote.image.manifest import Manifest, read_manifest
 from mote.image.stock import stock
 from mote.image.writer import Details, write
 from mote.passes import Saving
@@ -102,7 +102,7 @@ def pack(
     never goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
     what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
     kernels are taken, if that is not the stock one."""
-    settings = _for_images(chosen_settings(settings, options), runtime)
+    settings, known = _for_images(chosen_settings(settings, options), runtime)
     _check_number("version", version)
     _check_number("product", product)
     where, data = read_model(model)
@@ -124,12 +124,14 @@ def pack(
         )
         image = write(found, details)
         _check_budgets(image, found, settings, where)
+        if known is not None:
+            known.check(format.HEADER.unpack(image))
         warned = (*warnings, *advice(planned, settings.target))
         return Image(image, planned, found, settings, where, data, graph, savings, warned)
 
 
-def _for_images(settings: Settings, runtime: str | Path | None) -> Settings:
-    """Settings that an image can be made with: kernels of a fixed set, unless they say of which."""
+def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Settings, Manifest | None]:
+    """Settings that an image can be made with: kernels of a fixed set, unless they say of which; and that set."""
     for option, why in ONLY_C.items():
         if getattr(settings, option):
             raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="leave it away")
@@ -140,9 +142,9 @@ def _for_images(settings: Settings, runtime: str | Path | None) -> Settings:
             remedy="leave it away; it is an option of `mote runtime`",
         )
     if settings.fixed is not None:
-        return settings
+        return settings, None
     known = stock(settings.target) if runtime is None else read_manifest(runtime)
-    return replace(settings, fixed=known.fixed)
+    return replace(settings, fixed=known.fixed), known
 
 
 def _check_number(option: str, value: object) -> None:

@@ -29,6 +29,8 @@ from mote.targets.flags import optimization
 ALL, MINIMAL = "all", "minimal"
 LEAST_TAPS = 8
 """Rows of windows that every runtime has room for."""
+FURTHER = 2
+"""Rows of other tensors that a kernel of windows takes beside these."""
 OPERANDS = 16
 """Tensors that a step of an image can have (mote_room.h)."""
 
@@ -90,7 +92,7 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
     limits = replace(
         limits_of(target),
         taps=max(LEAST_TAPS, *taps),
-        pointers=max(OPERANDS, *(image.header["taps"] for image in images)),
+        pointers=max(OPERANDS, max(taps) + FURTHER, *(image.header["taps"] for image in images)),
         words=max(len(k.fields) for k in found),
     )
     return manifest("the runtime of these models", target.name, target.features, found, limits)

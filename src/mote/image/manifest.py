@@ -56,6 +56,18 @@ class Manifest:
     def fixed(self) -> Fixed:
         return Fixed(self.lacks)
 
+    def check(self, header: Mapping[str, Any]) -> None:
+        """Refuse an image whose steps take more than there is room for."""
+        for what, need, room in (
+            ("pointers to rows", header["taps"], self.limits.pointers),
+            ("parameters", header["words"], self.limits.words),
+        ):
+            if need > room:
+                raise MoteError(
+                    f"a step takes {need} {what}, and {self.where} has room for {room}",
+                    remedy="write a runtime with this model's kernels: `mote runtime --kernels MODEL`",
+                )
+
     def needed(self, ids: Mapping[int, str]) -> list[KernelRecord]:
         """The kernels of an image, by their ids and names; an error names one that is not there."""
         for key, name in ids.items():
