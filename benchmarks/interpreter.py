@@ -1,0 +1,135 @@
+"""What it costs to interpret a model instead of compiling it: the table of docs/interpreter.md.
+
+    PYTHONPATH=models:benchmarks python benchmarks/interpreter.py --models DIR [--only KWS ...]
+
+Every model is compiled, packed for a runtime with just the kernels that it was planned with (code of single layers
+included), and packed for the stock runtime, all for a Cortex-M4. Instructions of an inference and of init are counted
+in the emulator; outputs must be the same. Sizes are those of the build for size (-Os) of the same images, without the
+image itself: all of the code, and that of the runtime's core alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+from anchors import TFLM, Anchor, load
+from mote import toolchain
+from mote.api.images import LoadedImage, load_image, run_image
+from mote.api.measure import bench, run
+from mote.api.measure import compile as compiled
+from mote.api.packer import pack
+from mote.api.runtime import runtime
+from mote.files import temporary_folder
+from mote.toolchain import Mode
+
+TARGET = "cortex-m4"
+CORE = ("mote_check", "mote_execute", "mote_runtime")
+"""The object files of the runtime itself."""
+HEAD = (
+    "model",
+    "compiled",
+    "own kernels",
+    "ratio",
+    "stock kernels",
+    "ratio",
+    "of TFLite Micro",
+    "init",
+    "code",
+    "stock",
+    "RAM",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model's numbers."""
+
+    name: str
+    compiled: int
+    own: int
+    stock: int
+    tflm: int | None
+    init: int
+    code: int
+    stock_code: int
+    ram: int
+
+    @property
+    def text(self) -> str:
+        less = f"{self.own / self.tflm:.2f}x" if self.tflm else "-"
+        ratios = f"{self.own / self.compiled:.3f}x", f"{self.stock / self.compiled:.3f}x"
+        numbers = (self.compiled, self.own, ratios[0], self.stock, ratios[1], less, self.init)
+        cells = (*numbers, self.code, self.stock_code, self.ram)
+        return f"| {self.name} | " + " | ".join(c if isinstance(c, str) else f"{c:,}" for c in cells) + " |"
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--models", type=Path, required=True, metavar="DIR", help="the folder of the published models")
+    p.add_argument("--only", nargs="+", metavar="NAME", help="only these models")
+    options = p.parse_args()
+    print("| " + " | ".join(HEAD) + " |")
+    print("|---" + "|---:" * (len(HEAD) - 1) + "|")
+    cores = set()
+    for anchor in load():
+        path = options.models / anchor.file
+        if path.exists() and anchor.name in (options.only or [anchor.name]):
+            row, core = measured(anchor, path)
+            cores.add(core)
+            print(row.text, flush=True)
+    print(f"\nThe runtime without kernels: {', '.join(f'{core:,}' for core in sorted(cores))} bytes.")
+
+
+def measured(anchor: Anchor, path: Path) -> tuple[Row, int]:
+    """The numbers of a model, and the bytes of the runtime's core."""
+    with temporary_folder() as folder:
+        runtime([path], target=TARGET).write(folder / "runtime")
+        own = folder / "own.mote"
+        pack(path, target=TARGET, runtime=folder / "runtime").write(own)
+        pack(path, target=TARGET).write(folder / "stock.mote")
+        mine = load_image(own, target=TARGET, runtime=folder / "runtime")
+        stock = load_image(folder / "stock.mote", target=TARGET)
+        plain = run(compiled(path, target=TARGET), layers=False)
+        found = [run_image(image, layers=False) for image in (mine, stock)]
+        for other in found:
+            assert [o.sha256 for o in other.outputs] == [o.sha256 for o in plain.outputs], "other outputs"
+        (code, core), (stock_code, _) = _sizes(mine, folder / "a"), _sizes(stock, folder / "b")
+        tflm = anchor.instructions(TFLM, TARGET)
+        counted = [result.instructions or 0 for result in (plain, *found)]
+        ram = found[0].ram.static or 0
+        return Row(anchor.name, *counted, tflm, _init(mine, folder / "c"), code, stock_code, ram), core
+
+
+def _init(image: LoadedImage, folder: Path) -> int:
+    """Instructions of init: a firmware whose inference is that."""
+    folder.mkdir()
+    usual = image.firmware
+    made = replace(usual, glue=lambda mode: usual.glue(mode).replace(f"{image.name}_run()", f"{image.name}_init()"))
+    on = bench(made, folder)
+    data = [bytes(port.nbytes) for port in image.image.inputs]
+    counted = on.execute(Mode.MEASURE, [data]).instructions
+    return counted[-1] if counted else 0
+
+
+def _sizes(image: LoadedImage, folder: Path) -> tuple[int, int]:
+    """Bytes of all code, and of the runtime's own, of a build for size."""
+    folder.mkdir()
+    on = bench(replace(image.firmware, optimize="size"), folder)
+    found = toolchain.sizes(on.elf(Mode.MEASURE), image.target)
+    assert found is not None
+    objects = [path for path in (folder / Mode.MEASURE).glob("model_*.o") if path.stem.split("_", 2)[2] in CORE]
+    return found.code, sum(map(_text, objects))
+
+
+def _text(path: Path) -> int:
+    """Bytes of code in an object file."""
+    with path.open("rb") as file:
+        return sum(int(s["sh_size"]) for s in ELFFile(file).iter_sections() if s.name.startswith(".text"))
+
+
+if __name__ == "__main__":
+    main()
