@@ -37,6 +37,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def packed(folder: Path) -> Path:
+    """Digits for that runtime."""
+    path = folder.with_name("digits.mote")
+    pack(DIGITS, target="cortex-m4", runtime=folder).write(path)
+    return path
+
+
 def test_all_kernels_of_the_stock_runtime_compile(tmp_path: Path) -> None:
     """Each has an entry, checks of its parameters, and a struct of the fields that its record names."""
     needs("gcc")
@@ -87,16 +95,14 @@ def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) 
 
 
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc"])
-def test_one_image_runs_on_every_core(core: str, folder: Path, tmp_path: Path) -> None:
+def test_one_image_runs_on_every_core(core: str, folder: Path, packed: Path) -> None:
     """Packed for a Cortex-M4, with code that is made for its layers: the others run their portable twins. The host is
     the fifth, and what all are compared with."""
-    path = tmp_path / "digits.mote"
-    pack(DIGITS, target="cortex-m4", runtime=folder).write(path)
-    here = Interpreter(path, runtime=folder)
+    here = Interpreter(packed, runtime=folder)
     value = np.random.default_rng(5).integers(-128, 128, here.get_input_details()[0]["shape"]).astype(np.int8)
     here.set_tensor(0, value)
     here.invoke()
-    result = run_image(load_image(path, target=emulated(core), runtime=folder), value, layers=False)
+    result = run_image(load_image(packed, target=emulated(core), runtime=folder), value, layers=False)
     (got,) = result.values.values()
     np.testing.assert_array_equal(got, here.get_tensor(1))
     assert result.ram.static is not None and result.ram.static <= 256
@@ -110,8 +116,6 @@ def test_every_tensor_of_an_image_is_compared_with_its_model(tmp_path: Path) -> 
     loaded = load_image(path, target="cortex-m4")
     found = verify_image(loaded, 2, source=DIGITS)
     assert found.exact and found.tensors == 8 and found.reference.startswith("LiteRT")
-    alone = verify_image(loaded, 2)
-    assert alone.exact and "on this computer" in alone.reference
     with pytest.raises(MoteError, match="is not the model"):
         verify_image(loaded, 2, source=KEYWORDS)
 
@@ -123,8 +127,8 @@ def test_commands_take_images(folder: Path, tmp_path: Path, capsys: pytest.Captu
     assert main(["run", path, "--runtime", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["target"] == "host" and len(found["layers"]) == 6 and found["flash"]["constants"] > 6000
-    assert main(["verify", path, "--runtime", str(folder), "--inputs", "2", "--source", DIGITS]) == 0
-    assert "6 tensors" in capsys.readouterr().out
+    assert main(["verify", path, "--runtime", str(folder), "--inputs", "2"]) == 0
+    assert "against the same image on this computer" in capsys.readouterr().out
     assert main(["run", path]) == 1
     assert "the stock runtime has no kernel" in capsys.readouterr().err
     assert main(["run", path, "--ram", "min"]) == 1
