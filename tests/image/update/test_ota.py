@@ -7,6 +7,7 @@ import os
 import pty
 import random
 import signal
+import socket
 import subprocess
 import threading
 import tty
@@ -163,6 +164,16 @@ def test_a_serial_line(program: Path, flash: Path, tmp_path: Path, capsys: pytes
     os.close(ours), os.close(theirs)
     assert main(["ota", "--serial", str(flash)]) == 1
     assert "it is no terminal" in capsys.readouterr().err
+
+
+def test_the_device_calls(program: Path, flash: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = written(tmp_path, old=OLD)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    with running([str(program), str(flash), "connect", port, "confirm"]):
+        assert main(["ota", files["old"], "--listen", f"127.0.0.1:{port}"]) == 0
+    said = capsys.readouterr().out
+    assert f"{files['old']}: {len(OLD):,} bytes" in said and "version 1: confirmed" in said
 
 
 class Lossy(Connecting):

@@ -7,8 +7,9 @@ import select
 import socket
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from mote.errors import MoteError
 
@@ -19,6 +20,7 @@ CHUNK = 4096
 OPENING_S = 10.0
 """How long a connection may take to come about, and how long a device may take to connect again."""
 PAUSE_S = 0.2
+Opening = TypeVar("Opening")
 
 
 class LostError(Exception):
@@ -104,20 +106,19 @@ class Connecting(_Socket):
 
     def open(self) -> None:
         self.close()
-        until = time.monotonic() + OPENING_S
-        while True:
-            try:
-                self._socket = socket.create_connection((self.host, self.port), timeout=OPENING_S)
-                break
-            except OSError as error:
-                if time.monotonic() > until or isinstance(error, socket.gaierror):
-                    raise MoteError(
-                        f"cannot be connected to ({_reason(error)})",
-                        where=self.name,
-                        remedy="check the address, and that the device listens there",
-                    ) from None
-                time.sleep(PAUSE_S)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self._socket = _eventually(self._connect, OPENING_S)
+        except OSError as error:
+            raise MoteError(
+                f"cannot be connected to ({_reason(error)})",
+                where=self.name,
+                remedy="check the address, and that the device listens there",
+            ) from None
+
+    def _connect(self) -> socket.socket:
+        found = socket.create_connection((self.host, self.port), timeout=OPENING_S)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return found
 
 
 class Listening(_Socket):
@@ -170,9 +171,11 @@ class Serial:
             raise MoteError(f"{baud} baud is no speed that this system knows", where=path, remedy="give another --baud")
 
     def open(self) -> None:
+        """A port that was open before may take a while to come back: some devices have it inside, and restart."""
+        seconds = OPENING_S if self._file is not None else 0.0
         self.close()
         try:
-            self._file = os.open(self.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+            self._file = _eventually(lambda: os.open(self.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK), seconds)
             self._make_raw(self._file)
         except (OSError, termios.error) as error:
             reason = _reason(error) if isinstance(error, OSError) else "it is no terminal"
@@ -208,16 +211,31 @@ class Serial:
     def receive(self, seconds: float) -> bytes:
         file = self._opened()
         try:
-            return os.read(file, CHUNK) if select.select([file], [], [], seconds)[0] else b""
-        except BlockingIOError:
-            return b""
+            if not select.select([file], [], [], seconds)[0]:
+                return b""
+            data = os.read(file, CHUNK)
         except OSError as error:
             raise LostError(f"the port is gone ({_reason(error)})") from None
+        if not data:
+            raise LostError("the port is gone")
+        return data
 
     def _opened(self) -> int:
         if self._file is None:
             raise LostError("the port is not open")
         return self._file
+
+
+def _eventually(attempt: Callable[[], Opening], seconds: float) -> Opening:
+    """What an attempt gives, made again and again for that long. A host that has no address will not get one."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return attempt()
+        except OSError as error:
+            if time.monotonic() >= until or isinstance(error, socket.gaierror):
+                raise
+        time.sleep(PAUSE_S)
 
 
 def _reason(error: OSError) -> str:

@@ -21,6 +21,8 @@ from mote.image.update.lines import Line, LostError
 
 STATES = ("idle", "receiving", "trial")
 NO_SLOT = 0xFF
+RESTARTING_S = 0.2
+"""What is sent to a device right after it was told to restart is lost."""
 _HELLO = struct.Struct("<4x4B12I")
 _POSITION = struct.Struct("<III")
 _BEGIN = struct.Struct("<III")
@@ -318,6 +320,7 @@ def _restart(session: Session, plan: Plan, where: str) -> Device:
     """Reset the device, and see what it runs then."""
     session.say("the device restarts")
     session.ask(Type.RESTART)
+    time.sleep(RESTARTING_S)
     until = time.monotonic() + session.patience.restart_s
     while time.monotonic() < until:
         try:
