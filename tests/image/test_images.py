@@ -24,6 +24,7 @@ from mote.image import format
 from mote.image.format import HEADER, Feature
 from mote.image.reader import Description, ImageError, read
 from mote.image.writer import Details, write
+from mote.kernels.contract import Fixed
 from network import Net
 from support import examples, needs
 
@@ -81,7 +82,7 @@ def test_more_tensors_than_a_step_takes_are_refused_by_name() -> None:
     net = Net(9)
     parts = [net.input(1, 2, quant=(0.1, 0)) for _ in range(17)]
     with pytest.raises(MoteError, match="17 tensors") as found:
-        mote.pack(net.finish(net.concatenate(1, *parts)))
+        mote.pack(net.finish(net.concatenate(1, *parts)), fixed=Fixed(lambda kernel: ""))
     assert found.value.remedy and "layer " in found.value.where
 
 
@@ -144,6 +145,7 @@ def test_labels_version_and_product() -> None:
         ({"check_flash": True}, "check_flash"),
         ({"flash": "4K"}, "needs .* bytes of flash"),
         ({"ram": 100}, "RAM"),
+        ({"place_code": "ram", "target": "stm32l4r5"}, "an image holds no code"),
     ],
     ids=str,
 )

@@ -139,7 +139,7 @@ def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Setting
         raise MoteError(
             "is for generated C: an image holds no code",
             where="option place_code",
-            remedy="leave it away; it is an option of `mote runtime`",
+            remedy="leave it away",
         )
     if settings.fixed is not None:
         return settings, None
