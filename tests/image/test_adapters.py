@@ -11,11 +11,12 @@ import ed25519_reference as reference
 import numpy as np
 import pytest
 
-from mote import Interpreter
+from mote import Interpreter, targets, toolchain
 from mote.cli import main
 from mote.errors import MoteError
 from mote.image.adapters import NAMES, adapter_files, adapters_files
-from support import needs
+from mote.toolchain import Mode
+from support import emulated, needs
 
 HERE = Path(__file__).parent
 RTOS = HERE / "rtos"
@@ -283,32 +284,83 @@ def test_the_module_of_zephyr_builds_what_is_asked_for(tmp_path: Path) -> None:
     assert found["definitions"] == {"MOTE_SERVICE_SLOTS=3", "MOTE_SERVICE_STACK_BYTES=1024"}
 
 
-def test_a_real_model_with_adapters(tmp_path: Path) -> None:
-    """`mote runtime` writes them beside the runtime; the model says the same in a thread and without one as it says to
-    Python."""
-    needs("cc")
-    out, image = tmp_path / "out", tmp_path / "digits.mote"
-    adapters = ["--adapter", "bare-metal", "--adapter", "cmsis-rtos2"]
-    assert main(["runtime", "--kernels", DIGITS, "-o", str(out), *adapters]) == 0
-    assert main(["pack", DIGITS, "--runtime", str(out), "-o", str(image)]) == 0
-    (tmp_path / "main.c").write_text(REAL)
-    sources = [*out.glob("mote_*.c"), tmp_path / "main.c"]
-    program = tmp_path / "program"
-    flags = ["-O0", "-fwrapv", "-std=gnu99", *SANITIZE, f"-I{out}", f"-I{RTOS}", "-DMOTE_ARENA_BYTES=4096"]
-    subprocess.run(["cc", *flags, *map(str, sources), "-lpthread", "-o", str(program)], check=True)
+def said_to_python() -> tuple[bytes, bytes]:
+    """An input of the model, and what it says to that."""
     model = Interpreter(DIGITS)
     model.allocate_tensors()
     given = np.random.default_rng(0).integers(-128, 128, model.get_input_details()[0]["shape"], dtype=np.int8)
     model.set_tensor(model.get_input_details()[0]["index"], given)
     model.invoke()
-    want = model.get_tensor(model.get_output_details()[0]["index"]).tobytes()
-    done = subprocess.run([program, image], input=given.tobytes(), capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, 2 * want), done.stderr
-    damaged = bytearray(image.read_bytes())
-    damaged[-9] ^= 1
-    image.write_bytes(damaged)
-    assert subprocess.run([program, image], input=given.tobytes(), capture_output=True, check=False).returncode == 2
+    return given.tobytes(), model.get_tensor(model.get_output_details()[0]["index"]).tobytes()
 
+
+def real(folder: Path, core: str, *adapters: str) -> tuple[list[Path], bytes]:
+    """The C files of a runtime with adapters, written by the command, and an image that is packed for it."""
+    out, image = folder / "out", folder / "digits.mote"
+    options = [word for name in adapters for word in ("--adapter", name)]
+    assert main(["runtime", "--kernels", DIGITS, "-t", core, "-o", str(out), *options]) == 0
+    assert main(["pack", DIGITS, "--runtime", str(out), "-t", core, "-o", str(image)]) == 0
+    return sorted(out.glob("mote_*.c")), image.read_bytes()
+
+
+def test_a_real_model_with_adapters(tmp_path: Path) -> None:
+    """The model says the same in a thread and without one as it says to Python."""
+    needs("cc")
+    sources, image = real(tmp_path, "host", "bare-metal", "cmsis-rtos2")
+    (tmp_path / "main.c").write_text(REAL)
+    program = tmp_path / "program"
+    flags = ["-O0", "-fwrapv", "-std=gnu99", *SANITIZE, f"-I{tmp_path / 'out'}", f"-I{RTOS}", "-DMOTE_ARENA_BYTES=4096"]
+    command = ["cc", *flags, *map(str, sources), str(tmp_path / "main.c"), "-lpthread", "-o", str(program)]
+    subprocess.run(command, check=True)
+    given, want = said_to_python()
+    file = tmp_path / "digits.mote"
+    done = subprocess.run([program, file], input=given, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, 2 * want), done.stderr
+    file.write_bytes(image[:-9] + bytes([image[-9] ^ 1]) + image[-8:])
+    assert subprocess.run([program, file], input=given, capture_output=True, check=False).returncode == 2
+
+
+def test_a_real_model_on_a_core_without_an_operating_system(tmp_path: Path) -> None:
+    target = targets.load(emulated("cortex-m4"))
+    sources, image = real(tmp_path, "cortex-m4", "bare-metal")
+    given, want = said_to_python()
+    program = tmp_path / "core.c"
+    program.write_text(CORE)
+    elf = toolchain.build(
+        tmp_path / "out",
+        [*sources, program],
+        HERE.parent / "kernels" / "program.c",
+        target,
+        toolchain.find_compiler(target),
+        mode=Mode.DUMP,
+        optimize="size",
+        workdir=tmp_path,
+        extra_flags=["-fwrapv", f"-DIMAGE={len(image)}", f"-DGIVEN={len(given)}", f"-DTAKEN={len(want)}"],
+    )
+    run = toolchain.execute(
+        elf, target, toolchain.find_emulator(target), [[image + given]], workdir=tmp_path, mode=Mode.DUMP
+    )
+    assert run.dumps[0][0] == want
+
+
+CORE = r"""
+#include "harness.h"
+#include "mote_kernels.h"
+#include "mote_model.h"
+int program(void);
+uint8_t given[IMAGE + GIVEN] __attribute__((aligned(8)));
+const uint32_t given_bytes = IMAGE + GIVEN, harness_step_count = 1;
+int program(void) {
+    static uint8_t out[TAKEN];
+    given[IMAGE - 9] ^= 1;
+    if (mote_model_begin(&mote_kernels, given, IMAGE, NULL) != MOTE_DAMAGED) return 1;
+    given[IMAGE - 9] ^= 1;
+    if (mote_model_begin(&mote_kernels, given, IMAGE, NULL) != MOTE_OK) return 2;
+    if (mote_model_run(given + IMAGE, GIVEN, out, TAKEN) != MOTE_OK) return 3;
+    mote_trace(0, out, TAKEN);
+    return 0;
+}
+"""
 
 REAL = r"""
 #include <stdio.h>
