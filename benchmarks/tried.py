@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import test_compilers
+import test_damaged
 import test_fuzz
 import test_malformed as bytes_
 import test_misuse
@@ -32,6 +33,12 @@ def rows() -> list[tuple[str, str, str]]:
             "files with bytes changed at random, in their structure too, and files of noise",
             f"{damaged:,} files",
             "`make fuzz`: others",
+        ),
+        (
+            "images with numbers changed where numbers are, every byte and every length of small ones; with sanitizers:"
+            " refused, or run inside of their memory",
+            f"{sum(test_damaged.MUTANTS):,} mutants",
+            "`make fuzz`: ten minutes; `python -m damaged`: 10^6",
         ),
         (f"files that once failed, in {len(MODES)} modes", f"{len(EXPECTED)} files", ""),
         (

@@ -27,6 +27,7 @@ from mote.image.format import Feature
 from mote.image.kernels import KernelRecord, merged
 from mote.image.structs import closure
 from mote.kernels import library
+from support import HOST_DSP, HOST_HELIUM
 
 HERE = Path(__file__).parent
 HANDMADE = {"every": every_form(), "wide": every_form(Feature.WIDE), "pushed": pushed()}
@@ -39,6 +40,8 @@ MODES: list[dict[str, Any]] = [
     {"stream": 1},
     {"stream": 1, "least_ram": True},
 ]
+TARGETS = ("host", HOST_DSP, HOST_HELIUM)
+"""The portable kernels, and the portable twins of those for cores with other instructions."""
 ROUND = 20_000
 """Mutants that one process tries."""
 PROGRAM = ["-D_POSIX_C_SOURCE=200112L", "-Dmemcpy=memmove"]
@@ -53,7 +56,7 @@ def small_images(count: int, seed: int = 0) -> Iterator[Image]:
     while count > 0:
         _, model = base(rng)
         try:
-            yield pack(model, target="host", **rng.choice(MODES))
+            yield pack(model, target=rng.choice(TARGETS), **rng.choice(MODES))
             count -= 1
         except MoteError:
             continue

@@ -15,7 +15,7 @@ from support import examples, needs
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "models" / "digits.tflite"
-MUTANTS = examples(30_000), examples(180_000)
+MUTANTS = examples(30_000), examples(300_000)
 """Of digits, whose inferences take longer, and of images that were made by hand."""
 
 
