@@ -229,6 +229,72 @@ int main(int count, char **arguments) {
 """
 
 
+FIELD = r"""
+#include <stdio.h>
+#include "mote_ed25519.c"
+int main(void) {
+    number_t in[2], out[6];
+    while (fread(in, sizeof in, 1, stdin) == 1) {
+        field_multiply(&out[0], &in[0], &in[1]);
+        field_add(&out[1], &in[0], &in[1]);
+        field_subtract(&out[2], &in[0], &in[1]);
+        out[3] = in[0];
+        field_settle(&out[3]);
+        number_modulo_order(&out[4], (const uint8_t *)in);
+        out[5] = in[0];
+        field_square(&out[5], 1);
+        fwrite(out, sizeof out, 1, stdout);
+    }
+    return 0;
+}
+"""
+EDGES = [
+    0,
+    1,
+    2,
+    18,
+    19,
+    37,
+    38,
+    39,
+    P - 1,
+    P,
+    P + 1,
+    2 * P,
+    2 * P + 37,
+    L - 1,
+    L,
+    2**255 - 1,
+    2**255,
+    2**256 - 38,
+    2**256 - 1,
+]
+EDGES += [2**256 - 2**k for k in (32, 128, 224)] + [2**k - 1 for k in (32, 64, 128, 224)]
+"""Numbers where carries go all the way, which random signatures never meet."""
+
+
+@pytest.mark.parametrize("core", ["", "-D__ARM_ARCH_6M__"])
+def test_carries_of_numbers(core: str, tmp_path: Path) -> None:
+    """Each operation, against Python's integers; with products of 64 bits, and as for a core that has none."""
+    needs("cc")
+    source, program = tmp_path / "field.c", tmp_path / "field"
+    source.write_text(FIELD)
+    flags = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *core.split(), f"-I{UPDATE}"]
+    subprocess.run(["cc", *flags, "-o", program, source, UPDATE / "mote_sha512.c"], check=True)
+    rng = random.Random(0)
+    pairs = [(a, b) for a in EDGES for b in EDGES] + [(rng.getrandbits(256), rng.getrandbits(256)) for _ in range(300)]
+    given = b"".join(number.to_bytes(32, "little") for pair in pairs for number in pair)
+    raw = subprocess.run([program], input=given, capture_output=True, check=True).stdout
+    found = [int.from_bytes(raw[i : i + 32], "little") for i in range(0, len(raw), 32)]
+    for i, (a, b) in enumerate(pairs):
+        product, total, difference, settled, remainder, square = found[6 * i : 6 * i + 6]
+        assert (product - a * b) % P == (total - a - b) % P == (difference - a + b) % P == (square - a * a) % P == 0, (
+            a,
+            b,
+        )
+        assert settled == a % P and remainder == (a + (b << 256)) % L, (a, b)
+
+
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m4", "rv32imc"])
 def test_signatures_on_cores(core: str) -> None:
     """A core has instructions of its own for the products."""

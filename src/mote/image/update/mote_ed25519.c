@@ -33,20 +33,20 @@ typedef struct {
     number_t less, more, z, t;
 } addend_t;
 
-static const number_t prime = {{0xffffffedu, 0xffffffffu, 0xffffffffu, 0xffffffffu,
-                                 0xffffffffu, 0xffffffffu, 0xffffffffu, 0x7fffffffu}};
-static const number_t order = {{0x5cf5d3edu, 0x5812631au, 0xa2f79cd6u, 0x14def9deu,
-                                 0x00000000u, 0x00000000u, 0x00000000u, 0x10000000u}}; /* of the base point, L */
-static const number_t curve_d = {{0x135978a3u, 0x75eb4dcau, 0x4141d8abu, 0x00700a4du,
-                                 0x7779e898u, 0x8cc74079u, 0x2b6ffe73u, 0x52036ceeu}};
-static const number_t root_of_minus_one = {{0x4a0ea0b0u, 0xc4ee1b27u, 0xad2fe478u, 0x2f431806u,
-                                 0x3dfbd7a7u, 0x2b4d0099u, 0x4fc1df0bu, 0x2b832480u}};
+static const number_t prime = {
+    {0xffffffedu, 0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu, 0x7fffffffu}};
+static const number_t order = { /* of the base point, L */
+    {0x5cf5d3edu, 0x5812631au, 0xa2f79cd6u, 0x14def9deu, 0x00000000u, 0x00000000u, 0x00000000u, 0x10000000u}};
+static const number_t curve_d = {
+    {0x135978a3u, 0x75eb4dcau, 0x4141d8abu, 0x00700a4du, 0x7779e898u, 0x8cc74079u, 0x2b6ffe73u, 0x52036ceeu}};
+static const number_t root_of_minus_one = {
+    {0x4a0ea0b0u, 0xc4ee1b27u, 0xad2fe478u, 0x2f431806u, 0x3dfbd7a7u, 0x2b4d0099u, 0x4fc1df0bu, 0x2b832480u}};
 static const number_t zero = {{0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}};
 static const number_t one = {{1u, 0u, 0u, 0u, 0u, 0u, 0u, 0u}};
-static const number_t base_x = {{0x8f25d51au, 0xc9562d60u, 0x9525a7b2u, 0x692cc760u,
-                                 0xfdd6dc5cu, 0xc0a4e231u, 0xcd6e53feu, 0x216936d3u}};
-static const number_t base_y = {{0x66666658u, 0x66666666u, 0x66666666u, 0x66666666u,
-                                 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u}};
+static const number_t base_x = {
+    {0x8f25d51au, 0xc9562d60u, 0x9525a7b2u, 0x692cc760u, 0xfdd6dc5cu, 0xc0a4e231u, 0xcd6e53feu, 0x216936d3u}};
+static const number_t base_y = {
+    {0x66666658u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u}};
 
 static void number_read(number_t *to, const uint8_t *bytes) {
     unsigned i;
