@@ -140,7 +140,7 @@ class Instance:
     facts: tuple[str | int, ...] = ()
     """What is built into the code beside the arguments, for the check of parameters in images."""
 
-    @property
+    @cached_property
     def instructions(self) -> int:
         """Lines of the assembly that are neither labels nor directives."""
         return sum(not line.lstrip().startswith(".") and not line.rstrip().endswith(":") for line in self.code)

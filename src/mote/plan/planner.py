@@ -196,12 +196,8 @@ class Planner:
     def knee(self) -> Draft:
         """The least RAM among plans that cost hardly more than the fastest with the same flash, and are worth hardly
         less than the one that is worth most."""
-        found = [
-            (front, sketch)
-            for front in (self.front(bottom_up, searched=False) for bottom_up in self.fronts)
-            for limit in front.rungs(self._rate, UNLIMITED)
-            if (sketch := front.within(limit, self._rate)) is not None and self._hardly_costs(sketch)
-        ]
+        fronts = [self.front(bottom_up, searched=False) for bottom_up in self.fronts]
+        found = [(front, sketch) for front in fronts for sketch in self._valuable(front) if self._hardly_costs(sketch)]
         if not found:
             return self.within(None)
         found.sort(key=lambda candidate: (candidate[1].peak, candidate[1].cost))
@@ -210,6 +206,15 @@ class Planner:
             if sketch.peak < min(d.plan.arena for d in drafts):
                 drafts += self._placed(front, sketch)
         return min(drafts, key=self._dear)
+
+    def _valuable(self, front: Front) -> Iterator[Sketch]:
+        """Plans with less and less memory, as long as they are worth hardly less than the one that is worth most:
+        with less memory no plan is worth more. Where flash is short that is not what plans are chosen by."""
+        for limit in front.rungs(self._rate, UNLIMITED):
+            sketch = front.within(limit, self._rate)
+            if sketch is None or (self._rate == self.rates[0] and not self._is_worth(sketch)):
+                return
+            yield sketch
 
     def _dear(self, draft: Draft) -> float:
         """Bytes of RAM; where a plan takes longer than another with more flash, as many more as make up for that."""
@@ -231,11 +236,16 @@ class Planner:
 
     def _hardly_costs(self, sketch: Sketch) -> bool:
         """Whether a plan costs hardly more than the fastest with the same flash, and is worth hardly less."""
-        (cost, constants), *_ = self._fastest
+        (cost, _), *_ = self._fastest
         same_flash = [cost for cost, nbytes in self._fastest if nbytes <= sketch.constants]
-        worth, most = (c + self._rate * n for c, n in ((sketch.cost, sketch.constants), (cost, constants)))
         hardly_slower = sketch.cost <= min(KNEE * min(same_flash, default=cost), SLOWER * cost)
-        return hardly_slower and worth <= WORTH * most
+        return hardly_slower and self._is_worth(sketch)
+
+    def _is_worth(self, sketch: Sketch) -> bool:
+        """Whether a plan is worth hardly less than the one that is worth most."""
+        (cost, constants), *_ = self._fastest
+        worth, most = (c + self._rate * n for c, n in ((sketch.cost, sketch.constants), (cost, constants)))
+        return worth <= WORTH * most
 
     @cached_property
     def _fastest(self) -> list[tuple[float, int]]:

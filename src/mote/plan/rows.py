@@ -294,8 +294,11 @@ class _Builder:
         return frozenset(found)
 
     def build(self) -> RowGraph:
+        views: dict[int, list[int]] = {}
+        for t, root in self.root.items():
+            views.setdefault(root, []).append(t)
         for root in dict.fromkeys(self.root[t] for t in self.graph.tensors if t in self.root):
-            self._add_tensor(root)
+            self._add_tensor(root, views[root])
         self._find_needed()
         self.pieces = {
             ops: op
@@ -342,9 +345,10 @@ class _Builder:
 
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
-    def _add_tensor(self, root: int) -> None:
+    def _add_tensor(self, root: int, views: Sequence[int]) -> None:
+        """A store for a tensor and its views."""
         graph = self.graph
-        members = (root, *(t for t, r in self.root.items() if r == root and t != root))
+        members = (root, *(t for t in views if t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
         count = max(counts.values()) if root in graph.inputs and not self.pushed else counts[root]
         layout = self.layouts.get(root, Layout.NHWC)

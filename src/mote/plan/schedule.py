@@ -257,10 +257,22 @@ class Scheduler:
         work = self.rows.works[lo]
         if work.whole is not None and (self.whole or not work.splits):
             yield Segment(lo, lo + 1, Pace.WHOLE)
+        parts: list[frozenset[int]] = []
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
-            for pace in PACES if 1 < hi - lo <= EAGER else PACES[:1]:
-                yield Segment(lo, hi, pace)
+            touched = self._touched[hi - 1]
+            parts = [p for p in parts if not p & touched] + [touched.union(*(p for p in parts if p & touched))]
+            if len(parts) == 1:  # else its parts have nothing in common, and are segments of their own
+                yield from (Segment(lo, hi, pace) for pace in (PACES if 1 < hi - lo <= EAGER else PACES[:1]))
         yield from (segment for segment in self._searched if segment.lo == lo)
+
+    @cached_property
+    def _touched(self) -> list[frozenset[int]]:
+        """The stores that each operator reads or writes."""
+        store_of = self.rows.store_of
+        return [
+            frozenset(store_of[r] for node in work.by_rows for r in (*node.reads, *node.writes))
+            for work in self.rows.works
+        ]
 
     def _extra(self, segment: Segment) -> float:
         if segment.pace is Pace.WHOLE:
