@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, replace
+from typing import NoReturn
 
+from mote.cli import output
 from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress
 from mote.errors import MoteError
 from mote.image.update.header import load_image
@@ -21,6 +24,11 @@ def add(commands: Subparsers) -> None:
     line.add_argument("--connect", type=address, metavar="HOST:PORT", help="the device listens there")
     line.add_argument("--listen", type=address, metavar="[HOST:]PORT", help="the device connects to here")
     line.add_argument("--serial", metavar="DEVICE", help="the device is at this serial port, such as /dev/ttyUSB0")
+    p.add_argument(
+        "--forever",
+        action="store_true",
+        help="with --listen: serve one device after another until stopped; each that restarts calls again",
+    )
     p.add_argument("--baud", type=int, default=BAUD, metavar="N", help=f"speed of the serial port (default: {BAUD})")
     p.add_argument(
         "--from",
@@ -75,6 +83,12 @@ def address(text: str) -> tuple[str, int]:
 def run(arguments: argparse.Namespace) -> int:
     plan = _plan(arguments) if arguments.image is not None else None
     patience = Patience(arguments.timeout, confirm_s=arguments.wait, connections=arguments.connections)
+    if arguments.forever:
+        if plan is None or arguments.listen is None:
+            raise MoteError(
+                "needs an image, and --listen", where="option --forever", remedy="give both, or leave it away"
+            )
+        serve(Listening(*arguments.listen), replace(plan, follows=False), replace(patience, connections=1), arguments)
     with progress(f"waiting for {arguments.serial or 'the device'}") as say, Opened(_line(arguments)) as line:
         session = Session(line, patience, say)
         if plan is None:
@@ -83,11 +97,28 @@ def run(arguments: argparse.Namespace) -> int:
             outcome = update(session, plan, arguments.image)
     if plan is None:
         print_json(asdict(device)) if arguments.json else print_device(device, line.name)
-    elif arguments.json:
+    else:
+        say_outcome(outcome, arguments)
+    return 0
+
+
+def serve(line: Listening, plan: Plan, patience: Patience, arguments: argparse.Namespace) -> NoReturn:
+    """One device after another, until a signal comes; what goes wrong with one is said."""
+    while True:
+        line.open()
+        try:
+            say_outcome(update(Session(line, patience), plan, arguments.image), arguments)
+        except MoteError as error:
+            output.complain(f"mote: error: {error}", error, json_too=arguments.json)
+        sys.stdout.flush()
+        line.hang_up()
+
+
+def say_outcome(outcome: Outcome, arguments: argparse.Namespace) -> None:
+    if arguments.json:
         print_json({"image": arguments.image, **asdict(outcome)})
     else:
         print_outcome(outcome, arguments.image)
-    return 0
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
@@ -132,6 +163,7 @@ SAID = {
     "confirmed": green("confirmed"),
     "trial": "on trial: the firmware has not confirmed it yet",
     "installed": "installed: it runs from the next restart on",
+    "restarting": "installed: the device restarts",
 }
 
 
@@ -144,4 +176,4 @@ def print_outcome(outcome: Outcome, image: str) -> None:
     resumed = f", resumed at {outcome.resumed_at:,}" if outcome.resumed_at else ""
     again = f", {outcome.sent_again} frames sent again" if outcome.sent_again else ""
     print(f"{image}: {what}{resumed}{again}, in {outcome.seconds:.1f} s")
-    print(f"  version {outcome.device.version}: {SAID[outcome.state]}")
+    print(f"  {SAID[outcome.state]}")

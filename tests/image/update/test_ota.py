@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import tty
 from collections.abc import Callable, Iterator
@@ -173,7 +174,29 @@ def test_the_device_calls(program: Path, flash: Path, tmp_path: Path, capsys: py
     with running([str(program), str(flash), "connect", port, "confirm"]):
         assert main(["ota", files["old"], "--listen", f"127.0.0.1:{port}"]) == 0
     said = capsys.readouterr().out
-    assert f"{files['old']}: {len(OLD):,} bytes" in said and "version 1: confirmed" in said
+    assert f"{files['old']}: {len(OLD):,} bytes" in said and "confirmed" in said
+
+
+def test_many_devices_call(program: Path, flash: Path, tmp_path: Path) -> None:
+    """The second one has a newer model; the third is the first again, after its restart."""
+    files = written(tmp_path, old=OLD)
+    strange = tmp_path / "strange"
+    strange.write_bytes(stand_in_signed(image(9, b"", product=7)).ljust(FLASH, b"\xff"))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    arguments = ["ota", files["old"], "--listen", f"127.0.0.1:{port}", "--forever"]
+    command = [sys.executable, "-c", f"from mote.cli import main; raise SystemExit(main({arguments!r}))"]
+    with running(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
+        assert server.stdout
+        said = []
+        for where in (flash, strange, flash):
+            with running([str(program), str(where), "connect", port, "confirm"]):
+                said.append(server.stdout.readline() + server.stdout.readline())
+        server.send_signal(signal.SIGTERM)
+        assert server.wait() == 128 + signal.SIGTERM
+    assert b"the device restarts" in said[0]
+    assert b"accepts none below 9" in said[1]
+    assert b"runs it already" in said[2] and b"confirmed" in said[2]
 
 
 class Lossy(Connecting):

@@ -152,6 +152,10 @@ class Listening(_Socket):
         self._socket.settimeout(OPENING_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
+    def hang_up(self) -> None:
+        """To wait for the next device."""
+        super().close()
+
     def close(self) -> None:
         super().close()
         self._server.close()

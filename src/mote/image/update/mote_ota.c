@@ -72,6 +72,14 @@ static uint32_t take(mote_ota_t *ota, const uint8_t *data, uint32_t bytes) {
     return (uint32_t)mote_update_write(ota->update, data + POSITION, bytes - POSITION);
 }
 
+/* Whether a restart would run a new model. A request that comes again, because its answer was lost, must not restart
+ * the device once more: that would use up the model's trials. */
+static int waits_for_boot(const mote_ota_t *ota) {
+    mote_update_info_t info;
+    mote_update_info(ota->update, &info);
+    return info.state == MOTE_UPDATE_TRIAL && info.tries == 0;
+}
+
 /* Does what is asked for, at most once; the status. */
 static uint32_t follow(mote_ota_t *ota, uint32_t type, const uint8_t *data, uint32_t bytes) {
     switch (type) {
@@ -107,7 +115,7 @@ static void handle(mote_ota_t *ota) {
         to = put(to, info.position_crc);
     }
     answer(ota, to);
-    if (type == MOTE_OTA_RESTART && ota->last_status == MOTE_UPDATE_OK) ota->restart(ota->context);
+    if (type == MOTE_OTA_RESTART && ota->restart != NULL && waits_for_boot(ota)) ota->restart(ota->context);
 }
 
 void mote_ota_reset(mote_ota_t *ota) {

@@ -31,7 +31,7 @@ enum { MOTE_OTA_DELTA = 1, MOTE_OTA_ANEW = 2 }; /* flags of MOTE_OTA_BEGIN */
 typedef struct {
     mote_update_t *update;
     void (*send)(void *context, const uint8_t *data, uint32_t bytes);
-    void (*restart)(void *context); /* after its answer was handed to `send`; NULL: such requests are refused */
+    void (*restart)(void *context); /* to run a new model, after the answer was handed to `send`; NULL: refused */
     void *context;
     uint8_t *frame; /* room for a message: at least MOTE_OTA_LEAST_FRAME bytes */
     uint32_t frame_bytes;

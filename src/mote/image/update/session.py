@@ -117,7 +117,8 @@ class Outcome:
     connections: int = 1
     seconds: float = 0.0
     state: str = ""
-    """`confirmed`, `trial` (it runs, and the firmware has not confirmed it yet), or `installed` (at the next boot)."""
+    """`confirmed`, `trial` (it runs, and the firmware has not confirmed it yet), `installed` (it runs from the next
+    boot on) or `restarting`."""
 
 
 @dataclass
@@ -236,6 +237,8 @@ class Plan:
     restarts: bool = True
     confirms: bool = False
     """Have the device confirm it; otherwise its firmware does when it thinks fit."""
+    follows: bool = True
+    """Wait for the device to come back after its restart: the next that connects may be another one."""
 
     def streams(self, device: Device) -> list[Stream]:
         """What could be sent to a device, the shortest first: the image, or a delta to what it runs."""
@@ -299,6 +302,10 @@ def _attempt(session: Session, plan: Plan, where: str) -> Outcome:
             _send(session, known if known and device.state == "receiving" else streams[0], device, outcome)
         outcome.state = "installed"
         if not plan.restarts:
+            return outcome
+        if not plan.follows:
+            session.ask(Type.RESTART)
+            outcome.state = "restarting"
             return outcome
         device = _restart(session, plan, where)
     outcome.device = _settled(session, plan, device)
