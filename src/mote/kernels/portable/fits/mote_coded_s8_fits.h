@@ -16,7 +16,7 @@ static inline int mote_coded_fits(const mote_coded_t *p, const mote_room_t *room
         return 0;
     }
     *bytes = mote_bytes_of(p->channels / 2, p->first + p->coded + p->last, 1);
-    return *bytes <= room->scratch && *bytes % 4 == 0 &&
+    return *bytes <= room->scratch && (p->first | p->coded | p->last) % 4 == 0 &&
            (p->first + p->last == 0 || mote_holds(room, p->rest, mote_bytes_of(pairs, p->first + p->last, 1), 1)) &&
            mote_code_fits(&p->code, room, pairs, p->coded);
 }
