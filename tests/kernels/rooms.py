@@ -39,7 +39,7 @@ MOST_ROWS = 200
 MOST_BYTES = 100_000
 """Of a tensor, and of the constants: kernels are tried often, so layers are small."""
 FLAGS = [
-    *("-std=gnu99", "-O1", "-g0", "-w", "-Werror=implicit-function-declaration", "-fwrapv", "-fno-strict-aliasing"),
+    *("-std=gnu99", "-O0", "-g0", "-w", "-Werror=implicit-function-declaration", "-fwrapv", "-fno-strict-aliasing"),
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
 ]
 OPTIONS = {
