@@ -25,6 +25,7 @@ static inline int mote_matmul_products_fit(const mote_matmul_t *p, const mote_ro
     return mote_walk_fits(&p->walk, room, size.out, &far) &&
            mote_count(p->rows, p->columns, 1, 1) <= mote_size(p->walk.run) &&
            mote_takes(room, 0, mote_much_times(mote_much_plus(far.a, left), size.left), size.left) &&
+           mote_takes(room, 0, mote_count(p->rows, p->depth, (int32_t)size.left, 1), size.left) &&
            mote_has(room->in[1], 0, size.right) &&
            mote_has(mote_much_times(room->in[1], rows), mote_much_times(mote_much_plus(far.b, right), size.right), 1);
 }
@@ -33,7 +34,8 @@ static inline int mote_matmul_products_fit(const mote_matmul_t *p, const mote_ro
 static inline int mote_matmul_line_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size,
                                         int32_t lines, uint32_t right) {
     return room->form == MOTE_RUN_ROW && room->outside == 0 && room->taps[0] == 1 &&
-           mote_within(lines, 1, room->taps[1]) && mote_within(p->depth, 1, MOTE_LARGEST) &&
+           mote_within(lines, 1, room->taps[1]) &&
+           mote_takes(room, 0, mote_count(p->depth, (int32_t)size.left, 1, 1), size.left) &&
            mote_takes(room, 1, mote_much_times(right, size.right), size.right) &&
            mote_gives(room, mote_count(p->columns, (int32_t)size.out, 1, 1), size.out);
 }
@@ -46,8 +48,7 @@ static inline int mote_matmul_turned_fits(const mote_matmul_t *p, const mote_roo
 }
 
 static inline int mote_matmul_lines_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
-    return mote_matmul_line_fits(p, room, size, p->depth, mote_size(p->columns)) &&
-           mote_takes(room, 0, mote_bytes_of(p->depth, 1, size.left), size.left);
+    return mote_matmul_line_fits(p, room, size, p->depth, mote_size(p->columns));
 }
 
 /* What becomes of sums: whether a struct says how, named after it. */
@@ -56,7 +57,9 @@ static inline int mote_matmul_plain_t_finishes(const mote_matmul_plain_t *p) {
     return 1;
 }
 
-static inline int mote_matmul_wide_t_finishes(const mote_matmul_wide_t *p) { return mote_within(p->scale.shift, 1, 63); }
+static inline int mote_matmul_wide_t_finishes(const mote_matmul_wide_t *p) {
+    return mote_within(p->scale.shift, 1, 63);
+}
 
 static inline int mote_matmul_s8_t_finishes(const mote_matmul_s8_t *p) {
     return mote_within(p->shift, mote_least_shift(&p->output), 31);

@@ -20,7 +20,7 @@ static inline int mote_walk_fits(const mote_broadcast_t *walk, const mote_room_t
                                  mote_walked_t *far) {
     uint32_t last = mote_bytes_of(room->hi, walk->runs, 1);
     far->a = far->b = 0;
-    if (!mote_asks_rows(room) || !mote_counts(walk->run | walk->runs) || last == MOTE_MUCH ||
+    if (!mote_asks_rows(room) || !mote_counts(walk->run | walk->runs) || walk->run == 0 || last == MOTE_MUCH ||
         !mote_within(walk->axes, 0, MOTE_MAX_AXES) ||
         !mote_gives(room, mote_much_times(last, mote_bytes_of(walk->run, 1, out_size)), out_size) ||
         !mote_holds(room, walk->axis, (uint32_t)walk->axes * sizeof *walk->axis, 4)) {

@@ -7,8 +7,9 @@
 
 /* Whether all bands lie among the energies and have weights. */
 static inline int mote_bands_fit(const mote_filter_bank_t *p, const mote_room_t *room) {
+    const uint32_t all = mote_much_plus(mote_count(p->channels, 1, 1, 1), 1);
     uint32_t energies = 0, weights = 0;
-    if (!mote_holds(room, p->band, mote_much_plus(mote_count(p->channels, sizeof *p->band, 1, 1), sizeof *p->band), 4)) {
+    if (!mote_holds(room, p->band, mote_much_times(all, sizeof *p->band), 4)) {
         return 0;
     }
     for (int32_t c = 0; c <= p->channels; c++) {

@@ -5,7 +5,7 @@
 #include "mote_common_fits.h"
 #include "mote_lines.h"
 
-/* What a step of a line has: elements of both operands and of the output, and the rows or units that it is asked for. */
+/* What a step of a line has: bytes of both operands and of the output, and the rows or units that it is asked for. */
 static inline const mote_room_t *mote_line_room(mote_room_t *step, const mote_room_t *room, uint32_t a, uint32_t b,
                                                 uint32_t out, int32_t hi) {
     memset(step, 0, sizeof *step);

@@ -29,7 +29,8 @@ static inline int mote_lstm_gate_fits(const mote_lstm_s8_t *p, const mote_lstm_g
                                       mote_lstm_fits_t how) {
     return g->input.depth == p->gate.output.input.depth && g->recurrent.depth == p->outputs &&
            how.matrix(&g->input, room, p->cells) && how.matrix(&g->recurrent, room, p->cells) &&
-           mote_lstm_peephole_fits(p, &g->peephole, room) && (!how.norm || mote_lstm_norm_fits(&g->norm, room, p->cells));
+           mote_lstm_peephole_fits(p, &g->peephole, room) &&
+           (!how.norm || mote_lstm_norm_fits(&g->norm, room, p->cells));
 }
 
 /* Three gates, the output before its projection, and vectors that are widened. */

@@ -12,7 +12,7 @@ static inline int mote_both_fit(const mote_room_t *room, uint32_t one, uint32_t 
            mote_gives(room, mote_bytes_of(room->hi, 1, to), to);
 }
 
-/* The checks of both kernels that MOTE_PAIRS makes; `params`_fit(p) is whether a function's own parameters are right. */
+/* The checks of both kernels that MOTE_PAIRS makes; `params`_fit(p) is for the function's own parameters. */
 #define MOTE_PAIRS_FITS(name, params, one, other, to, of) \
     MOTE_UNUSED static inline int mote_##name##_fits(const params *p, const mote_room_t *room) { \
         return params##_fit(p) && mote_both_fit(room, sizeof(one), sizeof(other), sizeof(to)); \

@@ -22,19 +22,20 @@ static inline uint32_t mote_pick_reach(const mote_pick_t *p, const mote_room_t *
     return reach;
 }
 
-/* Rows lo..hi-1, `axes` of the axes counted, each row `step` bytes behind the last one. */
+/* Rows lo..hi-1, which do not overlap. */
 static inline int mote_pick_rows_fit(const mote_pick_t *p, const mote_room_t *room, int32_t lo, int32_t hi) {
     const int32_t all = p->row_axes + 2, first = room->form == MOTE_RUN_ROW ? p->row_axes : 0;
     uint32_t end = mote_count(p->run, 1, 1, 1);
-    if (!mote_within(p->row_axes, 0, MOTE_LARGEST) || !mote_holds(room, p->axis, mote_count(all, sizeof *p->axis, 1, 1), 4)) {
+    if (!mote_within(p->row_axes, 0, MOTE_LARGEST) ||
+        !mote_holds(room, p->axis, mote_bytes_of(all, 1, sizeof *p->axis), 4)) {
         return 0;
     }
     for (int32_t a = first; a < all; a++) {
         end = mote_much_plus(end, mote_pick_reach(p, room, p->axis + a));
     }
-    return lo >= 0 && mote_takes(room, 0, end, 1) &&
-           mote_gives(room, mote_much_plus(mote_reach(hi, p->out_row),
-                                           mote_count(p->axis[all - 2].size, p->axis[all - 1].size, p->run, 1)), 1);
+    const uint32_t row = mote_count(p->axis[all - 2].size, p->axis[all - 1].size, p->run, 1);
+    return lo >= 0 && mote_takes(room, 0, end, 1) && row <= mote_size(p->out_row) &&
+           mote_gives(room, mote_count(hi, p->out_row, 1, 1), 1);
 }
 
 static inline int mote_pick_fits(const mote_pick_t *p, const mote_room_t *room) {

@@ -6,11 +6,13 @@
 #include "mote_reduce.h"
 
 static inline int mote_reduce_over_fits(const mote_reduce_t *p, const mote_room_t *room, uint32_t size) {
-    return mote_of_tensors(room) && mote_takes(room, 0, mote_count(room->hi, p->count, p->inner, (int32_t)size), size) &&
+    return mote_of_tensors(room) &&
+           mote_takes(room, 0, mote_count(room->hi, p->count, p->inner, (int32_t)size), size) &&
            mote_gives(room, mote_count(room->hi, p->inner, (int32_t)size, 1), size);
 }
 
-static inline int mote_reduce_add_fits(const mote_reduce_add_t *p, const mote_room_t *room, uint32_t size, uint32_t sum) {
+static inline int mote_reduce_add_fits(const mote_reduce_add_t *p, const mote_room_t *room, uint32_t size,
+                                       uint32_t sum) {
     const uint32_t all = mote_count(p->kept, p->lines, p->inner, 1);
     return mote_adds(room, INT32_MAX) && p->below >= 1 &&
            mote_takes(room, 0, mote_count(p->lines, p->count, p->inner, (int32_t)size), size) &&

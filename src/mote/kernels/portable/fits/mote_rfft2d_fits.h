@@ -5,7 +5,7 @@
 #include "mote_fft_fits.h"
 #include "mote_rfft2d.h"
 
-/* After MOTE_FFT_FITS(f32, float). A spectrum of one row has no columns to transform; one of a single column is a sum. */
+/* After MOTE_FFT_FITS(f32, float). A spectrum of one row has no columns to transform. */
 #define MOTE_RFFT2D_FITS(name) \
     MOTE_UNUSED static inline int mote_##name##_rows_fit(const mote_##name##_t *p, const mote_room_t *room) { \
         return p->row.half == p->columns - 1 && mote_rfft_half_f32_fits(&p->row, room) && \
@@ -27,8 +27,12 @@ static inline int mote_complex_abs_fits(const mote_complex_abs_t *p, const mote_
     return mote_each_fits(room, room->hi, 8, 4);
 }
 
-static inline int mote_real_fits(const mote_real_t *p, const mote_room_t *room) { return mote_complex_abs_fits(p, room); }
+static inline int mote_real_fits(const mote_real_t *p, const mote_room_t *room) {
+    return mote_complex_abs_fits(p, room);
+}
 
-static inline int mote_imag_fits(const mote_imag_t *p, const mote_room_t *room) { return mote_complex_abs_fits(p, room); }
+static inline int mote_imag_fits(const mote_imag_t *p, const mote_room_t *room) {
+    return mote_complex_abs_fits(p, room);
+}
 
 #endif

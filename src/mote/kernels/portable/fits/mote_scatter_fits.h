@@ -42,6 +42,7 @@ static inline int mote_reverse_sequence_fits(const mote_reverse_sequence_t *p, c
     end = mote_much_plus(end, mote_reach(p->outer, p->outer_step));
     end = mote_much_plus(end, mote_reach(p->between, p->between_step));
     return mote_of_tensors(room) && mote_takes(room, 0, end, 1) && mote_gives(room, end, 1) &&
+           mote_gives(room, mote_much_times(mote_count(p->size, p->batches, p->outer, p->between), mote_size(p->run)), 1) &&
            mote_indices_fit(room, 1, mote_count(p->batches, 1, 1, 1), p->width);
 }
 

@@ -10,7 +10,7 @@ typedef struct {
     uint32_t c, x, y;
 } mote_selected_t;
 
-/* Whether the axes lead somewhere, and how far in `last` runs and one more. No index is larger than the last run has. */
+/* Whether the axes lead somewhere, and how far to run `last`. No index is larger than that run has. */
 static inline int mote_select_axes_fit(const mote_select_t *p, uint32_t last, mote_selected_t *far) {
     far->c = far->x = far->y = 0;
     for (int32_t i = 0; i < p->axes; i++) {

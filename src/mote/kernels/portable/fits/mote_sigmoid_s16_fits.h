@@ -6,7 +6,8 @@
 #include "mote_sigmoid_s16.h"
 
 static inline int mote_sigmoid_s16_fits(const mote_sigmoid_s16_t *p, const mote_room_t *room) {
-    return mote_each_fits(room, room->hi, 2, 2) && mote_within(p->shift, 0, 31) && mote_holds(room, p->table, 2 * 256, 2);
+    return mote_each_fits(room, room->hi, 2, 2) && mote_within(p->shift, 0, 31) &&
+           mote_holds(room, p->table, 2 * 256, 2);
 }
 
 static inline int mote_sigmoid_tanh_s16_fits(const mote_sigmoid_tanh_s16_t *p, const mote_room_t *room) {
