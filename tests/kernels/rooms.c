@@ -240,7 +240,7 @@ static void change_room(mutant_t *m) {
 }
 
 static void change(mutant_t *m, const mote_kernel_t *kernel) {
-    uint32_t changes = 1 + (below(3) == 0) + (below(6) == 0);
+    uint32_t changes = 1 + (below(3) == 0) + (below(6) == 0) * below(4);
     for (; changes > 0; changes--) {
         const uint32_t what = below(8);
         if (what < 4 && m->c.words > 0) {

@@ -30,9 +30,9 @@ static inline int mote_asks_sums(const mote_room_t *room) {
 
 /* Whether so many vectors as the kernel is asked for have room, of elements of a size, and the vectors made from them. */
 static inline int mote_vectors_fit(const mote_room_t *room, int32_t depth, int32_t channels, uint32_t size) {
-    return mote_asks_units(room) && mote_counts(depth | channels) &&
-           mote_takes(room, 0, mote_bytes_of(room->hi, depth, size), size) &&
-           mote_gives(room, mote_bytes_of(room->hi, channels, size), size);
+    return mote_of_tensors(room) &&
+           mote_takes(room, 0, mote_much_times(mote_count(room->hi, depth, 1, 1), size), size) &&
+           mote_gives(room, mote_much_times(mote_count(room->hi, channels, 1, 1), size), size);
 }
 
 /* Images that output rows 0..hi-1 belong to, `rows` of which make one. */
@@ -64,15 +64,20 @@ static inline uint32_t mote_rows_bytes(int32_t count, uint32_t row, uint32_t las
 }
 
 /* Whether rows have room that a window reads and writes; `in` and `out` are what is touched of one of each, in bytes,
- * of elements of a size. Which rows lie outside of the image the kernel finds out itself. */
+ * of elements of a size. Which rows lie outside of the image the kernel finds out itself, and for each row the number of
+ * its image by counting. */
 static inline int mote_window_fits(const mote_window_t *w, const mote_room_t *room, uint32_t in, uint32_t out,
                                    uint32_t size) {
     const uint32_t row = (uint32_t)w->in_stride * size;
+    if (out == 0) {
+        return 0;
+    }
     if (room->form == MOTE_RUN_ROW) {
         return mote_within(w->taps, 0, room->taps[0]) && mote_takes(room, 0, in, size) && mote_gives(room, out, size);
     }
     return mote_asks_rows(room) && mote_counts(w->in_rows | w->out_rows | w->in_stride | w->out_stride) &&
-           w->out_rows > 0 && mote_within(w->taps, 0, MOTE_MAX_TAPS) && in <= row &&
+           w->out_rows > 0 && room->hi / w->out_rows < MOTE_LONGEST && mote_within(w->taps, 0, MOTE_MAX_TAPS) &&
+           in <= row &&
            out <= (uint32_t)w->out_stride * size &&
            mote_takes(room, 0, mote_images_bytes(room->hi, w->out_rows, w->in_rows, row), size) &&
            mote_gives(room, mote_rows_bytes(room->hi, (uint32_t)w->out_stride * size, out), size);

@@ -7,7 +7,7 @@
 
 /* Whether there are weights and constants for all channels. */
 static inline int mote_gemm_fits(const mote_gemm_s8_t *g, const mote_room_t *room) {
-    return mote_counts(g->depth | g->channels | g->pixel) &&
+    return mote_counts(g->depth | g->channels | g->pixel) && g->channels > 0 && g->pixel > 0 &&
            mote_holds(room, g->weights,
                       mote_much_times((uint32_t)(g->channels + 1) / 2, (uint32_t)(g->depth + 3) / 4 * 8), 4) &&
            mote_channels_fit(g->channel, room, g->channels, mote_least_shift(&g->output));

@@ -24,7 +24,7 @@ static inline int mote_reaches(const mote_reach_t *r, uint32_t bytes) { return r
 static inline int mote_move_reach(const mote_move_t *m, const mote_room_t *room, uint32_t bytes, mote_reach_t *in,
                                   mote_reach_t *out) {
     uint32_t copied = mote_size(m->run);
-    if (!mote_within(m->axes, 1, MOTE_MOVE_AXES) || !mote_counts(m->run) ||
+    if (!mote_within(m->axes, 1, MOTE_MOVE_AXES) || !mote_within(m->run, 1, MOTE_LARGEST) ||
         !mote_holds(room, m->axis, (uint32_t)m->axes * sizeof *m->axis, 4)) {
         return 0;
     }

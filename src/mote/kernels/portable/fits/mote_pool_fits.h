@@ -24,7 +24,7 @@ static inline int mote_pool_filled(const mote_window_t *rows, const mote_span_t 
 /* Whether an input row has room, and what is kept and made of it: `sum` bytes for each output. */
 static inline int mote_pool_adds(const mote_span_t *cols, const mote_room_t *room, int32_t channels, uint32_t sum,
                                  uint32_t size) {
-    return mote_span_fits(cols) && cols->spread == 1 && mote_counts(channels) &&
+    return mote_span_fits(cols) && cols->spread == 1 && mote_counts(channels) && channels > 0 &&
            mote_sums_have(room, mote_bytes_of(cols->out_size, channels, 1), sum, size) &&
            mote_takes(room, 0, mote_bytes_of(cols->in_size, channels, size), size);
 }
