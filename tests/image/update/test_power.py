@@ -19,6 +19,7 @@ from mote.image.update import delta
 from mote.toolchain import find_compiler
 from support import emulated, needs
 
+PAGE = HERE.parents[2] / "docs" / "updates.md"
 THOROUGH = ["thorough"] if os.environ.get("MOTE_FUZZ") else []
 MOST_CODE = 5 * 1024
 """Bytes of the update module with the protocol on a Cortex-M4 at -Os; the texts of errors are left to the firmware."""
@@ -108,5 +109,7 @@ def test_it_is_small(tmp_path: Path) -> None:
     update = sum(sizes[name] for name in MODULE if name != "update_text")
     assert update <= MOST_CODE, sizes
     assert sum(sizes.values()) <= MOST_CODE_WITH_VERIFIER, sizes
+    told = re.search(r"^\| all of it \| ([\d,]+) bytes of code \|$", PAGE.read_text(encoding="utf-8"), re.M)
+    assert told and int(told[1].replace(",", "")) == pytest.approx(sum(sizes.values()), rel=0.05), sizes
     probe = f'#include "mote_update.h"\ntypedef char fits[sizeof(mote_update_t) <= {MOST_RAM} ? 1 : -1];\n'
     subprocess.run([*flags, *INCLUDE, "-fsyntax-only", "-xc", "-"], input=probe.encode(), check=True)
