@@ -111,7 +111,8 @@ int main(int count, char **arguments) {
         about = -1;
         const attempt_t found = attempt(images[i], sizes[i]);
         if (found.status != MOTE_OK) {
-            fprintf(stderr, "FINDING: %s is refused: %s (%s)\n", file, found.problem.what, found.problem.name);
+            fprintf(stderr, "FINDING: %s is refused: %s (%s)\n", file,
+                    *found.problem.what ? found.problem.what : mote_status_text(found.status), found.problem.name);
             refused++;
         }
     }

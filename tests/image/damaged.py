@@ -17,7 +17,7 @@ from random import Random
 from time import monotonic
 from typing import Any
 
-from c_runtime import CHECKED, SOURCES, built
+from c_runtime import CHECKED, built
 from handmade import every_form, pushed
 
 from mote.api.packer import Image, pack
@@ -25,8 +25,7 @@ from mote.errors import MoteError
 from mote.image.entries import Limits, entry_files
 from mote.image.format import Feature
 from mote.image.kernels import KernelRecord, merged
-from mote.image.structs import closure
-from mote.kernels import library
+from mote.image.sources import runtime_files
 from support import HOST_DSP, HOST_HELIUM
 
 HERE = Path(__file__).parent
@@ -63,15 +62,20 @@ def small_images(count: int, seed: int = 0) -> Iterator[Image]:
 
 
 def program(
-    folder: Path, parts: Sequence[str | Path], records: Iterable[KernelRecord], *flags: str, compiler: str = "gcc"
+    folder: Path,
+    main: str,
+    records: Iterable[KernelRecord],
+    *flags: str,
+    compiler: str = "gcc",
+    parts: Sequence[Path] = (),
 ) -> Path:
-    """A program of kernels and other C files, or objects: the runtime, and what has the main function."""
-    files = entry_files(merged(records), Limits(taps=64))
-    headers = {name for header in ("mote_state.h", "mote_crc.h") for name in closure(header)}
-    for name, text in (files | {name: library.header(name) for name in headers}).items():
+    """A program of kernels, the runtime and a file with the main function; `parts`: objects of the latter two."""
+    runtime, entries = runtime_files(), entry_files(merged(records), Limits())
+    for name, text in (runtime | entries).items():
         (folder / name).write_text(text, encoding="utf-8")
-    sources = [*parts, *(folder / name for name in files if name.endswith(".c"))]
-    return built(folder / "program", sources, "-w", *(flags or CHECKED), *PROGRAM, f"-I{folder}", compiler=compiler)
+    sources = [*(parts or [HERE / main]), *(folder / name for name in entries if name.endswith(".c"))]
+    sources += [] if parts else [folder / name for name in runtime if name.endswith(".c")]
+    return built(folder / "program", sources, f"-I{folder}", "-w", *(flags or CHECKED), *PROGRAM, compiler=compiler)
 
 
 def write_corpus(folder: Path, count: int, seed: int) -> list[KernelRecord]:
@@ -107,12 +111,12 @@ def main() -> int:
     files = sorted(corpus.glob("*.mote"))
     if options.libfuzzer:
         flags = ("-g", "-O1", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
-        target = program(folder, [*SOURCES, HERE / "libfuzzer.c"], records, *flags, compiler="clang")
+        target = program(folder, "libfuzzer.c", records, *flags, compiler="clang")
         limit = [] if options.minutes == float("inf") else [f"-max_total_time={int(60 * options.minutes)}"]
         return subprocess.run(
             [target, *limit, "-timeout=30", f"-artifact_prefix={folder}/", corpus], check=False
         ).returncode
-    campaign = program(folder, [*SOURCES, HERE / "campaign.c"], records)
+    campaign = program(folder, "campaign.c", records)
     if options.only is not None:
         status, said = tried(campaign, (options.seed, f"{options.only}+1"), files)
         print(said)

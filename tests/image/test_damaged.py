@@ -57,7 +57,8 @@ def digits(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campa
     files = [folder / f"{i}.mote" for i in range(len(images))]
     for file, image in zip(files, images, strict=True):
         file.write_bytes(image.data)
-    return program(folder, parts, (record for image in images for record in image.records)), files
+    records = [record for image in images for record in image.records]
+    return program(folder, "campaign.c", records, parts=parts), files
 
 
 def test_every_byte_and_every_length(by_hand: Campaign, digits: Campaign) -> None:
