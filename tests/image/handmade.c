@@ -3,6 +3,18 @@
 
 #include "mote_ring.h"
 
+/* What rooms kernels were asked about. */
+extern int32_t seen[16][14], seen_count;
+int32_t seen[16][14], seen_count;
+
+static void see(const mote_room_t *room) {
+    const int32_t fields[14] = {room->form, room->taps[0], (int32_t)room->in[0], (int32_t)room->out, room->lo,
+                                room->hi,   room->most,    room->outside,        room->inside,       (int32_t)room->fixed,
+                                room->rows, room->listed,  room->eights & 1,      room->eights >> MOTE_OPERANDS & 1};
+    memcpy(seen[seen_count], fields, sizeof fields);
+    seen_count = (seen_count + 1) % 16;
+}
+
 typedef struct {
     const int8_t *table;
     int32_t size, add;
@@ -19,6 +31,7 @@ static void plus_run(const void *params, const mote_call_t *call) {
 }
 
 static int plus_fits(const void *params, const mote_room_t *room) {
+    see(room);
     const plus_t *const p = params;
     return p->size > 0 && mote_holds(room, p->table, mote_size(p->size), 1) && mote_size(room->hi) <= room->in[0] &&
            mote_size(room->hi) <= room->out;
@@ -50,6 +63,7 @@ static void window_rows(const void *params, const mote_call_t *call) {
 }
 
 static int window_fits(const void *params, const mote_room_t *room) {
+    see(room);
     const window_t *const p = params;
     const int32_t more = room->form == MOTE_RUN_ROWS ? room->most - 1 : 0;
     return p->taps > 0 && p->taps <= room->taps[0] - more && mote_size(p->width) <= room->in[0] &&
@@ -69,6 +83,7 @@ static void total_run(const void *params, const mote_call_t *call) {
 }
 
 static int total_fits(const void *params, const mote_room_t *room) {
+    see(room);
     const uint32_t width = mote_size(*(const int32_t *)params);
     return width <= room->in[0] && width <= room->out && mote_much_times(width, 4) <= room->sums;
 }
@@ -78,6 +93,7 @@ static void ring_run(const void *params, const mote_call_t *call) {
 }
 
 static int ring_fits(const void *params, const mote_room_t *room) {
+    see(room);
     const mote_ring_t *const p = params;
     return p->rows == room->hi && mote_bytes_of(p->rows, p->bytes, 1) <= room->out && p->fresh >= 0 &&
            mote_bytes_of(p->fresh, p->bytes, 1) <= room->in[0];

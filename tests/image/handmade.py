@@ -193,6 +193,7 @@ def every_form(features: int = 0) -> Handmade:
     flag = h.place(1, 1, 0, STATES)
     fixed = h.put(np.arange(12, dtype=np.int8))
     constant = h.place(12, 1, fixed, CONTENTS)
+    h.place(4, 1, 0)  # nobody's
     scratch = {"scratch_memory": 1, "scratch": 8, "scratch_bytes": 16}
     h.states = [{"at": 0, "bytes": 8}, {"at": 8, "bytes": 12, "data": h.put(np.arange(12, dtype=np.uint8))}]
     h.lists = [*range(ROWS - 1, -1, -1), *range(ROWS)]

@@ -272,6 +272,7 @@ static int room_of(const mutant_t *m, mote_room_t *room) {
     room->form = (int32_t)c->form;
     room->operands = (int32_t)c->operands;
     room->fixed = c->fixed;
+    room->eights = UINT32_MAX; /* malloc's memory */
     room->out = c->out;
     room->lo = c->lo;
     room->hi = c->hi;

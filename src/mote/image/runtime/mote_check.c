@@ -32,7 +32,7 @@ static int mote_in_memory(const mote_header_t *header, uint8_t memory, uint32_t 
 /* Whether a name is text of the image, which ends with a zero. */
 static int mote_is_text(const mote_header_t *header, uint32_t name) {
     const mote_section_t *const text = header->sections + MOTE_SECTION_TEXT;
-    return name >= text->offset && name - text->offset < text->count;
+    return name - text->offset < text->count;
 }
 
 mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *needs, mote_problem_t *problem) {
@@ -141,7 +141,7 @@ static int mote_check_port(const mote_interpreter_t *it, const mote_port_t *port
 /* Where the rows of a tensor lie: all of them inside of a memory; all places in a ring buffer agree how many it has. */
 static int mote_check_place(const mote_interpreter_t *it, const mote_location_t *place) {
     const mote_header_t *const header = mote_header(it);
-    if (place->rows > MOTE_LARGEST) {
+    if (place->rows > MOTE_LARGEST || (place->row_bytes == 0 && place->rows > 1)) {
         return 0;
     }
     if (place->kind == MOTE_PLACE_TABLE) {
@@ -160,7 +160,7 @@ static int mote_check_place(const mote_interpreter_t *it, const mote_location_t 
         return 0;
     }
     if (place->kind == MOTE_PLACE_RING) {
-        if (place->ring >= header->rings || place->rows == 0 || place->rows > UINT16_MAX) {
+        if (place->ring >= header->rings || place->rows == 0) {
             return 0;
         }
         uint16_t *const rows = it->oldest + place->ring;
@@ -168,6 +168,18 @@ static int mote_check_place(const mote_interpreter_t *it, const mote_location_t 
         return *rows == place->rows;
     }
     return place->kind == MOTE_PLACE_STRIP;
+}
+
+/* Whether all rows begin at multiples of eight bytes. */
+MOTE_NOINLINE uint32_t mote_in_eights(const mote_interpreter_t *it, const mote_location_t *place) {
+    uint32_t bits = place->at | (place->rows > 1 ? place->row_bytes : 0);
+    if (place->kind == MOTE_PLACE_TABLE) {
+        bits = 0;
+        for (uint32_t i = 0; i < place->rows; i++) {
+            bits |= mote_row_at(it, place->at + i);
+        }
+    }
+    return bits % 8u == 0;
 }
 
 /* The least and the largest of numbers. */
@@ -245,7 +257,7 @@ static int mote_check_taps(const mote_interpreter_t *it, const mote_op_t *op, in
     int32_t fewest = taps;
     const int32_t *list = NULL;
     uint32_t turns = 0;
-    if (taps == 0) {
+    if (taps == 0 || taps > MOTE_TAPS) {
         return 0;
     }
     if (operand->list != MOTE_NO_LIST) {
@@ -343,6 +355,7 @@ static const char *mote_check_operands(const mote_interpreter_t *it, const mote_
         }
         const mote_location_t *const place = mote_location(it, operands[i].place);
         room->fixed |= (uint32_t)(place->memory == MOTE_MEMORY_IMAGE) << i;
+        room->eights |= mote_in_eights(it, place) << i;
         if (whole) {
             if (place->kind != MOTE_PLACE_STRIP) {
                 return "operand in pieces";
@@ -371,6 +384,7 @@ static const char *mote_check_out(const mote_interpreter_t *it, const mote_op_t 
     if (out->memory == MOTE_MEMORY_IMAGE || (by_rows ? (uint32_t)ys->hi > out->rows : out->kind != kind)) {
         return "rows of the output";
     }
+    room->eights = mote_in_eights(it, out) << MOTE_OPERANDS;
     room->out = by_rows ? out->row_bytes : mote_place_bytes(out);
     room->lo = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->lo : form == MOTE_RUN_RING ? 0 : ys->lo;
     room->hi = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->hi : form == MOTE_RUN_RING ? (int32_t)out->rows : ys->hi;
@@ -428,10 +442,8 @@ MOTE_NOINLINE const char *mote_check_op(const mote_interpreter_t *it, const mote
     if (!mote_check_rows(it, op, &ys)) {
         return "rows";
     }
-    const char *problem = mote_check_operands(it, op, &ys, &room);
-    if (problem == NULL && form < MOTE_RUN_JUMP) {
-        problem = mote_check_out(it, op, &ys, &room);
-    }
+    const char *problem = form < MOTE_RUN_JUMP ? mote_check_out(it, op, &ys, &room) : NULL;
+    problem = problem == NULL ? mote_check_operands(it, op, &ys, &room) : problem;
     if (problem != NULL) {
         return problem;
     }

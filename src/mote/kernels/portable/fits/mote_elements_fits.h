@@ -15,7 +15,7 @@ static inline int mote_has(uint32_t room, uint32_t bytes, uint32_t size) {
 
 /* Whether operand k has so many bytes, of elements of a size. */
 static inline int mote_takes(const mote_room_t *room, int32_t k, uint32_t bytes, uint32_t size) {
-    return mote_has(room->in[k], bytes, size);
+    return mote_has(room->in[k], bytes, size) && (size < 8 || (room->eights >> k & 1) != 0);
 }
 
 /* The same where the kernel writes it as well. */
@@ -25,7 +25,7 @@ static inline int mote_keeps(const mote_room_t *room, int32_t k, uint32_t bytes,
 
 /* Whether the output has so many bytes, of elements of a size. */
 static inline int mote_gives(const mote_room_t *room, uint32_t bytes, uint32_t size) {
-    return mote_has(room->out, bytes, size);
+    return mote_has(room->out, bytes, size) && (size < 8 || (room->eights >> MOTE_OPERANDS & 1) != 0);
 }
 
 /* Whether the kernel's own function is called for tensors or for a row of each, not one of those for rows or sums. */

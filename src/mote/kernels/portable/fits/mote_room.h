@@ -34,6 +34,8 @@ typedef struct {
     int32_t operands;             /* how many there are */
     uint32_t in[MOTE_OPERANDS];   /* bytes of each operand; by rows: of each of its rows; in a ring: of the new rows */
     uint32_t fixed;               /* a bit for each operand that lies in the image: no kernel may write it */
+    uint32_t eights;              /* a bit for each operand whose rows all begin at multiples of 8 bytes, and bit
+                                     MOTE_OPERANDS for the output; what is in one piece begins at a multiple of 4 */
     int32_t taps[MOTE_OPERANDS];  /* by rows: how many row pointers of each operand there are; EACH: how many of its rows
                                      lie one after another from the one on that is given */
     int32_t outside;              /* by rows: bit i is set where a row pointer of operand i may be NULL, for a row outside
@@ -47,7 +49,7 @@ typedef struct {
     int32_t lo, hi;               /* WHOLE, EACH: output rows lo..hi-1, or hi units; ROW, ROWS: every output row that is
                                      computed, SUMS: every tap is in lo..hi-1; RING: the buffer has hi rows */
     int32_t most;                 /* ROWS: the largest count */
-    uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 8 */
+    uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 4 */
     uint32_t lent;                /* bytes of working memory that stand for an array where kernels call others; else 0 */
 } mote_room_t;
 
