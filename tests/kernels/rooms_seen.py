@@ -73,7 +73,7 @@ def recorded(folder: Path) -> list[Case]:
 
 def main() -> int:
     p = argparse.ArgumentParser(prog="python -m rooms_seen", description=__doc__)
-    p.add_argument("tests", nargs="*", default=["ops", "streaming"], help="files and folders of tests")
+    p.add_argument("tests", nargs="*", default=["ops", "numerics", "streaming"], help="files and folders of tests")
     p.add_argument("--mutants", type=int, default=1000, help="of each call of a kernel")
     p.add_argument("--seed", type=int, default=1, help="other mutants")
     options = p.parse_args()

@@ -1,5 +1,5 @@
-/* mote_code_fits.h: checks of prefix codes, so that whatever the coded bits are, decoding them stays inside of the image
- * and ends. */
+/* mote_code_fits.h: checks of prefix codes, so that whatever the coded bits are, decoding them stays inside of the
+ * image and ends. */
 #ifndef MOTE_CODE_FITS_H
 #define MOTE_CODE_FITS_H
 

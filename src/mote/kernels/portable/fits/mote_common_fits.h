@@ -28,7 +28,7 @@ static inline int mote_asks_sums(const mote_room_t *room) {
     return room->form == MOTE_RUN_SUMS && mote_counts(room->lo | room->hi) && room->lo < room->hi;
 }
 
-/* Whether so many vectors as the kernel is asked for have room, of elements of a size, and the vectors made from them. */
+/* Whether so many vectors as the kernel is asked for have room, of elements of a size, and those made from them. */
 static inline int mote_vectors_fit(const mote_room_t *room, int32_t depth, int32_t channels, uint32_t size) {
     return mote_of_tensors(room) &&
            mote_takes(room, 0, mote_much_times(mote_count(room->hi, depth, 1, 1), size), size) &&
@@ -64,8 +64,8 @@ static inline uint32_t mote_rows_bytes(int32_t count, uint32_t row, uint32_t las
 }
 
 /* Whether rows have room that a window reads and writes; `in` and `out` are what is touched of one of each, in bytes,
- * of elements of a size. Which rows lie outside of the image the kernel finds out itself, and for each row the number of
- * its image by counting. */
+ * of elements of a size. Which rows lie outside of the image the kernel finds out itself, and for each row the number
+ * of its image by counting. */
 static inline int mote_window_fits(const mote_window_t *w, const mote_room_t *room, uint32_t in, uint32_t out,
                                    uint32_t size) {
     const uint32_t row = (uint32_t)w->in_stride * size;

@@ -6,8 +6,8 @@
 #include "mote_conv3d_f32.h"
 
 /* Whether rows of volumes have room, `in` and `out` bytes of each. */
-static inline int mote_volumes_fit(const mote_span_t *deep, const mote_span_t *high, const mote_room_t *room, uint32_t in,
-                                   uint32_t out) {
+static inline int mote_volumes_fit(const mote_span_t *deep, const mote_span_t *high, const mote_room_t *room,
+                                   uint32_t in, uint32_t out) {
     const uint32_t taps = mote_count(deep->taps, high->taps, 1, 1);
     const uint32_t in_rows = mote_count(deep->in_size, high->in_size, 1, 1);
     const uint32_t out_rows = mote_count(deep->out_size, high->out_size, 1, 1);

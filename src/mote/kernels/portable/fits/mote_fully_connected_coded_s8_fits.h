@@ -6,7 +6,8 @@
 #include "mote_fully_connected_coded_s8.h"
 #include "mote_fully_connected_s8_fits.h"
 
-static inline int mote_fully_connected_coded_s8_fits(const mote_fully_connected_coded_s8_t *p, const mote_room_t *room) {
+static inline int mote_fully_connected_coded_s8_fits(const mote_fully_connected_coded_s8_t *p,
+                                                     const mote_room_t *room) {
     const int32_t scales = p->step ? p->channels : 1;
     int fits = mote_vectors_fit(room, p->depth, p->channels, 1) && (p->step == 0 || p->step == 2) &&
                mote_array_fits(room, p->start, p->channels, 1, 1, 1, 4) &&
