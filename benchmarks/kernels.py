@@ -27,7 +27,8 @@ from kernels_seen import RECORD, seen
 from mote import frontends
 from mote.image.kernels import KernelRecord, merged
 from mote.image.stock import everything
-from mote.kernels.contract import Instance
+from mote.image.structs import fields
+from mote.kernels.contract import Call, Instance
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "mote" / "image" / "stock.json"
@@ -71,13 +72,31 @@ def of_models() -> Iterator[KernelRecord]:
 
 
 def _several(records: Iterable[KernelRecord]) -> Iterator[KernelRecord]:
-    """The records, and those of kernels that take some tensors for every other number of them."""
+    """The records, those of kernels that take some tensors for every other number of them, and of functions of two
+    tensors both forms: for one shape, and by rows."""
     for record in records:
         yield record
+        if (twin := _twin(record)) is not None:
+            yield twin
         for count in range(1, JOINED + 1):
             other = _with(record, count)
             if other is not None:
                 yield other
+
+
+def _twin(record: KernelRecord) -> KernelRecord | None:
+    """The other form of a function of two tensors that a macro defines."""
+    if record.operands != 2 or not record.instances or record.call not in (Call.FLAT, Call.ROWS):
+        return None
+    plain = record.call is Call.FLAT
+    name = f"{record.name}_rows" if plain else record.name.removesuffix("_rows")
+    try:
+        found = fields(record.file, f"mote_{name}_t", tuple(map(str, record.instances)))
+    except KeyError:
+        return None
+    if name == record.name or record.row or record.rows:
+        return None
+    return replace(record, name=name, call=Call.ROWS if plain else Call.FLAT, fields=found)
 
 
 def _with(record: KernelRecord, count: int) -> KernelRecord | None:

@@ -44,10 +44,6 @@ class KernelRecord:
     def file(self) -> str:
         return f"mote_{self.header}.h"
 
-    @property
-    def sums(self) -> bool:
-        return self.call is Call.ADDS
-
     @cached_property
     def signature(self) -> str:
         """The text that tells it from all others: its name and its parameters, with a star behind pointers."""
