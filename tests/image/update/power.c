@@ -329,12 +329,12 @@ static void explore(const scenario_t *s, const geometry_t *g) {
         for (int tear = 0; tear < TEARS; tear++) run_once(s, cut, tear, nor_random() % 64, UINT32_MAX, 0);
         run_once(s, cut, (int)(nor_random() % TEARS), nor_random() % 64, UINT32_MAX, 1);
         const uint32_t bytes = nor_last_bytes;
-        const uint32_t step = thorough ? 1 : bytes / 3 - 1;
+        const uint32_t step = thorough ? 1 : bytes / 2 - 1;
         for (uint32_t prefix = 1; prefix < bytes; prefix += step) {
             run_once(s, cut, TEAR_PREFIX, prefix, UINT32_MAX, 0);
             run_once(s, cut, TEAR_GARBAGE, prefix, UINT32_MAX, 0);
         }
-        for (uint32_t second = 0; second < (thorough ? 16u : 4u); second++) {
+        for (uint32_t second = 0; second < (thorough ? 16u : 3u); second++) {
             run_once(s, cut, (int)(nor_random() % TEARS), nor_random() % 600, second, 0);
         }
     }
