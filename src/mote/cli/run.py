@@ -89,7 +89,10 @@ def print_text(result: RunResult) -> None:
         print(f"instructions: {result.instructions:,}{per}")
     ram, flash = result.ram, result.flash
     code = f" + code {ram.code:,}" if ram.code else ""
-    print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {_n(ram.stack)}{code}")
+    stack = (
+        _n(ram.stack) if ram.stack is not None or ram.stack_measured is None else f"{ram.stack_measured:,} (measured)"
+    )
+    print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {stack}{code}")
     print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
     for i, inference in enumerate(result.inferences[:ROWS]):
         if len(result.inferences) > 1:
