@@ -447,11 +447,12 @@ static void run(const mutant_t *m, const mote_kernel_t *kernel, const void *p) {
 static void *parameters(const mutant_t *m, const mote_kernel_t *kernel) {
     uint8_t *const p = calloc(MOST_WORDS, sizeof(uintptr_t));
     for (uint32_t i = 0; i < m->c.words; i++) {
+        const uint32_t place = kernel->offsets != NULL ? kernel->offsets[i] : 4 * i;
         if (is_pointer(kernel, i)) {
             const void *const at = m->words[i] == 0 ? NULL : m->image + m->words[i];
-            memcpy(p + kernel->offsets[i], &at, sizeof at);
+            memcpy(p + place, &at, sizeof at);
         } else {
-            memcpy(p + kernel->offsets[i], &m->words[i], 4);
+            memcpy(p + place, &m->words[i], 4);
         }
     }
     return p;

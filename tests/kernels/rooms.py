@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -270,16 +271,29 @@ class Rooms:
             (sources / name).write_text(text, encoding="utf-8")
         headers = [sources / name for name in files if name.endswith(".h")]
         names = [name for name in files if name.endswith(".c")]
-        objects = [self._object(sources / name, headers) for name in names]
-        objects.append(self._object(HERE / "rooms.c", headers))
+        objects = [self._object(source, headers) for source in (*(sources / name for name in names), *self.parts)]
         program = self.folder / "rooms"
-        subprocess.run(["gcc", *FLAGS, *map(str, objects), "-o", str(program)], check=True)
+        subprocess.run([*self.compiler, *map(str, objects), "-o", str(program)], check=True)
         return program
+
+    @property
+    def compiler(self) -> list[str]:
+        return ["gcc", *FLAGS]
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """What the program has beside kernels."""
+        return (HERE / "rooms.c",)
+
+    @property
+    def command(self) -> list[str]:
+        """What runs the program."""
+        return [str(self.program)]
 
     def _object(self, source: Path, headers: Sequence[Path]) -> Path:
         made = self.folder / f"{source.stem}.o"
-        command = ["gcc", *FLAGS, f"-I{self.folder / 'sources'}", "-c", str(source), "-o", str(made)]
-        said = cache.key(FLAGS, [source, *headers])
+        command = [*self.compiler, f"-I{self.folder / 'sources'}", "-c", str(source), "-o", str(made)]
+        said = cache.key(self.compiler, [source, *headers])
         cache.fetch(said, made, lambda: _compile(command))
         return made
 
@@ -293,7 +307,7 @@ class Rooms:
             at = self.folder / "at"
             at.write_bytes(bytes(8))
             given = [str(self.folder / "cases"), str(mutants), str(seed), str(at), str(first)]
-            command = [str(self.program), *given]
+            command = [*self.command, *given]
             done = subprocess.run(command, capture_output=True, text=True, env=os.environ | OPTIONS, check=False)
             for number, whole, admitted in (map(int, line.split()) for line in done.stdout.splitlines()):
                 case = self.cases[number]
@@ -306,3 +320,24 @@ class Rooms:
             found.append(Finding(self.cases[number], number, mutant, done.stderr[-4000:]))
             first = max(number, first) + 1
         return found
+
+
+class GuardedRooms(Rooms):
+    """The same in the assembly of Cortex-M4, which the sanitizers do not see: memory ends where a page does that nobody
+    may touch. The emulator is one of the instructions only."""
+
+    EMULATOR: ClassVar[str] = "qemu-arm"
+    COMPILER: ClassVar[str] = "arm-none-eabi-gcc"
+
+    @property
+    def compiler(self) -> list[str]:
+        core = ["-mcpu=cortex-m4", "-mthumb", "-nostartfiles", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing"]
+        return [self.COMPILER, *core, "-fno-builtin-malloc", f"-I{HERE / 'guarded'}"]
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        return (*super().parts, HERE / "guarded/guarded.c")
+
+    @property
+    def command(self) -> list[str]:
+        return [self.EMULATOR, "-cpu", "cortex-a15", *super().command]

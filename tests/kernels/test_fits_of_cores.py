@@ -3,19 +3,22 @@ and with mutants of that. See `rooms.py`."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 import test_arithmetic
 import test_conv
 import test_depthwise_gemm
 import test_depthwise_planar
 import test_gemm_add
 import test_pool
-from rooms import Case, Rooms, calls
+from rooms import Case, GuardedRooms, Rooms, calls
 
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -140,3 +143,17 @@ def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
     print(f"{rooms.tried} mutants tried, {sum(rooms.admitted.values())} of them admitted and run")
     assert not findings, "\n".join(map(str, findings))
     assert min(rooms.admitted.values()) > MUTANTS / 50, rooms.admitted
+
+
+@pytest.mark.skipif(
+    not os.environ.get("MOTE_FUZZ"), reason="compiling all of it again takes a while: `make fuzz` does it"
+)
+def test_assembly_stays_in_its_room(tmp_path: Path) -> None:
+    if not (shutil.which(GuardedRooms.EMULATOR) and shutil.which(GuardedRooms.COMPILER)):
+        pytest.skip("there is no emulator of Arm programs")
+    cases = [case for (name, _), case in of_layers().items() if "_f32" not in name]
+    rooms = GuardedRooms(cases, tmp_path)
+    findings = rooms.run(MUTANTS)
+    assert not findings, "\n".join(map(str, findings))
+    assert min(rooms.admitted.values()) > MUTANTS / 50, rooms.admitted
+    assert GuardedRooms(cases[:2], tmp_path / "unchecked", unchecked=True).run(MUTANTS)
