@@ -21,8 +21,8 @@ def test_nothing_can_go_wrong_on_every_form() -> None:
 
 
 def test_what_can_go_wrong_is_found(tmp_path: Path) -> None:
-    """A kernel that does not look whether there is a row."""
+    """A kernel that divides by zero for the parameters of the image."""
     text = (prove_image.BY_HAND / "handmade.c").read_text(encoding="utf-8")
-    (tmp_path / "handmade.c").write_text(text.replace(" && rows[k] != NULL", ""), encoding="utf-8")
-    found = prove_image.proof("every form", kernels=tmp_path).findings
-    assert {finding.kind for finding in found} == {"mem_access"}
+    (tmp_path / "handmade.c").write_text(text.replace("i % p->size", "i % (p->size - 5)"), encoding="utf-8")
+    found = prove_image.proof("pushed rows", kernels=tmp_path).findings
+    assert "division_by_zero" in {finding.kind for finding in found}
