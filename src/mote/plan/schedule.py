@@ -48,6 +48,8 @@ IN_LANES = 100_000
 """The same where several selections are simulated."""
 WINDOW = 200
 """The most operators that a search orders anew."""
+APART = 6
+"""Segments of more operators than this have no parts that have nothing in common: each part is a segment of its own."""
 EAGER = 16
 """The most operators of a segment that runs eagerly; of a longer one many could run at any time."""
 PROOFS = 8
@@ -261,18 +263,20 @@ class Scheduler:
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
             touched = self._touched[hi - 1]
             parts = [p for p in parts if not p & touched] + [touched.union(*(p for p in parts if p & touched))]
-            if len(parts) == 1:  # else its parts have nothing in common, and are segments of their own
+            if len(parts) == 1 or hi - lo <= APART:
                 yield from (Segment(lo, hi, pace) for pace in (PACES if 1 < hi - lo <= EAGER else PACES[:1]))
         yield from (segment for segment in self._searched if segment.lo == lo)
 
     @cached_property
     def _touched(self) -> list[frozenset[int]]:
-        """The stores that each operator reads or writes."""
-        store_of = self.rows.store_of
-        return [
-            frozenset(store_of[r] for node in work.by_rows for r in (*node.reads, *node.writes))
-            for work in self.rows.works
-        ]
+        """What operators may have in common: the stores that each reads or writes, and, as numbers below zero, itself
+        and those that it waits for."""
+        found = []
+        for w, work in enumerate(self.rows.works):
+            stores = {self.rows.store_of[r] for node in work.by_rows for r in (*node.reads, *node.writes)}
+            waits = {~before for node in work.by_rows for before, _ in node.needs}
+            found.append(frozenset(stores | waits | {~w}))
+        return found
 
     def _extra(self, segment: Segment) -> float:
         if segment.pace is Pace.WHOLE:
