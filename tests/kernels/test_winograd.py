@@ -12,6 +12,7 @@ from c_harness import Program, rows_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from mote.api.compiler import compile
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.fixedpoint import rescale
@@ -20,8 +21,9 @@ from mote.kernels.armv7em.winograd import FORMS
 from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.conv import Conv2D
-from offered import named
-from support import emulated, examples
+from network import Net
+from offered import DSP, named, offered
+from support import HOST_DSP, emulated, examples
 from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero", "sparse")
@@ -204,6 +206,16 @@ def test_sums_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_scales_above_one_are_refused(form: str) -> None:
     assert layer_and_kernel(Layer(gain=1e-4, bias=0, stride=FORMS[form].stride), form)[2] is None
+
+
+@pytest.mark.parametrize(("after", "fits"), [(2, True), (3, False)])
+def test_windows_that_begin_behind_the_image_are_refused(after: int, fits: bool) -> None:
+    net = Net()
+    padded = net.pad(net.input(1, 6, 8, 4), (0, 0), (1, 1), (1, after), (0, 0))
+    model = net.finish(net.conv(padded, 4, padding="VALID", fused_activation_function="RELU", quant=(0.05, -128)))
+    graph = compile(model, target=HOST_DSP, shrink=False).plan.graph
+    assert len(graph.ops) == 1
+    assert any("winograd" in k.name for k in offered(graph, graph.ops[0], DSP)) == fits
 
 
 @pytest.mark.parametrize("form", FORMS)

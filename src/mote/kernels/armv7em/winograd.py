@@ -175,6 +175,8 @@ def _refused(view: View, f: Form) -> Refusal | None:
         return Refusal("it is for input channels in fours and output channels in pairs")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
+    if (y.shape[2] - 1) * f.stride - op.horizontal.before >= x.shape[2]:
+        return Refusal("it is for windows that begin inside of the image")
     return None
 
 
