@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,8 +92,8 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     kind: str = request.param
     candidates = catalogue.candidates
 
-    def chosen(view: View, features: frozenset[str], *, coded: bool = False) -> list[Packed]:
-        found = candidates(view, features, coded=coded)
+    def chosen(view: View, features: frozenset[str], **wanted: Any) -> list[Packed]:
+        found = candidates(view, features, **wanted)
         return [k for k in found if k.family == f"fully_connected{kind}"] or found
 
     monkeypatch.setattr(catalogue, "candidates", chosen)

@@ -131,7 +131,7 @@ def test_less_memory_without_what_is_in_between() -> None:
 
 
 @given(graphs(), st.data(), st.booleans())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_pairs_of_any_graph(graph: Graph, data: st.DataObject, pushed: bool) -> None:
     offered = pairs(graph)
     assume(offered)

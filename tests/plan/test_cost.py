@@ -40,22 +40,13 @@ USED = frozenset().union(*(k.isa for k in KERNELS))
 M4 = Core("cortex-m4")
 TABLE = {family: dict(costs) for family, costs in cost.load("cortex-m4").families.items()}
 LAYERS = [
-    Layer("CONV_2D", (14, 14), 20, 36),
-    Layer("CONV_2D", (9, 9), 16, 32, (3, 3), linear=True),
-    Layer("CONV_2D", (20, 20), 8, 16, (3, 3), 2),
-    Layer("DEPTHWISE_CONV_2D", (14, 14), 40, 40, (3, 3), before=8),
-    Layer("DEPTHWISE_CONV_2D", (14, 14), 40, 40, (3, 3)),
-    Layer("DEPTHWISE_CONV_2D", (7, 7), 72, 72, (5, 5)),
-    Layer("CONV_2D", (5, 5), 64, 48, kept=0.2),
-    Layer("FULLY_CONNECTED", (1, 1), 320, 96),
-    Layer("FULLY_CONNECTED", (1, 1), 320, 96, clamped=True),
-]
-PRUNED = [
     Layer("CONV_2D", (14, 14), 40, 36, kept=0.3, block=(2, 4)),
     Layer("CONV_2D", (9, 9), 16, 32, (3, 3), linear=True, kept=0.4, block=(2, 4)),
-    Layer("CONV_2D", (20, 20), 8, 16, (3, 3), 2, kept=0.2, block=(2, 4)),
+    Layer("DEPTHWISE_CONV_2D", (14, 14), 40, 40, (3, 3), before=8),
+    Layer("DEPTHWISE_CONV_2D", (7, 7), 72, 72, (5, 5)),
     Layer("FULLY_CONNECTED", (1, 1), 960, 196, kept=0.3, block=(4, 8)),
 ]
+"""Those with zeros have kernels that skip them, and all others as well."""
 
 
 @pytest.fixture(scope="module")
@@ -240,13 +231,9 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
 
 def test_other_layers_than_those_that_were_fitted(core: str) -> None:
     samples = fit_costs.measure_model(M4, LAYERS)
-    assert {s.family for s in samples} >= {"pointwise3_wide", "winograd2", "depthwise", "fully_connected4"}
-    _check(samples)
-
-
-def test_other_layers_with_zeros(core: str) -> None:
-    samples = fit_costs.measure_model(M4, PRUNED)
-    assert len({s.family for s in samples if "sparse" in s.family}) == 12
+    families = {s.family for s in samples}
+    assert families >= {"pointwise3_wide", "winograd2", "depthwise", "fully_connected4"}
+    assert len({family for family in families if "sparse" in family}) == 12
     _check(samples)
 
 

@@ -107,7 +107,7 @@ def one_byte_less(found: Plan) -> Plan:
 
 
 @given(graphs(), st.sampled_from(OPTIMIZE), st.booleans(), st.booleans())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 def test_any_graph(graph: Graph, optimize: str, dsp: bool, pushed: bool) -> None:
     how = Lowering(DSP if dsp else PLAIN, Policy(optimize))
     pushed = pushed and pushable(graph)
@@ -123,7 +123,7 @@ def test_any_graph(graph: Graph, optimize: str, dsp: bool, pushed: bool) -> None
 
 
 @given(graphs(most=4), st.sampled_from((5.0, 50.0)), st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 def test_work_done_twice_gives_the_same(graph: Graph, percent: float, pushed: bool) -> None:
     pushed = pushed and pushable(graph)
     least = plan(graph, Lowering(), Goal(least=True, pushed=pushed))
