@@ -48,7 +48,7 @@ def test_schedules_are_the_best_there_are() -> None:
     found: Counter[str] = Counter()
 
     @given(graphs(most=3), st.booleans(), st.booleans())
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     def compare(graph: Graph, pushed: bool, bottom_up: bool) -> None:
         pushed = pushed and pushable(graph)
         rows = rows_of(graph, pushed, bottom_up and not pushed)
