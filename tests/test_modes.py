@@ -33,7 +33,7 @@ MODES: dict[str, dict[str, Any]] = {
 }
 BUDGETS = {"digits": 900, "keywords": 6000, "small": 7000}
 """Bytes between those of the least plan and those of the plan by layers."""
-TARGETS = ["host", "cortex-m4", "cortex-m0plus", "cortex-m33", "rv32imc"]
+TARGETS = ["host", "cortex-m4", "cortex-m0plus", "rv32imc"]
 
 
 @cache

@@ -30,7 +30,7 @@ def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
     exact_on("cortex-m4", data.draw(LAYERS[family]))
 
 
-@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m7", "cortex-m55", "rv32imc"])
+@pytest.mark.parametrize("core", ["cortex-m7", "cortex-m55", "rv32imc"])
 @pytest.mark.parametrize("family", WITH_WEIGHTS)
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
