@@ -69,10 +69,11 @@ def fill(folder: Path, texts: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def read_file(path: str | Path) -> bytes:
-    """The bytes of a file that the user named."""
+def read_file(path: str | Path, most: int = -1) -> bytes:
+    """The bytes of a file that the user named; no more than `most` of them, if that is said."""
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            return file.read(most)
     except OSError as error:
         raise MoteError(f"cannot read the file ({_reason(error)})", where=str(path)) from None
 

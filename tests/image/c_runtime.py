@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mote
+from mote.api.host import Memory, Needs, Problem, TensorInfo
 
 TOP = Path(mote.__file__).parent
 RUNTIME = TOP / "image" / "runtime"
@@ -27,37 +28,6 @@ def built(out: Path, sources: Sequence[str | Path], *flags: str, compiler: str =
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out
-
-
-class Memory(ctypes.Structure):
-    _fields_ = (
-        ("arena", ctypes.c_void_p * 4),
-        ("arena_bytes", ctypes.c_size_t * 4),
-        ("state", ctypes.c_void_p),
-        ("state_bytes", ctypes.c_size_t),
-    )
-
-
-class Problem(ctypes.Structure):
-    _fields_ = (("what", ctypes.c_char_p), ("name", ctypes.c_char_p), ("op", ctypes.c_uint32))
-
-
-class Needs(ctypes.Structure):
-    _fields_ = (("arena", ctypes.c_uint32 * 4), ("state", ctypes.c_uint32))
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("labels", ctypes.c_char_p),
-        ("shape", ctypes.POINTER(ctypes.c_uint32)),
-        ("bytes", ctypes.c_uint32),
-        ("row_bytes", ctypes.c_uint32),
-        ("scale", ctypes.c_float),
-        ("zero_point", ctypes.c_int32),
-        ("dtype", ctypes.c_uint8),
-        ("rank", ctypes.c_uint8),
-    )
 
 
 class Library:
@@ -130,8 +100,8 @@ class Model:
     def get(self, nbytes: int, index: int = 0) -> np.ndarray:
         return np.frombuffer(ctypes.string_at(self.c.mote_output(self.it, ctypes.c_size_t(index)), nbytes), np.uint8)
 
-    def info(self, what: str, index: int = 0) -> Tensor:
-        found = Tensor()
+    def info(self, what: str, index: int = 0) -> TensorInfo:
+        found = TensorInfo()
         status = self.call(f"{what}_info", ctypes.c_size_t(index), ctypes.byref(found))
         assert status == OK
         return found

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import numpy as np
-from c_runtime import BAD_IMAGE, NO_KERNEL, OK, SOURCES, UNSUPPORTED, Library, Model, Needs, built
+from c_runtime import BAD_IMAGE, NO_KERNEL, OK, SOURCES, UNSUPPORTED, Library, Model, built
 from handmade import every_form, patched, patched_params, pushed
 
+from mote.api.host import Needs
 from mote.image import format
 from mote.image.format import Feature
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import MoteError
+from mote.files import read_file
 from mote.graph.types import DType
 from mote.image import format
 from mote.image.format import Feature, Record
@@ -129,11 +130,7 @@ class Description:
 
 def read_image(path: str | Path) -> bytes:
     """The bytes of a file that is an image, or should be one."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise MoteError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    data = read_file(path, MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise MoteError("is too large for an image", where=str(path))
     return data
