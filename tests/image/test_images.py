@@ -261,7 +261,7 @@ def test_damaged_files_are_told_from_others(tmp_path: Path, capsys: pytest.Captu
         status, _, err = run(capsys, "dump", str(path))
         assert status == 1 and said in err and str(path) in err and "help:" in err
     status, _, err = run(capsys, "dump", str(tmp_path / "absent.mote"))
-    assert status == 1 and "cannot be read" in err
+    assert status == 1 and "cannot read the file" in err
 
 
 def test_what_is_in_the_way_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
