@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.passes import stream
-from tflite_writer import Writer
 
 BATCH = 24
 """Layers in a model."""

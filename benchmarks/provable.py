@@ -27,8 +27,8 @@ import test_unsigned
 from streams import Variable
 
 from flow import Flow
+from mote.frontends.tflite.writer import Writer
 from network import FLOAT, Net, Quant
-from tflite_writer import Writer
 
 
 def layers(dtype: str) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflite_writer import Writer
+from mote.frontends.tflite.writer import Writer
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array, Shape
-from tflite_writer import Writer
 
 Pair = int | tuple[int, int]
 Quant = tuple[float | None, int]

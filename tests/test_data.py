@@ -11,9 +11,9 @@ import pytest
 import mote
 from mote.api.data import given_inputs, read_inputs
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from network import Net
-from tflite_writer import Writer
 
 SHAPE = (1, 3, 2, 4)
 RNG = np.random.default_rng(0)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 import fingerprints
 
 SMALL = ("ad", "kws", "sww", "ic float32")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import files
+from mote.frontends.tflite.writer import Writer
 from support import needs_litert
-from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[1] / "models"
 FIGURES = MODELS / "digits.tflite"

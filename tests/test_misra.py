@@ -7,8 +7,6 @@ import shutil
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 import misra
 import prove
 from mote.api.compiler import compile

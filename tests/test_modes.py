@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 import mcunet_v2
 from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify

@@ -8,8 +8,6 @@ from functools import cache
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 import prove
 
 needs_frama_c = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")

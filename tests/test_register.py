@@ -17,11 +17,11 @@ from mote.api.compiler import compile, forget
 from mote.api.register import load_plugins
 from mote.api.verifier import verify
 from mote.errors import MoteError, UnsupportedError
+from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue
 from mote.ops.custom import DEFINITIONS
 from network import Net
 from support import emulated, needs_litert
-from tflite_writer import Writer
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 OPERATOR, KERNEL = (str(EXAMPLES / name / "plugin.py") for name in ("custom_operator", "own_kernel"))

@@ -15,10 +15,10 @@ from mote.cli import main
 from mote.codegen.c import Case, Comment, Define, Noted, Switch, printed
 from mote.codegen.names import LONGEST, TAKEN, c_prefix
 from mote.errors import MoteError
+from mote.frontends.tflite.writer import Writer
 from mote.kernels import cost
 from mote.text import did_you_mean, printable
 from support import needs
-from tflite_writer import Writer
 
 DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"
 ENDS = "*/ #error a /* b"

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from mote.cli import COMMANDS, main
+from mote.frontends.tflite.writer import Writer
 from mote.graph import tolerance
 from network import Net
 from support import emulated
-from tflite_writer import Writer
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOTS = Path(__file__).parent / "snapshots"

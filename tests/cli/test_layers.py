@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from test_cli import mote
 
 from mote.cli.common import shortened
+from mote.frontends.tflite.writer import Writer
 from network import Net
 from support import emulated
-from tflite_writer import Writer
 
 LONG = "functional_1/a_very_long_prefix_that_every_layer_has/BiasAdd;functional_1/a_very_long_prefix/Conv2D"
 

@@ -16,10 +16,10 @@ import pytest
 
 from mote.cli import main
 from mote.errors import MoteError
+from mote.frontends.tflite.writer import Writer
 from mote.targets import load
 from mote.toolchain import emulators
 from mote.toolchain.emulators import Emulator
-from tflite_writer import Writer
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,11 +13,11 @@ import test_control
 from test_cli import DIGITS, ROOT, mote, snapshot
 
 import mote as api
+from mote.frontends.tflite.writer import Writer
 from mote.report import pictures, svg
 from mote.report.memory import MemoryMap, ring
 from mote.report.text import arena_maps
 from network import Net
-from tflite_writer import Writer
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLANS = {

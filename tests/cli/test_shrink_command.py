@@ -7,9 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 from test_cli import DIGITS, ROOT, mote, snapshot
 
 from mote import toolchain

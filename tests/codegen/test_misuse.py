@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 from test_project import DIGITS
 from test_steps import REQUIRE, program
 

@@ -12,10 +12,10 @@ import pytest
 from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify
 from mote.errors import MoteError
+from mote.frontends.tflite.writer import Writer
 from mote.targets.flags import OPTIMIZATION
 from mote.toolchain import Compiler, Mode, builder
 from network import Net
-from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"

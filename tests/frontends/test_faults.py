@@ -18,13 +18,13 @@ from mote.cli import BUG, main
 from mote.errors import InternalError, MoteError, TooLargeError
 from mote.frontends import tflite
 from mote.frontends.tflite import schema
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.ops.softmax import Softmax
 from mote.passes import pipeline
 from mote.version import __version__
 from network import Net
 from support import needs_litert
-from tflite_writer import Writer
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
 

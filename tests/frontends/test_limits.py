@@ -8,8 +8,6 @@ from time import process_time
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 from mote.api.compiler import compile
 from mote.errors import MoteError
 from network import Net

@@ -12,8 +12,8 @@ from mote.api.compiler import compile
 from mote.cli import main
 from mote.errors import MoteError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from support import check, check_numpy, needs_litert
-from tflite_writer import NO_TENSOR, Writer
 
 pytestmark = needs_litert
 

@@ -34,9 +34,9 @@ import test_unsigned
 import test_walk
 
 import transformer
+from mote.frontends.tflite.writer import Writer
 from network import Net
 from streaming.streams import sliding
-from tflite_writer import Writer
 
 MODELS = Path(__file__).parents[2] / "models"
 KINDS = {

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import flatbuffers
 import numpy as np
 
 from mote.frontends.tflite import schema
+from mote.frontends.tflite.encoder import Encoder
 from mote.frontends.tflite.flatbuffer import Buffer
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.schema import Fields, Kind
-from tflite_writer import aligned_bytes, offsets, table
 
 Table = dict[str, Any]
 
@@ -68,27 +67,26 @@ def kind_of(name: str, holder: Record | Table) -> Fields:
 
 def encode(model: Table) -> bytes:
     """The file of a model, however odd."""
-    b = flatbuffers.Builder(1024)
-    b.Finish(_encoded(b, schema.MODEL, model), file_identifier=schema.IDENTIFIER)
-    return bytes(b.Output())
+    e = Encoder()
+    return e.finish(_encoded(e, schema.MODEL, model), schema.IDENTIFIER)
 
 
-def _encoded(b: flatbuffers.Builder, fields: Fields, values: Table) -> int:
+def _encoded(e: Encoder, fields: Fields, values: Table) -> int:
     known = {name: value for name, value in values.items() if name in fields}
-    return table(b, fields, {name: _reference(b, fields, known, name) for name in known})
+    return e.table(fields, {name: _reference(e, fields, known, name) for name in known})
 
 
-def _reference(b: flatbuffers.Builder, fields: Fields, values: Table, name: str) -> Any:
+def _reference(e: Encoder, fields: Fields, values: Table, name: str) -> Any:
     """What a field holds: a number, or where that lies which it refers to."""
     kind, value = fields[name].kind, values[name]
     if kind is Kind.TABLE:
-        return _encoded(b, kind_of(name, values), value)
+        return _encoded(e, kind_of(name, values), value)
     if kind is Kind.TABLES:
-        return offsets(b, [_encoded(b, CHILDREN[name], child) for child in value])
+        return e.references([_encoded(e, CHILDREN[name], child) for child in value])
     if kind in VECTORS:
-        return b.CreateNumpyVector(np.array(value, VECTORS[kind]))
+        return e.array(np.array(value, VECTORS[kind]))
     if kind is Kind.BYTES:
-        return aligned_bytes(b, value, ALIGNMENT)
+        return e.raw(value, ALIGNMENT)
     if kind is Kind.STRING:
-        return b.CreateString(value)
+        return e.string(value)
     return value

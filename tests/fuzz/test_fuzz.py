@@ -7,8 +7,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 from fuzz import corpus
 from fuzz.bases import base
 from fuzz.campaign import Campaign

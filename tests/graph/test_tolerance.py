@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 from mote.codegen.golden import FULL, runs
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import FLOAT_TOLERANCE, Magnitudes, compare, computes_floats
 from network import Net
-from tflite_writer import NO_TENSOR
 
 N = 64
 

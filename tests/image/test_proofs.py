@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 import prove_image
 
 pytestmark = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")

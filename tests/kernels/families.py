@@ -15,7 +15,7 @@ import test_transpose_conv
 import test_unary
 from hypothesis import strategies as st
 
-from tflite_writer import Writer
+from mote.frontends.tflite.writer import Writer
 
 
 def batch(configs: st.SearchStrategy[object]) -> st.SearchStrategy[list[object]]:

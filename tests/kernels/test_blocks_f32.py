@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference
@@ -23,7 +24,6 @@ from mote.kernels.contract import View
 from mote.kernels.vfp import blocks
 from offered import named, offered
 from support import emulated, examples, needs_litert
-from tflite_writer import Writer
 
 FPU = frozenset({"fpu"})
 PORTABLE = {"CONV_2D": "conv2d_f32", "DEPTHWISE_CONV_2D": "depthwise_f32", "FULLY_CONNECTED": "fully_connected_f32"}

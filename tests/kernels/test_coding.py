@@ -18,13 +18,13 @@ from test_variants import layers, planar
 from mote.api import measure
 from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify
+from mote.frontends.tflite.writer import Writer
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.plan import flash, select
 from mote.plan.select import Selection
 from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 ROOM = 1 << 20
 SPREADS = ["any", "few", "small", "sparse", "none"]

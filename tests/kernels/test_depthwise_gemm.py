@@ -17,6 +17,7 @@ from test_depthwise_planar import Layer, add_layer, layers
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.chain import Chain, joined
 from mote.graph.rows import row_count
@@ -26,7 +27,6 @@ from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Layout, Packed, Refusal, View
 from offered import DSP
 from support import emulated, examples, needs_litert
-from tflite_writer import Writer
 
 MANY = list(HealthCheck)
 WANTED = Layout(24, 1)

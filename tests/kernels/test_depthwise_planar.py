@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import View
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
 from support import emulated, examples
-from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue
 from mote.kernels.armv7em.vector import pairs_fit
 from mote.kernels.contract import Packed, View
 from offered import DSP, PORTABLE, offered
 from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue
 from mote.kernels.contract import Packed, Refusal, View
 from offered import offered
 from support import emulated, examples, needs_litert
-from tflite_writer import Writer
 
 MANY = list(HealthCheck)
 FEATURES = frozenset({"dsp", "fpu", "mve"})

@@ -18,6 +18,7 @@ from test_variants import layers
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.chain import Chain, joined
 from mote.graph.rows import row_count
@@ -26,7 +27,6 @@ from mote.kernels import catalogue
 from mote.kernels.contract import Call, Packed, Refusal, View
 from offered import DSP
 from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 MANY = list(HealthCheck)
 

@@ -10,8 +10,8 @@ from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mote.frontends.tflite.writer import Writer
 from support import HOST_DSP, check, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from offered import DSP, offered
 from support import emulated, examples, needs_litert
-from tflite_writer import Writer
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
 MANY = list(HealthCheck)

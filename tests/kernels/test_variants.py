@@ -9,11 +9,11 @@ import test_conv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mote.frontends.tflite.writer import Writer
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.select import Selection
 from support import HOST_DSP, check, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 QUICK = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.fixedpoint import rescale
 from mote.graph.tensor import Array
@@ -24,7 +25,6 @@ from mote.ops.conv import Conv2D
 from network import Net
 from offered import DSP, named, offered
 from support import HOST_DSP, emulated, examples
-from tflite_writer import Writer
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero", "sparse")
 CHANNELS = (4, 8, 12, 16, 20, 24, 32, 36)

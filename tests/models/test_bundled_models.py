@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
 pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 
 from ai_edge_litert.interpreter import Interpreter, OpResolverType

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
 pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 
 import mcunet_v2

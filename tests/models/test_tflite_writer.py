@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("flatbuffers", reason="the writer needs the flatbuffers package")
 pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from mote.frontends.tflite.schema import OPTIONS, Kind
-from tflite_writer import NO_TENSOR, Writer
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 
 RNG = np.random.default_rng(0)
 

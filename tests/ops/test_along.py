@@ -14,9 +14,9 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.kernels.contract import Call
 from support import check, check_on, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 TYPES = {
     "ARG_MAX": ("int8", "uint8", "int32", "float32", "bool"),

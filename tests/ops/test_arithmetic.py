@@ -20,6 +20,7 @@ from mote.codegen.c import printed
 from mote.codegen.values import Constants
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
@@ -27,7 +28,6 @@ from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
 from support import HOST_DSP, check, emulated, exact_on, examples, needs, needs_litert
-from tflite_writer import Writer
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 Quant = tuple[float, int]

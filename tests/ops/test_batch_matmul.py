@@ -13,8 +13,8 @@ from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from support import check, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]

@@ -21,13 +21,13 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph.tolerance import compare
 from mote.ops.control import While, unbounded
 from mote.plan.check import PlanError
 from mote.plan.check import check as check_plan
 from mote.plan.plan import Bodied, Plan
 from support import check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import NO_TENSOR
 
 pytestmark = needs_litert
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from support import check, examples, needs_litert
-from tflite_writer import NO_TENSOR, Writer
 
 pytestmark = needs_litert
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")

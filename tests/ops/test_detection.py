@@ -13,11 +13,11 @@ from flex import options
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from support import check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 QUANT = {"uint8": (128, 100), "int8": (0, -28), "float32": (0, 0), "int16": (0, 0)}
 """Zero points of boxes and of scores."""

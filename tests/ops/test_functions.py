@@ -16,12 +16,12 @@ from mote.api import reference
 from mote.api.verifier import verify
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.ops.unary import Table, Unary
 from network import Net
 from support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 RAMP = 6
 """The sixth stimulus is a ramp over all values of an integer."""

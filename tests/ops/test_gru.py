@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mote.api.compiler import compile
+from mote.frontends.tflite.writer import Writer
 from support import check, exact_on, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 

@@ -17,10 +17,10 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
 from mote.graph.tensor import Shape
 from network import Net
 from support import check_numpy, emulated, needs_litert
-from tflite_writer import NO_TENSOR, Level, Sparsity, Writer
 
 pytestmark = needs_litert
 

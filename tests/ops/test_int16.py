@@ -11,9 +11,9 @@ from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from network import Net
 from support import check, exact_on, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 

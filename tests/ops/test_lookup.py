@@ -14,9 +14,9 @@ import mote
 from mote.codegen import golden
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.ops.bounds import input_bounds
 from support import check, check_numpy, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]

@@ -13,12 +13,12 @@ from recurrent import c_over_time, check_over_time, inputs_over_time, numpy_over
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.fixedpoint import rounding_shift_right
 from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
 from offered import DSP, PORTABLE, first
 from support import emulated, examples, needs_litert
-from tflite_writer import NO_TENSOR, Writer
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from offered import first
 from support import check, check_numpy, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]

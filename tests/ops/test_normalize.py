@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.ops.normalize import logarithm
 from mote.ops.softmax import EXP_LINES
 from network import FLOAT, Quant
 from support import check, check_on, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 OUTPUTS: dict[tuple[str, str, str], Quant] = {
     ("SOFTMAX", "int8", "int16"): (1 / 65536, -32768),

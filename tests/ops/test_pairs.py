@@ -20,10 +20,10 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array, Shape
 from support import check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 SIGNED = ("int8", "int16", "int32", "int64", "float32")
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")

@@ -12,8 +12,8 @@ from test_batch_matmul import any_values
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from support import check, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 TYPES = (

@@ -14,9 +14,9 @@ from mote.api import reference
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from network import FLOAT, Net
 from support import check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 SIZE = 2048
 

@@ -14,11 +14,11 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.kernels.contract import Call
 from mote.ops.reduce import Sum
 from network import Net, Quant
 from support import check, check_on, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 NUMBERS = ("int8", "int16", "int32", "int64", "float32")
 TYPES = {

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from support import check, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]

@@ -16,9 +16,9 @@ from test_walk import quant, sizes
 import mote
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from network import Net
 from support import check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]

@@ -15,9 +15,9 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.tolerance import compare
 from support import exact_on, examples, needs_litert
-from tflite_writer import NO_TENSOR, Writer
 
 KINDS = ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_LSTM")
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1", "TANH")

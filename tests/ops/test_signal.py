@@ -19,12 +19,12 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.limits import TooLargeError
 from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
 from mote.ops.fft import factors
 from mote.ops.signal import square_root
 from support import emulated, examples
-from tflite_writer import Writer
 
 needs_micro = pytest.mark.skipif(
     not reference.micro_installed(), reason="the tflite-micro wheel is not installed (x86-64 only)"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mote.api.compiler import compile
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph.fixedpoint import EXP_BITS
 from support import check, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 
 @dataclass(frozen=True)

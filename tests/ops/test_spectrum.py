@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Shape
 from support import check, check_numpy, exact_on, examples, needs_litert
-from tflite_writer import Writer
 
 KINDS = ("COMPLEX_ABS", "REAL", "IMAG")
 

@@ -13,9 +13,9 @@ from recurrent import check_over_time
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from offered import DSP, PORTABLE
 from support import emulated, examples, needs_litert
-from tflite_writer import NO_TENSOR, Writer
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from support import check, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.ops.unary import Table, Unary
 from offered import first
 from support import check, check_numpy, examples, needs_litert
-from tflite_writer import Writer
 
 KINDS = ("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "HARD_SWISH", "QUANTIZE")
 FUNCTIONS = KINDS[:-1]

@@ -14,10 +14,10 @@ from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
 from support import ON_ARM, check, check_numpy, exact_on, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import mote
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from support import check, check_numpy, examples, needs_litert
-from tflite_writer import Writer
 
 pytestmark = needs_litert
 Config = dict[str, Any]

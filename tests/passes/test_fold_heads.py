@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.ops.batch_matmul import HeadMatmul
 from mote.ops.move import Transpose
 from mote.passes import optimize
 from support import check, examples, needs_litert
-from tflite_writer import Writer
 from transformer import Shape, decoder
 
 SCALES = {"int8": (0.05, 0.2, 1 / 256, 0.05), "int16": (0.001, 0.2, 1 / 32768, 0.001)}

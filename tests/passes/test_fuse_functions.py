@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.kernels.portable import formula
 from mote.ops.formula import PARTS
@@ -20,7 +21,6 @@ from mote.ops.unary import Clamp, LeakyRelu
 from mote.passes import optimize
 from network import FLOAT, SCALE, Net
 from support import check, exact_on, needs_litert
-from tflite_writer import Writer
 
 HALVES = (1 / 256, -128)
 """The quantization of shares of one, as LiteRT wants it of LOGISTIC."""

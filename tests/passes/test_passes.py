@@ -7,6 +7,7 @@ import pytest
 
 from mote.api.stimuli import stimuli
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph import Graph
 from mote.graph.tolerance import Magnitudes, compare
 from mote.passes import (
@@ -22,7 +23,6 @@ from mote.passes import (
     tflm_numerics,
 )
 from network import FLOAT, SCALE, Net
-from tflite_writer import NO_TENSOR
 
 
 def graph(net: Net, *outputs: int) -> Graph:

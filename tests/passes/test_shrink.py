@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
-
 from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array
 from network import FLOAT, Net, Quant
-from tflite_writer import Writer
 
 
 @dataclass

@@ -20,6 +20,7 @@ from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.tensor import Array
 from mote.ops.state import Assign, Window
 from mote.passes import optimize
@@ -28,7 +29,6 @@ from mote.toolchain import Mode
 from network import Net
 from streaming.streams import Variable, handle, sliding
 from support import check, emulated, needs, needs_litert
-from tflite_writer import NO_TENSOR, Writer
 
 
 def counter() -> bytes:

@@ -203,7 +203,6 @@ def test_errors(tmp_path: Path) -> None:
 def model(name: str) -> Path | bytes:
     if (MODELS / f"{name}.tflite").exists():
         return MODELS / f"{name}.tflite"
-    pytest.importorskip("flatbuffers", reason="the model writer needs the flatbuffers package")
     import mlperf_tiny
 
     return mlperf_tiny.build(name.removesuffix("-float"), dtype="float32" if name.endswith("-float") else "int8")

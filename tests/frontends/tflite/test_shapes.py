@@ -9,9 +9,9 @@ import pytest
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.ops.pick import Pick
 from support import check, needs_litert
-from tflite_writer import Writer
 
 
 class Shapes(Writer):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
+from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
 from mote.graph.tensor import Array, Shape
 from support import check, check_numpy, needs_litert
-from tflite_writer import NO_TENSOR, Level, Sparsity, Writer
 
 pytestmark = needs_litert
 

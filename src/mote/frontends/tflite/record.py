@@ -8,7 +8,7 @@ from math import isfinite
 from mote.frontends.tflite.flatbuffer import MalformedError, Table, Vector
 from mote.frontends.tflite.schema import ENUMS, Fields, Kind
 
-_SCALARS = {
+SCALARS = {
     Kind.BOOL: "B",
     Kind.INT8: "b",
     Kind.UINT8: "B",
@@ -31,7 +31,7 @@ class Record:
     def _number(self, name: str) -> int | float:
         field = self.fields[name]
         return (
-            field.default if self.table is None else self.table.scalar(field.slot, _SCALARS[field.kind], field.default)
+            field.default if self.table is None else self.table.scalar(field.slot, SCALARS[field.kind], field.default)
         )
 
     def integer(self, name: str) -> int:

@@ -1,6 +1,6 @@
 """The public TFLite schema (version 3) as data: operators, types, and the tables of a file with their fields by name.
 
-The reader and the writer of `.tflite` files (`models/tflite_writer.py`) both work from it, so that no other file knows
+The reader and the writer of `.tflite` files both work from it, so that no other file knows
 a number of the format. A table lists the fields that Mote reads or writes; files may have more.
 """
 

@@ -1,8 +1,8 @@
-"""Writes `.tflite` files from Python, so that tests and model scripts need no TensorFlow.
+"""Writes `.tflite` files: `mote convert` does, and tests and model scripts, which need no TensorFlow for it.
 
 The format is the public TFLite schema, version 3: a FlatBuffer with a subgraph of tensors and operators (and more of
 them where one calls others), and one buffer for each constant. Its numbers are in `mote.frontends.tflite.schema`, which
-Mote's reader works from as well. A field whose value is the schema's default is left out of the file, as the official
+the reader works from as well. A field whose value is the schema's default is left out of the file, as the official
 converter does, so a reader under test meets absent fields too. The same calls give the same bytes.
 
     w = Writer("one_conv")
@@ -17,15 +17,16 @@ converter does, so a reader under test meets absent fields too. The same calls g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import flatbuffers  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mote.frontends.tflite import schema
+from mote.frontends.tflite.encoder import Encoder
+from mote.frontends.tflite.record import SCALARS
 from mote.frontends.tflite.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, Fields, Kind
 
 NO_TENSOR = -1
@@ -46,18 +47,6 @@ _USUAL = {
     "out_type": "int32",
 }
 """Options that a caller who does not give them would not want to have the schema's default."""
-
-_SLOTS = {
-    Kind.BOOL: "Bool",
-    Kind.INT8: "Int8",
-    Kind.UINT8: "Uint8",
-    Kind.INT32: "Int32",
-    Kind.UINT32: "Uint32",
-    Kind.UINT64: "Uint64",
-    Kind.FLOAT32: "Float32",
-    **dict.fromkeys(ENUMS, "Int8"),
-}
-"""The name that `flatbuffers` has for each kind of scalar; all else is a reference."""
 
 
 @dataclass(frozen=True)
@@ -234,31 +223,30 @@ class Writer:
 
     def _finish(self, places: list[_Place]) -> bytes:
         """The FlatBuffer, with the data of each buffer where its place says."""
-        b = flatbuffers.Builder(1024 + sum(len(data) + 64 for data in self._buffers))
-        buffers = offsets(b, [_buffer(b, data, place) for data, place in zip(self._buffers, places, strict=True)])
-        subgraphs = [writer._subgraph(b) for writer in (self, *self._others)]
-        opcodes = offsets(b, [_opcode(b, *opcode) for opcode in self._opcodes])
+        e = Encoder()
+        buffers = e.references([_buffer(e, data, place) for data, place in zip(self._buffers, places, strict=True)])
+        subgraphs = [writer._subgraph(e) for writer in (self, *self._others)]
+        opcodes = e.references([_opcode(e, *opcode) for opcode in self._opcodes])
         values = {
             "version": schema.VERSION,
             "operator_codes": opcodes,
-            "subgraphs": offsets(b, subgraphs),
-            "description": b.CreateString(self.name),
+            "subgraphs": e.references(subgraphs),
+            "description": e.string(self.name),
             "buffers": buffers,
         }
-        b.Finish(table(b, schema.MODEL, values), file_identifier=schema.IDENTIFIER)
-        return bytes(b.Output())
+        return e.finish(e.table(schema.MODEL, values), schema.IDENTIFIER)
 
-    def _subgraph(self, b: flatbuffers.Builder) -> int:
-        tensors = offsets(b, [_tensor(b, tensor) for tensor in self._tensors])
-        operators = offsets(b, [_operator(b, operator) for operator in self._operators])
+    def _subgraph(self, e: Encoder) -> int:
+        tensors = e.references([_tensor(e, tensor) for tensor in self._tensors])
+        operators = e.references([_operator(e, operator) for operator in self._operators])
         values = {
             "tensors": tensors,
-            "inputs": _ints(b, self._inputs),
-            "outputs": _ints(b, self._outputs),
+            "inputs": e.integers(self._inputs),
+            "outputs": e.integers(self._outputs),
             "operators": operators,
-            "name": b.CreateString(self.name),
+            "name": e.string(self.name),
         }
-        return table(b, schema.SUBGRAPH, values)
+        return e.table(schema.SUBGRAPH, values)
 
     def _add(
         self,
@@ -294,37 +282,6 @@ class Writer:
         return len(self._tensors) - 1
 
 
-def table(b: flatbuffers.Builder, fields: Fields, values: dict[str, Any]) -> int:
-    """One FlatBuffer table; the values are numbers, or where that lies which has been written before."""
-    b.StartObject(1 + max((f.slot for f in fields.values()), default=-1))
-    for name, value in values.items():
-        f = fields[name]
-        if f.kind in _SLOTS:
-            getattr(b, f"Prepend{_SLOTS[f.kind]}Slot")(f.slot, value, None)
-        else:
-            b.PrependUOffsetTRelativeSlot(f.slot, value, 0)
-    return int(b.EndObject())
-
-
-def _ints(b: flatbuffers.Builder, values: Iterable[int]) -> int:
-    return int(b.CreateNumpyVector(np.fromiter(values, np.int32)))
-
-
-def offsets(b: flatbuffers.Builder, places: list[int]) -> int:
-    b.StartVector(4, len(places), 4)
-    for place in reversed(places):
-        b.PrependUOffsetTRelative(place)
-    return int(b.EndVector())
-
-
-def aligned_bytes(b: flatbuffers.Builder, data: bytes, alignment: int) -> int:
-    """A vector of bytes whose first byte is aligned in the file, so that a reader may use it in place."""
-    b.StartVector(1, len(data), alignment)
-    b.head -= len(data)
-    b.Bytes[b.head : b.head + len(data)] = data
-    return int(b.EndVector())
-
-
 @dataclass(frozen=True)
 class _Place:
     """Where the data of a buffer is in the file; 0: inside of the FlatBuffer."""
@@ -342,10 +299,10 @@ def _places(buffers: Sequence[bytes], start: int) -> list[_Place]:
     return found
 
 
-def _buffer(b: flatbuffers.Builder, data: bytes, place: _Place) -> int:
+def _buffer(e: Encoder, data: bytes, place: _Place) -> int:
     if place.offset and data:
-        return table(b, schema.BUFFER, {"offset": place.offset, "size": len(data)})
-    return table(b, schema.BUFFER, {"data": aligned_bytes(b, data, _BUFFER_ALIGNMENT)} if data else {})
+        return e.table(schema.BUFFER, {"offset": place.offset, "size": len(data)})
+    return e.table(schema.BUFFER, {"data": e.raw(data, _BUFFER_ALIGNMENT)} if data else {})
 
 
 def _bytes(array: NDArray[Any], dtype: str) -> bytes:
@@ -355,85 +312,86 @@ def _bytes(array: NDArray[Any], dtype: str) -> bytes:
     bits = _BITS[dtype]
     codes = array.reshape(-1).astype(np.int16) & ((1 << bits) - 1)
     padded = np.concatenate([codes, np.zeros(-codes.size % (8 // bits), np.int16)]).reshape(-1, 8 // bits)
-    return (padded << np.arange(0, 8, bits)).sum(axis=1).astype(np.uint8).tobytes()
+    packed: NDArray[np.uint8] = (padded << np.arange(0, 8, bits)).sum(axis=1).astype(np.uint8)
+    return packed.tobytes()
 
 
-def _tensor(b: flatbuffers.Builder, t: _Tensor) -> int:
-    values = {"shape": _ints(b, t.shape), "name": b.CreateString(t.name)}
+def _tensor(e: Encoder, t: _Tensor) -> int:
+    values = {"shape": e.integers(t.shape), "name": e.string(t.name)}
     if t.scales:
-        values["quantization"] = _quantization(b, t)
+        values["quantization"] = _quantization(e, t)
     if t.sparsity is not None:
-        values["sparsity"] = _sparsity(b, t.sparsity)
+        values["sparsity"] = _sparsity(e, t.sparsity)
     if t.signature is not None:
-        values["shape_signature"] = _ints(b, t.signature)
+        values["shape_signature"] = e.integers(t.signature)
     if TENSOR_TYPES[t.dtype]:
         values["type"] = TENSOR_TYPES[t.dtype]
     if t.variable:
         values["is_variable"] = True
     if t.buffer:
         values["buffer"] = t.buffer
-    return table(b, schema.TENSOR, values)
+    return e.table(schema.TENSOR, values)
 
 
-def _quantization(b: flatbuffers.Builder, t: _Tensor) -> int:
+def _quantization(e: Encoder, t: _Tensor) -> int:
     values = {
-        "scale": b.CreateNumpyVector(np.asarray(t.scales, np.float32)),
-        "zero_point": b.CreateNumpyVector(np.asarray(t.zero_points, np.int64)),
+        "scale": e.array(np.asarray(t.scales, np.float32)),
+        "zero_point": e.array(np.asarray(t.zero_points, np.int64)),
     }
     if t.axis:
         values["quantized_dimension"] = t.axis
-    return table(b, schema.QUANTIZATION, values)
+    return e.table(schema.QUANTIZATION, values)
 
 
-def _sparsity(b: flatbuffers.Builder, s: Sparsity) -> int:
+def _sparsity(e: Encoder, s: Sparsity) -> int:
     values = {
-        "traversal_order": _ints(b, s.traversal_order),
-        "dim_metadata": offsets(b, [_level(b, x) for x in s.levels]),
+        "traversal_order": e.integers(s.traversal_order),
+        "dim_metadata": e.references([_level(e, x) for x in s.levels]),
     }
     if s.block_map:
-        values["block_map"] = _ints(b, s.block_map)
-    return table(b, schema.SPARSITY, values)
+        values["block_map"] = e.integers(s.block_map)
+    return e.table(schema.SPARSITY, values)
 
 
-def _level(b: flatbuffers.Builder, level: Level) -> int:
+def _level(e: Encoder, level: Level) -> int:
     if level.segments is None:
-        return table(b, schema.DIMENSION, {"dense_size": level.size})
+        return e.table(schema.DIMENSION, {"dense_size": level.size})
     number = {kind: number for number, kind in schema.INDEX_TYPES.items()}[level.kind]
     values = {"format": schema.DIMENSION_TYPES["SPARSE_CSR"]}
     for name, numbers in (("array_segments", level.segments), ("array_indices", level.indices)):
-        vector = b.CreateNumpyVector(np.asarray(numbers, level.kind))
-        values[name] = table(b, schema.INDEX_VECTOR, {"values": vector})
+        vector = e.array(np.asarray(numbers, level.kind))
+        values[name] = e.table(schema.INDEX_VECTOR, {"values": vector})
         values[f"{name}_type"] = number
-    return table(b, schema.DIMENSION, values)
+    return e.table(schema.DIMENSION, values)
 
 
-def _opcode(b: flatbuffers.Builder, code: int, custom_code: str, version: int) -> int:
+def _opcode(e: Encoder, code: int, custom_code: str, version: int) -> int:
     """Codes above 127 live only in the newer field; the older one then says 127."""
-    values: dict[str, Any] = {"custom_code": b.CreateString(custom_code)} if custom_code else {}
+    values: dict[str, Any] = {"custom_code": e.string(custom_code)} if custom_code else {}
     values["deprecated_builtin_code"] = min(code, schema.MAX_OLD_CODE)
     if version != 1:
         values["version"] = version
     if code:
         values["builtin_code"] = code
-    return table(b, schema.OPERATOR_CODE, values)
+    return e.table(schema.OPERATOR_CODE, values)
 
 
-def _operator(b: flatbuffers.Builder, op: _Operator) -> int:
-    values: dict[str, Any] = {"inputs": _ints(b, op.inputs), "outputs": _ints(b, op.outputs)}
+def _operator(e: Encoder, op: _Operator) -> int:
+    values: dict[str, Any] = {"inputs": e.integers(op.inputs), "outputs": e.integers(op.outputs)}
     known = OPTIONS[op.kind]
     if known.number:
-        values["builtin_options"] = _options(b, known.fields, op.options)
+        values["builtin_options"] = _options(e, known.fields, op.options)
         values["builtin_options_type"] = known.number
     if op.custom_options:
-        values["custom_options"] = aligned_bytes(b, op.custom_options, 1)
+        values["custom_options"] = e.raw(op.custom_options, 1)
     if op.intermediates:
-        values["intermediates"] = _ints(b, op.intermediates)
+        values["intermediates"] = e.integers(op.intermediates)
     if op.opcode:
         values["opcode_index"] = op.opcode
-    return table(b, schema.OPERATOR, values)
+    return e.table(schema.OPERATOR, values)
 
 
-def _options(b: flatbuffers.Builder, known: Fields, options: dict[str, Any]) -> int:
+def _options(e: Encoder, known: Fields, options: dict[str, Any]) -> int:
     """The options table; a value equal to the schema's default is left out."""
     values = {}
     for name, f in known.items():
@@ -444,13 +402,13 @@ def _options(b: flatbuffers.Builder, known: Fields, options: dict[str, Any]) -> 
             raise ValueError(f"{name}: no {value} (there are: {', '.join(ENUMS[f.kind])})")
         if f.kind in ENUMS:
             value = ENUMS[f.kind][value]
-        if f.kind not in _SLOTS or value != f.default:
-            values[name] = _option(b, f.kind, value)
-    return table(b, known, values)
+        if f.kind not in SCALARS or value != f.default:
+            values[name] = _option(e, f.kind, value)
+    return e.table(known, values)
 
 
-def _option(b: flatbuffers.Builder, kind: Kind, value: Any) -> Any:
+def _option(e: Encoder, kind: Kind, value: Any) -> Any:
     """A value as a field takes it: a number, or where it lies."""
     if kind is Kind.INT32S:
-        return _ints(b, value)
-    return b.CreateString(value) if kind is Kind.STRING else value
+        return e.integers(value)
+    return e.string(value) if kind is Kind.STRING else value
