@@ -79,6 +79,11 @@ def _because(layer: Unsupported) -> str:
     return layer.reason if layer.doubt in ("", layer.reason) else f"{layer.reason}; {layer.doubt}"
 
 
+class UnsupportedNodeError(Exception):
+    """Raised by the parser of an operator, in any front end; collected, so that one message lists every unsupported
+    layer."""
+
+
 class BudgetError(MoteError):
     """The model does not fit the target or a budget that the user named."""
 

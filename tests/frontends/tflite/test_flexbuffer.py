@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flex import options
+from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.flexbuffer import read, read_map
-from mote.frontends.tflite.node import CustomOptions, UnsupportedNodeError
+from mote.frontends.tflite.node import CustomOptions
 
 KEYS = st.text("abcdefgh_", min_size=1, max_size=6)
 NUMBERS = st.one_of(st.integers(-(1 << 63), (1 << 63) - 1), st.floats(allow_nan=False, width=32), st.booleans())

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.errors import UnsupportedError
+from mote.errors import UnsupportedError, UnsupportedNodeError
 from mote.frontends.model import Model
 from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.variables import Key, Variables
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.types import DType

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType

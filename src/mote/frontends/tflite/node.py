@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.tflite import flexbuffer
 from mote.frontends.tflite.flatbuffer import MalformedError
@@ -20,10 +21,6 @@ from mote.graph.types import Activation, DType
 
 FIX_SHAPES = "export the model with fixed shapes"
 """What to do where something about a shape is only known at run time."""
-
-
-class UnsupportedNodeError(Exception):
-    """Raised by an operator's parser; collected, so that one message lists every unsupported layer."""
 
 
 class Padding(StrEnum):

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mote.errors import CALIBRATE, MoteError, naming, working_on
+from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
@@ -17,7 +17,7 @@ from mote.frontends.tflite.control import Body, Caller
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.folding import Known
 from mote.frontends.tflite.known import known_result, with_small_weights
-from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
+from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
 from mote.frontends.tflite.record import Record
 from mote.frontends.tflite.sparsity import densified, sparsity

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.graph import Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType

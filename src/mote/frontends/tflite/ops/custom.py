@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite import flexbuffer
 from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph.types import DType
 from mote.ops.custom import DEFINITIONS, Custom
 

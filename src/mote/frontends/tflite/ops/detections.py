@@ -3,7 +3,8 @@ computes all and others take their part."""
 
 from __future__ import annotations
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.tensor import Shape
 from mote.graph.types import DType

@@ -6,7 +6,8 @@ from math import prod
 
 import numpy as np
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.moves import reshaped
 from mote.graph import Op
 from mote.graph.fixedpoint import Ints

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.types import Activation, DType
 from mote.ops.batch_matmul import AXES, BatchMatmul

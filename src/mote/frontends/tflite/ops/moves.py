@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.graph.types import Activation, DType

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.ops.lstm import Lstm

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.ops.along import ArgMax, ArgMin, CumSum, SegmentSum, TopK
 from mote.ops.reduce import Reduction

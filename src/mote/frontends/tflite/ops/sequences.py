@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.recurrent import lstm
 from mote.graph import Op
 from mote.graph.types import Activation, DType

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from math import prod
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.schema import TENSOR_TYPES
 from mote.graph import Op
 from mote.graph.tensor import Shape

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from mote.frontends.tflite.node import FIX_SHAPES, Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Shape

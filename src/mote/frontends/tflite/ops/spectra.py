@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.ops.fft import LENGTHS
 from mote.ops.spectrum import OfComplex, Rfft2d

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from mote.frontends.tflite.node import Node, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.moves import reshaped
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape

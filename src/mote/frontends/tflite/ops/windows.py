@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.frontends.tflite.node import Node, Padding, UnsupportedNodeError
+from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.node import Node, Padding
 from mote.graph import Op
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType

@@ -1,0 +1,282 @@
+"""One node of an ONNX file, as the parsers of operators see it.
+
+A parser is a function `parse(node) -> Value`, or a tuple with one entry for each output of the node (None for an output
+that the file leaves out, or that nobody reads). It asks the node for attributes and inputs, and the builder `node.b`
+for operators. It raises UnsupportedNodeError with a reason where Mote cannot compute the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.onnx.tensors import read_tensor
+from mote.graph.tensor import Array
+
+Value = Any
+Builder = Any
+
+FIX_SHAPES = "give its shape with --shape NAME=1,3,96,96, or export the model with fixed shapes"
+"""What to do where something about a shape is only known at run time."""
+
+T = TypeVar("T")
+
+ML = "ai.onnx.ml"
+MICROSOFT = "com.microsoft"
+
+_TYPES = (
+    *("UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS"),
+    *("SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"),
+)
+"""What an attribute's type is called, by its number in the file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A node as the file has it. Inputs and outputs are names, empty where they are left out; attributes are the
+    file's own records."""
+
+    domain: str
+    op_type: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    version: int
+    """Of the domain's set of operators."""
+    proto: Any = None
+
+    @property
+    def code(self) -> str:
+        """How messages name the operator."""
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+
+    @property
+    def label(self) -> str:
+        """How messages name the node: many files give their nodes no names."""
+        return self.name or next((name for name in self.outputs if name), "")
+
+    @property
+    def bodies(self) -> Iterator[Any]:
+        """The graphs among its attributes."""
+        for attribute in self.attributes.values():
+            if _TYPES[attribute.type] == "GRAPH":
+                yield attribute.g
+            yield from attribute.graphs
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The names that it reads, those that its bodies take from around them included."""
+        found = {name for name in self.inputs if name}
+        waiting = list(self.bodies)
+        while waiting:
+            body = waiting.pop()
+            found |= {output.name for output in body.output}
+            for node in body.node:
+                found |= {name for name in node.input if name}
+                waiting += [a.g for a in node.attribute if _TYPES[a.type] == "GRAPH"]
+        return frozenset(found)
+
+
+@dataclass(eq=False)
+class Scope:
+    """The graph that a node stands in, and what is known of its values: constants are arrays as the file has them
+    (float64 and float16 included), everything else is a Value. A body sees the scope around it."""
+
+    calls: Sequence[Call]
+    outputs: Sequence[str]
+    values: dict[str, Any] = field(default_factory=dict)
+    around: Scope | None = None
+    types: dict[str, int] = field(default_factory=dict)
+    """The types of elements in the file, as it numbers them: real numbers of any width become float32 Values."""
+
+    def element_type(self, name: str) -> int:
+        """0 where it is not known."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.types:
+                return scope.types[name]
+            scope = scope.around
+        return 0
+
+    def find(self, name: str) -> Any:
+        """The Value or the array of that name; None where there is none."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.around
+        return None
+
+    def constant(self, name: str) -> Array | None:
+        found = self.find(name)
+        return found if isinstance(found, np.ndarray) else None
+
+    @cached_property
+    def _producers(self) -> dict[str, Call]:
+        return {name: call for call in self.calls for name in call.outputs if name}
+
+    @cached_property
+    def _consumers(self) -> dict[str, list[Call]]:
+        found: dict[str, list[Call]] = {}
+        for call in self.calls:
+            for name in call.reads:
+                found.setdefault(name, []).append(call)
+        return found
+
+    def producer(self, name: str) -> Call | None:
+        """The node of this graph that computes a value, folded or not."""
+        return self._producers.get(name)
+
+    def consumers(self, name: str) -> Sequence[Call]:
+        """The nodes of this graph that read a value, those whose bodies do included."""
+        return self._consumers.get(name, [])
+
+    def is_output(self, name: str) -> bool:
+        return name in self.outputs
+
+    def only_consumer(self, name: str) -> Call | None:
+        """The one node that reads a value, if nothing else does and it is no output."""
+        found = self.consumers(name)
+        return found[0] if len(found) == 1 and not self.is_output(name) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node with its inputs as values. `asked` has the attributes that its parser has asked for."""
+
+    call: Call
+    index: int
+    b: Builder
+    inputs: tuple[Value | None, ...]
+    scope: Scope
+    asked: set[str] = field(default_factory=set)
+
+    @property
+    def op_type(self) -> str:
+        return self.call.op_type
+
+    @property
+    def version(self) -> int:
+        """Of the set of operators that the file uses."""
+        return self.call.version
+
+    @property
+    def name(self) -> str:
+        return self.call.label
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"layer {self.index} {self.call.code} '{self.name}'"
+
+    def has(self, position: int) -> bool:
+        """Whether there is such an input."""
+        return position < len(self.inputs) and self.inputs[position] is not None
+
+    def input(self, position: int = 0) -> Value:
+        if not self.has(position):
+            raise UnsupportedNodeError(f"input {position} is not there")
+        return self.inputs[position]
+
+    def optional(self, position: int) -> Value | None:
+        return self.inputs[position] if self.has(position) else None
+
+    def wants(self, position: int) -> bool:
+        """Whether somebody reads an output."""
+        name = self.call.outputs[position] if position < len(self.call.outputs) else ""
+        return bool(name) and (self.scope.is_output(name) or bool(self.scope.consumers(name)))
+
+    def element_type(self, position: int = 0) -> int:
+        """The type that the file has for the elements of an input, as it numbers them; 0 where it is not known."""
+        return self.scope.element_type(self.call.inputs[position]) if self.has(position) else 0
+
+    def output_type(self, position: int = 0) -> int:
+        """The same of an output."""
+        return self.scope.element_type(self.call.outputs[position]) if position < len(self.call.outputs) else 0
+
+    def known(self, position: int, what: str) -> Array:
+        """The value of an input that Mote needs at compile time (an axis, a shape, paddings), as the file has it."""
+        self.input(position)
+        data = self.scope.constant(self.call.inputs[position])
+        if data is None:
+            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes: {FIX_SHAPES}")
+        return data
+
+    def maybe_known(self, position: int) -> Array | None:
+        """The same; None where the input is left out or computed."""
+        return self.scope.constant(self.call.inputs[position]) if self.has(position) else None
+
+    def known_integers(self, position: int, what: str) -> list[int]:
+        """The same as a list of integers."""
+        return [int(n) for n in self.known(position, what).reshape(-1)]
+
+    def numbers(self, name: str, position: int) -> list[int] | None:
+        """Integers that are an attribute in older sets of operators and a constant input in newer ones; None where
+        neither is there."""
+        if name in self.call.attributes:
+            return self.integers(name)
+        return self.known_integers(position, name) if self.has(position) else None
+
+    def given(self, name: str) -> bool:
+        """Whether the file has an attribute."""
+        return name in self.call.attributes
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        return self._attribute(name, "INT", "i", default, int)
+
+    def flag(self, name: str, default: bool | None = None) -> bool:
+        return bool(self.integer(name, default))
+
+    def real(self, name: str, default: float | None = None) -> float:
+        return self._attribute(name, "FLOAT", "f", default, _finite)
+
+    def text(self, name: str, default: str | None = None) -> str:
+        return self._attribute(name, "STRING", "s", default, _text)
+
+    def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
+        return self._attribute(name, "INTS", "ints", default, list)
+
+    def reals(self, name: str, default: Sequence[float] | None = None) -> list[float]:
+        return self._attribute(name, "FLOATS", "floats", default, list)
+
+    def texts(self, name: str, default: Sequence[str] | None = None) -> list[str]:
+        return self._attribute(name, "STRINGS", "strings", default, lambda them: [_text(it) for it in them])
+
+    def array(self, name: str) -> Array:
+        """A tensor among the attributes."""
+        return self._attribute(name, "TENSOR", "t", None, read_tensor)
+
+    def _attribute(self, name: str, type_: str, member: str, default: Any, convert: Callable[[Any], T]) -> T:
+        """The value of an attribute, which must be of that type."""
+        self.asked.add(name)
+        found = self.call.attributes.get(name)
+        if found is None:
+            if default is None:
+                raise UnsupportedNodeError(f"the attribute {name} is missing")
+            return convert(default)
+        actual = _TYPES[found.type]
+        if actual != type_:
+            raise UnsupportedNodeError(f"the attribute {name} has the type {actual}, it must be {type_}")
+        return convert(getattr(found, member))
+
+
+Parser = Callable[[Node], "Value | Sequence[Value | None]"]
+Key = tuple[str, str]
+"""The domain of an operator, empty for ONNX's own, and its name."""
+
+
+def _finite(value: float) -> float:
+    if not isfinite(value):
+        raise UnsupportedNodeError(f"an attribute is {value}")
+    return float(value)
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
