@@ -42,6 +42,7 @@ from mote import compile, profile, toolchain
 from mote.api.compiler import Compiled, Settings, make_settings
 from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
+from mote.frontends import Format, Source
 from mote.graph import Graph
 from mote.graph.chain import Numbers
 from mote.kernels import cost
@@ -125,7 +126,7 @@ class Core:
         known = None if self.cache is None else self.cache / f"{self.settings.target.name}-{self._digest(project)}.json"
         if known is not None and known.exists():
             return [Taken(*each) for each in json.loads(known.read_text())]
-        compiled = Compiled(graph, plan, (), project, self.settings, "layers", b"")
+        compiled = Compiled(graph, plan, (), project, self.settings, "layers", Source("layers", Format.TFLITE, b""))
         (found,) = steps(compiled)
         taken = [Taken(cost.cycles, cost.waits.loaded) for cost in found]
         if known is not None:

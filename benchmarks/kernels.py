@@ -68,7 +68,7 @@ def of_models() -> Iterator[KernelRecord]:
     for name in (*fingerprints.MODELS, *(f"{n} float32" for n in mlperf_tiny.NAMES)):
         bare = name.removesuffix(" float32")
         data = fingerprints.data(name) if name in fingerprints.MODELS else mlperf_tiny.build(bare, dtype="float32")
-        yield from seen(frontends.read(data, f"{name}.tflite").graph())
+        yield from seen(frontends.read(frontends.source_of(data)).graph())
 
 
 def _several(records: Iterable[KernelRecord]) -> Iterator[KernelRecord]:

@@ -125,7 +125,7 @@ MODELS: dict[str, Callable[[], bytes]] = {
 def work(model: bytes, **options: Any) -> int:
     """How many calls of functions, of Python's own too, planning a model takes."""
     settings = compiler.make_settings(TARGET, **options)
-    graph, _ = optimize(frontends.parse(model, "model.tflite"), io=settings.io, numerics=settings.numerics)
+    graph, _ = optimize(frontends.load(model), io=settings.io, numerics=settings.numerics)
     counter = Profile()
     counter.runcall(compiler.plan_for, graph, "model.tflite", settings, silent)
     return sum(entry.callcount for entry in counter.getstats())

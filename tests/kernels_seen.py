@@ -10,6 +10,7 @@ from pathlib import Path
 
 import support
 from mote import frontends, targets
+from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.graph import Graph
 from mote.graph.chain import Numbers
@@ -65,15 +66,15 @@ def _asked(view: View, features: frozenset[str]) -> Iterator[Packed]:
 def note(folder: Path) -> None:
     """From now on, note the kernels of what is read; what would only be compared is read and no more."""
     noted: dict[int, KernelRecord] = {}
-    read: Callable[[bytes, str], Model] = frontends.read
+    read: Callable[[Source], Model] = frontends.read
 
-    def noting(data: bytes, where: str) -> Model:
-        model = read(data, where)
+    def noting(source: Source) -> Model:
+        model = read(source)
         try:
             for one in seen(model.graph()):
                 noted[one.id] = one.joined(noted[one.id]) if one.id in noted else one
         except Exception as error:
-            print(f"{where} is not recorded: {error!r}")
+            print(f"{source.where} is not recorded: {error!r}")
         return model
 
     bind = Kernel.bind
@@ -92,5 +93,5 @@ def note(folder: Path) -> None:
 
     Kernel.bind = binding  # type: ignore[method-assign]
     frontends.read = noting
-    support.check = lambda model, *_, **__: noting(model, "model.tflite")  # type: ignore[assignment]
+    support.check = lambda model, *_, **__: noting(frontends.source_of(model))  # type: ignore[assignment]
     atexit.register(write)

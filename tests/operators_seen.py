@@ -11,6 +11,7 @@ from typing import Any
 
 import support
 from mote import frontends, targets
+from mote.frontends import Source
 from mote.frontends.model import Layer, Model
 from mote.frontends.tflite import variables
 from mote.graph import Graph, Op
@@ -86,10 +87,10 @@ def merged(seen: Seen, other: Seen) -> Seen:
 def record(folder: Path) -> None:
     """From now on, note what is read in a file of this process; what would only be compared is read and no more."""
     seen: Seen = {}
-    read: Callable[[bytes, str], Model] = frontends.read
+    read: Callable[[Source], Model] = frontends.read
 
-    def noting(data: bytes, where: str) -> Model:
-        model = read(data, where)
+    def noting(source: Source) -> Model:
+        model = read(source)
         for name, types, layer, graph in forms(model):
             try:
                 merged(seen, {name: {types: form(layer, graph)}})
@@ -99,4 +100,4 @@ def record(folder: Path) -> None:
         return model
 
     frontends.read = noting
-    support.check = lambda model, *_, **__: noting(model, "model.tflite")  # type: ignore[assignment]
+    support.check = lambda model, *_, **__: noting(frontends.source_of(model))  # type: ignore[assignment]

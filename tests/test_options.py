@@ -27,6 +27,7 @@ DIGITS = MODELS / "digits.tflite"
         ({"point": "fastest"}, {"ram": UNLIMITED, "optimize": "speed"}),
         ({"kernels": ["0=conv2d", "a=b=gemm/dsp"]}, {"kernels": {"0": "conv2d", "a=b": "gemm"}}),
         ({"kernels": {0: "conv2d"}}, {"kernels": {"0": "conv2d"}}),
+        ({"shapes": ["a=b=1,3,8,8", "c=1x4"]}, {"shapes": {"a=b": [1, 3, 8, 8], "c": (1, 4)}}),
         ({"target": Path("cortex-m4")}, {"target": "cortex-m4"}),
         ({"recompute": 12}, {"recompute": 12.0}),
     ],
@@ -67,6 +68,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "ram_code": ("1K", None),
     "causal": (1,),
     "fixed": ("cortex-m4", 3),
+    "shapes": ("x=1", ["x"], {"x": (0, 3)}, {"x": 3}, ["x=1,,3"], 3),
+    "edges": ("nhwc", None),
     "point": ("ram-lots", 9000),
 }
 
@@ -90,6 +93,8 @@ def test_every_option_says_what_is_wrong_with_it() -> None:
         (lambda: mote.compile(DIGITS, make_settings(), ram=1), "settings were given, and ram as well"),
         (lambda: mote.compile(DIGITS, ram=1, point="least"), "a point is a budget already"),
         (lambda: mote.compile(None), "a NoneType is not a model"),
+        (lambda: mote.compile(DIGITS, example_inputs=()), "option example_inputs: is for modules of PyTorch"),
+        (lambda: mote.compile(DIGITS, shapes={"x": (1, 2)}), "option shape: a model of TensorFlow Lite says itself"),
         (lambda: mote.compile_shared(str(DIGITS)), "not a list"),
         (lambda: mote.explore(DIGITS, points="3"), "option points: '3' is not a whole number of at least 1"),
         (lambda: mote.verify(mote.compile(DIGITS), 0), "option inputs: 0 is not"),
@@ -100,7 +105,7 @@ def test_every_option_says_what_is_wrong_with_it() -> None:
         (lambda: mote.run(mote.compile(DIGITS, target="cortex-m4"), emulator="bochs"), "bochs"),
         (lambda: mote.run(mote.compile(DIGITS, target="cortex-m4"), compiler="bcc"), "bcc"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_misuse_of_the_api_is_named(call: Any, said: str) -> None:
     with pytest.raises(mote.MoteError, match=said):

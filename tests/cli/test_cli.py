@@ -227,7 +227,6 @@ def test_unsupported_layers_are_all_listed(capsys: pytest.CaptureFixture[str], t
     ("name", "arguments"),
     [
         ("error-absent", ("inspect", "absent.tflite")),
-        ("error-suffix", ("compile", "model.onnx", "-o", "x")),
         ("error-target", ("compile", DIGITS, "--target", "cortex-m99", "-o", "x")),
         ("error-size", ("compile", DIGITS, "--ram", "lots", "-o", "x")),
         ("error-ram", ("compile", DIGITS, "--ram", "300", "-o", "x")),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mote import frontends, toolchain
+from mote import toolchain
 from mote.api import compiler, reference
 from mote.api.compiler import Compiled, compile
 from mote.api.measure import run
@@ -144,8 +144,3 @@ def test_a_model_that_litert_refuses(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert main(["verify", str(DIGITS)]) == 1
     said = capsys.readouterr().err
     assert "LiteRT does not run the model" in said and "Traceback" not in said and said.count("\n") == 2
-
-
-def test_a_suffix_that_no_front_end_reads() -> None:
-    with pytest.raises(MoteError, match=r"net\.onnx: '\.onnx' files are not supported\n.*\.tflite"):
-        frontends.load("net.onnx")

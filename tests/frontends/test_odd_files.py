@@ -11,7 +11,7 @@ import pytest
 from mote.api.compiler import compile
 from mote.cli import main
 from mote.errors import MoteError
-from mote.frontends import tflite
+from mote.frontends import Format, Source, tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from support import check, check_numpy, needs_litert
 
@@ -36,17 +36,17 @@ def scales_on(axis: int, depth: int = 6) -> bytes:
 @pytest.mark.parametrize("axis", [0, 2, 9, -1])
 def test_scales_on_the_wrong_axis(axis: int) -> None:
     """LiteRT refuses the file; TensorFlow Lite Micro, whose own example has such scales, does not look at the axis."""
-    read = tflite.read(scales_on(axis), "odd")
+    read = tflite.read(Source("odd", Format.TFLITE, scales_on(axis)))
     assert f"has 6 scales on axis {axis} of shape (1, 3, 3, 6): they are taken for those of axis 3" in read.warnings[0]
     assert len(read.warnings) == 1
     assert ("; the same of 1 more" in read.warnings[0]) == (axis != 0)
     check_numpy(read.graph(), scales_on(3))
-    assert tflite.read(scales_on(3), "usual").warnings == ()
+    assert tflite.read(Source("usual", Format.TFLITE, scales_on(3))).warnings == ()
 
 
 def test_scales_that_could_lie_on_two_axes() -> None:
     with pytest.raises(MoteError, match=r"3 scales on axis 0 of shape \(1, 3, 3, 3\)"):
-        tflite.read(scales_on(0, 3), "odd")
+        tflite.read(Source("odd", Format.TFLITE, scales_on(0, 3)))
 
 
 def constant_edges() -> bytes:
@@ -136,8 +136,8 @@ def test_sizes_that_are_left_open() -> None:
     """Of the batch: the one that the file holds. Of an image: refused, unless the file holds a size."""
     assert compile(sized((1, 8, 8, 3), (-1, 8, 8, 3))).warnings == ()
     with pytest.raises(MoteError, match=r"shape 1x\?x\?x3, whose size is only known at run time\n.*fixed shape"):
-        tflite.read(sized((1, 1, 1, 3), (1, -1, -1, 3)), "open")
-    (said,) = tflite.read(sized((1, 8, 8, 3), (-1, -1, -1, 3)), "open").warnings
+        tflite.read(Source("open", Format.TFLITE, sized((1, 1, 1, 3), (1, -1, -1, 3))))
+    (said,) = tflite.read(Source("open", Format.TFLITE, sized((1, 8, 8, 3), (-1, -1, -1, 3)))).warnings
     assert said == "input 'x' may have any size on axes [0, 1, 2]; the model is compiled for 1x8x8x3"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from fuzz.bases import base
 from fuzz.document import Table, decode, encode
 from fuzz.edits import copied, edit
-from mote.frontends import tflite
+from mote.frontends import Format, Source, tflite
 from support import HOST_DSP
 
 MODES: dict[str, dict[str, Any]] = {
@@ -79,7 +79,7 @@ def _consistent(model: Table) -> Table:
     """The model with the shapes that its operators give, where that can be said: what an edit means is then seen
     behind the reader too. Whatever fails here fails again when the mutant is tried."""
     try:
-        graph = tflite.read(encode(model), "mutant.tflite").partial()
+        graph = tflite.read(Source("mutant.tflite", Format.TFLITE, encode(model))).partial()
     except Exception:
         return model
     tensors = dict(graph.tensors)

@@ -21,6 +21,7 @@ from rooms import Case, Collection, Rooms
 
 import support
 from mote import frontends, targets
+from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.kernels import catalogue
 from mote.kernels.contract import Packed, View
@@ -36,11 +37,11 @@ def record(folder: Path) -> None:
     """From now on, note what is read or planned, in a file of this process; what would only be compared is read and no
     more."""
     collection = Collection(EACH, FEATURES)
-    read: Callable[[bytes, str], Model] = frontends.read
+    read: Callable[[Source], Model] = frontends.read
     candidates, called = catalogue.candidates, catalogue.called
 
-    def noting(data: bytes, where: str) -> Model:
-        model = read(data, where)
+    def noting(source: Source) -> Model:
+        model = read(source)
         collection.add(replace(model.partial(), tensors=model.tensors))
         return model
 
@@ -58,7 +59,7 @@ def record(folder: Path) -> None:
 
     frontends.read = noting
     catalogue.candidates, catalogue.called = noting_candidates, noting_called
-    support.check = lambda model, *_, **__: noting(model, "model.tflite")  # type: ignore[assignment]
+    support.check = lambda model, *_, **__: noting(frontends.source_of(model))  # type: ignore[assignment]
     atexit.register(lambda: (folder / f"{os.getpid()}.pickle").write_bytes(pickle.dumps(collection.cases)))
 
 

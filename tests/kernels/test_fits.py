@@ -19,7 +19,7 @@ def of_bundled_models() -> tuple[Case, ...]:
     """A call of each kernel that layers of the bundled models could have on a core without extensions."""
     collection = Collection(each=1)
     for path in sorted(MODELS.glob("*.tflite")):
-        collection.add(frontends.read(path.read_bytes(), path.name).partial())
+        collection.add(frontends.read(frontends.source_of(path)).partial())
     return tuple(collection.cases)
 
 

@@ -79,7 +79,7 @@ def cases() -> tuple[Case, ...]:
     """A call of some kernels of each header, in every form."""
     collection, kept = Collection(each=1), dict[str, set[str]]()
     for data in models():
-        collection.add(frontends.read(data, "model.tflite").partial())
+        collection.add(frontends.read(frontends.source_of(data)).partial())
     for dtype in test_fuse_functions.NORMS:
         collection.add(test_fuse_functions.optimized(test_fuse_functions.norms(dtype)))
     for case in collection.cases:

@@ -20,6 +20,7 @@ from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.files import write_folder
+from mote.frontends import EDGES, Format, Source
 from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.kernels import cost
@@ -101,6 +102,10 @@ class Settings:
     """Bytes of RAM that code takes: found by building it, not for users to say."""
     causal: bool = False
     """Padding at the window's edges may be turned into what was before the stream."""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The shapes of inputs, by name, where the model leaves them open or other ones are wanted."""
+    edges: str = EDGES[0]
+    """How images lie in inputs and outputs of the C: channels-last, as kernels take them, or as in the model."""
     fixed: Fixed | None = None
     """The kernels of the runtime that the model is packed for: no others may be chosen. Not for users to say."""
 
@@ -115,6 +120,7 @@ class Settings:
             ("input", self.input, INPUT),
             ("step", self.step, STEP),
             ("place_code", self.place_code, PLACES),
+            ("edges", self.edges, EDGES),
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
@@ -222,8 +228,8 @@ class Compiled:
     project: Project
     settings: Settings
     path: str
-    data: bytes
-    """The model file: what LiteRT is asked about."""
+    model: Source
+    """What was compiled: what the format's own runtime is asked about."""
     renamed: str = ""
     """Why the C has another name than the model file, where it has."""
     warnings: tuple[str, ...] = ()
@@ -232,6 +238,11 @@ class Compiled:
     @property
     def name(self) -> str:
         return self.project.options.name
+
+    @property
+    def data(self) -> bytes:
+        """The model file."""
+        return self.model.data
 
     @cached_property
     def macs(self) -> int:
@@ -295,26 +306,38 @@ def alternatives(compiled: Compiled) -> list[Alternative]:
 
 
 def compile(
-    model: str | Path | bytes, settings: Settings | None = None, *, say: Say = silent, **options: Any
+    model: Any,
+    settings: Settings | None = None,
+    *,
+    example_inputs: Any = None,
+    say: Say = silent,
+    **options: Any,
 ) -> Compiled:
-    """Compile a model file (or its bytes). Options are the fields of Settings, and may be written as for the command:
-    `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`, `point="ram-9000"`, `kernels=["3=conv2d"]`.
-    `say` is told how the search for a plan gets on."""
+    """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
+    Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`. `say` is told how the search for a plan
+    gets on."""
     settings = chosen_settings(settings, options)
-    where, data = read_model(model)
-    with naming(where), explaining():
-        return _compile(data, where, settings, say)
+    source = given_model(model, settings, example_inputs)
+    with naming(source.where), explaining():
+        return _compile(source, settings, say)
 
 
-def read_model(model: str | Path | bytes) -> tuple[str, bytes]:
-    """How a model is called in messages, and the bytes of its file."""
-    if not isinstance(model, str | Path | bytes):
-        raise MoteError(f"a {type(model).__name__} is not a model", remedy="give the path of a file, or its bytes")
-    return ("model.tflite", model) if isinstance(model, bytes) else (str(model), frontends.read_file(model))
+def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
+    """What a function of the API was given as a model, with what the settings say about reading it."""
+    source = frontends.source_of(model, shapes=settings.shapes, edges=settings.edges, example_inputs=example_inputs)
+    if source.format != Format.TFLITE and settings.numerics != NUMERICS[0]:
+        raise MoteError(
+            f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",
+            where="option numerics",
+            remedy="leave it away",
+        )
+    return source
 
 
-def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> Compiled:
-    graph, warnings, optimized, savings = prepared(data, where, settings)
+def _compile(source: Source, settings: Settings, say: Say = silent) -> Compiled:
+    where = source.where
+    graph, warnings, optimized, savings = prepared(source, settings)
     planned = plan_for(optimized, where, settings, say)
     name, renamed = c_name(settings, graph)
     options_ = ProjectOptions(
@@ -327,7 +350,7 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
         fused="fma" in settings.target.features,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
-        model=zlib.crc32(data),
+        model=zlib.crc32(source.data),
         check_flash=settings.check_flash,
         flashes=settings.target.choice("flash"),
         code_in_ram=settings.place_code == "ram",
@@ -336,15 +359,15 @@ def _compile(data: bytes, where: str, settings: Settings, say: Say = silent) -> 
     project = generate(Job(planned, options_, golden(optimized if same else planned.graph)))
     settings = replace(settings, name=name)
     warnings = (*warnings, *advice(planned, settings.target))
-    compiled = Compiled(graph, planned, savings, project, settings, where, data, renamed, warnings)
+    compiled = Compiled(graph, planned, savings, project, settings, where, source, renamed, warnings)
     check_budgets(compiled, code=0)
     return compiled
 
 
-def prepared(data: bytes, where: str, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
+def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
     """The model as it is in the file, what is odd about that, the model that is planned, and what passes did to it."""
     graph, warnings, optimized, savings = _optimized(
-        data, where, settings.io, settings.numerics, settings.shrink, settings.fixed is None
+        source, settings.io, settings.numerics, settings.shrink, settings.fixed is None
     )
     if settings.stream is not None:
         optimized, saving = _streamed(optimized, settings)
@@ -354,11 +377,11 @@ def prepared(data: bytes, where: str, settings: Settings) -> tuple[Graph, tuple[
 
 @lru_cache(maxsize=4)
 def _optimized(
-    data: bytes, where: str, io: str, numerics: str, shrinking: bool, own_code: bool
+    source: Source, io: str, numerics: str, shrinking: bool, own_code: bool
 ) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
     """The model as it is in the file, what is odd about that, and the model after the passes: the same for all targets
     and most settings, so that who compiles it in several ways waits for that, and for packing its weights, once."""
-    model = frontends.read(data, where)
+    model = frontends.read(source)
     graph = model.graph()
     optimized, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking, own_code=own_code)
     return graph, model.warnings, optimized, tuple(savings)

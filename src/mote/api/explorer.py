@@ -10,9 +10,10 @@ from typing import Any
 
 from mote import toolchain
 from mote.api import measure
-from mote.api.compiler import Compiled, Settings, chosen_settings
+from mote.api.compiler import Compiled, Settings, chosen_settings, given_model
 from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
 from mote.errors import BudgetError, MoteError, explaining
+from mote.frontends import Source
 from mote.plan.estimate import estimate
 from mote.plan.plan import Runs
 from mote.profiler.costs import check_cycles, profile
@@ -117,9 +118,10 @@ class Front:
 
 @explaining()
 def explore(
-    model: str | Path | bytes,
+    model: Any,
     settings: Settings | None = None,
     *,
+    example_inputs: Any = None,
     points: int = POINTS,
     measured: bool | None = None,
     compiler: str | None = None,
@@ -138,6 +140,7 @@ def explore(
     if measured and obstacle:
         raise obstacle
     reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
+    model = given_model(model, settings, example_inputs)
     found = _Search(model, settings, points, not reason, say or (lambda text: None))
     found.run()
     by = ""
@@ -188,7 +191,7 @@ class _Found:
 class _Search:
     """Compiles for budgets from the largest that changes anything down to the least."""
 
-    def __init__(self, model: str | Path | bytes, settings: Settings, points: int, measured: bool, say: Say) -> None:
+    def __init__(self, model: Source, settings: Settings, points: int, measured: bool, say: Say) -> None:
         self.model, self.settings, self.points, self.measured, self.say = model, settings, points, measured, say
         self.plans: list[_Found] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.api.compiler import Settings, make_settings, prepared
+from mote.api.compiler import Settings, given_model, make_settings, prepared
 from mote.api.data import Inputs
 from mote.api.interpreter import Interpreter
 from mote.api.measure import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
@@ -21,7 +22,7 @@ from mote.api.verifier import Judge, Judged, VerifyResult, Work, compared
 from mote.codegen.names import c_prefix
 from mote.errors import MoteError, explaining, naming
 from mote.files import temporary_folder
-from mote.frontends import read_file
+from mote.frontends import SUFFIXES, Source, source_of
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Quantization
 from mote.graph.types import DType
@@ -43,7 +44,7 @@ MARKS = {
     Mode.PROFILE: "mote_mark((unsigned)op);",
 }
 """How the glue notes that an op has ended, but for labels."""
-PREPARING = ("io", "numerics", "shrink", "stream", "hop", "causal")
+PREPARING = ("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes")
 """Options that an image tells of, and that say what graph it was planned from."""
 
 
@@ -236,7 +237,7 @@ def verify_image(
     loaded: LoadedImage,
     inputs: int = 8,
     *,
-    source: str | Path | None = None,
+    source: Any = None,
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
@@ -248,11 +249,12 @@ def verify_image(
     model = _source(loaded, source)
     if model is None:
         return _against_host(loaded, inputs, seed, compiler, emulator)
-    where, data = model
+    where = model.where
     options = {name: value for name, value in _options(loaded).items() if name in PREPARING}
     settings = replace(make_settings(loaded.target, **options), fixed=ANY)
+    model = given_model(model, settings)
     with naming(where):
-        parsed, _, graph, _ = prepared(data, where, settings)
+        parsed, _, graph, _ = prepared(model, settings)
     for mine, theirs in (
         *zip(loaded.image.inputs, graph.inputs, strict=True),
         *zip(loaded.image.outputs, graph.outputs, strict=True),
@@ -274,7 +276,7 @@ def verify_image(
         for i, x in enumerate(loaded.layers)
         if x.tensors and x.kernel
     ]
-    judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, data, works)
+    judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
     return compared(judged, inputs, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
 
 
@@ -284,22 +286,24 @@ def _options(loaded: LoadedImage) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _source(loaded: LoadedImage, source: str | Path | None) -> tuple[str, bytes] | None:
-    """The model file that an image was packed from, and its name."""
+def _source(loaded: LoadedImage, source: Any) -> Source | None:
+    """The model that an image was packed from."""
     wanted = bytes(loaded.image.header["source"])
     if source is not None:
-        data = read_file(source)
-        if hashlib.sha256(data).digest() != wanted:
+        given = source_of(source)
+        if hashlib.sha256(given.data).digest() != wanted:
             raise MoteError(
                 "is not the model that the image was packed from: its SHA-256 is another one",
-                where=str(source),
+                where=given.where,
                 remedy="give the model file itself, or leave --source away",
             )
-        return str(source), data
-    for path in sorted(Path(loaded.path).resolve().parent.glob("*.tflite")):
-        data = read_file(path)
-        if hashlib.sha256(data).digest() == wanted:
-            return str(path), data
+        return given
+    for path in sorted(Path(loaded.path).resolve().parent.iterdir()):
+        if path.suffix in SUFFIXES.values() and path.is_file():
+            with suppress(MoteError):
+                found = source_of(path)
+                if hashlib.sha256(found.data).digest() == wanted:
+                    return found
     return None
 
 

@@ -36,19 +36,22 @@ class Interpreter:
 
     def __init__(
         self,
-        model_path: str | Path | None = None,
+        model_path: Any = None,
         model_content: bytes | None = None,
         *,
+        example_inputs: Any = None,
         runtime: str | Path | None = None,
         num_threads: int | None = None,
         **options: Any,
     ) -> None:
-        """`model_path` or `model_content` is a `.mote` image or a `.tflite` file, which is packed for this computer
-        with `options`, those of `mote.pack`. `runtime`: the folder of the runtime that an image was packed for, where
-        that is not the stock one. `num_threads` is there for the sake of LiteRT's, and means nothing."""
-        where, data = _given(model_path, model_content)
-        self._where = where
-        if is_image(data):
+        """`model_path` or `model_content` is a `.mote` image, or a model as `mote.compile` takes it, which is packed
+        for this computer with `options`, those of `mote.pack`. `runtime`: the folder of the runtime that an image was
+        packed for, where that is not the stock one. `num_threads` is there for the sake of LiteRT's, and means
+        nothing."""
+        model = _given(model_path, model_content)
+        self._where = where = "model" if isinstance(model, bytes) else str(model)
+        data = _image(model)
+        if data is not None:
             if options:
                 raise MoteError(
                     f"an image is packed already: {', '.join(options)} cannot be chosen any more",
@@ -57,9 +60,8 @@ class Interpreter:
                 )
             kernels = _kernels(data, runtime, where)
         else:
-            model = data if model_path is None or isinstance(model_path, bytes) else model_path
-            made = pack(model, replace(make_settings(**options), fixed=ANY))
-            data, kernels = made.data, made.records
+            made = pack(model, replace(make_settings(**options), fixed=ANY), example_inputs=example_inputs)
+            self._where, data, kernels = made.path, made.data, made.records
         self._load(data, kernels)
 
     @classmethod
@@ -259,16 +261,19 @@ class Interpreter:
             raise MoteError(self._c.mote_status_text(status).decode(), where=self._where)
 
 
-def _given(path: str | Path | None, content: bytes | None) -> tuple[str, bytes]:
-    """What a model is called, and its bytes."""
-    if isinstance(path, bytes) and content is None:
-        path, content = None, path
+def _given(path: Any, content: bytes | None) -> Any:
+    """The model of the two that was given."""
     if (path is None) == (content is None):
         raise MoteError("give either the path of a model or its bytes", where="Interpreter")
-    if content is not None:
-        return "model", bytes(content)
-    assert path is not None
-    return str(path), read_file(path)
+    return path if content is None else bytes(content)
+
+
+def _image(model: Any) -> bytes | None:
+    """The bytes of what was given, if it is an image."""
+    if not isinstance(model, str | Path | bytes):
+        return None
+    data = model if isinstance(model, bytes) else read_file(model)
+    return data if is_image(data) else None
 
 
 def _kernels(data: bytes, runtime: str | Path | None, where: str) -> list[KernelRecord]:

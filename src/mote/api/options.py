@@ -41,6 +41,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
             found[option] = _size(option, found[option])
     if "kernels" in found:
         found["kernels"] = _pins(found["kernels"])
+    if "shapes" in found:
+        found["shapes"] = _shapes(found["shapes"])
     return found if point is None else found | point_settings(point)
 
 
@@ -98,6 +100,35 @@ def _pin(text: Any) -> tuple[str, str]:
     return layer, kernel.removesuffix("/dsp")
 
 
+def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
+    """Shapes by the names of inputs, of a mapping or of strings."""
+    if isinstance(shapes, str) or not isinstance(shapes, Iterable):
+        raise _wrong("shapes", shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
+    found = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
+    return {str(name): _shape(name, shape) for name, shape in found.items()}
+
+
+def _named_shape(text: Any) -> tuple[str, list[str]]:
+    """An input and its shape; the name of an input may hold an equals sign."""
+    name, _, shape = str(text).rpartition("=")
+    if not name:
+        raise MoteError(f"'{text}' is not NAME=SHAPE", where="option shape", remedy="write it like input=1,3,96,96")
+    return name, re.split("[,x]", shape)
+
+
+def _shape(name: Any, shape: Any) -> tuple[int, ...]:
+    try:
+        found = tuple(int(size) for size in shape)
+    except (TypeError, ValueError):
+        found = (0,)
+    if any(size < 1 for size in found):
+        shown = ",".join(map(str, shape)) if isinstance(shape, Iterable) else shape
+        raise MoteError(
+            f"'{shown}' is not the shape of '{name}'", where="option shape", remedy="write it like input=1,3,96,96"
+        )
+    return found
+
+
 def check_names(options: Iterable[str], settings: type) -> None:
     """Refuse what is no option."""
     known = [*(f.name for f in fields(settings)), "point"]
@@ -139,6 +170,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
     "Fixed | None": (lambda v: v is None or isinstance(v, Fixed), "a set of kernels"),
+    "Mapping[str, tuple[int, ...]]": (lambda v: isinstance(v, Mapping), "a mapping {input: shape}"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
 """By the annotation of a field: whether a value is of that type, and what the type is called."""

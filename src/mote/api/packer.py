@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mote.api.advice import advice
-from mote.api.compiler import Settings, c_name, chosen_settings, over_budget, plan_for, prepared, read_model
+from mote.api.compiler import Settings, c_name, chosen_settings, given_model, over_budget, plan_for, prepared
 from mote.api.options import check_at_least
 from mote.errors import MoteError, explaining, naming
 from mote.files import write_file
+from mote.frontends import Source
 from mote.graph import Graph
 from mote.graph.tolerance import computes_floats
 from mote.image import format
@@ -38,7 +39,7 @@ ONLY_C = {
 """Settings of generated C, and why an image has none of them."""
 TOLD = (
     *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
-    *("recompute", "stream", "hop", "causal", "aligned"),
+    *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes"),
 )
 """Settings that an image tells tools of."""
 MOST_VERSION = (1 << 32) - 1
@@ -53,8 +54,8 @@ class Image:
     program: Program
     settings: Settings
     path: str
-    model: bytes
-    """The model file: what LiteRT is asked about."""
+    model: Source
+    """What it was made of: what the format's own runtime is asked about."""
     source: Graph
     savings: tuple[Saving, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -87,9 +88,10 @@ class Image:
 
 
 def pack(
-    model: str | Path | bytes,
+    model: Any,
     settings: Settings | None = None,
     *,
+    example_inputs: Any = None,
     version: int = 0,
     product: int = 0,
     strip: bool = False,
@@ -98,22 +100,23 @@ def pack(
     say: Say = silent,
     **options: Any,
 ) -> Image:
-    """Make an image of a model file (or its bytes). Options are those of `compile`, but for what is about C. `version`
-    never goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
+    """Make an image of a model, given as to `compile`, whose options these are but for what is about C. `version` never
+    goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
     what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
     kernels are taken, if that is not the stock one."""
     settings, known = _for_images(chosen_settings(settings, options), runtime)
     _check_number("version", version)
     _check_number("product", product)
-    where, data = read_model(model)
+    model = given_model(model, settings, example_inputs)
+    where = model.where
     with naming(where), explaining():
-        graph, warnings, optimized, savings = prepared(data, where, settings)
+        graph, warnings, optimized, savings = prepared(model, settings)
         planned = plan_for(optimized, where, settings, say)
         name, _ = c_name(settings, graph)
         settings = replace(settings, name=name)
         found = program(planned)
         details = Details(
-            hashlib.sha256(data).digest(),
+            hashlib.sha256(model.data).digest(),
             version,
             product,
             strip,
@@ -127,7 +130,7 @@ def pack(
         if known is not None:
             known.check(format.HEADER.unpack(image))
         warned = (*warnings, *advice(planned, settings.target))
-        return Image(image, planned, found, settings, where, data, graph, savings, warned)
+        return Image(image, planned, found, settings, where, model, graph, savings, warned)
 
 
 def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Settings, Manifest | None]:

@@ -54,11 +54,11 @@ class Shared:
         return write_folder(str(folder), self.project.files, force=force)
 
 
-def compile_shared(models: Sequence[str | Path | bytes], settings: Settings | None = None, **options: Any) -> Shared:
+def compile_shared(models: Sequence[Any], settings: Settings | None = None, **options: Any) -> Shared:
     """Compile models into one folder with one arena, as large as the largest needs. Options as for `compile`."""
     settings = chosen_settings(settings, options)
     _check_settings(settings)
-    if isinstance(models, str | Path | bytes):
+    if not isinstance(models, list | tuple):
         raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
     if not models:
         raise MoteError("no model was given")

@@ -11,7 +11,7 @@ import numpy as np
 
 from mote import toolchain
 from mote.api import compiler as line
-from mote.api.compiler import Compiled, make_settings
+from mote.api.compiler import Compiled, given_model, make_settings
 from mote.api.measure import bench
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
@@ -82,16 +82,19 @@ class ShrinkResult:
 
 
 @explaining()
-def shrink(model: str | Path | bytes, *, inputs: int | None = None, seed: int = 0, **options: Any) -> ShrinkResult:
-    """Shrink a model, and compare its outputs with those of the whole one on so many inputs (as a rule 2,000, fewer of
-    a large model): both as compiled for the host, or by the reference in NumPy where there is no compiler. Options are
-    the fields of Settings but for `target` and `shrink`."""
+def shrink(
+    model: Any, *, example_inputs: Any = None, inputs: int | None = None, seed: int = 0, **options: Any
+) -> ShrinkResult:
+    """Shrink a model, given as to `compile`, and compare its outputs with those of the whole one on so many
+    inputs (as a rule 2,000, fewer of a large model): both as compiled for the host, or by the reference in NumPy where
+    there is no compiler. Options are the fields of Settings but for `target` and `shrink`."""
     if inputs is not None:
         check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
     settings = make_settings(
         **{"optimize": "speed", **options}
     )  # the plan that is found fastest: RAM is no matter here
+    model = given_model(model, settings, example_inputs)
     whole, small = (line.compile(model, replace(settings, shrink=on)) for on in (False, True))
     before = whole.plan.graph
     after, removals = shrunk(before)

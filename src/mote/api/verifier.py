@@ -19,6 +19,7 @@ from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
 from mote.errors import MoteError, explaining
 from mote.files import temporary_folder
+from mote.frontends import Source
 from mote.graph import Graph, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
@@ -91,7 +92,7 @@ def verify(
         for i, (op, steps) in enumerate(plan.works)
         if not isinstance(op, Arrival)
     ]
-    judged = Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.data, works)
+    judged = Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.model, works)
     return compared(judged, inputs, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
 
 
@@ -124,8 +125,7 @@ class Judged:
     source: Graph
     graph: Graph
     """As it was planned."""
-    data: bytes
-    """The model file."""
+    model: Source
     works: Sequence[Work]
 
 
@@ -239,7 +239,7 @@ def _oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     elif mistakes := _mistakes(judged.source):
         oracle, name = reference.numpy(judged.source), f"numpy ({mistakes})"
     elif reference.litert_installed():
-        oracle, name = reference.meaningful(reference.litert(judged.data), judged.source), "LiteRT BUILTIN_REF"
+        oracle, name = reference.meaningful(reference.litert(judged.model.data), judged.source), "LiteRT BUILTIN_REF"
     else:
         oracle, name = reference.numpy(judged.source), "numpy"
     if settings.stream is not None:
@@ -259,7 +259,7 @@ def _micro(judged: Judged) -> tuple[reference.Reference, str]:
         why = "TFLite Micro is not installed"
     else:
         try:
-            return reference.micro(judged.data, source), "TFLite Micro"
+            return reference.micro(judged.model.data, source), "TFLite Micro"
         except MoteError:
             why = "TFLite Micro does not run the model"
     return reference.numpy(tflm if followed else source), f"numpy ({why})"

@@ -13,6 +13,7 @@ from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.files import write_file
+from mote.frontends import EDGES, SUFFIXES
 from mote.plan.plan import Plan
 from mote.report.svg import SVG
 from mote.text import printable
@@ -27,7 +28,14 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None:
     """The model, or as many as `count` says, and what it may need."""
-    parser.add_argument("model", metavar="MODEL", nargs=count, help="a .tflite file")
+    parser.add_argument("model", metavar="MODEL", nargs=count, help=f"a model file: {', '.join(SUFFIXES.values())}")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1,3,96,96",
+        help="the shape of an input that the model leaves open; may be given several times",
+    )
     parser.add_argument(
         "--plugin",
         action="append",
@@ -69,6 +77,13 @@ def add_compile_options(
         choices=NUMERICS,
         default="litert",
         help="whose rounding to follow bit for bit (default: litert)",
+    )
+    parser.add_argument(
+        "--edges",
+        choices=EDGES,
+        default=EDGES[0],
+        help="how images lie in inputs and outputs of the C: channels last, as kernels take them (default), or as in"
+        " the model",
     )
     parser.add_argument(
         "--optimize",
@@ -211,6 +226,8 @@ def settings(arguments: argparse.Namespace) -> Settings:
         cycles=getattr(arguments, "cycles", None),
         point=getattr(arguments, "point", None),
         kernels=getattr(arguments, "kernel", []),
+        shapes=arguments.shape,
+        edges=arguments.edges,
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mote import frontends
+from mote.api.compiler import make_settings
 from mote.cli.common import Subparsers, add_json, add_model, bold, print_json, red, shortened, table
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
@@ -20,17 +21,19 @@ def add(commands: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = describe(arguments.model)
+    found = describe(arguments.model, make_settings(shapes=arguments.shape).shapes)
     print_json(found) if arguments.json else print_text(found)
     return 1 if found["unsupported"] else 0
 
 
-def describe(path: str) -> dict[str, Any]:
-    model = frontends.read(frontends.read_file(path), path)
+def describe(path: str, shapes: Mapping[str, Sequence[int]] | None = None) -> dict[str, Any]:
+    source = frontends.source_of(path, shapes=shapes)
+    model = frontends.read(source)
     graph = model.partial()
     layers = [_layer(model, graph, layer) for layer in model.layers]
     return {
         "model": path,
+        "format": source.format,
         "inputs": [_tensor(model.tensors[t]) for t in model.inputs],
         "outputs": [_tensor(model.tensors[t]) for t in model.outputs],
         "layers": layers,

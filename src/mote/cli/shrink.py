@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             io=arguments.io,
             numerics=arguments.numerics,
+            shapes=arguments.shape,
         )
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.equal else 1

@@ -1,47 +1,98 @@
-"""Model files in, Graph out. A front end is a folder; which one reads a file is told by the file's suffix."""
+"""Models in, Graph out. A front end is a folder; which one reads a model is told by the model's content."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from mote import files
-from mote.errors import MoteError
-from mote.frontends import tflite
+from mote.errors import MoteError, TooLargeError, naming
+from mote.frontends.detection import detect, refuse_folder
 from mote.frontends.model import Model
+from mote.frontends.objects import from_object
+from mote.frontends.source import EDGES, SUFFIXES, Format, Source
 from mote.graph import Graph
 
-READERS: Mapping[str, Callable[[bytes, str], Model]] = {".tflite": tflite.read}
-"""The suffixes of files that Mote reads, and what reads them."""
+__all__ = ["EDGES", "SUFFIXES", "Format", "Source", "load", "parse", "read", "source_of"]
+
+READERS = {
+    Format.TFLITE: "tflite",
+    Format.ONNX: "onnx",
+    Format.TORCH: "torch",
+    Format.KERAS: "keras",
+    Format.SKLEARN: "sklearn",
+    Format.XGBOOST: "trees.xgboost",
+    Format.LIGHTGBM: "trees.lightgbm",
+}
+"""The parts of this package that read the formats, each with a function `read`: only that of a model's own format is
+loaded."""
+MOST_BYTES = (1 << 31) - 1
+"""Of a model file."""
+SHAPED = (Format.ONNX, Format.TORCH, Format.KERAS)
+"""Formats whose inputs may have other shapes than the file says."""
 
 
-def read_file(path: str | Path) -> bytes:
-    """The bytes of a model file of a kind that Mote knows."""
-    _reader(str(path))
-    return files.read_file(path)
-
-
-def read(data: bytes, where: str) -> Model:
-    """A model from the bytes of the file `where`, with its unsupported layers marked."""
-    return _reader(where)(data, where)
-
-
-def parse(data: bytes, where: str) -> Graph:
-    """The graph of that model. Every problem with the file is a MoteError that names it."""
-    return read(data, where).graph()
-
-
-def load(path: str | Path) -> Graph:
-    """Read a model file."""
-    return parse(read_file(path), str(path))
-
-
-def _reader(where: str) -> Callable[[bytes, str], Model]:
-    suffix = Path(where).suffix
-    if suffix not in READERS:
+def source_of(
+    model: Any,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    edges: str = EDGES[0],
+    example_inputs: Any = None,
+) -> Source:
+    """What is given as a model: the path of a file, its bytes, an object of another library, or a source. `shapes` are
+    those of inputs by name, `edges` says how images lie in the inputs and outputs of generated code, `example_inputs`
+    are the arguments of a module of PyTorch."""
+    if isinstance(model, str | Path | bytes | Source) and example_inputs is not None:
+        raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="leave it away")
+    if isinstance(model, Source):
+        found = model
+    elif isinstance(model, bytes):
+        found = _from_bytes(model)
+    elif isinstance(model, str | Path):
+        found = _from_file(model)
+    else:
+        found = from_object(model, example_inputs)
+    wanted = tuple(sorted((name, tuple(shape)) for name, shape in (shapes or {}).items()))
+    if wanted and found.format not in SHAPED:
         raise MoteError(
-            f"'{suffix or Path(where).name}' files are not supported",
-            where=where,
-            remedy=f"convert it to {' or '.join(READERS)}",
+            f"a model of {found.title} says itself what shapes its inputs have",
+            where=f"{found.where}: option shape",
+            remedy="leave it away",
         )
-    return READERS[suffix]
+    return replace(found, shapes=wanted or found.shapes, edges=edges)
+
+
+def _from_bytes(data: bytes) -> Source:
+    format = detect(data, "model")
+    return Source(f"model{SUFFIXES[format]}", format, data)
+
+
+def _from_file(path: str | Path) -> Source:
+    place = Path(path)
+    refuse_folder(place)
+    if place.exists() and place.stat().st_size > MOST_BYTES:
+        raise TooLargeError(
+            f"has more than {MOST_BYTES:,} bytes", where=str(path), remedy="no microcontroller has memory for it"
+        )
+    data = files.read_file(place)
+    return Source(str(path), detect(data, str(path)), data, folder=place.resolve().parent)
+
+
+def read(source: Source) -> Model:
+    """A model of any format, with its unsupported layers marked."""
+    reader: Callable[[Source], Model] = import_module(f"mote.frontends.{READERS[source.format]}").read
+    with naming(source.where):
+        return reader(source)
+
+
+def parse(source: Source) -> Graph:
+    """The graph of that model. Every problem with the file is a MoteError that names it."""
+    return read(source).graph()
+
+
+def load(model: Any, **options: Any) -> Graph:
+    """Read a model; `options` are those of `source_of`."""
+    return parse(source_of(model, **options))

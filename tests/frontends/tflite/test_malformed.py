@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mote import frontends
 from mote.api.compiler import compile
 from mote.errors import MoteError
-from mote.frontends import tflite
+from mote.frontends import Format, Source, tflite
 from streaming.streams import sliding
 
 MODELS = Path(__file__).parents[3] / "models"
@@ -26,7 +26,7 @@ FLIPPED, RESTRUCTURED, COMPILED, NOISE = 400, 400, 60, 200
 def survives(data: bytes) -> None:
     """A model or a MoteError, nothing else; and a message that names the file."""
     try:
-        tflite.read(data, "fuzzed.tflite")
+        tflite.read(Source("fuzzed.tflite", Format.TFLITE, data))
         tflite.parse(data, "fuzzed.tflite")
     except MoteError as error:
         assert "fuzzed.tflite" in str(error)

@@ -12,6 +12,7 @@ from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, work
 from mote.frontends import limits
 from mote.frontends.calibration import meaningless
 from mote.frontends.model import Layer, Model
+from mote.frontends.source import Format, Source
 from mote.frontends.tflite import control, schema, storage, variables
 from mote.frontends.tflite.control import Body, Caller
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
@@ -33,13 +34,13 @@ from mote.text import printable
 
 def parse(data: bytes, where: str) -> Graph:
     """The graph of a file. Every problem with it is a MoteError that names `where`."""
-    return read(data, where).graph()
+    return read(Source(where, Format.TFLITE, data)).graph()
 
 
-def read(data: bytes, where: str) -> Model:
+def read(source: Source) -> Model:
     """The file with its unsupported layers marked."""
-    with naming(where):
-        return _read(data, where)
+    with naming(source.where):
+        return _read(source.data, source.where)
 
 
 def _read(data: bytes, where: str) -> Model:

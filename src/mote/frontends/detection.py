@@ -1,0 +1,211 @@
+"""Which format a file has, by its content; and what to do about files of formats that Mote does not read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from mote.errors import MoteError
+from mote.frontends.source import SUFFIXES, Format
+
+ONNX_FIELDS = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
+"""The fields of an ONNX model, and how each is encoded."""
+ONNX_GRAPH, ONNX_OPSET, ONNX_PRODUCER = 7, 8, 2
+COREML_FIELDS = range(200, 4000)
+"""Fields of a Core ML model that say of which kind it is."""
+MOST_NAME = 200
+"""Letters of the name of the program that wrote an ONNX model."""
+EXPORT = "export the model in a format that Mote reads: " + ", ".join(dict.fromkeys(SUFFIXES.values()))
+EXPORT_TORCH = (
+    "export it where the module is defined: torch.export.save(torch.export.export(module.eval(), example_inputs),"
+    " 'model.pt2'), or give the module itself: mote.compile(module, example_inputs=example_inputs)"
+)
+LOAD_OBJECT = "load it in Python, where you trust it, and give the object: mote.compile(joblib.load('model.joblib'))"
+TO_TFLITE = "tf.lite.TFLiteConverter.from_saved_model(folder).convert() makes a .tflite file of it"
+
+Refusal = tuple[str, str]
+"""What a file is instead of a model that Mote reads, and what to do about it."""
+
+
+def detect(data: bytes, where: str) -> Format:
+    """The format of a file. What is nothing that is known is what its name says, whose reader then tells what is wrong
+    with it; other formats are refused, each with the way from there to here."""
+    found = _recognized(data)
+    if isinstance(found, Format):
+        return found
+    if found is None:
+        suffix = Path(where).suffix.lower()
+        named = next((format for format, usual in SUFFIXES.items() if usual == suffix), None)
+        if named is not None:
+            return named
+    what, remedy = found or ("is of no format that Mote knows", EXPORT)
+    raise MoteError(what, where=where, remedy=remedy)
+
+
+def refuse_folder(path: Path) -> None:
+    """Say what a folder is, if it is one: no format that Mote reads has folders."""
+    if not path.is_dir():
+        return
+    what, remedy = "is a folder", "name the model file in it"
+    if (path / "saved_model.pb").exists():
+        what, remedy = "is a SavedModel of TensorFlow, which Mote does not read", TO_TFLITE
+    elif (path / "Manifest.json").exists() or path.suffix == ".mlpackage":
+        what, remedy = _COREML
+    raise MoteError(what, where=str(path), remedy=remedy)
+
+
+_COREML = ("is a Core ML model, which Mote does not read", EXPORT)
+
+
+def _recognized(data: bytes) -> Format | Refusal | None:
+    for recognize in (_by_mark, _archive, _text, _protobuf):
+        found = recognize(data)
+        if found is not None:
+            return found
+    return None
+
+
+def _by_mark(data: bytes) -> Format | Refusal | None:
+    """Formats that begin, or nearly begin, with bytes of their own."""
+    if data[4:8] == b"TFL3":
+        return Format.TFLITE
+    for at, mark, what, remedy in _MARKS:
+        if data[at : at + len(mark)] == mark:
+            return what, remedy
+    if len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5:
+        if b"ctorch" in data[:4096] or b"\x8a\nl\xfc\x9cF\xf9" in data[:32]:
+            return "is a pickle of PyTorch, which can run programs when it is loaded: Mote never does", EXPORT_TORCH
+        return "is a pickle, which can run programs when it is loaded: Mote never does", LOAD_OBJECT
+    return None
+
+
+_MARKS = (
+    (0, b"\x89HDF\r\n\x1a\n", "is an HDF5 file of an older Keras, or of weights alone", "save the whole model again in"
+     " Keras 3: keras.models.load_model('model.h5').save('model.keras')"),
+    (0, b"binf", "is in XGBoost's old binary format", "save it again as JSON: booster.save_model('model.json')"),
+    (0, b"\x93NUMPY", "is an array of NumPy, not a model", "--data takes it; give a model, too"),
+    (0, b"\x1f\x8b", "is compressed by gzip", f"unpack it; if it is of joblib, {LOAD_OBJECT}"),
+    (0, b"\x78\x9c", "is compressed by zlib", f"unpack it; if it is of joblib, {LOAD_OBJECT}"),
+    (0, b"GGUF", "is a GGUF file, of a language model that no microcontroller has memory for", EXPORT),
+    (0, b"MOTE", "is an image of `mote pack`: a model that is compiled already", "give it to mote run, verify, profile"
+     " or dump"),
+    (4, b"ORTM", "is in ONNX Runtime's own format", "give the .onnx file that it was made from"),
+    (4, b"ET12", "is a program of ExecuTorch", "give the .pt2 file of torch.export.save that it was made from"),
+    (8, b'{"', "holds weights alone (safetensors), not the network", EXPORT_TORCH),
+)  # fmt: skip
+"""Where a mark stands in files that Mote does not read, the mark, what they are, and what to do."""
+
+
+def _archive(data: bytes) -> Format | Refusal | None:
+    """ZIP files: PyTorch, Keras, and what is neither."""
+    if data[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
+        return None
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            names = archive.namelist()
+    except (BadZipFile, NotImplementedError, ValueError, OSError, RuntimeError) as error:
+        return f"is a ZIP file that is damaged ({error})", "copy or export it again"
+    last = {name.rpartition("/")[2] for name in names}
+    for wanted, found in _MEMBERS:
+        if wanted(set(names), last):
+            return found
+    return "is a ZIP file, and neither a Keras nor a PyTorch model", EXPORT
+
+
+_MEMBERS: tuple[tuple[Callable[[set[str], set[str]], bool], Format | Refusal], ...] = (
+    (lambda names, last: bool(last & {"archive_format", "serialized_exported_program.json"}), Format.TORCH),
+    (lambda names, last: "config.json" in names and "model.weights.h5" in names, Format.KERAS),
+    (lambda names, last: "config.json" in names and "model.weights.json" in names, Format.KERAS),
+    (lambda names, last: "config.json" in names and "metadata.json" in names, Format.KERAS),
+    (
+        lambda names, last: "constants.pkl" in last,
+        ("is a TorchScript program, which says too little about its shapes", EXPORT_TORCH),
+    ),
+    (
+        lambda names, last: "data.pkl" in last,
+        ("is a pickle of PyTorch: weights without the network, or a program that Mote never runs", EXPORT_TORCH),
+    ),
+    (
+        lambda names, last: bool(names) and all(name.endswith(".npy") for name in names),
+        ("holds arrays of NumPy, and no model", "--data takes it; give a model, too"),
+    ),
+)
+"""Which archives are what, by the names of all members and by their last parts."""
+
+
+def _text(data: bytes) -> Format | Refusal | None:
+    """Trees, which are written as text, and other text."""
+    start = data[:64].lstrip()
+    if data.startswith((b"tree\n", b"tree\r\n")):
+        return Format.LIGHTGBM
+    if data.startswith(b"{L\x00\x00\x00\x00\x00\x00\x00") and b"learner" in data[:4096]:
+        return Format.XGBOOST
+    if start.startswith(b"{"):
+        if b'"learner"' in data:
+            return Format.XGBOOST
+        if b'"tree_info"' in data:
+            return "is a dump of LightGBM for people", "save the model itself: booster.save_model('model.txt')"
+        if b'"class_name"' in data:
+            return "is the network of Keras without its weights", "save both: model.save('model.keras')"
+        return "is JSON, and no model of XGBoost", EXPORT
+    if start.startswith((b"<?xml", b"<net")):
+        return "is XML: PMML, or a network of OpenVINO", EXPORT
+    return None
+
+
+def _protobuf(data: bytes) -> Format | Refusal | None:
+    """Messages: ONNX, Core ML, TensorFlow."""
+    fields: dict[int, bytes | int] = {}
+    for number, encoding, value in _fields(data):
+        if number in COREML_FIELDS and 1 in fields:
+            return _COREML
+        if ONNX_FIELDS.get(number) != encoding:
+            return None
+        fields.setdefault(number, value)
+    version = fields.get(1)
+    if not isinstance(version, int):
+        return None
+    producer = fields.get(ONNX_PRODUCER, b"")
+    if isinstance(producer, bytes) and not _is_name(producer) and ONNX_GRAPH not in fields:
+        return "is a SavedModel of TensorFlow without its folder, or of a format that Mote does not know", TO_TFLITE
+    return Format.ONNX
+
+
+def _is_name(text: bytes) -> bool:
+    return len(text) <= MOST_NAME and text.isascii() and (text.decode().isprintable() or not text)
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
+    """The fields of a message as far as it can be read: number, encoding and value."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, encoding = key >> 3, key & 7
+        if encoding == 0:
+            value, at = _varint(data, at)
+            yield number, encoding, value
+            continue
+        sizes = {1: 8, 5: 4}
+        if encoding == 2:
+            size, at = _varint(data, at)
+        elif encoding in sizes:
+            size = sizes[encoding]
+        else:
+            yield number, encoding, b""
+            return
+        yield number, encoding, data[at : at + size]
+        at += size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number, and where it ends; what is cut off is as if it were 0."""
+    found = 0
+    for i in range(10):
+        if at + i >= len(data):
+            return found, len(data)
+        found |= (data[at + i] & 0x7F) << 7 * i
+        if data[at + i] < 0x80:
+            return found, at + i + 1
+    return found, at + 10

@@ -1,0 +1,52 @@
+"""Packages that only some formats need: they are loaded when a model of that format comes, and named where they are
+missing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from io import StringIO
+from typing import Any
+
+from mote.errors import MoteError
+
+PROJECT = "moteml"
+
+
+def installed(package: str) -> bool:
+    """Whether a package could be loaded, without loading it."""
+    return find_spec(package) is not None
+
+
+def version_of(distribution: str) -> str:
+    """The version of a package; nothing where it is not installed, or does not tell."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def require(package: str, *, extra: str = "", what: str = "this") -> Any:
+    """Load a package that `what` needs, or say how to get it: with an extra of Mote's, or by its own name."""
+    try:
+        with quiet():
+            return import_module(package)
+    except ImportError as error:
+        top = package.partition(".")[0]
+        wanted = f"'{PROJECT}[{extra}]'" if extra else top
+        there = installed(top)
+        reason = f"needs the package {top}, which is {'there but cannot be loaded' if there else 'not installed'}"
+        detail = f": {' '.join(str(error).split())}" if there else ""
+        raise MoteError(f"{what}: {reason}{detail}", remedy=f"pip install {wanted}") from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """What packages print and warn of while they are at work is not Mote's output."""
+    with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,123 @@
+"""Models that are objects of Python: each is turned into the file that its own library writes."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from mote.errors import MoteError
+from mote.files import temporary_folder
+from mote.frontends.extras import quiet, require
+from mote.frontends.source import Format, Source
+
+KNOWN = (
+    "give the path of a model file, its bytes, a module or exported program of PyTorch, a model of Keras or ONNX, an"
+    " estimator of scikit-learn, or a booster of XGBoost or LightGBM"
+)
+
+
+def from_object(model: Any, example_inputs: Any = None) -> Source:
+    """The source of an object, which is told by the classes that it comes from: nothing is imported for that.
+    `example_inputs` are for modules of PyTorch, which do not say what they take."""
+    classes = {f"{c.__module__.partition('.')[0]}.{c.__name__}" for c in type(model).__mro__}
+    for wanted, make in _MAKERS:
+        if classes & wanted:
+            if example_inputs is not None and make is not _module:
+                raise MoteError(
+                    f"a {type(model).__name__} says itself what it takes",
+                    where="option example_inputs",
+                    remedy="leave it away; shapes={...} gives inputs other shapes",
+                )
+            return _module(model, example_inputs) if make is _module else make(model)
+    raise MoteError(f"a {type(model).__name__} is not a model", remedy=KNOWN)
+
+
+def _module(module: Any, example_inputs: Any) -> Source:
+    """A module is exported as it is in use: dropout does nothing, and statistics stay what they are."""
+    torch = require("torch", extra="torch", what="a module of PyTorch")
+    name = type(module).__name__
+    if example_inputs is None:
+        raise MoteError(
+            "a module does not say what it takes",
+            where=name,
+            remedy="give example inputs: mote.compile(module, example_inputs=(torch.zeros(1, 3, 96, 96),))",
+        )
+    given = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        module.eval()
+        with quiet(), torch.no_grad():
+            program = torch.export.export(module, given)
+    except Exception as error:
+        raise MoteError(
+            f"torch.export does not export it: {_first_line(error)}",
+            where=name,
+            remedy="make forward() a function of its tensors alone, and see that module(*example_inputs) runs",
+        ) from error
+    finally:
+        for part, training in modes:
+            part.training = training
+    return _exported(program, name)
+
+
+def _program(program: Any) -> Source:
+    return _exported(program, type(program).__name__)
+
+
+def _exported(program: Any, name: str) -> Source:
+    torch = require("torch", extra="torch", what="a module of PyTorch")
+    file = BytesIO()
+    with quiet():
+        torch.export.save(program, file)
+    return Source(name, Format.TORCH, file.getvalue(), origin=program)
+
+
+def _keras(model: Any) -> Source:
+    """Keras saves to paths only."""
+    with temporary_folder() as folder:
+        path = folder / "model.keras"
+        try:
+            with quiet():
+                model.save(path)
+        except Exception as error:
+            raise MoteError(f"Keras does not save it: {_first_line(error)}", where=str(model.name)) from error
+        return Source(str(model.name), Format.KERAS, path.read_bytes(), origin=model)
+
+
+def _onnx(model: Any) -> Source:
+    return Source(str(model.graph.name) or "model", Format.ONNX, model.SerializeToString(), origin=model)
+
+
+def _xgboost(model: Any) -> Source:
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    return Source(type(model).__name__, Format.XGBOOST, bytes(booster.save_raw("json")), origin=model)
+
+
+def _lightgbm(model: Any) -> Source:
+    booster = model.booster_ if hasattr(model, "booster_") else model
+    return Source(type(model).__name__, Format.LIGHTGBM, booster.model_to_string().encode(), origin=model)
+
+
+def _sklearn(model: Any) -> Source:
+    """An estimator has no file but its pickle, which is made to tell estimators apart, and never loaded."""
+    return Source(type(model).__name__, Format.SKLEARN, pickle.dumps(model, protocol=5), origin=model)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+_MAKERS: tuple[tuple[set[str], Callable[..., Source]], ...] = (
+    ({"torch.Module"}, _module),
+    ({"torch.ExportedProgram"}, _program),
+    ({"keras.Model"}, _keras),
+    ({"onnx.ModelProto"}, _onnx),
+    ({"xgboost.Booster", "xgboost.XGBModel"}, _xgboost),
+    ({"lightgbm.Booster", "lightgbm.LGBMModel"}, _lightgbm),
+    ({"sklearn.BaseEstimator"}, _sklearn),
+)
+"""The classes of objects that are models, by package and name, and what makes a source of each. Estimators of XGBoost
+and LightGBM are scikit-learn's as well, so that they come first. Keras comes after torch: its layers are modules of
+PyTorch where that is what computes them."""
