@@ -28,6 +28,7 @@ CTYPES = {
     DType.INT16: CType("int16_t", "s16"),
     DType.INT32: CType("int32_t", "s32"),
     DType.INT64: CType("int64_t", "s64"),
+    DType.UINT16: CType("uint16_t", "u16"),
     DType.UINT32: CType("uint32_t", "u32"),
     DType.UINT64: CType("uint64_t", "u64"),
     DType.FLOAT32: CType("float", "f32"),
@@ -39,6 +40,8 @@ _LEAST = (-(1 << 31), -(1 << 63))
 """Numbers that are no C literals: a minus sign before one that does not fit the type."""
 
 
+_MOST = (1 << 63) - 1
+"""Larger numbers have no sign, which C wants to be told."""
 _INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
 
 
@@ -47,6 +50,8 @@ def number(x: float | int | np.generic) -> str:
     if isinstance(x, float | np.floating):
         return floats(np.array([x], np.float32))[0]
     value = int(x)
+    if value > _MOST:
+        return f"{value}u"
     return f"({value + 1} - 1)" if value in _LEAST else str(value)
 
 

@@ -17,6 +17,7 @@ class DType(StrEnum):
     INT16 = auto()
     INT32 = auto()
     INT64 = auto()
+    UINT16 = auto()
     UINT32 = auto()
     UINT64 = auto()
     FLOAT32 = auto()
@@ -26,7 +27,6 @@ class DType(StrEnum):
     INT2 = auto()
     INT4 = auto()
     UINT4 = auto()
-    UINT16 = auto()
     FLOAT16 = auto()
     BFLOAT16 = auto()
     FLOAT64 = auto()
@@ -75,6 +75,7 @@ _COMPUTED = frozenset(
         DType.UINT8,
         DType.INT16,
         DType.INT32,
+        DType.UINT16,
         DType.UINT32,
         DType.INT64,
         DType.UINT64,

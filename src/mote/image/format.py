@@ -69,6 +69,7 @@ DTYPES = {
     DType.INT8: 9,
     DType.UINT64: 12,
     DType.UINT32: 15,
+    DType.UINT16: 16,
 }
 """The numbers of element types, which are those of LiteRT's model files."""
 

@@ -18,7 +18,9 @@ TYPES = (
     DType.UINT8,
     DType.INT16,
     DType.INT32,
+    DType.UINT16,
     DType.UINT32,
+    DType.UINT64,
     DType.INT64,
     DType.FLOAT32,
 )

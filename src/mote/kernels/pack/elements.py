@@ -10,6 +10,9 @@ CTYPES = {
     DType.INT16: "int16_t",
     DType.INT32: "int32_t",
     DType.INT64: "int64_t",
+    DType.UINT16: "uint16_t",
+    DType.UINT32: "uint32_t",
+    DType.UINT64: "uint64_t",
     DType.FLOAT32: "float",
     DType.BOOL: "uint8_t",
 }
@@ -19,6 +22,9 @@ SUFFIXES = {
     DType.INT16: "s16",
     DType.INT32: "s32",
     DType.INT64: "s64",
+    DType.UINT16: "u16",
+    DType.UINT32: "u32",
+    DType.UINT64: "u64",
     DType.FLOAT32: "f32",
     DType.BOOL: "u8",
 }

@@ -2,6 +2,7 @@
 
 from mote.kernels.portable import (
     along,
+    angles,
     arithmetic,
     batch_matmul,
     conv,
@@ -18,6 +19,7 @@ from mote.kernels.portable import (
     lstm,
     mean,
     move,
+    narrow,
     offset,
     pairs,
     pick,
@@ -37,6 +39,7 @@ from mote.kernels.portable import (
     transpose_conv,
     unary,
     walk,
+    whole,
 )
 from mote.kernels.portable.coded import coded
 
@@ -79,4 +82,7 @@ KERNELS = (
     *conv3d.KERNELS,
     *rnn.KERNELS,
     *spectrum.KERNELS,
+    *whole.KERNELS,
+    *angles.KERNELS,
+    *narrow.KERNELS,
 )

@@ -14,7 +14,9 @@ NAMES = {
     DType.UINT8: ("u8", "uint8_t"),
     DType.INT16: ("s16", "int16_t"),
     DType.INT32: ("s32", "int32_t"),
+    DType.UINT16: ("u16", "uint16_t"),
     DType.UINT32: ("u32", "uint32_t"),
+    DType.UINT64: ("u64", "uint64_t"),
     DType.INT64: ("s64", "int64_t"),
     DType.FLOAT32: ("f32", "float"),
 }
@@ -24,7 +26,9 @@ LIMITS = {
     DType.UINT8: ("0", "UINT8_MAX", "256.0f"),
     DType.INT16: ("INT16_MIN", "INT16_MAX", "32768.0f"),
     DType.INT32: ("INT32_MIN", "INT32_MAX", "2147483648.0f"),
+    DType.UINT16: ("0", "UINT16_MAX", "65536.0f"),
     DType.UINT32: ("0", "UINT32_MAX", "4294967296.0f"),
+    DType.UINT64: ("0", "UINT64_MAX", "18446744073709551616.0f"),
     DType.INT64: ("INT64_MIN", "INT64_MAX", "9223372036854775808.0f"),
 }
 """The least and the largest integer, and the first real number that is too large, in C."""

@@ -1,0 +1,30 @@
+"""float32 numbers as a type with fewer bits has them: `mote_narrow_f32.h`."""
+
+from __future__ import annotations
+
+import math
+
+from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Kernel, Packed, Params, View
+from mote.ops.narrow import Narrow
+
+FLOAT32_DIGITS = 23
+FLOAT32_LEAST = -126
+
+
+def _narrow(view: View) -> Packed:
+    op = view.the(Narrow)
+    digits, lost = op.digits, math.isnan(op.beyond)
+    steps = digits.least > FLOAT32_LEAST
+    params: Params = {
+        "dropped": FLOAT32_DIGITS - digits.kept,
+        "least": math.ldexp(1.0, digits.least) if steps else 0.0,
+        "step": math.ldexp(1.0, digits.least - digits.kept) if steps else 0.0,
+        "inverse": math.ldexp(1.0, digits.kept - digits.least) if steps else 0.0,
+        "most": digits.most,
+        "beyond": 0.0 if lost else op.beyond,
+        "lost": int(lost),
+    }
+    return Packed("narrow_f32", params, Call.FLAT, view.output.size, in_place=(0,))
+
+
+KERNELS = (Kernel("narrow_f32", (Narrow,), FLOAT32, _narrow, costs=OTHER_F32),)
