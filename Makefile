@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 LOCK := requirements/test.lock
 
-.PHONY: demo test fuzz prove misra tried lint types tools lock clean
+.PHONY: demo test test-frontends fuzz prove misra tried lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -21,6 +21,10 @@ demo: $(VENV)/demo
 
 test: $(VENV)/test tools
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15
+
+# The tests of front ends that need packages which few have: Keras, torchao, XGBoost, LightGBM, exporters to ONNX.
+test-frontends: $(VENV)/frontends tools
+	KERAS_BACKEND=torch OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m frontends
 
 # What tests and benchmarks import from each other.
 FOLDERS := models tests $(wildcard tests/*/) tests/frontends/tflite benchmarks
@@ -71,18 +75,27 @@ $(VENV)/demo: pyproject.toml $(LOCK)
 	$(BIN)/pip install --quiet --constraint $(LOCK) --editable '.[demo]'
 	@touch $@
 
+# PyTorch for Linux is built for graphics cards on the usual index, and is ten times as large: the CPU build has an index
+# of its own. `make test TORCH_INDEX=` asks the usual one only.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+
 $(VENV)/test: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint $(LOCK) --editable '.[test]'
+	$(INSTALL) --editable '.[test]'
+	@touch $@
+
+$(VENV)/frontends: $(VENV)/test
+	$(INSTALL) --editable '.[frontends]'
 	@touch $@
 
 # The newest versions of what the tests use, within the bounds of pyproject.toml; run the tests with them before a commit.
 # TFLite Micro is left away: its nightly builds do not stay on the index.
 lock:
 	$(PYTHON) -m venv --clear build/lock
-	build/lock/bin/pip install --quiet --editable '.[test]'
+	build/lock/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[frontends]'
 	{ echo '# What the tests run with, as constraints of pip. `make lock` writes it anew.'; \
-	  build/lock/bin/pip freeze --exclude-editable | grep -v '^tflite-micro'; } > $(LOCK)
+	  build/lock/bin/pip freeze --exclude-editable | grep -v '^tflite-micro' | sed 's/+cpu$$//'; } > $(LOCK)
 
 clean:
 	rm -rf $(VENV) build

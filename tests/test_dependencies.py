@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCK = (ROOT / "requirements" / "test.lock").read_text()
 NIGHTLY = "tflite-micro"
 """Its builds do not stay on the index, so that none can be locked."""
+
+
+MOST_BYTES = 110_000_000
+"""Of an installation without extras."""
 
 
 def requirements() -> list[Requirement]:
@@ -42,6 +47,15 @@ def test_the_lock_is_for_every_platform() -> None:
     for line in LOCK.splitlines():
         assert re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[0-9a-z.]+", line), line
     assert (ROOT / "Makefile").read_text().count("--constraint $(LOCK)") == 2
+
+
+def test_the_bare_install_is_small() -> None:
+    """Mote and what it always needs; packages of other formats are extras."""
+    needed = [Requirement(r).name for r in PROJECT["project"]["dependencies"]]
+    files = [file.locate() for name in needed for file in distribution(name).files or ()]
+    files += [path for path in (ROOT / "src" / "mote").rglob("*") if "__pycache__" not in path.parts]
+    assert {"numpy", "pyelftools"} == set(needed)
+    assert 10_000_000 < sum(Path(file).stat().st_size for file in files if Path(file).is_file()) < MOST_BYTES
 
 
 @pytest.fixture

@@ -44,6 +44,15 @@ _WHEELS = (
         "pip install ai-edge-litert",
     ),
     ("tflite-micro", "tflite_micro", "TFLite Micro, for comparison", "pip install --pre tflite-micro"),
+    ("onnx", "onnx", "read ONNX models", "pip install 'moteml[onnx]'"),
+    ("onnxruntime", "onnxruntime", "the reference of ONNX models", "pip install 'moteml[onnx]'"),
+    ("torch", "torch", "read PyTorch models, and their reference", "pip install 'moteml[torch]'"),
+    ("torchao", "torchao", "models that PyTorch has quantized", "pip install 'moteml[torch]'"),
+    ("h5py", "h5py", "read Keras models", "pip install 'moteml[keras]'"),
+    ("keras", "keras", "the reference of Keras models", "pip install keras, and torch, jax or tensorflow"),
+    ("scikit-learn", "sklearn", "models of scikit-learn, which are objects", "pip install scikit-learn"),
+    ("xgboost", "xgboost", "the reference of XGBoost models", "pip install xgboost"),
+    ("lightgbm", "lightgbm", "the reference of LightGBM models", "pip install lightgbm"),
 )
 
 
