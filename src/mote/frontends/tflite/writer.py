@@ -210,6 +210,10 @@ class Writer:
         """Marks tensors as the model's next outputs."""
         self._outputs.extend(indices)
 
+    def listed(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """These tensors, which are there, are the inputs and the outputs."""
+        self._inputs, self._outputs = list(inputs), list(outputs)
+
     def finish(self) -> bytes:
         """The file. The writer is left as it was, so more may be added and written again."""
         if not self.outside:

@@ -96,16 +96,14 @@ def mirror_pad(node: Node) -> Op:
     skipped = MIRRORED[mode]
     if table.shape != (len(x), 2) or table.min() < 0 or np.any(table > np.array(x)[:, None] - skipped):
         raise UnsupportedNodeError(f"paddings {table.tolist()} do not fit an input of shape {x} that is mirrored")
-    places = tuple(
-        _mirrored(n, int(a), int(b), skipped) if a or b else None for n, (a, b) in zip(x, table, strict=True)
-    )
+    places = tuple(mirrored(n, int(a), int(b), skipped) if a or b else None for n, (a, b) in zip(x, table, strict=True))
     shape = tuple(n if p is None else len(p) for n, p in zip(x, places, strict=True))
     if prod(shape) == prod(x):
         return reshaped(node)
     return MirrorPad(**{**node.same(), "inputs": node.inputs[:1]}, places=places, shape=shape)
 
 
-def _mirrored(n: int, before: int, after: int, skipped: int) -> tuple[int, ...]:
+def mirrored(n: int, before: int, after: int, skipped: int) -> tuple[int, ...]:
     """The places of an axis of n elements with its edges mirrored."""
     head = [before + skipped - 1 - i for i in range(before)]
     tail = [n - 1 - skipped - i for i in range(after)]

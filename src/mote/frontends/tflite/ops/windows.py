@@ -156,8 +156,8 @@ def _pool(node: Node, kind: type[Pool]) -> Pool:
     horizontal = _axis(node, width, node.options.integer("filter_width"), "stride_w")
     return kind(
         **node.same(),
-        vertical=_inner(vertical, height),
-        horizontal=_inner(horizontal, width),
+        vertical=inner(vertical, height),
+        horizontal=inner(horizontal, width),
         activation=node.activation(),
     )
 
@@ -217,11 +217,16 @@ def _axis(node: Node, size: int, kernel: int, stride: str, dilation: int = 1) ->
         if extent > size:
             raise UnsupportedNodeError(f"a window of {extent} elements does not fit into {size} without padding")
         return Axis(kernel, step, dilation)
-    total = max((-(-size // step) - 1) * step + extent - size, 0)
-    return Axis(kernel, step, dilation, total // 2, total - total // 2)
+    return same(size, Axis(kernel, step, dilation))
 
 
-def _inner(axis: Axis, size: int) -> Axis:
+def same(size: int, axis: Axis) -> Axis:
+    """An axis without padding, with as much as makes one output for each stride."""
+    total = max((-(-size // axis.stride) - 1) * axis.stride + axis.extent - size, 0)
+    return replace(axis, before=total // 2, after=total - total // 2)
+
+
+def inner(axis: Axis, size: int) -> Axis:
     """The same pooling of an image of `size` without the taps of the window that are in the padding everywhere."""
     above = max(axis.before - (axis.size(size) - 1) * axis.stride, 0)
     below = max(axis.after - (axis.size(size) - 1) * axis.stride, 0)

@@ -1,0 +1,96 @@
+"""Operators that take their operands as they are: what has no options, a fused activation, or a number or two."""
+
+from __future__ import annotations
+
+from mote.frontends.tflite.emit.emitter import Emitter
+from mote.graph import Op
+from mote.graph.types import DType
+from mote.ops.arithmetic import Add, Arithmetic
+from mote.ops.batch_matmul import BatchMatmul
+from mote.ops.cast import Cast
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.functions import Gelu
+from mote.ops.lookup import Gather
+from mote.ops.normalize import L2Normalization, LocalResponseNormalization
+from mote.ops.projection import Projection
+from mote.ops.select import Select
+from mote.ops.softmax import Softmax
+from mote.ops.unary import LeakyRelu
+
+
+def plain(e: Emitter, op: Op) -> None:
+    """An operator without options, which the graph calls as TFLite does."""
+    e.op(op.kind, e.all(op.inputs), e.all(op.outputs))
+
+
+def arithmetic(e: Emitter, op: Arithmetic) -> None:
+    e.activated(op, op.activation, op.kind, e.all(op.inputs))
+
+
+def addition(e: Emitter, op: Add) -> None:
+    """Scales of int16 that are powers of two may be a case of their own, or not."""
+    powers = op.shifts is not None or op.input(e.graph).dtype != DType.INT16
+    e.activated(op, op.activation, op.kind, e.all(op.inputs), pot_scale_int16=powers)
+
+
+def cast(e: Emitter, op: Cast) -> None:
+    types = {"in_data_type": op.input(e.graph).dtype.value, "out_data_type": op.output(e.graph).dtype.value}
+    e.op("CAST", e.all(op.inputs), e.all(op.outputs), **types)
+
+
+def gelu(e: Emitter, op: Gelu) -> None:
+    e.op("GELU", e.all(op.inputs), e.all(op.outputs), approximate=op.approximate)
+
+
+def leaky_relu(e: Emitter, op: LeakyRelu) -> None:
+    e.op("LEAKY_RELU", e.all(op.inputs), e.all(op.outputs), alpha=op.alpha)
+
+
+def softmax(e: Emitter, op: Softmax) -> None:
+    e.op("SOFTMAX", e.all(op.inputs), e.all(op.outputs), beta=op.beta)
+
+
+def l2_normalization(e: Emitter, op: L2Normalization) -> None:
+    e.op("L2_NORMALIZATION", e.all(op.inputs), e.all(op.outputs))
+
+
+def local_response_normalization(e: Emitter, op: LocalResponseNormalization) -> None:
+    numbers = {"radius": op.radius, "bias": op.bias, "alpha": op.alpha, "beta": op.beta}
+    e.op(op.kind, e.all(op.inputs), e.all(op.outputs), **numbers)
+
+
+def select(e: Emitter, op: Select) -> None:
+    e.op("SELECT" if op.leading else "SELECT_V2", e.all(op.inputs), e.all(op.outputs))
+
+
+def fully_connected(e: Emitter, op: FullyConnected | Projection) -> None:
+    """LiteRT goes by an option to tell biases of int16 layers apart."""
+    x, w, b = op.input(e.graph), op.input(e.graph, 1), op.tensor(e.graph, 2)
+    usual = DType.INT32 if w.dtype == DType.INT16 else DType.INT64
+    stated = {"quantized_bias_type": b.dtype.value} if x.dtype == DType.INT16 and b and b.dtype != usual else {}
+    inputs = [e.at(op.inputs[0]), weights(e, op, 1), *e.all(op.inputs[2:])]
+    e.activated(op, op.activation, "FULLY_CONNECTED", inputs, keep_num_dims=op.keep_dims, **stated)
+
+
+def weights(e: Emitter, op: Op, position: int) -> int:
+    """The weights of a layer; of one that computes real numbers with int8 ones as the file turns them into float32."""
+    w = op.input(e.graph, position)
+    if op.input(e.graph).dtype != DType.FLOAT32 or w.dtype != DType.INT8:
+        return e.at(w.id)
+    wide = e.floats(w, "as real numbers", w.shape)
+    e.op("DEQUANTIZE", [e.at(w.id)], [wide])
+    return wide
+
+
+def batch_matmul(e: Emitter, op: BatchMatmul) -> None:
+    turned = {"adj_x": op.left_turned, "adj_y": op.right_turned}
+    e.op("BATCH_MATMUL", e.all(op.inputs), e.all(op.outputs), **turned)
+
+
+def gather(e: Emitter, op: Gather) -> None:
+    e.op("GATHER", e.all(op.inputs), e.all(op.outputs), axis=op.axis, batch_dims=op.batch_axes)
+
+
+def embedding_lookup(e: Emitter, op: Gather) -> None:
+    table, places = op.inputs
+    e.op("EMBEDDING_LOOKUP", [e.at(places), e.at(table)], e.all(op.outputs))

@@ -1,0 +1,123 @@
+"""What the writers of operators work with: tensors of a graph as tensors of a file, and operators between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mote.frontends.tflite.schema import ACTIVATIONS
+from mote.frontends.tflite.writer import NO_TENSOR, Writer
+from mote.graph import Graph, Op, Tensor
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType
+from mote.ops.quantize import dequantized
+
+
+class UnsaidError(Exception):
+    """Raised for an operator that cannot be said in TFLite; collected, so that one message lists all such layers."""
+
+
+@dataclass
+class Emitter:
+    """One subgraph as far as it is written."""
+
+    writer: Writer
+    graph: Graph
+    write_body: Callable[[Graph], int]
+    """Writes the body of an operator, and gives its number in the file."""
+    same: dict[int, int] = field(default_factory=dict)
+    """Tensors of the graph that are one with another in the file."""
+    indices: dict[int, int] = field(default_factory=dict)
+    """Tensors of the file by the ids of those of the graph."""
+    done: set[int] = field(default_factory=set)
+    """Operators, by their identity, that were written together with one before them."""
+    integers: dict[tuple[Shape, bytes], int] = field(default_factory=dict)
+    """Constants that operators take as shapes, axes and sizes."""
+
+    def at(self, tensor: int) -> int:
+        """A tensor of the graph in the file."""
+        if tensor == ABSENT:
+            return NO_TENSOR
+        tensor = self.same.get(tensor, tensor)
+        if tensor not in self.indices:
+            self.indices[tensor] = self.write(self.graph.tensors[tensor])
+        return self.indices[tensor]
+
+    def all(self, tensors: Sequence[int]) -> list[int]:
+        return [self.at(t) for t in tensors]
+
+    def write(self, t: Tensor, shape: Shape | None = None, name: str = "") -> int:
+        """A tensor like one of the graph, with another shape or name where they are given; then it holds nothing."""
+        stored = _unsigned(t)
+        how: dict[str, Any] = {}
+        if stored.quant is not None:
+            how = {"scale": stored.quant.scale, "zero_point": stored.quant.zero_point, "axis": stored.quant.axis}
+        if t.data is not None and shape is None:
+            assert stored.data is not None
+            return self.writer.const(t.name, stored.data, **how)
+        return self.writer.tensor(name or t.name, t.shape if shape is None else shape, stored.dtype, **how)
+
+    def between(self, t: Tensor, what: str, shape: Shape | None = None) -> int:
+        """A tensor that the graph does not have, of the type and the scale of one of it."""
+        return self.write(t, t.shape if shape is None else shape, f"{t.name} ({what})")
+
+    def floats(self, t: Tensor, what: str, shape: Shape) -> int:
+        """The same of real numbers."""
+        return self.writer.tensor(f"{t.name} ({what})", shape, DType.FLOAT32)
+
+    def ints(self, values: ArrayLike, dtype: DType = DType.INT32) -> int:
+        """A constant of integers, which operators may share."""
+        array = np.asarray(values, dtype.numpy)
+        key = array.shape, bytes(dtype, "ascii") + array.tobytes()
+        if key not in self.integers:
+            self.integers[key] = self.writer.const(f"integers_{len(self.integers)}", array)
+        return self.integers[key]
+
+    def constant(self, t: Tensor, data: Array, what: str) -> int:
+        """A constant with the type and the scale of a tensor of the graph."""
+        how: dict[str, Any] = {}
+        if t.quant is not None:
+            how = {"scale": t.quant.scale, "zero_point": t.quant.zero_point, "axis": t.quant.axis}
+        return self.writer.const(f"{t.name} ({what})", data.astype(t.dtype.numpy), **how)
+
+    def real(self, tensor: int) -> int:
+        """The weights of a layer of real numbers: int8 ones as the numbers that they stand for, because LiteRT would
+        round what it multiplies with them to 8 bits."""
+        if tensor == ABSENT:
+            return NO_TENSOR
+        t = self.graph.tensors[tensor]
+        if t.data is None or t.dtype != DType.INT8:
+            return self.at(tensor)
+        return self.writer.const(t.name, dequantized(t.data, t).astype(np.float32))
+
+    def op(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], **options: Any) -> None:
+        """An operator between tensors of the file."""
+        self.writer.op(kind, inputs, outputs, **options)
+
+    def activated(self, op: Op, activation: Activation, kind: str, inputs: Sequence[int], **options: Any) -> None:
+        """An operator with a fused activation; one that TFLite cannot fuse becomes an operator behind it."""
+        y = self.graph.tensors[op.outputs[0]]
+        if activation in ACTIVATIONS:
+            self.op(kind, inputs, [self.at(y.id)], **options, fused_activation_function=activation.value)
+            return
+        before = self.between(y, "before its activation")
+        self.op(kind, inputs, [before], **options)
+        self.op(activation.value, [before], [self.at(y.id)])
+
+
+def _unsigned(t: Tensor) -> Tensor:
+    """A tensor of a uint8 file as that file has it: Mote's values and zero points are 128 less, weights have none."""
+    if t.quant is None or not t.quant.unsigned:
+        return t
+    shift = 128
+    if t.dtype == DType.INT16:
+        assert t.data is not None
+        shift = -min(int(t.data.min(initial=0)), 0)
+    data = None if t.data is None else (t.data.astype(np.int16) + shift).astype(np.uint8)
+    quant = replace(t.quant, zero_point=t.quant.zero_point + shift, unsigned=False)
+    return replace(t, dtype=DType.UINT8, data=data, quant=quant)

@@ -1,0 +1,89 @@
+"""Operators that keep states in variable tensors: LSTM, RNN and SVDF. One that goes backward reads a sequence that is
+reversed, and what it makes is reversed again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.graph import Op
+from mote.graph.types import DType
+from mote.ops.lstm import Lstm
+from mote.ops.lstm_operands import HIDDEN, MEMORY
+from mote.ops.rnn import Rnn
+from mote.ops.svdf import Svdf
+
+
+def lstm(e: Emitter, op: Lstm) -> None:
+    if len(op.inputs) not in (20, 24):
+        raise UnsaidError(f"TFLite's has 20 or 24 inputs, not {len(op.inputs)}")
+    states = (HIDDEN, MEMORY)
+    _check_states(e, op, states)
+    real = op.input(e.graph).dtype == DType.FLOAT32
+    inputs = [e.real(t) if real and p not in (0, *states) else e.at(t) for p, t in enumerate(op.inputs)]
+    intermediates = [_hollow(e, op, i, *pair) for i, pair in enumerate(op.intermediates)]
+    options = {
+        "fused_activation_function": "TANH",
+        "time_major": op.time_major,
+        "cell_clip": op.cell_clip,
+        "proj_clip": op.projection_clip,
+    }
+    _directed(e, op, op.kind, inputs, options, intermediates)
+
+
+def _hollow(e: Emitter, op: Op, number: int, scale: float, zero_point: int) -> int:
+    """A tensor that only says how the operator quantizes something inside."""
+    name = f"{op.name} (intermediate {number})"
+    return e.writer.tensor(name, (0,), DType.INT8 if number == 4 else DType.INT16, scale or None, zero_point)
+
+
+def rnn(e: Emitter, op: Rnn) -> None:
+    _check_states(e, op, (4,))
+    activation = "TANH" if op.tanh else op.activation.value
+    sequence = len(op.input(e.graph).shape) == 3
+    options: dict[str, Any] = {"fused_activation_function": activation}
+    options |= {"time_major": op.time_major} if sequence else {}
+    kind = "UNIDIRECTIONAL_SEQUENCE_RNN" if sequence else "RNN"
+    _directed(e, op, kind, e.all(op.inputs), options)
+
+
+def svdf(e: Emitter, op: Svdf) -> None:
+    _check_states(e, op, (4,))
+    inputs = [e.at(op.inputs[0]), *e.all(op.inputs[1:])]
+    if op.input(e.graph).dtype == DType.FLOAT32:
+        inputs = [inputs[0], *(e.real(t) for t in op.inputs[1:4]), inputs[4]]
+    options = {"rank": op.rank, "fused_activation_function": op.activation.value}
+    e.op("SVDF", inputs, [e.at(op.outputs[0])], **options)
+
+
+def _directed(
+    e: Emitter,
+    op: Lstm | Rnn,
+    kind: str,
+    inputs: Sequence[int],
+    options: dict[str, Any],
+    intermediates: Sequence[int] = (),
+) -> None:
+    """The operator, between two reversals where it goes backward."""
+    given, made = inputs[0], e.at(op.outputs[0])
+    axis = e.ints([0 if op.time_major else 1])
+    if op.backward:
+        given = e.between(op.input(e.graph), "reversed")
+        made = e.between(op.output(e.graph), "reversed")
+        e.op("REVERSE_V2", [inputs[0], axis], [given])
+    e.op(kind, [given, *inputs[1:]], [made], intermediates=intermediates, **options)
+    if op.backward:
+        e.op("REVERSE_V2", [made, axis], [e.at(op.outputs[0])])
+
+
+def _check_states(e: Emitter, op: Op, positions: Sequence[int]) -> None:
+    """Variable tensors begin as zeros, and go on from one inference to the next."""
+    found = {s.before: s for s in e.graph.states}
+    for position in positions:
+        state = found.get(op.inputs[position])
+        if state is None:
+            raise UnsaidError("it begins anew with every inference, TFLite's goes on from one to the next")
+        t = e.graph.tensors[state.before]
+        if (state.initial != (t.zero_point if t.dtype == DType.INT8 else 0)).any():
+            raise UnsaidError("a state begins as something other than zeros")

@@ -1,0 +1,200 @@
+"""Convolutions, pools and resizing. TFLite knows two ways of padding a window: SAME and VALID; every other one is an
+operator of its own before the window, where that gives the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mote.frontends.tflite.emit.elementwise import weights
+from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.frontends.tflite.ops.windows import inner, same
+from mote.frontends.tflite.schema import ACTIVATIONS
+from mote.graph import Op, Tensor
+from mote.graph.rows import OUTSIDE
+from mote.graph.types import DType
+from mote.ops.common import FLOAT_MAX, Axis
+from mote.ops.conv import Conv2D
+from mote.ops.conv3d import Conv3D, Conv3DTranspose
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.grouped import GroupedConv2D
+from mote.ops.pool import MaxPool, Pool
+from mote.ops.resize import Resize
+from mote.ops.transpose_conv import TransposeConv
+
+NAMES = {2: "hw", 3: "dhw"}
+"""The letters that options have for the axes of a window."""
+MOST_SEARCHED = 512
+"""Windows that are tried to find one whose padding is SAME."""
+
+
+def conv(e: Emitter, op: Conv2D | GroupedConv2D) -> None:
+    _convolution(e, op, op, {})
+
+
+def depthwise(e: Emitter, op: DepthwiseConv2D) -> None:
+    _convolution(e, op, op, {"depth_multiplier": op.multiplier})
+
+
+def conv_3d(e: Emitter, op: Conv3D) -> None:
+    axes = (op.deep, op.vertical, op.horizontal)
+    given, padding = _padded(e, op, axes, 0)
+    inputs = [given, *e.all(op.inputs[1:])]
+    e.activated(op, op.activation, "CONV_3D", inputs, **_steps(axes), **_gaps(axes), padding=padding)
+
+
+def _convolution(e: Emitter, op: Op, window: Conv2D | GroupedConv2D | DepthwiseConv2D, options: dict[str, Any]) -> None:
+    axes = (window.vertical, window.horizontal)
+    given, padding = _padded(e, op, axes, 0)
+    inputs = [given, weights(e, op, 1), *e.all(op.inputs[2:])]
+    stated = _bias_type(e, op) if not isinstance(op, DepthwiseConv2D) else {}
+    options = {**options, **_steps(axes), **_gaps(axes), **stated, "padding": padding}
+    e.activated(op, window.activation, op.kind, inputs, **options)
+
+
+def _bias_type(e: Emitter, op: Op) -> dict[str, Any]:
+    """What tells LiteRT that the bias of a layer with int16 inputs is no int64 one."""
+    b = op.tensor(e.graph, 2)
+    wide = op.input(e.graph).dtype == DType.INT16
+    return {"quantized_bias_type": b.dtype.value} if wide and b is not None and b.dtype != DType.INT64 else {}
+
+
+def _steps(axes: Sequence[Axis]) -> dict[str, int]:
+    return {f"stride_{name}": axis.stride for name, axis in zip(NAMES[len(axes)], axes, strict=True)}
+
+
+def _gaps(axes: Sequence[Axis]) -> dict[str, int]:
+    return {f"dilation_{name}_factor": axis.dilation for name, axis in zip(NAMES[len(axes)], axes, strict=True)}
+
+
+def _padded(e: Emitter, op: Op, axes: Sequence[Axis], value: float) -> tuple[int, str]:
+    """The input of a window, and the way of padding: where TFLite has no such one, the input is padded before, with the
+    number that the operator takes for what lies outside."""
+    x = op.input(e.graph)
+    if all(axis.before == axis.after == 0 for axis in axes):
+        return e.at(x.id), "VALID"
+    if all(axis == same(n, _bare(axis)) for axis, n in zip(axes, x.shape[1:], strict=False)):
+        return e.at(x.id), "SAME"
+    return _around(e, x, axes, value), "VALID"
+
+
+def _around(e: Emitter, x: Tensor, axes: Sequence[Axis], value: float) -> int:
+    """The input with so much around it."""
+    edges = [(0, 0), *((axis.before, axis.after) for axis in axes), (0, 0)]
+    shape = tuple(n + before + after for n, (before, after) in zip(x.shape, edges, strict=True))
+    padded = e.between(x, "padded", shape)
+    if value == 0:
+        e.op("PAD", [e.at(x.id), e.ints(edges)], [padded])
+    else:
+        e.op("PADV2", [e.at(x.id), e.ints(edges), e.constant(x, np.asarray(value), "around")], [padded])
+    return padded
+
+
+def _bare(axis: Axis) -> Axis:
+    return replace(axis, before=0, after=0)
+
+
+def pool(e: Emitter, op: Pool) -> None:
+    """Where no window with padding SAME is the same: what lies outside is less than everything for a maximum; a mean of
+    real numbers over padding is one over fewer of them once it is multiplied."""
+    x, y = op.input(e.graph), op.output(e.graph)
+    axes = (op.vertical, op.horizontal)
+    unpadded = all(axis.before == axis.after == 0 for axis in axes)
+    whole = None if unpadded else [_whole(n, axis) for n, axis in zip(x.shape[1:3], axes, strict=True)]
+    if unpadded or (whole is not None and all(axis is not None for axis in whole)):
+        windows = axes if whole is None else [axis for axis in whole if axis is not None]
+        _pool(e, op, e.at(x.id), windows, "VALID" if unpadded else "SAME")
+        return
+    if isinstance(op, MaxPool):
+        least = -FLOAT_MAX if x.dtype == DType.FLOAT32 else x.dtype.limits[0]
+        _pool(e, op, _around(e, x, axes, least), axes, "VALID")
+        return
+    if x.dtype != DType.FLOAT32 or op.kind != "AVERAGE_POOL_2D":
+        raise UnsaidError(f"its padding ({op.vertical} by {op.horizontal}) is neither SAME nor VALID")
+    sizes = zip(x.shape[1:3], axes, strict=True)
+    counts = [np.count_nonzero(axis.positions(n) != OUTSIDE, axis=1) for n, axis in sizes]
+    factors = op.vertical.kernel * op.horizontal.kernel / np.multiply.outer(*counts)
+    mean = e.between(y, "with its padding")
+    e.op("AVERAGE_POOL_2D", [_around(e, x, axes, 0)], [mean], **_window(axes), padding="VALID")
+    constant = e.writer.const(f"{y.name} (factors)", factors.astype(np.float32)[None, :, :, None])
+    e.activated(op, op.activation, "MUL", [mean, constant])
+
+
+def _pool(e: Emitter, op: Pool, given: int, axes: Sequence[Axis], padding: str) -> None:
+    e.activated(op, op.activation, op.kind, [given], **_window(axes), padding=padding)
+
+
+def _window(axes: Sequence[Axis]) -> dict[str, int]:
+    vertical, horizontal = axes
+    return {**_steps(axes), "filter_height": vertical.kernel, "filter_width": horizontal.kernel}
+
+
+def _whole(size: int, axis: Axis) -> Axis | None:
+    """An axis whose padding is SAME and which is this one without the taps that lie in the padding everywhere."""
+    for kernel in range(axis.kernel, axis.kernel + MOST_SEARCHED):
+        found = same(size, replace(_bare(axis), kernel=kernel))
+        if inner(found, size) == axis:
+            return found
+    return None
+
+
+def transpose_conv(e: Emitter, op: TransposeConv) -> None:
+    """TFLite's windows over the output have padding SAME or VALID; every other one is cut out of a larger output."""
+    x, w, *bias = op.inputs
+    axes = (op.vertical, op.horizontal)
+    y, given = op.output(e.graph), e.graph.tensors[x].shape
+    inputs = [_dilated(e, w, axes), e.at(x), *e.all(bias)]
+    options = {**_steps(axes), **_bias_type(e, op)}
+    spread = [replace(_bare(axis), kernel=axis.extent, dilation=1) for axis in axes]
+    placed = [replace(axis, kernel=axis.extent, dilation=1) for axis in axes]
+    for padding, usual in (("VALID", spread), ("SAME", [same(n, a) for n, a in zip(op.size, spread, strict=True)])):
+        if usual == placed:
+            size = e.ints((given[0], *op.size, y.shape[-1]))
+            e.activated(op, op.activation, "TRANSPOSE_CONV", [size, *inputs], **options, padding=padding)
+            return
+    reach = zip(given[1:3], axes, op.size, strict=True)
+    large = [max((n - 1) * axis.stride + axis.extent, axis.before + size) for n, axis, size in reach]
+    shape = (given[0], *large, y.shape[-1])
+    whole = e.between(y, "whole", shape)
+    if op.activation not in ACTIVATIONS:
+        raise UnsaidError(f"its activation {op.activation} cannot be fused")
+    fused = {"fused_activation_function": op.activation.value}
+    e.op("TRANSPOSE_CONV", [e.ints(shape), *inputs], [whole], **options, **fused, padding="VALID")
+    begin = (0, op.vertical.before, op.horizontal.before, 0)
+    e.op("SLICE", [whole, e.ints(begin), e.ints(y.shape)], [e.at(y.id)])
+
+
+def _dilated(e: Emitter, w: int, axes: Sequence[Axis]) -> int:
+    """The weights with zeros in the gaps, which TFLite's transposed convolution does not know."""
+    t = e.graph.tensors[w]
+    if all(axis.dilation == 1 for axis in axes):
+        return e.at(w)
+    if t.data is None or (t.quant is not None and np.any(t.quant.zero_point)):
+        raise UnsaidError("its weights have gaps, and are not constants with zero point 0")
+    vertical, horizontal = axes
+    spread = np.zeros((t.shape[0], vertical.extent, horizontal.extent, t.shape[3]), t.dtype.numpy)
+    spread[:, :: vertical.dilation, :: horizontal.dilation] = t.data
+    return e.constant(t, spread, "with gaps")
+
+
+def conv_3d_transpose(e: Emitter, op: Conv3DTranspose) -> None:
+    x, w, *bias = op.inputs
+    y, axes = op.output(e.graph), (op.deep, op.vertical, op.horizontal)
+    for padding, usual in (
+        ("VALID", [_bare(axis) for axis in axes]),
+        ("SAME", [same(n, _bare(axis)) for n, axis in zip(op.size, axes, strict=True)]),
+    ):
+        if usual == list(axes):
+            inputs = [e.ints(y.shape), e.at(w), e.at(x), *e.all(bias)]
+            options = {**_steps(axes), **_gaps(axes), "padding": padding}
+            e.activated(op, op.activation, "CONV_3D_TRANSPOSE", inputs, **options)
+            return
+    raise UnsaidError("its padding is neither SAME nor VALID")
+
+
+def resize(e: Emitter, op: Resize) -> None:
+    corners = {"align_corners": op.align_corners, "half_pixel_centers": op.half_pixel_centers}
+    e.op(op.kind, [e.at(op.inputs[0]), e.ints(op.size)], e.all(op.outputs), **corners)
