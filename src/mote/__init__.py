@@ -17,6 +17,7 @@ from mote.version import __version__
 
 if TYPE_CHECKING:
     from mote.api.compiler import Compiled, Settings
+    from mote.api.converter import Converted, convert
     from mote.api.explorer import Front, Point, explore
     from mote.api.images import LoadedImage, load_image, profile_image, run_image, verify_image
     from mote.api.interpreter import Interpreter
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compiled",
+    "Converted",
     "Front",
     "Image",
     "InternalError",
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "compile",
     "compile_shared",
+    "convert",
     "explore",
     "load",
     "load_image",
@@ -69,6 +72,7 @@ __all__ = [
 
 _HOMES = {
     "Compiled": "api.compiler",
+    "Converted": "api.converter",
     "Front": "api.explorer",
     "Image": "api.packer",
     "InternalError": "errors",
@@ -85,6 +89,7 @@ _HOMES = {
     "VerifyResult": "api.verifier",
     "compile": "api.measure",
     "compile_shared": "api.shared",
+    "convert": "api.converter",
     "explore": "api.explorer",
     "load": "frontends",
     "load_image": "api.images",

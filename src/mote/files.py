@@ -95,9 +95,9 @@ def write_secret(path: str, data: bytes) -> None:
         raise _unwritable(error, path) from None
 
 
-def write_file(path: str, data: bytes, begins: bytes) -> None:
+def write_file(path: str, data: bytes, begins: bytes, at: int = 0) -> None:
     """Write a file that the user named, as a whole. One that is there is replaced if it is of the same kind, which
-    shows in how it `begins`."""
+    shows in how it `begins`, from byte `at` on."""
     if not path:
         raise MoteError("the name of a file is empty", remedy="name the file that is to be written")
     there = Path(path)
@@ -105,7 +105,8 @@ def write_file(path: str, data: bytes, begins: bytes) -> None:
         if there.exists() and not there.is_file() and not there.is_dir():
             there.write_bytes(data)  # a device or a pipe
             return
-        if _beginning(there, len(begins)) not in (begins, b""):
+        found = _beginning(there, at + len(begins))
+        if found and found[at:] != begins:
             raise MoteError(
                 "is a file of another kind, and would be overwritten",
                 where=path,

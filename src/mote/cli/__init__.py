@@ -19,6 +19,7 @@ BUG = 70
 COMMANDS = (
     "inspect",
     "compile",
+    "convert",
     "pack",
     "dump",
     "delta",

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+import test_detection
+import test_svdf
+from alone import alone
 
+import mote
 from fuzz.bases import base
 from mote.api import reference
 from mote.api.stimuli import stimuli
+from mote.cli import main
 from mote.errors import MoteError
 from mote.frontends import tflite
+from mote.frontends.source import Format, Source
+from mote.frontends.tflite.emit import WRITERS, windows
 from mote.frontends.tflite.export import UnsaidLayersError, export
-from mote.graph import Graph, Op, Tensor
+from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tolerance import compare
+from mote.graph.types import Activation, DType
+from mote.ops.along import TopK
+from mote.ops.common import Axis
+from mote.ops.conv import Conv2D
+from mote.ops.pick import Pick
+from mote.ops.pool import AveragePool, MaxPool
+from mote.ops.slice import Slice
+from mote.ops.transpose_conv import TransposeConv
 from support import needs_litert
+
+MODELS = Path(__file__).parents[3] / "models"
 
 
 def differences(a: Graph, b: Graph, ids: dict[int, int] | None = None) -> list[str]:
@@ -95,3 +114,141 @@ def check_outputs(graph: Graph, written: bytes, read: bytes, inputs: int = 3) ->
             x, y = want[graph.tensors[t].source], got[again.tensors[u].source]
             diff, bad = compare(y.reshape(x.shape), x, sizes.get(t, 0.0))
             assert not bad, f"{graph.tensors[t]}: differs by {diff}"
+
+
+def round_trip(model: bytes, *, same: bool = True, runs: bool = True) -> None:
+    """A file that is read, written, and read again. `same`: the graphs are equal, not only what they compute."""
+    graph = tflite.parse(model, "model.tflite")
+    written = export(graph, "model.tflite").data
+    again = tflite.parse(written, "written.tflite")
+    assert not same or not differences(graph, again)
+    if runs and not any(op.misjudged(graph) for op in graph.ops):
+        check_outputs(graph, written, model, 2)
+
+
+@needs_litert
+def test_random_models() -> None:
+    """Of all families that the fuzzer begins with."""
+    seen = set()
+    for seed in range(100):
+        name, model = base(Random(seed))
+        graph = _parsed(model)
+        if graph is None or name in ("front", "compound"):
+            continue
+        seen.add(name)
+        round_trip(model, same=name != "flow" and not (name == "hybrid" and "SVDF" in graph.text()))
+    assert len(seen) >= 15
+
+
+def _parsed(model: bytes) -> Graph | None:
+    try:
+        return tflite.parse(model, "model.tflite")
+    except MoteError:  # some have sizes that do not fit
+        return None
+
+
+@needs_litert
+def test_boxes() -> None:
+    """What one operator of TFLite gives is parts of one tensor in the graph."""
+    for sigma in (None, 0.3):
+        round_trip(test_detection.suppression(9, 4, 0.5, 0.1, sigma, 1))
+
+
+RNG = np.random.default_rng(3)
+IMAGE = RNG.normal(size=(1, 7, 9, 3)).astype(np.float32)
+WEIGHTS = RNG.normal(size=(4, 3, 3, 3)).astype(np.float32)
+BIAS = RNG.normal(size=4).astype(np.float32)
+ODD = Axis(3, 2, 1, 2, 0)
+"""No padding of TFLite's."""
+ELSEWHERE: list[tuple[Graph, list[str]]] = [
+    (alone(Conv2D, [IMAGE, WEIGHTS, BIAS], constant=2, vertical=ODD, horizontal=Axis(3, before=1)), ["PAD", "CONV_2D"]),
+    (
+        alone(Conv2D, [IMAGE, WEIGHTS], constant=1, vertical=ODD, horizontal=ODD, activation=Activation.RELU_0_TO_1),
+        ["PAD", "CONV_2D", "RELU_0_TO_1"],
+    ),
+    (alone(MaxPool, [IMAGE], vertical=ODD, horizontal=ODD), ["PADV2", "MAX_POOL_2D"]),
+    (
+        alone(AveragePool, [IMAGE], vertical=ODD, horizontal=Axis(3), activation=Activation.RELU),
+        ["PAD", "AVERAGE_POOL_2D", "MUL"],
+    ),
+    (
+        alone(
+            TransposeConv,
+            [IMAGE, WEIGHTS, BIAS],
+            constant=2,
+            size=(13, 18),
+            vertical=Axis(3, 2, 1, 1, 1),
+            horizontal=Axis(3, 2, 1, 1, 0),
+        ),
+        ["TRANSPOSE_CONV", "SLICE"],
+    ),
+    (alone(Slice, [IMAGE], begin=(0, 5, 1, 0), size=(1, 3, 4, 3), strides=(1, -2, 2, 1), shape=(3, 12)), []),
+    (alone(Slice, [IMAGE], begin=(0, 2, 0, 1), size=(1, 1, 9, 1), strides=(1,) * 4, shape=(9, 1)), ["STRIDED_SLICE"]),
+    (alone(Pick, [IMAGE], places=(None, (3, 1, 1), None, (2, 0)), shape=(1, 3, 9, 2)), ["GATHER", "GATHER"]),
+    (alone(Pick, [IMAGE], places=(None, None, (3, 1, 1, 0), None), shape=(1, 7, 2, 2, 3)), ["GATHER"]),
+    (alone(TopK, [IMAGE], dtype="int32", k=2, indices=True), ["TOPK_V2"]),
+    (alone(TopK, [IMAGE], k=2), ["TOPK_V2"]),
+]
+"""Graphs that no `.tflite` file gives, and how they are written."""
+
+
+def codes(data: bytes) -> list[str]:
+    return [layer.code for layer in tflite.read(Source("written.tflite", Format.TFLITE, data)).layers]
+
+
+@needs_litert
+@pytest.mark.parametrize(("graph", "written"), ELSEWHERE, ids=lambda x: x.ops[0].kind if isinstance(x, Graph) else "")
+def test_what_other_formats_say(graph: Graph, written: Sequence[str]) -> None:
+    exported = export(graph, "model.onnx")
+    assert not written or codes(exported.data) == written
+    run = reference.litert(exported.data)
+    values = run({exported.tensors[0]: IMAGE})
+    assert values is not None
+    for t in graph.outputs:
+        want = graph.evaluate({0: IMAGE})[t]
+        np.testing.assert_allclose(values[exported.tensors[t]], want, rtol=1e-5, atol=1e-5)
+
+
+def test_what_tflite_has_no_words_for() -> None:
+    """All layers in one message, each with its reason."""
+    graph = tflite.parse(test_detection.together(1), "model.tflite")
+    with pytest.raises(UnsaidLayersError, match=r"TFLite_Detection_PostProcess.*TFLite has no such operator") as error:
+        export(graph, "model.tflite")
+    assert len(error.value.layers) > 1 and "mote compile" in error.value.remedy
+    pool = alone(AveragePool, [IMAGE], vertical=ODD, horizontal=Axis(3))
+    quant = Quantization(np.array([0.1], np.float32), np.zeros(1, np.int64))
+    tensors = {i: replace(t, dtype=DType.INT8, quant=quant) for i, t in pool.tensors.items()}
+    with pytest.raises(UnsaidLayersError, match="neither SAME nor VALID"):
+        export(replace(pool, tensors=tensors), "model.onnx")
+
+
+def test_a_state_that_does_not_begin_as_zeros() -> None:
+    graph = tflite.parse(test_svdf.model(test_svdf.Config("float32", 1)), "model.tflite")
+    states = tuple(State(s.before, s.after, np.ones(s.initial.shape, np.float32)) for s in graph.states)
+    with pytest.raises(UnsaidLayersError, match="other than zeros"):
+        export(replace(graph, states=states), "model.tflite")
+
+
+@needs_litert
+def test_convert(tmp_path: Path) -> None:
+    """The function: what was compared, and a file that LiteRT runs."""
+    found = mote.convert(MODELS / "digits.tflite", inputs=2)
+    assert found.check is not None and found.check.exact and found.check.tensors == found.operators == 8
+    found.write(str(tmp_path / "digits.tflite"))
+    assert (tmp_path / "digits.tflite").read_bytes() == found.data
+    assert mote.convert(found.data, verify=False).check is None
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(MoteError, match="another kind"):
+        found.write(str(tmp_path / "notes.txt"))
+
+
+@needs_litert
+def test_the_check_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
+    """A file with another activation is not written."""
+    monkeypatch.setitem(WRITERS, Conv2D, lambda e, op: windows.conv(e, op.with_(activation=Activation.RELU6)))
+    out = tmp_path / "wrong.tflite"
+    assert main(["convert", str(MODELS / "digits.tflite"), str(out), "--inputs", "2"]) == 1
+    assert "nothing was written" in capsys.readouterr().out and not out.exists()
+    assert main(["convert", str(MODELS / "digits.tflite"), str(out), "--no-verify", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["check"] is None and said["file"] == str(out) and said["bytes"] == len(out.read_bytes())

@@ -39,6 +39,7 @@ class Exported:
 
     data: bytes
     tensors: Mapping[int, int]
+    operators: int
 
 
 def export(graph: Graph, where: str) -> Exported:
@@ -47,7 +48,8 @@ def export(graph: Graph, where: str) -> Exported:
     emitter = file.write(graph, file.writer)
     if file.problems:
         raise UnsaidLayersError(file.problems, where=where)
-    return Exported(file.writer.finish(), emitter.indices | {t: emitter.at(t) for t in emitter.same})
+    tensors = emitter.indices | {t: emitter.at(t) for t in emitter.same}
+    return Exported(file.writer.finish(), tensors, file.writer.operators)
 
 
 @dataclass

@@ -206,6 +206,11 @@ class Writer:
             _Operator(self._opcodes.index(opcode), *ids, kind, options, custom_options, tuple(intermediates))
         )
 
+    @property
+    def operators(self) -> int:
+        """How many there are in all subgraphs."""
+        return len(self._operators) + sum(other.operators for other in self._others)
+
     def output(self, *indices: int) -> None:
         """Marks tensors as the model's next outputs."""
         self._outputs.extend(indices)

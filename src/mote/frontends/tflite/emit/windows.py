@@ -49,10 +49,24 @@ def conv_3d(e: Emitter, op: Conv3D) -> None:
 def _convolution(e: Emitter, op: Op, window: Conv2D | GroupedConv2D | DepthwiseConv2D, options: dict[str, Any]) -> None:
     axes = (window.vertical, window.horizontal)
     given, padding = _padded(e, op, axes, 0)
-    inputs = [given, weights(e, op, 1), *e.all(op.inputs[2:])]
+    inputs = [given, weights(e, op, 1), *_bias(e, op)]
     stated = _bias_type(e, op) if not isinstance(op, DepthwiseConv2D) else {}
     options = {**options, **_steps(axes), **_gaps(axes), **stated, "padding": padding}
     e.activated(op, window.activation, op.kind, inputs, **options)
+
+
+def _bias(e: Emitter, op: Op) -> list[int]:
+    """The bias. LiteRT wants one in every convolution, but in a depthwise one."""
+    b, w = op.tensor(e.graph, 2), op.input(e.graph, 1)
+    if b is not None:
+        return [e.at(b.id)]
+    if isinstance(op, DepthwiseConv2D):
+        return []
+    y, name = op.output(e.graph), f"{op.name} (no bias)"
+    if y.dtype == DType.FLOAT32 or w.quant is None:
+        return [e.writer.const(name, np.zeros(y.channels, np.float32))]
+    wide = np.int64 if y.dtype == DType.INT16 else np.int32
+    return [e.writer.const(name, np.zeros(y.channels, wide), w.quant.scale * np.float32(op.input(e.graph).scale))]
 
 
 def _bias_type(e: Emitter, op: Op) -> dict[str, Any]:
