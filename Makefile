@@ -1,12 +1,12 @@
 # make demo: set up, compile a bundled model, run it on an emulated Cortex-M4, verify it.
-# make test: set up everything the tests need, then run them.
+# make test: set up everything the tests need, then run them; make soak: those that take long.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 LOCK := requirements/test.lock
 
-.PHONY: demo test test-frontends fuzz prove misra tried lint types tools lock clean
+.PHONY: demo test test-frontends soak fuzz prove misra tried lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -25,6 +25,10 @@ test: $(VENV)/test tools
 # The tests of front ends that need packages which few have: Keras, torchao, XGBoost, LightGBM, exporters to ONNX.
 test-frontends: $(VENV)/frontends tools
 	KERAS_BACKEND=torch OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m frontends
+
+# The tests that are too long for `make test`, where a smaller twin of each is.
+soak: $(VENV)/test tools
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m soak
 
 # What tests and benchmarks import from each other.
 FOLDERS := models tests $(wildcard tests/*/) tests/frontends/tflite benchmarks

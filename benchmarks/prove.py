@@ -125,7 +125,7 @@ QUICK = (
     ("hybrid", "layers"),
     ("flow", "layers"),
 )
-"""The proofs of `make test`: they reach every function of the portable kernels."""
+"""The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"
 UNREACHED = {
     "mote_matrix_sums": FOR_DSP,

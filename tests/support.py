@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,6 +54,12 @@ def examples(count: int) -> int:
     """How many examples a property is tried on that takes a C compiler: a third of it in `make test`, where they
     are always the same, ten times as many in `make fuzz`, where they are new."""
     return 10 * count if os.environ.get("MOTE_FUZZ") else max(2, count // 3)
+
+
+def soaked(cases: Iterable[Any], usual: Collection[Any]) -> list[Any]:
+    """The parameters of a test, of which `make test` has the usual ones and `make soak` the others."""
+    found = [(case, case if isinstance(case, tuple) else (case,)) for case in cases]
+    return [pytest.param(*values, marks=() if case in usual else pytest.mark.soak) for case, values in found]
 
 
 def emulated(core: str) -> str:

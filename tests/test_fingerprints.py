@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 
 import fingerprints
+from support import soaked
 
-SMALL = ("ad", "kws", "sww", "ic float32")
-HELD = [
-    (model, core)
-    for model, core in fingerprints.cases()
-    if model in fingerprints.BUNDLED or (model in SMALL and core == "cortex-m4")
-]
-"""Of small generated models the core with most kernels of its own: the command looks at all models on all cores."""
+HELD = [case for case in fingerprints.cases() if case[0] in fingerprints.BUNDLED]
 
 
-@pytest.mark.parametrize(("model", "target"), HELD)
+@pytest.mark.parametrize(("model", "target"), soaked(fingerprints.cases(), HELD))
 def test_generated_code_is_what_it_was(model: str, target: str) -> None:
     name = fingerprints.key(model, target)
     changed = fingerprints.changes(name, fingerprints.load()[name], fingerprints.fingerprints(model, target))

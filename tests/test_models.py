@@ -12,7 +12,7 @@ from mote.api.compiler import compile
 from mote.api.measure import run
 from mote.api.verifier import verify
 from mote.errors import MoteError
-from support import PUBLIC_MODELS, emulated, needs_litert
+from support import PUBLIC_MODELS, emulated, needs_litert, soaked
 
 pytestmark = needs_litert
 MODELS = Path(__file__).parents[1] / "models"
@@ -37,6 +37,7 @@ def exact(model: Path | bytes, target: str, inputs: int, **options: object) -> N
     assert result.passed, result.mismatches
 
 
+@pytest.mark.soak
 @public
 def test_public_model_on_host(path: Path | None) -> None:
     exact(present(path), "host", 4)
@@ -65,11 +66,12 @@ def test_bundled_model_at_every_optimization(optimize: str) -> None:
         exact(path, "host", 6, optimize=optimize, single_file=True, caller_arena=True)
 
 
-@pytest.mark.parametrize("name", ["ad", "kws", "ic", "vww", "sww", "mcunet"])
+@pytest.mark.parametrize("name", soaked(["ad", "kws", "ic", "vww", "sww", "mcunet"], ["ic", "sww"]))
 def test_generated_architecture(name: str) -> None:
     exact(generated(name), "host", 3)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["ad", "kws", "sww"])
 def test_generated_architecture_on_cortex_m4(name: str) -> None:
     exact(generated(name), emulated("cortex-m4"), 2)

@@ -12,6 +12,15 @@ import prove
 
 needs_frama_c = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")
 
+USUAL = [
+    ("layers", "pushed"),
+    ("layers float", "stream"),
+    ("elements", "rows"),
+    ("recurrent", "caller arena"),
+    ("moves", "layers"),
+    ("coded", "coded"),
+]
+
 
 @cache
 def proof(model: str, mode: str) -> prove.Proof:
@@ -21,6 +30,13 @@ def proof(model: str, mode: str) -> prove.Proof:
 
 
 @needs_frama_c
+@pytest.mark.parametrize(("model", "mode"), USUAL)
+def test_nothing_can_go_wrong_in_a_model_of_each_mode(model: str, mode: str) -> None:
+    assert not proof(model, mode).findings
+
+
+@needs_frama_c
+@pytest.mark.soak
 def test_nothing_can_go_wrong_in_small_models() -> None:
     """One test, so that one process does all of them and knows what was reached."""
     found = [proof(*case) for case in prove.QUICK]

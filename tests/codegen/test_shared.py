@@ -15,7 +15,7 @@ from mote.api.measure import code_size
 from mote.api.verifier import verify
 from mote.cli import main
 from mote.errors import BudgetError, MoteError
-from support import needs_litert
+from support import needs_litert, soaked
 
 FORMS = {
     "usual": {},
@@ -25,7 +25,10 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(("form", "cc"), [*((form, "gcc") for form in FORMS), (next(iter(FORMS)), "clang")])
+TURNS = [*((form, "gcc") for form in FORMS), ("usual", "clang")]
+
+
+@pytest.mark.parametrize(("form", "cc"), soaked(TURNS, [("rows", "gcc"), ("memories", "gcc")]))
 def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> None:
     compiler_or_skip(cc)
     shared = mote.compile_shared([KEYWORDS, DIGITS], **{"target": "cortex-m4", **FORMS[form]})

@@ -24,7 +24,7 @@ from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.plan import flash, select
 from mote.plan.select import Selection
-from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
 
 ROOM = 1 << 20
 SPREADS = ["any", "few", "small", "sparse", "none"]
@@ -101,7 +101,7 @@ def test_bits_of_a_weight(spread: str, most: float) -> None:
     assert 8 * encode(weights).nbytes / weights.size <= most
 
 
-@pytest.fixture(params=range(5))
+@pytest.fixture(params=soaked(range(5), [0, 3]))
 def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Operators get the n-th of their kernels with coded weights, where they have some."""
 

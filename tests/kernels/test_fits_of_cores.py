@@ -31,7 +31,7 @@ from mote.ops.depthwise import DepthwiseConv2D
 from mote.plan.program import Form
 from support import examples
 
-MUTANTS = examples(300)
+MUTANTS = examples(150)
 VARIANTS = ("dual", "compact", "lean", "row", "sparse2", "coded8", "coded32")
 """Parts of the names of kernels that have the checks of others: their code is in another order, or they are asked for
 fewer rows, smaller blocks or more channels at once."""

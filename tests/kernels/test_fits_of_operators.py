@@ -34,7 +34,7 @@ from mote.plan.program import Form
 from support import examples
 
 T = TypeVar("T")
-MUTANTS = examples(300)
+MUTANTS = examples(150)
 KERNELS = 2
 """Of each header: most differ in types only, and compiling them takes longer than all their mutants do."""
 ELSEWHERE = ("conv", "depthwise", "fully_connected", "join", "layer", "move", "pool", "resize", "strides")

@@ -19,7 +19,7 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.vector import pairs_fit
 from mote.kernels.contract import Packed, View
 from offered import DSP, PORTABLE, offered
-from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
+from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ SPARSE = ["4_sparse8", "4_sparse4", "4_wide_sparse8", "4_wide_sparse4"]
 KINDS = ["", "8_pairs", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=soaked(KINDS, ["", "8_pairs", "4_wide_roomy", "4_sparse4"]))
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every layer for which there is such a kernel gets it."""
     kind: str = request.param

@@ -10,8 +10,7 @@ from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.frontends.tflite.writer import Writer
-from support import HOST_DSP, check, exact_on, examples, needs_litert
+from support import HOST_DSP, check, exact_on, examples, needs_litert, soaked
 
 pytestmark = needs_litert
 
@@ -30,8 +29,10 @@ def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
     exact_on("cortex-m4", data.draw(LAYERS[family]))
 
 
-@pytest.mark.parametrize("core", ["cortex-m7", "cortex-m55", "rv32imc"])
-@pytest.mark.parametrize("family", WITH_WEIGHTS)
+OTHERS = [(family, core) for family in WITH_WEIGHTS for core in ("cortex-m7", "cortex-m55", "rv32imc")]
+
+
+@pytest.mark.parametrize(("family", "core"), soaked(OTHERS, OTHERS[1::4]))
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_other_cores(family: str, core: str, data: st.DataObject) -> None:

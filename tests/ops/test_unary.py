@@ -76,7 +76,7 @@ def graph(*layers: Config) -> Graph:
 
 @needs_litert
 @given(st.lists(configs(), min_size=32, max_size=32))
-@settings(max_examples=51, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_tables(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(*layers), inputs=RAMP)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import planning
+from support import soaked
 
 SIDE = 4
 """Pixels: growth shows in small images too."""
@@ -20,7 +21,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("family", "mode"), CASES)
+USUAL = [("chain", "balanced"), ("chain", "ram min"), ("residuals", "input rows")]
+
+
+@pytest.mark.parametrize(("family", "mode"), soaked(CASES, USUAL))
 def test_twice_the_layers_is_about_twice_the_work(family: str, mode: str) -> None:
     few = LAYERS.get(mode, 16)
     small, large = (planning.work(planning.FAMILIES[family](n, SIDE), **planning.MODES[mode]) for n in (few, 2 * few))

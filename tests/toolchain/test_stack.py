@@ -18,6 +18,7 @@ from mote.targets import Target
 from mote.toolchain import Compiler, Frame, Mode, worst_stack
 from mote.toolchain.code import read_code
 from mote.toolchain.stack import _Walk
+from support import soaked
 
 MODELS = Path(__file__).parents[2] / "models"
 ARM = [core for core in CORES if core != "rv32imc"]
@@ -208,12 +209,14 @@ def model(name: str) -> Path | bytes:
     return mlperf_tiny.build(name.removesuffix("-float"), dtype="float32" if name.endswith("-float") else "int8")
 
 
-@pytest.mark.parametrize(
-    ("name", "core", "kind"),
-    [("digits", core, kind) for core, kind in ALL]
-    + [("keywords", core, "gcc") for core in CORES]
-    + [(name, core, "gcc") for name in ("ad", "sww", "ad-float") for core in ("cortex-m0plus", "cortex-m4", "rv32imc")],
-)
+DIGITS = [("digits", core, kind) for core, kind in ALL]
+LARGER = [("keywords", core, "gcc") for core in CORES]
+LARGER += [
+    (name, core, "gcc") for name in ("ad", "sww", "ad-float") for core in ("cortex-m0plus", "cortex-m4", "rv32imc")
+]
+
+
+@pytest.mark.parametrize(("name", "core", "kind"), soaked(DIGITS + LARGER, [*DIGITS[::2], ("sww", "cortex-m4", "gcc")]))
 def test_models_take_what_they_can_take(tmp_path: Path, name: str, core: str, kind: str) -> None:
     """Up to 16 bytes: what the last function of the chain reserves at the end of its frame and never writes. On cores
     with DSP instructions up to a frame more: that of a path which images this narrow do not take."""
