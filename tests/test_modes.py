@@ -80,7 +80,9 @@ def test_every_mode(target: str, mode: str, name: str) -> None:
     exact(compiled_as(name, mode, emulated(target)), 4)
 
 
-@pytest.mark.parametrize(("target", "options"), [("host", LEAST), ("cortex-m4", PUSHED)])
+@pytest.mark.parametrize(
+    ("target", "options"), [("host", LEAST), pytest.param("cortex-m4", PUSHED, marks=pytest.mark.soak)]
+)
 def test_work_done_twice(target: str, options: dict[str, Any]) -> None:
     """Less RAM, more work than once and no more than allowed, the same values."""
     once = compile(model("small"), target=target, **options)

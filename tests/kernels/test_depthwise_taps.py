@@ -15,7 +15,7 @@ from mote.kernels.contract import Refusal, View
 from mote.kernels.helium.depthwise import KERNELS
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
-from support import emulated, examples, needs_litert
+from support import emulated, examples, needs_litert, soaked
 
 CORE = "cortex-m55"
 
@@ -87,10 +87,17 @@ def test_layers_of_one_width_in_one_program() -> None:
     check_cases(cases([Layer((n, 1), 32, (5, 1), padding="VALID", seed=1) for n in (5, 12)]), Program())
 
 
+CHOSEN = [
+    (Layer((12, 12), 24), "gcc"),
+    (Layer((9, 7), 40, (5, 5), (2, 2)), "zig"),
+    (Layer((28, 1), 16, (5, 1)), "gcc"),
+]
+
+
 @needs_litert
 @pytest.mark.parametrize(
     ("layer", "compiler"),
-    [(Layer((12, 12), 24), "gcc"), (Layer((9, 7), 40, (5, 5), (2, 2)), "zig"), (Layer((28, 1), 16, (5, 1)), "gcc")],
+    soaked(CHOSEN, CHOSEN[::2]),
 )
 def test_the_planner_chooses_it(layer: Layer, compiler: str) -> None:
     compiled = compile(model(layer), target=emulated(CORE))

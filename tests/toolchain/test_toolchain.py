@@ -23,6 +23,7 @@ from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, 
 from mote.toolchain.boards import BOARDS, WORD, Board
 from mote.toolchain.results import write_inputs
 from mote.toolchain.unicorn_board import run_unicorn
+from support import soaked
 
 CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc"]
 CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]
@@ -81,7 +82,7 @@ def _warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "_COMMON", (*builder._COMMON, "-Werror"))
 
 
-@pytest.mark.parametrize(("core", "kind"), CASES)
+@pytest.mark.parametrize(("core", "kind"), soaked(CASES, CASES[:-2]))
 def test_a_core_gives_the_same_numbers_everywhere(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
     compiler = compiler_for(target, kind)

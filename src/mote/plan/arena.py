@@ -205,12 +205,12 @@ def _first_fit(
     for i in order:
         taken = [(o + lo, o + hi) for j, lo, hi in neighbours[i] if (o := offsets[j]) >= 0]
         taken.sort()
-        at = 0
+        at, alignment = 0, alignments[i]
         for lo, hi in taken:
             if lo > at:
                 break
             if hi >= at:
-                at = aligned(hi + 1, alignments[i])
+                at = (hi // alignment + 1) * alignment
         offsets[i] = at
         if at + sizes[i] >= limit:
             break
