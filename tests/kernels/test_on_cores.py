@@ -10,6 +10,7 @@ from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mote.frontends.tflite.writer import Writer
 from support import HOST_DSP, check, exact_on, examples, needs_litert, soaked
 
 pytestmark = needs_litert
