@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mote.errors import MoteError, Unsupported, UnsupportedError, naming
+from mote.errors import MoteError, Unsupported, UnsupportedError, naming, working_on
 from mote.frontends import limits
-from mote.frontends.calibration import doubtful
+from mote.frontends.calibration import doubtful, meaningless
 from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
 
 
@@ -79,3 +79,21 @@ class Model:
         with naming(self.where):
             limits.check(graph)
         return graph
+
+
+def checked(model: Model) -> Model:
+    """The model with the problems of layers that only show in the whole graph."""
+    graph = model.partial()
+    layers = []
+    for layer in model.layers:
+        found = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
+        with working_on(layer):
+            problem = layer.problem or meaningless(model.tensors_of(layer)) or next(found, None)
+        layers.append(replace(layer, problem=problem))
+    return replace(model, layers=tuple(layers))
+
+
+def _fits(graph: Graph, op: Op) -> bool:
+    """Whether the outputs have the shapes that the operator gives: without that nothing else can be asked of it, and
+    the graph is refused for it as a whole."""
+    return op.shapes(graph) == [graph.tensors[t].shape for t in op.outputs]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.graph.arrangement import Arrangement
 from mote.graph.types import DType
 
 Array = NDArray[Any]
@@ -63,6 +64,8 @@ class Tensor:
     inner: bool = False
     """No tensor of the source file has its value: one operator of the file became several, and hands it on between
     them. What is made of it is compared with the reference, it itself is not."""
+    arrangement: Arrangement | None = None
+    """How the value of the source file lies in this tensor; None: as it is."""
 
     @property
     def source(self) -> int:
@@ -70,7 +73,11 @@ class Tensor:
         return self.id if self.copy_of is None else self.copy_of
 
     def part(self, value: Array) -> Array:
-        """What this tensor has of the source tensor's value; of a uint8 one an int8 tensor has 128 less."""
+        """What this tensor has of the source tensor's value, in the order in which it has it; of a uint8 one an int8
+        tensor has 128 less."""
+        if self.arrangement is not None:
+            whole = self.newest is None and self.kept is None
+            value = self.arrangement.stored(value, self.shape if whole else (value.size,))
         if value.dtype == np.uint8 and self.dtype == DType.INT8:
             value = (value ^ np.uint8(128)).view(np.int8)
         if self.newest is not None:

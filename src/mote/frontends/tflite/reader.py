@@ -10,8 +10,7 @@ import numpy as np
 
 from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, working_on
 from mote.frontends import limits
-from mote.frontends.calibration import meaningless
-from mote.frontends.model import Layer, Model
+from mote.frontends.model import Layer, Model, checked
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite import control, schema, storage, variables
 from mote.frontends.tflite.control import Body, Caller
@@ -107,7 +106,7 @@ class _File:
         outputs, copies = _computed_outputs(outputs, tensors, self.notes)
         first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
         kept = (*own, *states, *made)
-        return _checked(Model(self.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
+        return checked(Model(self.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
 
     def _initial_values(self, once: set[int]) -> dict[variables.Key, Array]:
         """What the model's variables hold before the first inference."""
@@ -150,7 +149,7 @@ class _File:
         name = printable(record.string("name")) or f"subgraph_{number}"
         first, last = tuple(bytes_.entries), tuple(bytes_.exits)
         model = Model(name, tensors, layers, values, found, (*own, *made), first, last)
-        return Body(number, _checked(model), tensors, held, results)
+        return Body(number, checked(model), tensors, held, results)
 
     def _check_call(self, number: int) -> None:
         """Refuse what is not there, calls itself, or would be read very often."""
@@ -284,24 +283,6 @@ def _check_sizes(subgraph: Record, inputs: tuple[int, ...], tensors: dict[int, T
             notes.append(
                 f"input '{tensors[i].name}' may have any size on axes {free}; the model is compiled for {taken}"
             )
-
-
-def _checked(model: Model) -> Model:
-    """The model with the problems of layers that only show in the whole graph."""
-    graph = model.partial()
-    layers = []
-    for layer in model.layers:
-        found = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
-        with working_on(layer):
-            problem = layer.problem or meaningless(model.tensors_of(layer)) or next(found, None)
-        layers.append(replace(layer, problem=problem))
-    return replace(model, layers=tuple(layers))
-
-
-def _fits(graph: Graph, op: Op) -> bool:
-    """Whether the outputs have the shapes that the operator gives: without that nothing else can be asked of it, and
-    the graph is refused for it as a whole."""
-    return op.shapes(graph) == [graph.tensors[t].shape for t in op.outputs]
 
 
 def _operator_code(record: Record) -> str:

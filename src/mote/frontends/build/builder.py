@@ -1,0 +1,370 @@
+"""The Builder: tensors and operators of a graph under construction, and values that know how they lie in tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError, working_on
+from mote.frontends import limits
+from mote.frontends.model import Layer, Model, checked
+from mote.graph import Graph, Op, Quantization, State, Tensor
+from mote.graph.arrangement import Arrangement, Atom
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+from mote.ops.move import Transpose
+from mote.ops.reshape import Reshape
+
+NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BFLOAT16: DType.FLOAT32}
+"""Types of files that are computed in another one."""
+CHANNELS_LAST = "channels-last"
+MODEL = "model"
+"""Whether images at the edges of a compiled model have their channels last, or the order that the file has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A value of the model's file: its shape and type there, and where it is. A constant is its data, in the file's
+    order, and becomes a tensor in the order in which somebody needs it; else it lies in `tensor` as `arrangement`
+    says."""
+
+    shape: Shape
+    dtype: DType
+    tensor: int = ABSENT
+    arrangement: Arrangement = Arrangement((), ())
+    data: Array | None = None
+    name: str = ""
+    quant: Quantization | None = None
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def constant(self) -> bool:
+        return self.data is not None
+
+    @property
+    def atoms(self) -> list[Atom]:
+        """The parts of its axes in the order in which they are stored."""
+        found = self.arrangement.split(self.shape)
+        assert found is not None, f"{self.arrangement} does not fit {self.shape}"
+        return found
+
+    def axis(self, axis: int) -> int:
+        """An axis that may be counted from the end."""
+        if not -self.rank <= axis < self.rank:
+            raise UnsupportedNodeError(f"axis {axis} does not fit a value of the shape {self.shape}")
+        return axis % self.rank
+
+    def axes(self, axes: Sequence[int]) -> tuple[int, ...]:
+        """The same of several, sorted, each once."""
+        return tuple(sorted({self.axis(a) for a in axes}))
+
+
+def ordered(atoms: Sequence[Atom], axes: Sequence[int], free: Collection[int] = ()) -> list[Atom]:
+    """The atoms of some axes, one axis after another: within those that are free as they are stored, else as they are
+    counted."""
+    found = []
+    for axis in axes:
+        own = [atom for atom in atoms if atom.axis == axis]
+        found += own if axis in free else sorted(own)
+    return found
+
+
+def places(atoms: Sequence[Atom]) -> Array:
+    """The index along an axis of each element, for an axis whose atoms are stored in this order."""
+    counted = sorted(atoms)
+    sizes = [atom.size for atom in counted]
+    return np.arange(prod(sizes)).reshape(sizes).transpose([counted.index(a) for a in atoms]).reshape(-1)
+
+
+class Builder:
+    """Makes the graph of a model, layer by layer."""
+
+    def __init__(self, where: str, edges: str = CHANNELS_LAST) -> None:
+        self.where = where
+        self.edges = edges
+        self.tensors: dict[int, Tensor] = {}
+        self.warnings: list[str] = []
+        self._layers: list[Layer] = []
+        self._ops: list[Op] = []
+        self._inputs: list[int] = []
+        self._outputs: list[int] = []
+        self._states: list[State] = []
+        self._last: list[Op] = []
+        self._index, self._name = -1, ""
+        self._moved: dict[tuple[int, Shape, tuple[int, ...]], int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
+
+    # Values
+
+    def input(self, name: str, shape: Shape, dtype: DType, *, channels_last: bool = False) -> Value:
+        """A value that the caller of the model gives. `channels_last`: it is an image (or a sequence, or a volume) with
+        its channels on axis 1, which the first layers want last; at the edge it is so where edges are."""
+        dtype = self._computed_type(name, dtype)
+        atoms = [Atom(axis, 0, n) for axis, n in enumerate(shape)]
+        turned = channels_last and self.edges == CHANNELS_LAST and len(shape) > 2
+        if turned:
+            atoms = [atoms[0], *atoms[2:], atoms[1]]
+        arrangement = Arrangement.of(atoms)
+        stored = tuple(atom.size for atom in atoms)
+        i = self._add(stored, dtype, name, arrangement=arrangement if turned else None)
+        self._inputs.append(i)
+        return Value(shape, dtype, i, arrangement, name=name)
+
+    def constant(self, array: Array | float | int, name: str = "", quant: Quantization | None = None) -> Value:
+        """A value that is known. Real numbers are held as float32."""
+        data = np.asarray(array)
+        if data.dtype.kind == "f" or data.dtype.name == "bfloat16":
+            with np.errstate(over="ignore"):
+                data = data.astype(np.float32)
+        dtype = DType(data.dtype.name) if data.dtype.name in list(DType) else DType.UNKNOWN
+        if not dtype.stored:
+            raise UnsupportedNodeError(f"a constant of type {data.dtype} is not supported")
+        return Value(data.shape, dtype, data=data, name=name, quant=quant, arrangement=Arrangement.plain(data.size))
+
+    def placeholder(self, name: str, shape: Shape, dtype: DType) -> Value:
+        """Stands for what a layer that is not supported would have made, so that those behind it are looked at too."""
+        return self.value(self._add(shape, NARROWED.get(dtype, dtype), name), shape)
+
+    def value(self, tensor: int, shape: Shape, atoms: Sequence[Atom] | None = None) -> Value:
+        """What lies in a tensor: a value of that shape, whose atoms are stored in this order; without them as it is
+        counted. It is a constant where the tensor is one."""
+        t = self.tensors[tensor]
+        arrangement = Arrangement.plain(t.size) if atoms is None else Arrangement.of(atoms)
+        assert prod(arrangement.atoms) == t.size == prod(shape), f"{arrangement} in {t} for {shape}"
+        data = None if t.data is None else arrangement.logical(t.data, shape)
+        return Value(shape, t.dtype, tensor if data is None else ABSENT, arrangement, data, t.name, t.quant)
+
+    def known(self, value: Value, what: str) -> Array:
+        """The data of a value that must be a constant."""
+        if value.data is None:
+            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes")
+        return value.data
+
+    def named(self, value: Value, name: str) -> Value:
+        """The value under a name of the file. The tensor that holds it takes the name, where it has none yet."""
+        if not value.constant and (t := self.tensors[value.tensor]).inner:
+            plain = value.arrangement.is_plain and t.shape == value.shape
+            arrangement = None if plain else value.arrangement
+            self.tensors[t.id] = replace(t, name=name, inner=False, arrangement=arrangement)
+            self._rename(t.id, name)
+        return replace(value, name=name)
+
+    def state(self, name: str, initial: Array) -> tuple[Value, int]:
+        """Something that the model keeps from one inference to the next: the value that an inference finds, and the
+        tensor that an operator writes (`written`) over it."""
+        found = self.constant(initial)
+        before, after = (
+            self._add(found.shape, found.dtype, f"{name} ({when})", inner=True) for when in ("before", "after")
+        )
+        self.tensors[after] = replace(self.tensors[after], copy_of=before)
+        self._states.append(State(before, after, np.asarray(found.data)))
+        return self.value(before, found.shape), after
+
+    # Layers
+
+    @contextmanager
+    def layer(self, index: int, code: str, name: str) -> Iterator[None]:
+        """What is made inside belongs to this layer of the file. Where that is not supported, the layer says so."""
+        begin, problem = len(self._ops), None
+        self._index, self._name = index, name
+        try:
+            with working_on(Layer(index, code, name, (), (), ())):
+                yield
+        except UnsupportedNodeError as reason:
+            problem = str(reason)
+            del self._ops[begin:]
+        own = tuple(self._ops[begin:])
+        made = {o for op in own for o in op.outputs}
+        inputs = dict.fromkeys(i for op in own for i in op.inputs if i != ABSENT and i not in made)
+        outputs = [o for o in made if not self.tensors[o].inner] or sorted(made)[-1:]
+        self._layers.append(Layer(index, code, name, tuple(inputs), tuple(outputs), own, problem))
+        self._index, self._name = -1, ""
+
+    def op(
+        self,
+        kind: type[Op],
+        inputs: Sequence[int],
+        shape: Shape,
+        dtype: DType | None = None,
+        /,
+        *,
+        quant: Quantization | None = None,
+        **attributes: Any,
+    ) -> int:
+        """The tensor that an operator makes, of the first input's type unless told. Of constants it is one, at once."""
+        dtype = self.tensors[inputs[0]].dtype if dtype is None else dtype
+        output = self._add(shape, dtype, self._name, quant=quant, inner=True)
+        made = kind(inputs=tuple(inputs), outputs=(output,), name=self._name, index=self._index, **attributes)
+        given = [self.tensors[i] for i in inputs if i != ABSENT]
+        if all(t.data is not None for t in given):
+            self._fold(made)
+        else:
+            self._ops.append(made)
+        return output
+
+    def ops(
+        self, kind: type[Op], inputs: Sequence[int], outputs: Sequence[tuple[Shape, DType] | int], **attributes: Any
+    ) -> list[int]:
+        """The same of an operator with several outputs: shapes and types, or tensors that are there, such as states."""
+        made = [o if isinstance(o, int) else self._add(*o, self._name, inner=True) for o in outputs]
+        op = kind(inputs=tuple(inputs), outputs=tuple(made), name=self._name, index=self._index, **attributes)
+        self._ops.append(op)
+        return made
+
+    def tensor(self, data: Array, quant: Quantization | None = None, name: str = "") -> int:
+        """A constant tensor; those with the same data are one."""
+        value = self.constant(np.ascontiguousarray(data), quant=quant)
+        assert value.data is not None
+        key = (value.data.tobytes(), value.shape, value.dtype, name, id(quant))
+        if key not in self._known:
+            self._known[key] = self._add(value.shape, value.dtype, name or self._name, quant=quant, data=value.data)
+        return self._known[key]
+
+    # Orders of elements
+
+    def arranged(self, value: Value, axes: Sequence[Sequence[int]]) -> int:
+        """The tensor with a value whose stored axes are made of these axes each (of none: one element)."""
+        return self.loosely(value, axes)[0]
+
+    def loosely(
+        self, value: Value, axes: Sequence[Sequence[int]], free: Collection[int] = ()
+    ) -> tuple[int, list[list[Atom]]]:
+        """The same, where the elements along the axes that are free may be in any order: that in which they are. Also
+        the atoms of each stored axis."""
+        atoms = value.atoms
+        wanted = [ordered(atoms, group, free) for group in axes]
+        shape = tuple(prod(atom.size for atom in group) for group in wanted)
+        return self.ordered(value, [atom for group in wanted for atom in group], shape), wanted
+
+    def ordered(self, value: Value, atoms: Sequence[Atom], shape: Shape) -> int:
+        """The tensor with a value whose atoms are stored in this order, under that shape: constants are moved for free,
+        others only where they do not lie so. The atoms may be other parts of the axes than the value has."""
+        if value.data is not None:
+            return self.tensor(Arrangement.of(atoms).stored(value.data, shape), value.quant, value.name)
+        wanted = Arrangement.of(atoms)
+        if value.arrangement == wanted:
+            return self.view(value.tensor, shape)
+        return self.view(self._transposed(value.tensor, value.arrangement, wanted), shape)
+
+    def view(self, tensor: int, shape: Shape) -> int:
+        """A tensor under another shape."""
+        t = self.tensors[tensor]
+        if t.shape == shape:
+            return tensor
+        if (key := (tensor, shape, ())) not in self._moved:
+            self._moved[key] = self.op(Reshape, [tensor], shape, quant=t.quant, shape=shape)
+        return self._moved[key]
+
+    def channels_last(self, value: Value) -> int:
+        """An image (or a sequence, or a volume) with its channels, axis 1 of the value, last."""
+        return self.arranged(value, [[0], *([a] for a in range(2, value.rank)), [1]])
+
+    def plain(self, value: Value) -> int:
+        """The tensor with a value as the file counts it."""
+        return self.arranged(value, [[a] for a in range(value.rank)])
+
+    def _transposed(self, tensor: int, has: Arrangement, wants: Arrangement) -> int:
+        """A tensor with its elements in another order."""
+        found = has.move(wants)
+        if found is None:
+            plain = Arrangement.plain(prod(has.atoms))
+            return self._transposed(self._transposed(tensor, has, plain), plain, wants)
+        sizes, permutation = found
+        if (key := (tensor, sizes, permutation)) not in self._moved:
+            shape = tuple(sizes[i] for i in permutation)
+            source, quant = self.view(tensor, sizes), self.tensors[tensor].quant
+            self._moved[key] = self.op(Transpose, [source], shape, quant=quant, permutation=permutation)
+        return self._moved[key]
+
+    # The end
+
+    def output(self, value: Value, name: str) -> None:
+        """A value that the model gives: with channels last where it lies so and edges are, else as the file has it."""
+        channels_last = ordered(value.atoms, [0, *range(2, value.rank), 1]) if value.rank > 2 else []
+        moved = not value.constant and not value.arrangement.is_plain
+        turned = self.edges == CHANNELS_LAST and moved and value.atoms == channels_last
+        axes = [0, *range(2, value.rank), 1] if turned else list(range(value.rank))
+        shape = tuple(value.shape[a] for a in axes)
+        atoms = ordered(value.atoms, axes)
+        self._name = name
+        begin = len(self._ops)
+        tensor = self.ordered(value, atoms, shape)
+        t = self.tensors[tensor]
+        given = tensor in (*self._inputs, *self._outputs, *(s.before for s in self._states)) or t.data is not None
+        if given or not (t.inner or t.name == name):
+            tensor = self._copy(t)
+        if t.data is not None:
+            self.warnings.append(f"output '{name}' is a constant, which is copied")
+        plain = axes == list(range(value.rank))
+        arrangement = None if plain else Arrangement.of(atoms)
+        self.tensors[tensor] = replace(self.tensors[tensor], name=name, inner=False, arrangement=arrangement)
+        self._rename(tensor, name)
+        self._last += self._ops[begin:]
+        self._name = ""
+        self._outputs.append(tensor)
+
+    def finish(self) -> Model:
+        """The model, with what is not supported about its layers."""
+        limits.check_layers(len(self._layers))
+        edges = tuple(self._inputs), tuple(self._outputs)
+        states, last, warnings = tuple(self._states), tuple(self._last), tuple(self.warnings)
+        return checked(Model(self.where, self.tensors, tuple(self._layers), *edges, states, (), last, warnings))
+
+    def _copy(self, t: Tensor) -> int:
+        """Another tensor with the same elements."""
+        made = self._add(t.shape, t.dtype, t.name, quant=t.quant, inner=True)
+        self._ops.append(Reshape(inputs=(t.id,), outputs=(made,), name=self._name, index=self._index, shape=t.shape))
+        return made
+
+    def _fold(self, op: Op) -> None:
+        """Compute an operator of constants."""
+        graph = Graph("", self.tensors, (op,), (), op.outputs)
+        if problem := op.unsupported(graph):
+            raise UnsupportedNodeError(problem)
+        found = graph.evaluate({})[op.outputs[0]]
+        self.tensors[op.outputs[0]] = replace(self.tensors[op.outputs[0]], data=found)
+
+    def _rename(self, tensor: int, name: str) -> None:
+        """An operator has the name of what it computes."""
+        for i in range(len(self._ops) - 1, -1, -1):
+            if tensor in self._ops[i].outputs:
+                self._ops[i] = self._ops[i].with_(name=name)
+                return
+
+    def _computed_type(self, name: str, dtype: DType) -> DType:
+        if dtype in NARROWED:
+            self.warnings.append(f"'{name}' is {dtype} in the file, and computed in {NARROWED[dtype]}")
+            return NARROWED[dtype]
+        if not dtype.computable:
+            raise UnsupportedNodeError(f"'{name}' has type {dtype}")
+        return dtype
+
+    def _add(
+        self,
+        shape: Shape,
+        dtype: DType,
+        name: str,
+        *,
+        quant: Quantization | None = None,
+        data: Array | None = None,
+        arrangement: Arrangement | None = None,
+        inner: bool = False,
+    ) -> int:
+        i = len(self.tensors)
+        t = Tensor(i, name, shape, dtype, quant, data, inner=inner, arrangement=arrangement)
+        limits.check_tensor(t, constant=data is not None)
+        self.tensors[i] = t
+        return i

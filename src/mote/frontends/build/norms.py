@@ -1,0 +1,151 @@
+"""Normalizations, and softmax with its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise, matrix, moves, reductions
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.orders import with_last
+from mote.graph import Op
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.normalize import LogSoftmax
+from mote.ops.softmax import Softmax
+
+TINIEST = 1e-37
+"""Lengths of vectors are taken for at least that, so that nothing is divided by zero."""
+
+
+def softmax(b: Builder, x: Value, axis: int = -1) -> Value:
+    return _along_last(b, Softmax, x, axis)
+
+
+def log_softmax(b: Builder, x: Value, axis: int = -1) -> Value:
+    return _along_last(b, LogSoftmax, x, axis)
+
+
+def _along_last(b: Builder, kind: type[Op], x: Value, axis: int) -> Value:
+    source, leading, own = with_last(b, x, x.axis(axis))
+    return b.value(b.op(kind, [source], b.tensors[source].shape), x.shape, [*leading, *own])
+
+
+def hardmax(b: Builder, x: Value, axis: int = -1) -> Value:
+    """1 at the first of the largest elements along an axis, else 0."""
+    axis = x.axis(axis)
+    largest = reductions.arg_max(b, x, axis, keep=False, dtype=DType.INT32)
+    return elementwise.cast(b, reductions.one_hot(b, largest, x.shape[axis], axis), x.dtype)
+
+
+def per_channel(b: Builder, x: Value, factor: Array | None, offset: Array | None, axis: int = 1) -> Value:
+    """factor * x + offset with constants for each index of an axis."""
+    shape = [-1] + [1] * (x.rank - 1 - x.axis(axis))
+    if factor is not None and not np.all(factor == 1):
+        x = elementwise.mul(b, x, b.constant(factor.reshape(shape)))
+    if offset is not None and np.any(offset != 0):
+        x = elementwise.add(b, x, b.constant(offset.reshape(shape)))
+    return x
+
+
+def batch_norm(
+    b: Builder, x: Value, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float = 1e-5, axis: int = 1
+) -> Value:
+    """With the statistics of training: a factor and an offset for each channel."""
+    factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
+    offset = bias.astype(np.float64) - mean.astype(np.float64) * factor
+    return per_channel(b, x, factor.astype(np.float32), offset.astype(np.float32), axis)
+
+
+def normalized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> Value:
+    """Less the mean along some axes, over the root of the variance."""
+    return standardized(b, x, axes, epsilon)[0]
+
+
+def standardized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> tuple[Value, Value, Value]:
+    """The same, with the mean and the inverse of the root of the variance."""
+    mean = reductions.mean(b, x, axes, True)
+    centered = elementwise.sub(b, x, mean)
+    variance = reductions.mean(b, elementwise.mul(b, centered, centered), axes, True)
+    inverse = elementwise.rsqrt(b, elementwise.scaled(b, variance, 1, epsilon))
+    return elementwise.mul(b, centered, inverse), mean, inverse
+
+
+def affine(b: Builder, x: Value, scale: Value | None, bias: Value | None) -> Value:
+    """scale * x + bias, each repeated to the shape of x."""
+    x = x if scale is None else elementwise.mul(b, x, scale)
+    return x if bias is None else elementwise.add(b, x, bias)
+
+
+def layer_norm(
+    b: Builder,
+    x: Value,
+    axes: Sequence[int],
+    scale: Value | None = None,
+    bias: Value | None = None,
+    epsilon: float = 1e-5,
+) -> Value:
+    """Along some axes, usually the last ones."""
+    return affine(b, normalized(b, x, axes, epsilon), scale, bias)
+
+
+def rms_norm(b: Builder, x: Value, axes: Sequence[int], scale: Value | None = None, epsilon: float = 1e-5) -> Value:
+    """Over the root of the mean square along some axes."""
+    square = reductions.mean(b, elementwise.mul(b, x, x), axes, True)
+    inverse = elementwise.rsqrt(b, elementwise.scaled(b, square, 1, epsilon))
+    return affine(b, elementwise.mul(b, x, inverse), scale, None)
+
+
+def instance_norm(b: Builder, x: Value, scale: Array | None, bias: Array | None, epsilon: float = 1e-5) -> Value:
+    """Each channel (axis 1) of each image by itself."""
+    return per_channel(b, normalized(b, x, range(2, x.rank), epsilon), scale, bias)
+
+
+def group_norm(
+    b: Builder, x: Value, groups: int, scale: Array | None = None, bias: Array | None = None, epsilon: float = 1e-5
+) -> Value:
+    """Each group of channels (axis 1) of each image by itself."""
+    n, channels, *space = x.shape
+    if groups < 1 or channels % groups:
+        raise UnsupportedNodeError(f"{channels} channels do not make {groups} groups")
+    grouped = moves.reshape(b, x, (n, groups, channels // groups, *space))
+    found = normalized(b, grouped, range(2, grouped.rank), epsilon)
+    return per_channel(b, moves.reshape(b, found, x.shape), scale, bias)
+
+
+def local_response_norm(
+    b: Builder,
+    x: Value,
+    size: int,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    bias: float = 1.0,
+    before: int | None = None,
+) -> Value:
+    """x over a power of what the squares of `size` channels around each add up to, of which `before` are before it:
+    half of the others unless told, and of an odd number the smaller half."""
+    channels = np.arange(x.shape[1])
+    before = (size - 1) // 2 if before is None else before
+    after = size - 1 - before
+    apart = channels[:, None] - channels
+    near = ((apart >= -before) & (apart <= after)).astype(np.float32) * np.float32(alpha / size)
+    sums = matrix.linear(b, elementwise.mul(b, x, x), near, np.full(x.shape[1], bias, np.float32), axis=1)
+    return elementwise.mul(b, x, elementwise.power(b, sums, elementwise.scalar(b, -beta)))
+
+
+def lp_norm(b: Builder, x: Value, axis: int = -1, order: int = 2) -> Value:
+    """Vectors along an axis over their lengths."""
+    if order not in (1, 2):
+        raise UnsupportedNodeError(f"lengths of order {order} are not supported (only 1, 2)")
+    length = (reductions.l1 if order == 1 else reductions.l2)(b, x, [axis], True)
+    return elementwise.div(b, x, elementwise.maximum(b, length, elementwise.scalar(b, TINIEST)))
+
+
+def mean_variance_norm(b: Builder, x: Value, axes: Sequence[int] = (0, 2, 3), epsilon: float = 1e-9) -> Value:
+    """Less the mean along some axes, over the standard deviation plus a little."""
+    mean = reductions.mean(b, x, axes, True)
+    centered = elementwise.sub(b, x, mean)
+    variance = reductions.mean(b, elementwise.mul(b, centered, centered), axes, True)
+    return elementwise.div(b, centered, elementwise.scaled(b, elementwise.sqrt(b, variance), 1, epsilon))

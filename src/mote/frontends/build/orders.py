@@ -1,0 +1,146 @@
+"""One order of elements for several values, so that operators on their elements move as few as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build.builder import Builder, Value
+from mote.graph.arrangement import Atom
+from mote.graph.tensor import Shape
+
+
+@dataclass(frozen=True)
+class Together:
+    """Tensors that fit each other as the operators of Mote repeat them, what they make together has the stored shape
+    `stored`, and is a value of the shape `shape` with these atoms."""
+
+    tensors: list[int]
+    stored: Shape
+    shape: Shape
+    atoms: list[Atom]
+
+
+def together(b: Builder, *values: Value) -> Together:
+    """Values whose elements meet, repeated as NumPy does, in the order of the largest one that is computed."""
+    shape = broadcast(*(v.shape for v in values))
+    wide = [widened(v, len(shape)) for v in values]
+    atoms = common_order(wide, shape)
+    largest = max((v for v in wide if not v.constant), key=lambda v: v.size, default=None)
+    stored = [] if largest is None else stored_groups(atoms, b.tensors[largest.tensor].shape)
+    if not stored or any(_mixed(v.shape, group) for v in wide for group in stored):
+        stored = _joined([v.shape for v in wide], atoms)
+    tensors = []
+    for v in wide:
+        own = [atom for atom in atoms if v.shape[atom.axis] != 1]
+        sizes = (prod(atom.size for atom in group) if _present(v.shape, group) else 1 for group in stored)
+        tensors.append(b.ordered(v, own, tuple(sizes)))
+    return Together(tensors, tuple(prod(a.size for a in group) for group in stored), shape, atoms)
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that values are repeated to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise UnsupportedNodeError(f"values of the shapes {' and '.join(map(str, shapes))} do not fit") from None
+
+
+def widened(value: Value, rank: int) -> Value:
+    """A value with axes of one element before its own."""
+    shape = (1,) * (rank - value.rank) + value.shape
+    return replace(value, shape=shape, data=None if value.data is None else value.data.reshape(shape))
+
+
+def common_order(values: Sequence[Value], shape: Shape) -> list[Atom]:
+    """The atoms of a value of that shape, in the order of the largest of the values that are computed; axes that it
+    does not have stand where the file has them, or where the next one of the values does."""
+    computed = sorted((v for v in values if not v.constant), key=lambda v: -v.size)
+    found: list[Atom] = []
+    for v in computed:
+        have = {atom.axis for atom in found}
+        new = [atom for atom in v.atoms if atom.axis not in have]
+        found = inserted(found, new) if found else new
+    have = {atom.axis for atom in found}
+    return inserted(found, [Atom(a, 0, n) for a, n in enumerate(shape) if n != 1 and a not in have])
+
+
+def inserted(found: Sequence[Atom], new: Sequence[Atom]) -> list[Atom]:
+    """More atoms among those that are there: each before those of the next axis, or behind those of the axis before."""
+    whole = list(found)
+    for atom in new:
+        axes = [other.axis for other in whole]
+        following = min((axis for axis in axes if axis > atom.axis), default=None)
+        before = max((axis for axis in axes if axis < atom.axis), default=None)
+        if following is not None:
+            at = axes.index(following)
+        else:
+            at = len(axes) if before is None else len(axes) - axes[::-1].index(before)
+        whole.insert(at, atom)
+    return whole
+
+
+def _present(shape: Shape, group: Sequence[Atom]) -> bool:
+    return any(shape[atom.axis] != 1 for atom in group)
+
+
+def _mixed(shape: Shape, group: Sequence[Atom]) -> bool:
+    """Whether a value has some of these atoms, and is repeated along others."""
+    return len({shape[atom.axis] != 1 for atom in group}) > 1
+
+
+def stored_groups(atoms: Sequence[Atom], stored: Shape) -> list[list[Atom]]:
+    """The atoms of each axis that is stored; nothing where an axis ends within one."""
+    found: list[list[Atom]] = []
+    rest = list(atoms)
+    for n in stored:
+        group: list[Atom] = []
+        while rest and prod(a.size for a in group) < n:
+            group.append(rest.pop(0))
+        if prod(a.size for a in group) != n:
+            return []
+        found.append(group)
+    return found if not rest else []
+
+
+def _joined(shapes: Sequence[Shape], atoms: Sequence[Atom]) -> list[list[Atom]]:
+    """Neighbours that all values have, or are repeated along, as one axis."""
+    found: list[list[Atom]] = [[atom] for atom in atoms[:1]]
+    for before, atom in pairwise(atoms):
+        alike = all((shape[before.axis] != 1) == (shape[atom.axis] != 1) for shape in shapes)
+        if alike:
+            found[-1].append(atom)
+        else:
+            found.append([atom])
+    return found
+
+
+def gathered(atoms: Sequence[Atom], axis: int) -> list[Atom]:
+    """The atoms with those of one axis joined, at the place of the last of them; where it has none, one of one
+    element."""
+    own = [i for i, atom in enumerate(atoms) if atom.axis == axis]
+    joined = Atom(axis, 0, prod(atoms[i].size for i in own))
+    if not own:
+        return inserted(atoms, [joined])
+    return [joined if i == own[-1] else atom for i, atom in enumerate(atoms) if i not in own[:-1]]
+
+
+def with_last(b: Builder, value: Value, axis: int, *, exact: bool = False) -> tuple[int, list[Atom], list[Atom]]:
+    """A value with an axis stored last, under a shape that ends with it: the tensor, the atoms before, and those of the
+    axis, which are in any order together unless that must be exact."""
+    atoms = [Atom(a, 0, n) for a, n in enumerate(value.shape) if n != 1] if value.constant else value.atoms
+    leading = [atom for atom in atoms if atom.axis != axis]
+    own = [atom for atom in atoms if atom.axis == axis]
+    if exact or atoms != [*leading, *own]:
+        own = sorted(own)
+    depth = value.shape[axis]
+    wanted = [*leading, *own]
+    stored: Shape = (prod(atom.size for atom in leading), depth)
+    if not value.constant and atoms == wanted and (shape := b.tensors[value.tensor].shape) and shape[-1] == depth:
+        stored = shape
+    return b.ordered(value, wanted, stored), leading, own

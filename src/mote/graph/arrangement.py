@@ -1,0 +1,121 @@
+"""How the elements of a value lie in memory, apart from how the model's file counts them.
+
+The axes of a value are made of atoms. A transposition changes the order in which the atoms are counted, a reshape
+groups them in another way: neither moves an element. What is stored keeps its own order of the same atoms, so that a
+network that was trained with channels first is computed with channels last, without anything being moved in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, order=True)
+class Atom:
+    """A part of an axis of a value: part `place` of axis `axis`, the last part counts fastest."""
+
+    axis: int
+    place: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The atoms' sizes, in the order in which consecutive ones make the axes of the value, and in which order they are
+    stored. Atoms of one element are left out, and those that are neighbours in both orders are one: two arrangements
+    are equal where they store a value alike."""
+
+    atoms: Sizes
+    order: Sizes
+
+    @classmethod
+    def plain(cls, size: int) -> Arrangement:
+        """Of a value that is stored as it is counted."""
+        return cls((), ()) if size == 1 else cls((size,), (0,))
+
+    @classmethod
+    def of(cls, stored: Sequence[Atom]) -> Arrangement:
+        """From the atoms of all axes, in the order in which they are stored."""
+        counted = sorted(stored)
+        sizes = tuple(atom.size for atom in counted)
+        return cls(sizes, tuple(counted.index(atom) for atom in stored)).canonical()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether elements are stored in the order in which they are counted."""
+        return len(self.atoms) < 2
+
+    def canonical(self) -> Arrangement:
+        """The same without atoms of one element, and with neighbours joined."""
+        kept = [i for i in self.order if self.atoms[i] != 1]
+        real = sorted(kept)
+        order = [real.index(i) for i in kept]
+        first = [i for at, i in enumerate(order) if at == 0 or i != order[at - 1] + 1]
+        begins = sorted(first)
+        sizes = [self.atoms[i] for i in real]
+        joined = tuple(prod(sizes[a:b]) for a, b in pairwise([*begins, len(sizes)]))
+        return Arrangement(joined, tuple(begins.index(i) for i in first))
+
+    def split(self, shape: Sizes) -> list[Atom] | None:
+        """The atoms of a value of that shape, in the order in which they are stored; None where an axis ends within an
+        atom at a place at which it cannot be cut."""
+        cuts = sorted({*_behind(self.atoms), *_behind(shape)}, reverse=True)
+        if any(a % b for a, b in pairwise(cuts)):
+            return None
+        atoms = [(a // b, b) for a, b in pairwise(cuts)]
+        ends = _behind(shape)
+        places: dict[int, int] = {}
+        named = []
+        for size, behind in atoms:
+            axis = next(i for i in range(len(shape)) if ends[i + 1] <= behind < ends[i])
+            named.append(Atom(axis, places.setdefault(axis, 0), size))
+            places[axis] += 1
+        own = _behind(self.atoms)
+        return [
+            atom
+            for i in self.order
+            for atom, (_, behind) in zip(named, atoms, strict=True)
+            if own[i + 1] <= behind < own[i]
+        ]
+
+    def move(self, to: Arrangement) -> tuple[Sizes, Sizes] | None:
+        """What is stored so under a shape, and the transposition of that after which it is stored as another
+        arrangement of the same value says; None where their atoms do not fit."""
+        has, wants = self.split(to.atoms), to.split(self.atoms)
+        if has is None or wants is None:
+            return None
+        counted, others = sorted(has), sorted(wants)
+        numbers = [counted.index(atom) for atom in has]
+        runs: list[list[int]] = []
+        for number in (others.index(atom) for atom in wants):
+            at = numbers.index(number)
+            if runs and at and numbers[at - 1] == runs[-1][-1]:
+                runs[-1].append(number)
+            else:
+                runs.append([number])
+        sources = sorted(runs, key=lambda run: numbers.index(run[0]))
+        sizes = tuple(prod(counted[i].size for i in run) for run in sources)
+        return sizes, tuple(sources.index(run) for run in runs)
+
+    def stored(self, value: NDArray[Any], shape: Sizes) -> NDArray[Any]:
+        """A value as it is stored, under the shape of what stores it."""
+        return value.reshape(self.atoms).transpose(self.order).reshape(shape)
+
+    def logical(self, stored: NDArray[Any], shape: Sizes) -> NDArray[Any]:
+        """What is stored as the value, under the value's shape."""
+        moved = stored.reshape([self.atoms[i] for i in self.order])
+        return moved.transpose(np.argsort(self.order, kind="stable")).reshape(shape)
+
+
+def _behind(sizes: Sizes) -> list[int]:
+    """The elements behind the beginning of each, and at the end one."""
+    return [prod(sizes[i:]) for i in range(len(sizes) + 1)]
