@@ -27,6 +27,8 @@ CHANNELS_LAST = "channels-last"
 MODEL = "model"
 """Whether images at the edges of a compiled model have their channels last, or the order that the file has."""
 
+ONE = Arrangement.plain(1)
+
 
 @dataclass(frozen=True, eq=False)
 class Value:
@@ -37,7 +39,7 @@ class Value:
     shape: Shape
     dtype: DType
     tensor: int = ABSENT
-    arrangement: Arrangement = Arrangement((), ())
+    arrangement: Arrangement = ONE
     data: Array | None = None
     name: str = ""
     quant: Quantization | None = None
