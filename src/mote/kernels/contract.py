@@ -228,7 +228,9 @@ class Packed:
     alignment: int = ALIGNMENT
     """What the address of its working memory must be a multiple of."""
     cost: float | None = None
-    """About what it takes, where no table says that: it is made of other kernels."""
+    """About what it takes, where no table says that: it is made of other kernels, or its own operator says more."""
+    written: int = 0
+    """Bytes of code, about, of C that was written for this operator alone."""
 
     @property
     def file(self) -> str:
@@ -243,6 +245,11 @@ class Packed:
     def constants(self) -> int:
         """Bytes of the arrays in its parameters."""
         return _nbytes(self.params)
+
+    @property
+    def own_flash(self) -> int:
+        """Bytes of flash that only this operator takes: constants, and code that was written for it."""
+        return self.constants + self.written
 
 
 def _nbytes(value: Value) -> int:

@@ -41,7 +41,7 @@ def flash(kernels: Iterable[Packed]) -> float:
     """Bytes of flash that kernels take together."""
     given = list(kernels)
     pieces = {name: nbytes for kernel in given for name, nbytes in code(kernel).items()}
-    return sum(kernel.constants for kernel in given) + sum(pieces.values())
+    return sum(kernel.own_flash for kernel in given) + sum(pieces.values())
 
 
 def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packed]:
@@ -84,4 +84,4 @@ def _least(kernels: Sequence[Packed], shared: set[str]) -> Packed:
 
 def _more(kernel: Packed, shared: set[str]) -> float:
     """Bytes that a kernel takes beside pieces of code that are there anyway."""
-    return kernel.constants + sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)
+    return kernel.own_flash + sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)

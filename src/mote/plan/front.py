@@ -147,7 +147,7 @@ class Choice:
 def surely(choices: Sequence[Choice]) -> Choice:
     """The fastest, where that is surely faster than the one that is taken where flash counts as well."""
     best = min(choices, key=lambda c: (c.cost, c.scratch))
-    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.constants, c.scratch))
+    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.scratch))
     return best if best.cost <= SURE * usual.cost else usual
 
 
@@ -197,7 +197,7 @@ class Lane:
         ops = self.rows.works[work].ops
         for k in self._offered(work, whole):
             cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
-            yield k.name, k.call, k.group, k.tile, k.scratch, k.constants, cost
+            yield k.name, k.call, k.group, k.tile, k.scratch, k.own_flash, cost
 
     def _sketched(self, node: Node | None) -> tuple[object, ...] | None:
         """What a node does, whatever the numbers of rows and operators are."""
@@ -248,7 +248,7 @@ class Lane:
     def fastest(self, rate: float) -> tuple[float, int]:
         """The cost and the bytes of constants of all operators, whole, with all memory there is."""
         chosen = [self.choices(i, True, rate)[1][-1] for i in range(len(self.rows.works))]
-        return sum(c.cost for c in chosen), sum(c.kernel.constants for c in chosen)
+        return sum(c.cost for c in chosen), sum(c.kernel.own_flash for c in chosen)
 
     def lowest(self, segment: Segment, rate: float) -> int:
         """What a segment takes at least, with all memory there is."""
@@ -335,7 +335,7 @@ class Sketch:
 
     @cached_property
     def constants(self) -> int:
-        return sum(c.kernel.constants for c in self.chosen.values())
+        return sum(c.kernel.own_flash for c in self.chosen.values())
 
     @cached_property
     def flash(self) -> float:

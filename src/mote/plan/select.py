@@ -226,7 +226,7 @@ class Selection:
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The least that kernels cost, constants included; infinite without any."""
         rate = RATES[self.how.optimize]
-        return min((self.cost(ops, k, True) + rate * k.constants for k in kernels), default=math.inf)
+        return min((self.cost(ops, k, True) + rate * k.own_flash for k in kernels), default=math.inf)
 
     def cost(self, ops: Numbers, kernel: Packed, whole: bool) -> float:
         """What operators take with a kernel of theirs, whole or by rows: found once, since many ask for it."""
@@ -388,7 +388,7 @@ class Selection:
         """What a kernel takes, with what a byte of constants has to save; where that is more than the policy says, code
         counts as well."""
         more = rate - self.rate
-        taken = self.cost(ops, kernel, whole) + rate * kernel.constants
+        taken = self.cost(ops, kernel, whole) + rate * kernel.own_flash
         return taken + more * sum(code(kernel).values()) if more > 0 else taken
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
@@ -504,7 +504,7 @@ def options(
         return round(costs.of(graph, op, k, step.whole))
 
     def why(k: Packed) -> str:
-        saved, more = take(chosen) - take(k), k.constants - chosen.constants
+        saved, more = take(chosen) - take(k), k.own_flash - chosen.own_flash
         if not step.whole and k.call is Call.WHOLE:
             return "cannot run by rows"
         if pinned and saved > 0:
@@ -520,7 +520,7 @@ def options(
         return f"no room for {k.scratch or 0:,} bytes"
 
     def option(k: Packed, text: str) -> Option:
-        return Option(k.name, k.family, take(k), k.constants, k.scratch or 0, k is chosen, text)
+        return Option(k.name, k.family, take(k), k.own_flash, k.scratch or 0, k is chosen, text)
 
     reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
     reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
@@ -533,7 +533,7 @@ def _reason(chosen: Packed, others: list[Packed], take: Callable[[Packed], int])
         return "fastest"
     if chosen.call is Call.ADDS:
         return "takes rows as they come"
-    if all(chosen.constants <= k.constants for k in others):
+    if all(chosen.own_flash <= k.own_flash for k in others):
         return "least flash"
     if all((chosen.scratch or 0) <= (k.scratch or 0) for k in others):
         return "least scratch"

@@ -10,6 +10,7 @@ from mote.kernels.portable import (
     custom,
     depthwise,
     detection,
+    forest,
     formula,
     fully_connected,
     hybrid,
@@ -85,4 +86,5 @@ KERNELS = (
     *whole.KERNELS,
     *angles.KERNELS,
     *narrow.KERNELS,
+    *forest.KERNELS,
 )

@@ -1,0 +1,1 @@
+"""Forests: decision trees of scikit-learn, XGBoost and LightGBM."""

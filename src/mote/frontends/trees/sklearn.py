@@ -1,0 +1,249 @@
+"""Forests of scikit-learn: decision trees, random forests, extra trees, gradient boosting, isolation forests.
+
+An estimator is read from its fitted attributes; nothing of scikit-learn is imported, so that this file needs none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.trees.forest import Forest, Leaf, Link, Split, Tree, below, only
+
+Values = Callable[[int], Leaf]
+"""What the leaf at a node of a tree adds."""
+Estimator = Any
+"""An object of a package that need not be installed."""
+
+
+def forest_of(estimator: Estimator) -> Forest | None:
+    """The forest of a fitted estimator, or None where it is of another kind."""
+    for kind in type(estimator).__mro__:
+        if kind.__name__ in READERS and kind.__module__.startswith("sklearn."):
+            return READERS[kind.__name__](estimator)
+    return None
+
+
+def _classes(estimator: Estimator) -> tuple[int | str, ...]:
+    """The classes, as numbers where they are whole ones."""
+    found = estimator.classes_
+    if isinstance(found, list):
+        raise UnsupportedNodeError("a classifier with several outputs is not supported: compile one for each of them")
+    numbers = [int(c) if isinstance(c, int | np.integer | np.bool_) else None for c in found]
+    whole = [
+        int(c) if isinstance(c, float | np.floating) and float(c).is_integer() else n
+        for c, n in zip(found, numbers, strict=True)
+    ]
+    return tuple(str(c) if n is None else n for c, n in zip(found, whole, strict=True))
+
+
+def _names(estimator: Estimator) -> tuple[str, ...]:
+    return tuple(map(str, getattr(estimator, "feature_names_in_", ())))
+
+
+def _learned_missing(trees: Iterable[Any]) -> bool:
+    """Whether the estimator takes features that are no numbers: it has seen some, or refuses them."""
+    return any(np.any(getattr(t.tree_, "missing_go_to_left", np.zeros(1))) for t in trees)
+
+
+def _tree(tree: Any, leaf: Values, features: Sequence[int] | None = None) -> Tree:
+    """A tree of scikit-learn's: features are float32, at most a threshold of float64. `features`: which ones of all it
+    was given."""
+    missing = getattr(tree, "missing_go_to_left", None)
+    columns = [tree.children_left, tree.children_right, tree.feature, tree.threshold]
+    found: list[Split | Leaf] = []
+    for i, (left, right, feature, threshold) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
+        if left < 0:
+            found.append(leaf(i))
+            continue
+        absent = left if missing is not None and missing[i] else right
+        found.append(only(feature if features is None else int(features[feature]), threshold, left, right, absent))
+    return found
+
+
+def _distribution(tree: Any, width: int) -> Values:
+    """A leaf is the share of each class, or a value for each output."""
+    values = tree.value.reshape(tree.node_count, -1)
+    if width == 1 or tree.value.shape[1] > 1:
+        return lambda i: Leaf(0, tuple(values[i].tolist()))
+    shares = values / np.where(values.sum(axis=1, keepdims=True) == 0, 1, values.sum(axis=1, keepdims=True))
+    return lambda i: Leaf(0, tuple(shares[i].tolist()))
+
+
+def _single(estimator: Estimator) -> Forest:
+    return _mean(estimator, [estimator])
+
+
+def _averaged(estimator: Estimator) -> Forest:
+    return _mean(estimator, list(estimator.estimators_))
+
+
+def _mean(estimator: Estimator, trees: Sequence[Any]) -> Forest:
+    """Leaves of all trees are averaged: shares of classes, or numbers."""
+    classes = _classes(estimator) if hasattr(estimator, "classes_") else None
+    width = len(classes) if classes is not None else int(estimator.n_outputs_)
+    return Forest(
+        int(estimator.n_features_in_),
+        [_tree(t.tree_, _distribution(t.tree_, width)) for t in trees],
+        (0.0,) * width,
+        divisor=float(len(trees)),
+        missing=_learned_missing(trees),
+        classes=classes,
+        names=_names(estimator),
+    )
+
+
+def _scaled(tree: Any, column: int, rate: float) -> Values:
+    values = tree.value.reshape(-1).tolist()
+    return lambda i: Leaf(column, (rate * values[i],))
+
+
+def _boosted(estimator: Estimator) -> Forest:
+    """GradientBoosting*: leaves times the rate of learning are added to what another estimator says first, which must
+    be the same for everything."""
+    stages = estimator.estimators_
+    init = estimator.init_
+    if not (isinstance(init, str) or type(init).__name__ in ("DummyClassifier", "DummyRegressor")):
+        raise UnsupportedNodeError(f"gradient boosting that begins with a {type(init).__name__} is not supported")
+    features = int(estimator.n_features_in_)
+    base = np.asarray(estimator._raw_predict_init(np.zeros((1, features), np.float32))).reshape(-1)
+    rate = float(estimator.learning_rate)
+    trees = [_tree(t.tree_, _scaled(t.tree_, k, rate)) for stage in stages for k, t in enumerate(stage)]
+    regression = not hasattr(estimator, "classes_")
+    link = Link.IDENTITY if regression else Link.LOGISTIC if base.size == 1 else Link.SOFTMAX
+    exponential = getattr(estimator, "loss", "") == "exponential"
+    return Forest(
+        features,
+        trees,
+        tuple(base.tolist()),
+        missing=False,
+        link=link,
+        slope=2.0 if exponential else 1.0,
+        classes=None if regression else _classes(estimator),
+        cut=below(0.0),
+        names=_names(estimator),
+    )
+
+
+LINKS = {
+    "IdentityLink": Link.IDENTITY,
+    "LogLink": Link.EXP,
+    "LogitLink": Link.LOGISTIC,
+    "MultinomialLogit": Link.SOFTMAX,
+}
+
+
+def _histogram(estimator: Estimator) -> Forest:
+    """HistGradientBoosting*: thresholds are float64, and categories are sets."""
+    link = LINKS.get(type(estimator._loss.link).__name__)
+    if link is None:
+        raise UnsupportedNodeError(f"the link {type(estimator._loss.link).__name__} is not supported")
+    columns, categories = _columns(estimator)
+    trees: list[Tree] = []
+    for stage in estimator._predictors:
+        trees += [_histogram_tree(p, k, columns, categories) for k, p in enumerate(stage)]
+    base = np.asarray(estimator._baseline_prediction, np.float64).reshape(-1)
+    return Forest(
+        int(estimator.n_features_in_),
+        trees,
+        tuple(base.tolist()),
+        link=link,
+        classes=_classes(estimator) if hasattr(estimator, "classes_") else None,
+        names=_names(estimator),
+    )
+
+
+def _columns(estimator: Estimator) -> tuple[list[int], Mapping[int, Sequence[float]]]:
+    """The features in the order of the trees, in which categories come first; and the numbers that are the categories
+    of those."""
+    count = int(estimator.n_features_in_)
+    chosen = estimator.is_categorical_
+    if chosen is None:
+        return list(range(count)), {}
+    first = [i for i in range(count) if chosen[i]]
+    encoder = estimator._preprocessor.named_transformers_["encoder"]
+    categories: dict[int, Sequence[float]] = {}
+    for column, known in zip(first, encoder.categories_, strict=True):
+        if not np.issubdtype(np.asarray(known).dtype, np.number):
+            raise UnsupportedNodeError(f"feature {column} has categories that are no numbers")
+        categories[column] = [float(c) for c in known]
+    return [*first, *(i for i in range(count) if not chosen[i])], categories
+
+
+def _histogram_tree(
+    predictor: Any, column: int, columns: Sequence[int], categories: Mapping[int, Sequence[float]]
+) -> Tree:
+    nodes = predictor.nodes
+    names = ("is_leaf", "value", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right")
+    found: list[Split | Leaf] = []
+    fields = (nodes[name].tolist() for name in (*names, "is_categorical", "bitset_idx"))
+    for leaf, value, feature, threshold, absent, left, right, chosen, bitset in zip(*fields, strict=True):
+        missing = left if absent else right
+        if leaf:
+            found.append(Leaf(column, (value,)))
+        elif chosen:
+            bits = predictor.raw_left_cat_bitsets[bitset]
+            known = categories[columns[feature]]
+            sides = [left if int(bits[i // 32]) >> (i % 32) & 1 else right for i in range(len(known))]
+            found.append(_equal(columns[feature], known, sides, missing))
+        else:
+            found.append(only(columns[feature], threshold, left, right, missing))
+    return found
+
+
+def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: int) -> Split:
+    """A node that leads some numbers to children, and everything else to where what is missing goes."""
+    bounds: list[float] = []
+    children = [missing]
+    for number, side in sorted(zip(known, sides, strict=True)):
+        if not math.isnan(number):
+            bounds += [below(number), number]
+            children += [side, missing]
+    return Split(feature, tuple(bounds), tuple(children), missing)
+
+
+def _isolation(estimator: Estimator) -> Forest:
+    """IsolationForest: leaves are lengths of ways, whose mean becomes a score between -1 and 0; less the offset that is
+    what `decision_function` says."""
+    trees = []
+    for number, (tree, features) in enumerate(zip(estimator.estimators_, estimator.estimators_features_, strict=True)):
+        lengths = estimator._decision_path_lengths[number] + estimator._average_path_length_per_tree[number] - 1.0
+        trees.append(_tree(tree.tree_, _at(lengths.tolist()), features))
+    size = float(_average_path_length(estimator._max_samples))
+    return Forest(
+        int(estimator.n_features_in_),
+        trees,
+        (0.0,),
+        divisor=len(trees) * size if size else 1.0,
+        missing=False,
+        link=Link.ISOLATION,
+        offset=-float(estimator.offset_),
+        classes=(-1, 1),
+        names=_names(estimator),
+    )
+
+
+def _at(values: Sequence[float]) -> Values:
+    return lambda i: Leaf(0, (values[i],))
+
+
+def _average_path_length(samples: int) -> float:
+    """The mean length of the ways to leaves in a tree of so many samples."""
+    if samples <= 2:
+        return float(max(samples - 1, 0))
+    return 2.0 * (math.log(samples - 1.0) + float(np.euler_gamma)) - 2.0 * (samples - 1.0) / samples
+
+
+READERS: Mapping[str, Callable[[Estimator], Forest]] = {
+    "BaseDecisionTree": _single,
+    "ForestClassifier": _averaged,
+    "ForestRegressor": _averaged,
+    "BaseGradientBoosting": _boosted,
+    "BaseHistGradientBoosting": _histogram,
+    "IsolationForest": _isolation,
+}
+"""By the class that an estimator derives from."""

@@ -1,0 +1,407 @@
+"""Decision trees: as tables that a loop walks, `mote_forest.h`, or as code of their own, `mote_forest_code.h`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+
+from mote.graph.fixedpoint import Ints
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View
+from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Slots, Table, slots_of, table_of
+from mote.ops.forest import FEATURE_TYPES, SUM_TYPES, Forest, Trees
+
+TYPES = {
+    DType.FLOAT32: ("f32", "float"),
+    DType.INT8: ("s8", "int8_t"),
+    DType.UINT8: ("u8", "uint8_t"),
+    DType.INT16: ("s16", "int16_t"),
+    DType.INT32: ("s32", "int32_t"),
+}
+ALL = Signature(frozenset(FEATURE_TYPES), frozenset(SUM_TYPES))
+CODE, SEARCH, FEATURE = 12, 9, 10
+"""About the cycles of making a code, of a step of the search for it, and of a feature that needs none."""
+LOOP, TREE = 12, 18
+"""About the cycles of a node, and of a tree, where trees are tables."""
+BRANCH, RESULT = 4.5, 5
+"""The same where they are code."""
+DEEPEST = 100
+"""Levels that code may have: compilers need not take more than 127 blocks in each other."""
+MOST_NODES = 20_000
+"""Nodes that compilers are asked to make code of."""
+NODE_BYTES, LEAF_BYTES = 8, 4
+"""About what a node and a leaf take as code."""
+LANES = 4
+"""Words that votes are counted in, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """What the leaves of a forest mean to a kernel."""
+
+    form: str
+    number: Ints
+    """Of each leaf of the trees: which of these it is."""
+    values: Array
+    columns: Ints
+    """Of each tree, where each has a column of its own."""
+
+
+def _leaves(view: View) -> Leaves:
+    trees = view.the(Forest).trees
+    nothing = np.zeros(0, np.int64)
+    if trees.width == 1 and trees.values.dtype == np.int32 and np.all(trees.values == 1):
+        return Leaves("vote", trees.columns, np.zeros(0, np.int32), nothing)
+    if trees.width == 1 and all(len(np.unique(trees.columns[leaves])) == 1 for leaves in trees.leaves):
+        values, number = np.unique(trees.values[:, 0], return_inverse=True)
+        columns = np.array([trees.columns[leaves[0]] for leaves in trees.leaves], np.int64)
+        return Leaves("sum" if trees.outputs == 1 else "column", number.reshape(-1), values, columns)
+    rows = np.zeros((len(trees.values), trees.outputs), trees.values.dtype)
+    at = trees.columns[:, None] + np.arange(trees.width)
+    np.put_along_axis(rows, at, trees.values, axis=1)
+    values, number = np.unique(rows, axis=0, return_inverse=True)
+    return Leaves("row", number.reshape(-1), values, nothing)
+
+
+def _table(view: View) -> Table | Refusal:
+    """The table with the smallest elements that can hold the forest."""
+    trees, leaves = view.the(Forest).trees, view.once(_leaves)
+    found: Table | Refusal = Refusal("it has no trees")
+    for width in (BYTES, HALVES, WORDS):
+        found = table_of(trees, width, view.input.dtype, leaves.number)
+        if isinstance(found, Table):
+            return found
+    return found
+
+
+def _walked(view: View) -> Packed | Refusal:
+    op, table, leaves = view.the(Forest), view.once(_table), view.once(_leaves)
+    if isinstance(table, Refusal):
+        return table
+    x, y, width = view.input.dtype, view.output.dtype, table.width
+    name = f"forest_{leaves.form}_{TYPES[x][0]}_u{width.bits}_{TYPES[y][0]}"
+    instance = Instance(
+        "MOTE_FOREST",
+        (
+            name,
+            TYPES[x][1],
+            TYPES[_kept(x)][1],
+            f"uint{width.bits}_t",
+            f"uint{width.wide}_t",
+            TYPES[y][1],
+            *_compared(x),
+            f"{width.most}u",
+            width.bits % 32,
+            f"MOTE_FOREST_{leaves.form.upper()}",
+        ),
+    )
+    trees, slots = op.trees, table.slots
+    params: Params = {
+        "features": trees.features,
+        "outputs": trees.outputs,
+        "slots": len(slots.slots),
+        "near": table.near,
+        "far": table.far,
+        "more": table.more,
+        "trees": len(trees.roots),
+        "leaves": int(leaves.number.max(initial=-1)) + 1,
+        "slot": _array(slots.described, width.number),
+        "thresholds": _array(slots.thresholds, _kept(x).numpy),
+        "nodes": _array(table.elements, width.code),
+        "sizes": _array(table.sizes, width.number),
+        "base": trees.base,
+    }
+    if leaves.form == "column":
+        params["columns"] = _array(leaves.columns, width.number)
+    if leaves.values.size:
+        params["values"] = leaves.values.reshape(-1)
+    levels, count = _levels(trees), len(trees.roots)
+    cost = op.rows(view.graph) * (_coding(slots) + LOOP * levels + (TREE + _adding(leaves, trees)) * count)
+    scratch = table.near * width.code.itemsize
+    return Packed(
+        name, params, Call.FLAT, op.rows(view.graph), scratch=scratch, instances=(instance,), cost=float(cost)
+    )
+
+
+def _compared(features: DType) -> tuple[str, str]:
+    """How features compare in C, and whether they are no numbers."""
+    suffix = "f32" if features == DType.FLOAT32 else "s32"
+    return f"mote_forest_key_{suffix}", f"MOTE_FOREST_NONE_{suffix.upper()}"
+
+
+def _kept(features: DType) -> DType:
+    """The type in which thresholds are kept."""
+    return DType.INT32 if features == DType.FLOAT32 else features
+
+
+def _array(values: Array, dtype: np.dtype[np.generic]) -> Array:
+    """An array of constants, which is never empty."""
+    return values.astype(dtype) if values.size else np.zeros(1, dtype)
+
+
+def _levels(trees: Trees) -> float:
+    """Nodes that are asked on the way through all trees, if every answer is as likely as the other."""
+    found = np.zeros(trees.nodes)
+    for i in reversed(range(trees.nodes)):
+        found[i] = 1 + sum(found[r] for r in (trees.yes[i], trees.no[i]) if r >= 0) / 2
+    return float(sum(found[root] for root in trees.roots if root >= 0))
+
+
+def _coding(slots: Slots) -> float:
+    """What codes take."""
+    return sum(CODE + SEARCH * np.log2(len(s.thresholds) + 1) if s.spread else FEATURE for s in slots.slots)
+
+
+def _adding(leaves: Leaves, trees: Trees) -> float:
+    """What adding a leaf to the sums takes."""
+    return 8.0 * trees.outputs if leaves.form == "row" else 0.0
+
+
+Asked = Callable[[int], str]
+"""The condition of a node in C."""
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """The trees of a forest in C, and what that takes in a compiler's output, about."""
+
+    text: str
+    nodes: int
+    leaves: int
+
+    @property
+    def nbytes(self) -> int:
+        return NODE_BYTES * self.nodes + LEAF_BYTES * self.leaves
+
+
+def _written(view: View, asked: Asked) -> Written | Refusal:
+    """All trees, one after another, with the sums kept in variables where they are few."""
+    trees, leaves = view.the(Forest).trees, view.once(_leaves)
+    if max(map(trees.depth, range(len(trees.roots))), default=0) > DEEPEST:
+        return Refusal(f"it has trees of more than {DEEPEST} levels")
+    if trees.nodes > MOST_NODES:
+        return Refusal(f"its code would be of more than {MOST_NODES} nodes")
+    style = STYLES[leaves.form](trees, leaves)
+    lines = style.begin()
+    for tree, root in enumerate(trees.roots.tolist()):
+        lines += [*style.before(tree), *_branches(trees, root, tree, asked, style.leaf), *style.after(tree)]
+    lines += style.end()
+    reached = sum(len(found) for found in trees.leaves)
+    return Written("\n".join(lines), trees.nodes, reached)
+
+
+def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[int], str]) -> list[str]:
+    """A tree as nested branches; what several nodes lead to is written once, and gone to from elsewhere."""
+    readers = Counter(r for node in trees.walk(root) if node >= 0 for r in (int(trees.yes[node]), int(trees.no[node])))
+    lines: list[str] = []
+    seen: set[int] = set()
+    ahead: list[int | str] = [root]
+    while ahead:
+        what = ahead.pop()
+        if isinstance(what, str):
+            lines.append(what)
+        elif what < 0:
+            lines.append(leaf(~what))
+        elif what in seen:
+            lines.append(f"goto tree{tree}_{what};")
+        else:
+            seen.add(what)
+            label = f"tree{tree}_{what}: " if readers[what] > 1 else ""
+            lines.append(f"{label}if ({asked(what)}) {{")
+            ahead += ["}", int(trees.no[what]), "} else {", int(trees.yes[what])]
+    return lines
+
+
+class Style:
+    """How sums are kept: `leaf` is what the code does at a leaf of the trees."""
+
+    def __init__(self, trees: Trees, leaves: Leaves) -> None:
+        self.trees, self.leaves = trees, leaves
+        self.base = [_literal(value) for value in trees.base]
+
+    def begin(self) -> list[str]:
+        return [f"out[{k}] = {value};" for k, value in enumerate(self.base)]
+
+    def before(self, tree: int) -> list[str]:
+        return []
+
+    def after(self, tree: int) -> list[str]:
+        return []
+
+    def end(self) -> list[str]:
+        return []
+
+    def leaf(self, leaf: int) -> str:
+        raise NotImplementedError
+
+
+class Votes(Style):
+    """Votes of a few classes are counted side by side in words, those of many where the sums are."""
+
+    def __init__(self, trees: Trees, leaves: Leaves) -> None:
+        super().__init__(trees, leaves)
+        self.bits = 8 if len(trees.roots) < 1 << 8 else 16
+        self.each = 32 // self.bits
+        self.words = -(-trees.outputs // self.each)
+        self.packed = self.words <= LANES and len(trees.roots) < 1 << 16
+
+    def begin(self) -> list[str]:
+        return [f"uint32_t votes{w} = 0;" for w in range(self.words)] if self.packed else super().begin()
+
+    def leaf(self, leaf: int) -> str:
+        label = int(self.leaves.number[leaf])
+        if not self.packed:
+            return f"out[{label}]++;"
+        return f"votes{label // self.each} += {1 << self.bits * (label % self.each)}u;"
+
+    def end(self) -> list[str]:
+        if not self.packed:
+            return []
+        mask = (1 << self.bits) - 1
+        found = []
+        for k, value in enumerate(self.base):
+            word, shift = f"votes{k // self.each}", self.bits * (k % self.each)
+            shifted = f"{word} >> {shift}" if shift else word
+            votes = shifted if shift == 32 - self.bits else f"{f'({shifted})' if shift else word} & {mask}u"
+            found.append(f"out[{k}] = (int32_t)({votes}){'' if value == '0' else f' + {value}'};")
+        return found
+
+
+class Sums(Style):
+    """A leaf is a number: one variable for one output, else the sums where they are."""
+
+    @property
+    def ctype(self) -> str:
+        return "float" if self.trees.values.dtype == np.float32 else "int32_t"
+
+    def begin(self) -> list[str]:
+        first = [f"{self.ctype} sum = {self.base[0]};"] if self.trees.outputs == 1 else super().begin()
+        return [*first, f"{self.ctype} leaf;"]
+
+    def leaf(self, leaf: int) -> str:
+        return f"leaf = {_literal(self.trees.values[leaf, 0])};"
+
+    def after(self, tree: int) -> list[str]:
+        return ["sum += leaf;" if self.trees.outputs == 1 else f"out[{self.leaves.columns[tree]}] += leaf;"]
+
+    def end(self) -> list[str]:
+        return ["out[0] = sum;"] if self.trees.outputs == 1 else []
+
+
+class Rows(Style):
+    """A leaf is a row of a table."""
+
+    def begin(self) -> list[str]:
+        ctype = "float" if self.trees.values.dtype == np.float32 else "int32_t"
+        return [*super().begin(), f"const {ctype} *row;"]
+
+    def leaf(self, leaf: int) -> str:
+        at = self.trees.outputs * int(self.leaves.number[leaf])
+        return f"row = p->values + {at};" if at else "row = p->values;"
+
+    def after(self, tree: int) -> list[str]:
+        return [f"for (int32_t k = 0; k < {self.trees.outputs}; k++) {{ out[k] += row[k]; }}"]
+
+
+STYLES: Mapping[str, type[Style]] = {"vote": Votes, "sum": Sums, "column": Sums, "row": Rows}
+
+
+def _literal(value: np.generic) -> str:
+    """A number in C, which reads back as the same."""
+    if isinstance(value, np.floating):
+        digits = f"{np.float32(value):.9g}"
+        return f"{digits}f" if "." in digits or "e" in digits else f"{digits}.0f"
+    return _integer(int(value))
+
+
+def _integer(value: int) -> str:
+    return str(value) if value > -(1 << 31) else f"({value + 1} - 1)"
+
+
+def _plainly(view: View) -> Packed | Refusal:
+    """Features are compared as they are."""
+    op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
+    trees = op.trees
+    if x == DType.FLOAT32 and not trees.numbers:
+        return Refusal("features that may be no numbers are made codes first")
+    keys = trees.threshold
+
+    def asked(node: int) -> str:
+        element = f"x[{trees.feature[node]}]"
+        if x != DType.FLOAT32:
+            return f"{element} <= {_integer(int(keys[node]))}"
+        bits = int(keys[node : node + 1].view(np.uint32)[0])
+        if bits < 1 << 31:
+            return f"mote_forest_signed({element}) <= {bits}"
+        return f"mote_forest_bits({element}) >= {bits:#x}u"
+
+    written = _written(view, asked)
+    if isinstance(written, Refusal):
+        return written
+    name = f"forest_{crc32(written.text.encode()):08x}_{TYPES[x][0]}"
+    arguments = (name, TYPES[x][1], TYPES[view.output.dtype][1], trees.features, trees.outputs, written.text)
+    wide = 1.5 if x == DType.FLOAT32 else 1.0
+    cost = BRANCH * wide * _levels(trees) + (RESULT + _adding(leaves, trees)) * len(trees.roots)
+    return Packed(
+        name,
+        {"values": leaves.values.reshape(-1)} if leaves.form == "row" else {"values": 0},
+        Call.FLAT,
+        op.rows(view.graph),
+        instances=(Instance("MOTE_FOREST_CODE", arguments),),
+        cost=op.rows(view.graph) * cost,
+        written=round(written.nbytes * wide),
+    )
+
+
+def _coded(view: View) -> Packed | Refusal:
+    """Features become codes first, which are small."""
+    op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
+    trees = op.trees
+    slots = slots_of(trees, BYTES, x)
+    if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << BYTES.wide:
+        return Refusal(f"it has more features or thresholds than {BYTES.wide} bits can count")
+    written = _written(view, lambda node: f"x[{slots.slot[node]}] <= {slots.code[node]}")
+    if isinstance(written, Refusal):
+        return written
+    name = f"forest_coded_{crc32(written.text.encode()):08x}_{TYPES[x][0]}"
+    arguments = (
+        name,
+        TYPES[x][1],
+        TYPES[_kept(x)][1],
+        "uint8_t",
+        TYPES[view.output.dtype][1],
+        *_compared(x),
+        f"{BYTES.most}u",
+        trees.features,
+        trees.outputs,
+        len(slots.slots),
+        written.text,
+    )
+    cost = _coding(slots) + BRANCH * _levels(trees) + (RESULT + _adding(leaves, trees)) * len(trees.roots)
+    params: Params = {
+        "slot": _array(slots.described, BYTES.number),
+        "thresholds": _array(slots.thresholds, _kept(x).numpy),
+        "values": leaves.values.reshape(-1) if leaves.form == "row" else 0,
+    }
+    return Packed(
+        name,
+        params,
+        Call.FLAT,
+        op.rows(view.graph),
+        scratch=max(len(slots.slots), 1),
+        instances=(Instance("MOTE_FOREST_CODED", arguments),),
+        cost=op.rows(view.graph) * cost,
+        written=written.nbytes,
+    )
+
+
+KERNELS = (
+    Kernel("forest_code", (Forest,), ALL, _plainly, header="forest_code", costs=OTHER),
+    Kernel("forest_coded", (Forest,), ALL, _coded, header="forest_code", costs=OTHER),
+    Kernel("forest", (Forest,), ALL, _walked, header="forest", costs=OTHER),
+)

@@ -1,0 +1,170 @@
+"""Forests: every kernel against the operator's reference, on features at, just above and just below thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+from c_harness import Program
+
+from mote.frontends.trees.forest import Forest as Described
+from mote.frontends.trees.forest import Leaf, Split, Tree, grow
+from mote.graph import Graph, Tensor
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.kernels.contract import Packed
+from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, table_of
+from mote.ops.forest import Forest, Trees
+from offered import offered
+from support import emulated
+
+ROWS = 60
+Rng = np.random.Generator
+
+
+def tree(rng: Rng, features: int, depth: int, leaf: object, sets: bool) -> Tree:
+    """A random tree; some of its nodes divide what a feature can be into several parts."""
+    nodes: list[Split | Leaf | None] = [None]
+    ahead = [(0, 0)]
+    while ahead:
+        at, level = ahead.pop()
+        if level == depth or rng.random() < 0.1:
+            nodes[at] = leaf()  # type: ignore[operator]
+            continue
+        first = len(nodes)
+        nodes += [None, None]
+        ahead += [(first, level + 1), (first + 1, level + 1)]
+        count = int(rng.integers(1, 6)) if sets and rng.random() < 0.3 else 1
+        bounds = sorted({round(float(b), 1) for b in rng.normal(0, 40, count)})
+        children = tuple(first + i % 2 for i in range(len(bounds) + 1))
+        nodes[at] = Split(int(rng.integers(features)), tuple(bounds), children, first + int(rng.integers(2)))
+    return [node for node in nodes if node is not None]
+
+
+def described(
+    seed: int, form: str, *, features: int = 9, trees: int = 7, depth: int = 5, outputs: int = 3
+) -> Described:
+    rng = np.random.default_rng(seed)
+    outputs = 1 if form == "sum" else outputs
+    made = []
+    for number in range(trees):
+        leaves = {
+            "vote": lambda: Leaf(int(rng.integers(outputs)), (1.0,)),
+            "sum": lambda: Leaf(0, (float(rng.normal()),)),
+            "column": lambda n=number: Leaf(n % outputs, (float(rng.normal()),)),
+            "row": lambda: Leaf(0, tuple(rng.dirichlet(np.ones(outputs)).tolist())),
+        }
+        made.append(tree(rng, features, depth, leaves[form], sets=seed % 2 == 0))
+    return Described(features, made, (0.0,) * outputs, doubles=seed % 3 != 0, missing=seed % 4 < 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    trees: Trees
+    dtype: DType
+    seed: int
+
+    @cached_property
+    def rows(self) -> Array:
+        return rows_for(self.trees, self.dtype, np.random.default_rng(self.seed))
+
+    @cached_property
+    def graph(self) -> Graph:
+        sums = DType.FLOAT32 if self.trees.values.dtype == np.float32 else DType.INT32
+        x = Tensor(0, "x", (ROWS, self.trees.features), self.dtype)
+        y = Tensor(1, "y", (ROWS, self.trees.outputs), sums)
+        op = Forest(inputs=(0,), outputs=(1,), trees=self.trees)
+        assert op.unsupported(Graph("forest", {0: x, 1: y}, (op,), (0,), (1,))) is None
+        return Graph("forest", {0: x, 1: y}, (op,), (0,), (1,)).verify()
+
+    @property
+    def kernels(self) -> list[Packed]:
+        return offered(self.graph, self.graph.ops[0])
+
+
+def rows_for(trees: Trees, dtype: DType, rng: Rng) -> Array:
+    """Rows of thresholds of the features, of their neighbours, and of numbers at the ends of the type."""
+    rows = np.zeros((ROWS, trees.features), dtype.numpy)
+    for feature in range(trees.features):
+        at = trees.threshold[trees.feature == feature]
+        if dtype == DType.FLOAT32:
+            near = [at, np.nextafter(at, np.float32(np.inf)), np.nextafter(at, np.float32(-np.inf)), -at]
+            odd = [0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 3e38] + ([] if trees.numbers else [np.nan, -np.nan] * 4)
+        else:
+            low, high = dtype.limits
+            near = [np.clip(at.astype(np.int64) + d, low, high) for d in (-1, 0, 1)]
+            odd = [low, high, 0]
+        rows[:, feature] = rng.choice(np.concatenate([*near, *near, np.array(odd)]).astype(dtype.numpy), ROWS)
+    return rows
+
+
+def check(cases: list[Case], program: Program) -> None:
+    """All kernels of all cases in one program."""
+    wanted = []
+    for case in cases:
+        (want,) = case.graph.ops[0].evaluate(case.graph, [case.rows])
+        for kernel in case.kernels:
+            params = program.params(kernel)
+            block, out = program.block(case.rows.nbytes, case.rows), program.block(want.nbytes)
+            scratch = [] if kernel.scratch is None else [program.block(kernel.scratch)]
+            arguments = ", ".join(map(str, [params, block, out, kernel.units, *scratch]))
+            program.say(f"mote_{kernel.name}({arguments});")
+            program.write(out, want.nbytes)
+            wanted.append((kernel.family, kernel.name, want, case))
+    got = program.run()
+    for family, name, want, case in wanted:
+        found = np.frombuffer(got[: want.nbytes], want.dtype).reshape(want.shape)
+        got = got[want.nbytes :]
+        assert np.array_equal(found.view(np.uint32), want.view(np.uint32)), (family, name, case.seed, case.dtype)
+    assert not got
+
+
+TYPES = (DType.FLOAT32, DType.INT16, DType.INT8, DType.UINT8, DType.INT32)
+FORMS = ("vote", "sum", "column", "row")
+
+
+def cases(count: int) -> list[Case]:
+    found = []
+    for seed in range(count):
+        form, dtype = FORMS[seed % 4], TYPES[seed % 5]
+        found.append(Case(grow(described(seed, form), dtype).trees, dtype, seed))
+    return found
+
+
+def test_kernels_give_what_the_reference_gives() -> None:
+    check(cases(24), Program())
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
+def test_kernels_give_the_same_on_cores(core: str) -> None:
+    check(cases(8), Program(emulated(core)))
+
+
+def test_large_forests_have_larger_elements() -> None:
+    """Many slots, many leaves and long distances, and what is too much for bytes."""
+    long = grow(described(1, "vote", trees=3, depth=11, features=20), DType.FLOAT32).trees
+    wide = grow(described(4, "sum", trees=25, depth=5, features=400), DType.INT16).trees
+    found = [Case(long, DType.FLOAT32, 1), Case(wide, DType.INT16, 4)]
+    assert {k.name.split("_")[3] for case in found for k in case.kernels if k.family == "forest"} == {"u8", "u16"}
+    check(found, Program())
+
+
+@pytest.mark.parametrize("width", [BYTES, HALVES, WORDS], ids=["bytes", "halves", "words"])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_tables_of_every_width_lead_to_the_same_leaves(width: Width, dtype: DType) -> None:
+    for seed in range(4):
+        trees = grow(described(seed, "row", trees=4, depth=8), dtype).trees
+        found = table_of(trees, width, dtype, np.arange(len(trees.values)))
+        assert isinstance(found, Table)
+        rows = rows_for(trees, dtype, np.random.default_rng(seed))
+        for row, want in zip(rows, trees.reached(rows), strict=True):
+            codes = [slot_code(slot, row[slot.key[0]], slot.key[1]) for slot in found.slots.slots]
+            assert np.array_equal(found.walk(np.array(codes, np.int64)), want)
+
+
+def slot_code(slot: object, value: np.generic, low: bool) -> int:
+    if value != value:
+        return 0 if low else len(slot.thresholds)  # type: ignore[attr-defined]
+    return int(slot.codes(keys_of(np.array([value])))[0])  # type: ignore[attr-defined]
