@@ -53,3 +53,24 @@ class Cast(Pointwise):
         inside = (x >= np.float32(low)) & (x < np.float32(high + 1))
         whole = np.where(inside, x, np.float32(0)).astype(to.numpy)
         return [np.where(inside, whole, np.where(x < np.float32(low), low, high)).astype(to.numpy)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitCast(Pointwise):
+    """The bits of numbers as those of another type of the same size."""
+
+    kind = "BITCAST"
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, y = self.input(g).dtype, self.output(g).dtype
+        if x in TYPES and y in TYPES and x.itemsize == y.itemsize:
+            return None
+        return f"{x} to {y} is not supported (only types of one size among {', '.join(TYPES)})"
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no such operator"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        return [np.ascontiguousarray(x).view(self.output(g).dtype.numpy).reshape(x.shape)]

@@ -26,10 +26,12 @@ from mote.kernels.portable import (
     pick,
     pool,
     prelu,
+    products,
     quantize,
     reduce,
     resize,
     rnn,
+    sample,
     scatter,
     select,
     signal,
@@ -39,6 +41,7 @@ from mote.kernels.portable import (
     svdf,
     transpose_conv,
     unary,
+    update,
     walk,
     whole,
 )
@@ -87,4 +90,7 @@ KERNELS = (
     *angles.KERNELS,
     *narrow.KERNELS,
     *forest.KERNELS,
+    *products.KERNELS,
+    *sample.KERNELS,
+    *update.KERNELS,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, OTHER_F32, Call, Instance, Kernel, Packed, Params, Signature, View, signature
 from mote.kernels.pack.params import scale_params
-from mote.ops.cast import TYPES, Cast
+from mote.ops.cast import TYPES, BitCast, Cast
 from mote.ops.quantize import Dequantize, Quantize, Rescale
 
 NAMES = {
@@ -90,6 +90,11 @@ def _cast(view: View) -> Packed:
     return _made(view, "cast", "MOTE_CAST_PLAIN", {"unused": 0}, given, wanted, in_place=same)
 
 
+def _bitcast(view: View) -> Packed:
+    x, y = view.input.dtype, view.output.dtype
+    return _made(view, "bitcast", "MOTE_BITCAST", {"unused": 0}, NAMES[x][1], NAMES[y][1], in_place=x.itemsize == 1)
+
+
 KERNELS = (
     Kernel("quantize", (Quantize,), signature(DType.FLOAT32, DType.INT8), _quantize, header="quantize"),
     Kernel("dequantize", (Dequantize,), signature(DType.INT8, DType.FLOAT32), _dequantize, header="quantize"),
@@ -104,4 +109,5 @@ KERNELS = (
         for x, y in Rescale.PAIRS
     ),
     Kernel("cast", (Cast,), Signature(frozenset(TYPES), frozenset(TYPES)), _cast, header="convert", costs=OTHER),
+    Kernel("bitcast", (BitCast,), Signature(frozenset(TYPES), frozenset(TYPES)), _bitcast, "bitcast", costs=OTHER),
 )

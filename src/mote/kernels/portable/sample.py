@@ -1,0 +1,56 @@
+"""Images read between pixels, at places that are computed: `mote_grid_sample_f32.h` and `mote_roi_align_f32.h`."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from mote.kernels.contract import FLOAT32, OTHER_F32, Kernel, Packed, Params, Structs, View
+from mote.ops.move import steps
+from mote.ops.sample import GridSample, Outside, RoiAlign
+
+OUTSIDE = (Outside.ZEROS, Outside.BORDER, Outside.REFLECTION)
+
+
+def _grid_sample(view: View) -> Packed:
+    op, x, y = view.the(GridSample), view.input.shape, view.output.shape
+    axes = list(zip(x[1:-1], steps(x, 1)[1:-1], strict=True))
+    params: Params = {
+        "images": x[0],
+        "points": prod(y[1:-1]),
+        "channels": x[-1],
+        "image": prod(x[1:]),
+        "axes": len(axes),
+        "taps": op.sampling.taps,
+        "outside": OUTSIDE.index(op.outside),
+        "corners": int(op.corners),
+        "axis": Structs("mote_sampled_t", np.array(axes, np.int64)),
+    }
+    return Packed("grid_sample_f32", params, operands=(0, 1))
+
+
+def _roi_align(view: View) -> Packed:
+    op, (images, height, width, channels) = view.the(RoiAlign), view.input.shape
+    params: Params = {
+        "images": images,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "regions": view.output.shape[0],
+        "rows": op.size[0],
+        "columns": op.size[1],
+        "scale": op.scale,
+        "offset": 0.5 if op.half_pixel else 0.0,
+        "samples": op.samples,
+        "smallest": int(not op.half_pixel),
+        "largest": int(op.largest),
+        "index_width": op.input(view.graph, 2).dtype.itemsize,
+    }
+    return Packed("roi_align_f32", params, operands=(0, 1, 2))
+
+
+KERNELS = (
+    Kernel("grid_sample_f32", (GridSample,), FLOAT32, _grid_sample, costs=OTHER_F32),
+    Kernel("roi_align_f32", (RoiAlign,), FLOAT32, _roi_align, costs=OTHER_F32),
+)

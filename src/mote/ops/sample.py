@@ -1,0 +1,232 @@
+"""GRID_SAMPLE and ROI_ALIGN: images read at places that are computed, between pixels. Channels are last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+
+Floats = NDArray[np.float32]
+FAR = 8.0
+"""So many pixels outside of an image there is nothing but what is further outside, too."""
+CUBIC = -0.75
+"""The slope of cubic interpolation at its neighbours."""
+
+
+class Sampling(StrEnum):
+    """How many pixels along each axis make a sample."""
+
+    NEAREST = "nearest"
+    LINEAR = "linear"
+    CUBIC = "cubic"
+
+    @property
+    def taps(self) -> int:
+        return {Sampling.NEAREST: 1, Sampling.LINEAR: 2, Sampling.CUBIC: 4}[self]
+
+
+class Outside(StrEnum):
+    """What is outside of an image."""
+
+    ZEROS = "zeros"
+    BORDER = "border"
+    REFLECTION = "reflection"
+
+
+def _real_problem(g: Graph, op: Op, *positions: int) -> str | None:
+    """Why tensors are not float32, or None."""
+    for t in (*(op.input(g, p) for p in positions), op.output(g)):
+        if t.dtype != DType.FLOAT32:
+            return f"{t.dtype} is not supported (only float32)"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridSample(Op):
+    """Samples of images (input 0: n, one to three axes of pixels, channels) at the places that a grid has (input 1: n,
+    axes, one number for each axis of pixels, the last axis first). -1 and 1 are the edges of an image, or the middles
+    of its outermost pixels where `corners` is set."""
+
+    sampling: Sampling
+    outside: Outside
+    corners: bool
+    kind = "GRID_SAMPLE"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        x, grid = self.input(g).shape, self.input(g, 1).shape
+        return [(*grid[:-1], x[-1])]
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, grid = self.input(g).shape, self.input(g, 1).shape
+        if not 3 <= len(x) <= 5 or grid[-1] != len(x) - 2 or grid[0] != x[0]:
+            return f"a grid of the shape {grid} does not fit images of the shape {x}"
+        return _real_problem(g, self, 0, 1)
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no such operator"
+
+    def work(self, g: Graph) -> int:
+        pixels: int = self.sampling.taps ** (len(self.input(g).shape) - 2)
+        return pixels * self.output(g).size
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, grid = values
+        assert x is not None and grid is not None
+        axes = [self._taps(grid[..., -1 - i], n) for i, n in enumerate(x.shape[1:-1])]
+        images = np.arange(x.shape[0]).reshape(-1, *[1] * (grid.ndim - 2))
+        total = np.zeros(self.output(g).shape, np.float64)
+        for chosen in product(range(self.sampling.taps), repeat=len(axes)):
+            at = tuple(places[k] for (places, _), k in zip(axes, chosen, strict=True))
+            weight = prod((weights[k] for (_, weights), k in zip(axes, chosen, strict=True)), start=np.float64(1))
+            total += x[(images, *at)] * np.asarray(weight)[..., None]
+        return [total.astype(np.float32)]
+
+    def _taps(self, grid: Floats, size: int) -> tuple[list[Ints], list[Array]]:
+        """The pixels along an axis that samples are made from, and their weights."""
+        at = self._places(grid, size)
+        first = np.floor(at)
+        rest = (at - first).astype(np.float64)
+        if self.sampling is Sampling.NEAREST:
+            pixels, weights = [at], [np.ones(at.shape)]
+        elif self.sampling is Sampling.LINEAR:
+            pixels, weights = [first, first + 1], [1 - rest, rest]
+        else:
+            pixels = [first - 1, first, first + 1, first + 2]
+            weights = [_far(1 + rest), _near(rest), _near(1 - rest), _far(2 - rest)]
+        found = [self._inside(p.astype(np.int64), size) for p in pixels]
+        return [f[0] for f in found], [np.where(f[1], w, 0) for f, w in zip(found, weights, strict=True)]
+
+    def _places(self, grid: Floats, size: int) -> Floats:
+        """Where the samples are along an axis, in pixels."""
+        one, half = np.float32(1), np.float32(0.5)
+        low, high = self.borders(size)
+        with np.errstate(all="ignore"):
+            at = (grid + one) * half * np.float32(size - 1)
+            if not self.corners:
+                at = ((grid + one) * np.float32(size) - one) * half
+            at = np.rint(at) if self.sampling is Sampling.NEAREST else at
+            beyond = ~((at >= low) & (at <= high))
+            if self.outside is Outside.BORDER:
+                at = np.where(beyond, np.clip(np.nan_to_num(at, nan=0.0), 0, size - 1), at)
+            elif self.outside is Outside.REFLECTION:
+                at = np.where(beyond, reflected(at, low, high), at)
+            found: Floats = np.clip(np.nan_to_num(at, nan=-FAR), -FAR, size + FAR).astype(np.float32)
+            return found
+
+    def borders(self, size: int) -> tuple[float, float]:
+        """The first and the last place that is inside."""
+        return (0.0, size - 1.0) if self.corners else (-0.5, size - 0.5)
+
+    def _inside(self, at: Ints, size: int) -> tuple[Ints, NDArray[np.bool_]]:
+        """The pixels that stand for those outside, and which ones count."""
+        inside = (at >= 0) & (at < size)
+        if self.outside is Outside.REFLECTION:
+            low, high = self.borders(size)
+            at = np.where(inside, at, reflected(at.astype(np.float32), low, high).astype(np.int64))
+        return np.clip(at, 0, size - 1), inside | (self.outside is not Outside.ZEROS)
+
+
+def reflected(at: Floats, low: float, high: float) -> Floats:
+    """Places outside of two borders, mirrored at these until they are inside."""
+    span = np.float32(high - low)
+    if span <= 0:
+        return np.full_like(at, low)
+    away = np.abs(np.nan_to_num(at, nan=low, posinf=low, neginf=low) - np.float32(low)).astype(np.float32)
+    turns = np.floor(away / span)
+    rest = away - turns * span
+    found: Floats = (np.float32(low) + np.where(turns % 2 == 0, rest, span - rest)).astype(np.float32)
+    return found
+
+
+def _near(x: Array) -> Array:
+    """The weight of a neighbour, `x` pixels away."""
+    return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1
+
+
+def _far(x: Array) -> Array:
+    """That of the one behind it."""
+    return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoiAlign(Op):
+    """Regions of images (input 0: n, height, width, channels), each as `size` cells. A region (input 1: left, top,
+    right, bottom, before they are multiplied by `scale`) is one of the image that input 2 names, of none where there is
+    no such image. A cell is the mean of `samples` times as many samples between pixels (0: as many as it has pixels),
+    or the largest share of a pixel in one of them."""
+
+    size: tuple[int, int]
+    scale: float
+    samples: int
+    largest: bool
+    half_pixel: bool
+    """Pixels lie around their coordinates; else behind them, and regions are a pixel large at least."""
+    kind = "ROI_ALIGN"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.input(g, 1).shape[0], *self.size, self.input(g).shape[-1])]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if self.input(g, 2).dtype not in (DType.INT32, DType.INT64):
+            return f"{self.input(g, 2).dtype} indices are not supported (only int32, int64)"
+        return _real_problem(g, self, 0, 1)
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no such operator"
+
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return (0, self.input(g).shape[0] - 1) if position == 2 else None
+
+    def work(self, g: Graph) -> int:
+        return 16 * self.output(g).size
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, regions, images = values
+        assert x is not None and regions is not None and images is not None
+        found = np.zeros(self.output(g).shape, np.float32)
+        for region, image, out in zip(regions.astype(np.float32), images.reshape(-1).tolist(), found, strict=True):
+            if 0 <= image < x.shape[0]:
+                self._region(x[image], region, out)
+        return [found]
+
+    def _region(self, x: Array, region: Floats, out: Array) -> None:
+        offset = np.float32(0.5 if self.half_pixel else 0.0)
+        left, top, right, bottom = (region * np.float32(self.scale) - offset).astype(np.float32).tolist()
+        rows = self._samples(top, bottom, self.size[0], x.shape[0])
+        columns = self._samples(left, right, self.size[1], x.shape[1])
+        for i, j in product(range(self.size[0]), range(self.size[1])):
+            shares = [
+                x[r, c] * (v * w) for row in rows[i] for column in columns[j] for (r, v), (c, w) in product(row, column)
+            ]
+            if shares:
+                each = len(rows[i]) * len(columns[j])
+                out[i, j] = np.max(shares, axis=0) if self.largest else np.sum(shares, axis=0) / each
+
+    def _samples(self, begin: float, end: float, cells: int, size: int) -> list[list[list[tuple[int, float]]]]:
+        """For each cell along an axis its samples: the pixels between which each lies, with their weights."""
+        length = end - begin if self.half_pixel else max(end - begin, 1.0)
+        cell = length / cells
+        count = self.samples if self.samples > 0 else max(int(np.ceil(cell)), 0)
+        places = [[begin + i * cell + (k + 0.5) * cell / count for k in range(count)] for i in range(cells)]
+        return [[_neighbours(at, size) for at in those] for those in places]
+
+
+def _neighbours(at: float, size: int) -> list[tuple[int, float]]:
+    """The two pixels that a place lies between; without weights where it is outside."""
+    if at < -1.0 or at > size:
+        return [(0, 0.0), (0, 0.0)]
+    at = max(at, 0.0)
+    first = int(at)
+    if first >= size - 1:
+        return [(size - 1, 1.0), (size - 1, 0.0)]
+    return [(first, 1.0 - (at - first)), (first + 1, at - first)]
