@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
-from mote.kernels.pack.requantize import Constants, Staircase, _least_factor, search, searched
+from mote.kernels.pack.requantize import HALF_CHOOSING, Constants, Staircase, _least_factor, search, searched
+from mote.ops.once import once_multiplier
 from mote.ops.steps import thresholds
 from mote.ops.sums import Sums
 
@@ -63,6 +65,28 @@ def test_halves_to_even_in_float(mantissa: int, exponent: int, factor: int, zero
     assert found is not None
     x = np.arange(low, high + 1)
     assert np.array_equal(outputs(found, factor, shift, x), reference(x))
+
+
+@pytest.mark.parametrize("zero", [-128, 3])
+def test_rounding_to_even(zero: int) -> None:
+    """Most channels have constants, by a tilt where products near halves become halves, and all of them are exact."""
+    rng = np.random.default_rng(2)
+    found = 0
+    for real in np.float32(0.008 * rng.uniform(0.6, 1.6, 40)).astype(np.float64).tolist():
+        mult, shift = once_multiplier(real, zero, 30_000, even=True)
+        ends, scale = np.array([30_000]), (np.array([mult]), np.array([shift]))
+        sums = Sums(-ends, ends, *scale, zero, np.array([real]), even=True)
+        rows = searched(sums, np.array([256]), 7 - shift)
+        x = np.arange(-30_000, 30_001)
+        if rows is not None:
+            found += 1
+            assert np.array_equal(outputs(Constants(*rows[0].tolist()), 256, 7 - shift, x), sums.outputs(x))
+        first = searched(sums, np.array([1]), -shift, HALF_CHOOSING)
+        if first is not None:
+            offset, mult, add, _ = first[0].tolist()
+            high = ((x + offset) * mult + (1 << 30)) >> 31
+            assert np.array_equal(np.clip((high + add) >> -shift, -128, 127), sums.outputs(x))
+    assert found > 35
 
 
 def test_ordinary_channels_have_constants() -> None:

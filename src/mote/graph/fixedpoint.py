@@ -3,7 +3,7 @@
 Every int8 kernel scales an int32 sum by a real number in (0, 1) or a little above, held as a 31-bit
 mantissa and a power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all
 of LiteRT does. LiteRT's FULLY_CONNECTED is `scale_once`, in double precision; `rescale_once` rounds once in integers,
-as kernels do.
+as kernels do. `scale_even` is what ONNX Runtime does, in single precision.
 """
 
 from __future__ import annotations
@@ -84,6 +84,13 @@ def scale_once(x: Ints, real: NDArray[np.float64] | float) -> Ints:
     product = np.clip(np.asarray(x, np.float64) * real, -(2.0**32), 2.0**32)
     whole = np.trunc(product)
     return (whole + np.copysign(np.abs(product - whole) >= 0.5, product)).astype(np.int64)
+
+
+def scale_even(x: Ints, real: NDArray[np.float64] | float) -> Ints:
+    """x * real in single precision, halves to even. Results beyond 32 bits are cut off somewhere behind those."""
+    with np.errstate(over="ignore"):
+        product = np.asarray(x, np.int64).astype(np.float32) * np.asarray(real).astype(np.float32)
+    return np.rint(np.clip(product, -(2.0**32), 2.0**32)).astype(np.int64)
 
 
 INT32_MAX = (1 << 31) - 1

@@ -112,7 +112,9 @@ _BOUNDS = {
 
 
 class Rounding(StrEnum):
-    """How often a rescaled sum is rounded: after the shift alone, or after the multiplication as well."""
+    """How a rescaled sum is rounded: after the shift alone, after the multiplication as well, or as ONNX Runtime and
+    PyTorch do, in single precision and halves to even."""
 
     ONCE = auto()
     TWICE = auto()
+    EVEN = auto()

@@ -201,6 +201,13 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
     return np.array(mult, np.int64), np.array(shift, np.int64)
 
 
+def even_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:
+    """The same as ONNX Runtime has them: single precision, rounded after the product and after the quotient."""
+    assert w.quant is not None
+    scales = np.float32(x.scale) * w.quant.scale.astype(np.float32) / np.float32(y.scale)
+    return np.broadcast_to(scales, (channels,)).astype(np.float64)
+
+
 def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
     if bias is None or bias.data is None:
         return np.zeros(channels, np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, rescale_wide, scale_once, wrap32
+from mote.graph.fixedpoint import Ints, rescale, rescale_wide, scale_even, scale_once, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding
@@ -21,6 +21,7 @@ from mote.ops.common import (
     bias_values,
     channel_scales,
     clamp_float,
+    even_scales,
     float_bias,
     quantized_range,
     real_scales,
@@ -37,6 +38,7 @@ class Conv2D(WindowOp):
     """Convolution of NHWC images with [out, kh, kw, in] weights; padding holds the zero point."""
 
     activation: Activation = Activation.NONE
+    rounding: Rounding = Rounding.TWICE
     kind = "CONV_2D"
     pads_with_zero = True
     weights = 1
@@ -62,7 +64,7 @@ class Conv2D(WindowOp):
         assert w.data is not None
         ends = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)
         low, high = (taps.transpose(1, 2, 0) for taps in ends)
-        return layer_sums(g, self, window_ends((low, high), *self.present(g)))
+        return layer_sums(g, self, window_ends((low, high), *self.present(g)), self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
@@ -79,7 +81,7 @@ class Conv2D(WindowOp):
         for patches in self.windows(x, zero):
             columns = (patches.astype(np.float64) - zero).transpose(0, 1, 2, 4, 5, 3)
             sums.append(columns.reshape(*patches.shape[:3], -1) @ weights)
-        return [finish(g, self, np.concatenate(sums, axis=1), self.activation)]
+        return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
@@ -106,6 +108,8 @@ def finish(
     of = x, w, y, channels
     if rounding is Rounding.ONCE:
         scaled = scale_once(total, real_scales(*of))
+    elif rounding is Rounding.EVEN:
+        scaled = scale_even(total, even_scales(*of))
     else:
         scaled = (rescale_wide if wide else rescale)(total, *channel_scales(*of))
     return np.clip(wrap32(scaled + y.zero_point), *quantized_range(activation, y)).astype(y.dtype.numpy)

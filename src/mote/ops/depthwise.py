@@ -11,7 +11,7 @@ from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation
+from mote.graph.types import Activation, Rounding
 from mote.ops.common import (
     WindowOp,
     absolute_weights,
@@ -29,6 +29,7 @@ class DepthwiseConv2D(WindowOp):
 
     multiplier: int = 1
     activation: Activation = Activation.NONE
+    rounding: Rounding = Rounding.TWICE
     kind = "DEPTHWISE_CONV_2D"
     pads_with_zero = True
     weights = 1
@@ -51,7 +52,7 @@ class DepthwiseConv2D(WindowOp):
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         ends = [np.repeat(e - x.zero_point, self.multiplier) * w.data[0] for e in (inputs.low, inputs.high)]
-        return layer_sums(g, self, window_ends((np.minimum(*ends), np.maximum(*ends)), *self.present(g)))
+        return layer_sums(g, self, window_ends((np.minimum(*ends), np.maximum(*ends)), *self.present(g)), self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
@@ -71,7 +72,7 @@ class DepthwiseConv2D(WindowOp):
         for patches in self.windows(x, zero):
             patches = np.repeat(patches.astype(np.float64) - zero, self.multiplier, axis=3)
             sums.append(np.einsum("nyxckl,klc->nyxc", patches, weights, optimize=True))
-        return [finish(g, self, np.concatenate(sums, axis=1), self.activation)]
+        return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))

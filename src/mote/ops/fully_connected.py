@@ -31,7 +31,8 @@ from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak
 
 @dataclass(frozen=True, kw_only=True)
 class FullyConnected(Op):
-    """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice."""
+    """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice, ONNX Runtime to
+    even."""
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
@@ -89,7 +90,7 @@ class FullyConnected(Op):
         if columns is None:
             columns, inputs = np.zeros(w.shape[1], np.int64), inputs.hull
         ends = products(w.data, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)
-        return layer_sums(g, self, ends, once=self.rounding == Rounding.ONCE)
+        return layer_sums(g, self, ends, self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None

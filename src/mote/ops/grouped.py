@@ -10,7 +10,7 @@ import numpy as np
 from mote.graph import Graph
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation
+from mote.graph.types import Activation, Rounding
 from mote.ops.common import WindowOp, weight_problem
 from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products, window_ends
@@ -21,6 +21,7 @@ class GroupedConv2D(WindowOp):
     """Convolution of NHWC images with [out, kh, kw, in of a group] weights; padding holds the zero point."""
 
     activation: Activation = Activation.NONE
+    rounding: Rounding = Rounding.TWICE
     kind = "CONV_2D"
     pads_with_zero = True
 
@@ -46,7 +47,7 @@ class GroupedConv2D(WindowOp):
         low, high = (np.split(end - x.zero_point, groups) for end in (inputs.low, inputs.high))
         ends = [products(part, *read) for part, *read in zip(np.split(w.data, groups), low, high, strict=True)]
         least, most = (np.concatenate(end).transpose(1, 2, 0) for end in zip(*ends, strict=True))
-        return layer_sums(g, self, window_ends((least, most), *self.present(g)))
+        return layer_sums(g, self, window_ends((least, most), *self.present(g)), self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
@@ -65,7 +66,7 @@ class GroupedConv2D(WindowOp):
             grouped = (patches.astype(np.float64) - zero).reshape(n, rows, columns, groups, -1, *kernel)
             total = np.einsum("nyxgckl,goklc->nyxgo", grouped, weights, optimize=True)
             sums.append(total.reshape(n, rows, columns, -1))
-        return [finish(g, self, np.concatenate(sums, axis=1), self.activation)]
+        return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

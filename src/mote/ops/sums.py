@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, scale_once
+from mote.graph.fixedpoint import Ints, rescale, scale_even, scale_once
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array
-from mote.graph.types import Activation, DType
-from mote.ops.common import bias_values, channel_scales, int8_range, real_scales, wide_sums
+from mote.graph.types import Activation, DType, Rounding
+from mote.ops.common import bias_values, channel_scales, even_scales, int8_range, real_scales, wide_sums
 from mote.ops.once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
@@ -35,10 +35,14 @@ class Sums:
     zero: int
     """The output's zero point; its range is all of int8."""
     real: NDArray[np.float64] | None = None
-    """What sums are multiplied by where results are rounded once, as FULLY_CONNECTED does."""
+    """What sums are multiplied by where results are rounded once, as FULLY_CONNECTED does, or to even."""
+    even: bool = False
+    """They are rounded to even, in single precision. The multiplier and the shift are then those with which integers
+    rounded once give the same results, where there are such."""
 
     @property
     def once(self) -> bool:
+        """Whether kernels round once."""
         return self.real is not None
 
     @cached_property
@@ -48,7 +52,9 @@ class Sums:
             return np.ones(len(self.mult), np.bool_)
         limit = int(np.maximum(np.abs(self.low), np.abs(self.high)).max())
         scales = zip(self.real.tolist(), self.mult.tolist(), self.shift.tolist(), strict=True)
-        return np.array([same_once(real, self.zero, limit, (mult, shift)) for real, mult, shift in scales])
+        return np.array(
+            [same_once(real, self.zero, limit, (mult, shift), even=self.even) for real, mult, shift in scales]
+        )
 
     @property
     def linear(self) -> bool:
@@ -59,13 +65,13 @@ class Sums:
         if self.real is None:
             scaled = rescale(x, self.mult[channel], self.shift[channel])
         else:
-            scaled = scale_once(x, self.real[channel])
+            scaled = (scale_even if self.even else scale_once)(x, self.real[channel])
         return np.clip(scaled + self.zero, -128, 127)
 
     def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
         """Those of some channels."""
         real = None if self.real is None else self.real[which]
-        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, real)
+        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, real, self.even)
 
     @property
     def left(self) -> Ints:
@@ -97,15 +103,16 @@ def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
     return low.min(axis=(0, 1)), high.max(axis=(0, 1))
 
 
-def layer_sums(g: Graph, op: Op, ends: Ends, *, once: bool = False) -> Sums:
+def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Sums:
     """With the bias, and how they are scaled."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     low, high = (bias_values(op.tensor(g, 2), y.channels) + end for end in ends)
-    if not once:
+    if rounding is Rounding.TWICE:
         return Sums(low, high, *channel_scales(x, w, y, y.channels), y.zero_point)
-    real, limit = real_scales(x, w, y, y.channels), int(np.maximum(np.abs(low), np.abs(high)).max())
-    mult, shift = np.array([once_multiplier(r, y.zero_point, limit) for r in real.tolist()], np.int64).T
-    return Sums(low, high, mult, shift, y.zero_point, real)
+    even = rounding is Rounding.EVEN
+    real, limit = (even_scales if even else real_scales)(x, w, y, y.channels), int(np.abs([low, high]).max())
+    mult, shift = np.array([once_multiplier(r, y.zero_point, limit, even=even) for r in real.tolist()], np.int64).T
+    return Sums(low, high, mult, shift, y.zero_point, real, even)
 
 
 def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:

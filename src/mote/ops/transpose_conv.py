@@ -18,7 +18,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.ranges import Peak, Range
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation
+from mote.graph.types import Activation, Rounding
 from mote.ops.common import Axis, weight_problem
 from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products
@@ -36,6 +36,7 @@ class TransposeConv(Op):
     vertical: Axis
     horizontal: Axis
     activation: Activation = Activation.NONE
+    rounding: Rounding = Rounding.TWICE
     kind = "TRANSPOSE_CONV"
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -83,7 +84,7 @@ class TransposeConv(Op):
         assert w.data is not None
         low, high = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)
         ends = np.minimum(low, 0).sum(axis=(1, 2)), np.maximum(high, 0).sum(axis=(1, 2))
-        return layer_sums(g, self, ends)
+        return layer_sums(g, self, ends, self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
@@ -105,7 +106,7 @@ class TransposeConv(Op):
                 reached = sums[:, ky :: v.stride, kx :: h.stride]
                 reached[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
         kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
-        return [finish(g, self, kept, self.activation)]
+        return [finish(g, self, kept, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -40,7 +40,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _follow(graph: Graph, op: Op) -> Op:
-    if isinstance(op, FullyConnected | Projection):
+    if isinstance(op, FullyConnected | Projection) and op.rounding is Rounding.ONCE:
         return op.with_(rounding=Rounding.TWICE)
     if op.kind not in TABLES or (x := op.input(graph)).dtype != DType.INT8:
         return op

@@ -9,6 +9,7 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.params import channel_structs, window_params
 from mote.ops.common import bias_values, channel_scales, int8_range
 from mote.ops.depthwise import DepthwiseConv2D
@@ -26,6 +27,8 @@ def _refused(view: View) -> Refusal | None:
 
 
 def _narrow(view: View) -> Packed | Refusal:
+    if rounds_to_even(view):
+        return TO_EVEN
     if refused := _refused(view):
         return refused
     x, w, y = view.input, view.op.input(view.graph, 1), view.output

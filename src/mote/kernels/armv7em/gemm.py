@@ -16,6 +16,7 @@ from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.pack.narrow import narrow, widest
 from mote.kernels.pack.params import pad_to
+from mote.kernels.pack.requantize import HALF_CHOOSING, searched
 from mote.kernels.pack.sparse import paired, without_zeros
 from mote.kernels.portable.coded import coded
 from mote.kernels.portable.conv import patch_params, sums_of
@@ -33,6 +34,8 @@ SHORT = 16
 """Rows with fewer pixels than this are better computed three at once."""
 MOST_SHIFT = 23
 """Further shifted, zero points do not fit a register."""
+MOST_OFFSET = 1 << 22
+"""Of sums whose partners in a register are 256 times as large."""
 TAIL = 28
 """Bytes behind the widened inputs."""
 
@@ -253,30 +256,51 @@ def _wide(matrix: Ints, bias: Ints, sums: Sums, planar: bool) -> Pairs | None:
 
 
 def _pair(matrix: Ints, bias: Ints, sums: Sums, planar: bool) -> Pairs | None:
-    """The first channel of a pair is rescaled step by step, with its own shift; the second one, whose sums come times
-    256, with constants like those of wide weights, but for its own shift."""
+    """The first channel of a pair is rescaled step by step, with its own shift, or with constants that are as good for
+    results that are rounded once; the second one, whose sums come times 256, with constants like those of wide weights,
+    but for its own shift."""
     constant, right = sums.constant, -sums.shift
     fits = (right >= 1) & (right <= MOST_SHIFT) & (np.maximum(np.abs(sums.low), np.abs(sums.high)) < 1 << 22)
     weights = _pairs(np.where(constant[:, None], 0, matrix))
     both = weights[:, 0] + 256 * weights[:, 1]
     if not np.all(fits | constant) or both.max(initial=0) > 32767 or both.min(initial=0) < -32768:
         return None
-    second = _second(sums, planar)
-    if second is None:
+    first, second = _first(sums, planar), _second(sums, planar)
+    if first is None or second is None:
         return None
     biases = _pairs(np.where(constant, 0, bias))
-    offsets = _pairs(second[:, 0])
-    biases = np.stack([biases[:, 0], biases[:, 0] + 256 * biases[:, 1] + offsets[:, 1]], axis=1)
-    constants = _pairs(_first(sums, planar))[:, 0], _pairs(second[:, 1:])[:, 1]
+    alone = biases[:, 0] + _pairs(first[:, 0])[:, 0]
+    biases = np.stack([alone, alone + 256 * biases[:, 1] + _pairs(second[:, 0])[:, 1]], axis=1)
+    constants = _pairs(first[:, 1:])[:, 0], _pairs(second[:, 1:])[:, 1]
     return Pairs(biases, _words(both)[:, :, None], np.concatenate(constants, axis=1), 0)
 
 
-def _first(sums: Sums, unsigned: bool) -> Ints:
-    """[channels, 3]: twice the multiplier less 2^32, what is added before the shift, and the shift."""
+def _first(sums: Sums, unsigned: bool) -> Ints | None:
+    """[channels, 4]: the offset of sums, twice the multiplier less 2^32, what is added before the shift, and the
+    shift."""
     right = np.where(sums.constant, 1, -sums.shift)
-    value, zero = sums.outputs(sums.low) + 128 * unsigned, sums.zero + 128 * unsigned
-    constants = np.stack([2 * sums.mult - (1 << 32), (1 << (right - 1)) + (zero << right), right], axis=1)
-    return np.where(sums.constant[:, None], np.stack([0 * value, value << 1, right], axis=1), constants)
+    value, more = sums.outputs(sums.low) + 128 * unsigned, 128 * unsigned << right
+    offset, mult, add = 0 * right, sums.mult, (1 << (right - 1)) + (sums.zero << right)
+    if sums.once:
+        found = _searched_first(sums, right)
+        if found is None:
+            return None
+        offset, mult, add = found[:, 0], found[:, 1], found[:, 2]
+    constants = np.stack([offset, 2 * mult - (1 << 32), add + more, right], axis=1)
+    return np.where(sums.constant[:, None], np.stack([0 * value, 0 * value, value << 1, right], axis=1), constants)
+
+
+def _searched_first(sums: Sums, right: Ints) -> Ints | None:
+    """[channels, 4]: the constants of channels in the first place, by shifts, whose sums with their offsets are small
+    enough beside those of the second."""
+    rows, active = np.zeros((len(right), 4), np.int64), ~sums.constant
+    for shift in np.unique(right[active]):
+        these = active & (right == shift)
+        found = searched(sums.some(these), np.ones(these.sum(), np.int64), int(shift), HALF_CHOOSING)
+        if found is None or np.any(found[:, 1] < 1 << 30) or np.any(np.abs(found[:, 0]) >= MOST_OFFSET):
+            return None
+        rows[these] = found
+    return rows
 
 
 def _second(sums: Sums, unsigned: bool) -> Ints | None:

@@ -121,7 +121,13 @@ def _one(sums: Sums) -> Sums | None:
         return None
     real = None if sums.real is None else sums.real[:1]
     return Sums(
-        sums.low.min(keepdims=True), sums.high.max(keepdims=True), sums.mult[:1], sums.shift[:1], sums.zero, real
+        sums.low.min(keepdims=True),
+        sums.high.max(keepdims=True),
+        sums.mult[:1],
+        sums.shift[:1],
+        sums.zero,
+        real,
+        sums.even,
     )
 
 

@@ -11,6 +11,7 @@ from mote.graph.fixedpoint import INT32_MAX, reduced
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import Instance, Params, Refusal, Structs, View
+from mote.kernels.pack.even import even_finish, rounds_to_even
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.ops.common import (
     bias_values,
@@ -21,14 +22,20 @@ from mote.ops.common import (
     real_scales,
     wide_sums,
 )
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.grouped import GroupedConv2D
 from mote.ops.once_wide import Exact, exact_scale
 from mote.ops.projection import Projection
 from mote.ops.sums import wide_parts
+from mote.ops.transpose_conv import TransposeConv
 
 WORD = 0xFFFFFFFF
 HIGH = 16
 """Sums of 32 bits that are shifted right by more than that are multiplied by 2^16 as much, so that the high word of the
 product is enough."""
+CTYPES = {"int8": "int8_t", "int16": "int16_t"}
 CTYPE_SUFFIXES = {"int8_t": "s8", "int16_t": "s16"}
 
 
@@ -63,7 +70,7 @@ def form(view: View, activation: Activation, *, axis: int = 0, rounding: Roundin
     if view.input.dtype == DType.FLOAT32:
         return _real(view, activation)
     if view.input.dtype == DType.INT8:
-        return _bytes(view, activation)
+        return _even(view, activation) if rounds_to_even(view) else _bytes(view, activation)
     return _shorts(view, activation, axis, rounding)
 
 
@@ -85,6 +92,16 @@ def _bytes(view: View, activation: Activation) -> Form:
     types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t"
     how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_S8"
     return Form("s8", types + how, finish)
+
+
+def _even(view: View, activation: Activation) -> Form:
+    """Also with weights of 9 bits."""
+    assert isinstance(view.op, Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv)
+    sums = view.op.sums(view.graph, view.graph.ranges[view.op.inputs[0]])
+    weights = CTYPES[view.constant(1).dtype.name]
+    types = "int8_t", weights, "int32_t", "int32_t", "int8_t"
+    how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_EVEN"
+    return Form(f"even_{CTYPE_SUFFIXES[weights]}", types + how, even_finish(view, activation, sums, _bias(view)))
 
 
 def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -> Form | Refusal:

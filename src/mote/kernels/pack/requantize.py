@@ -8,6 +8,10 @@ or, where its instructions round by halves and leave nothing else to choose (`RO
 
     out = saturate((((y * mult + 2^30) >> 31) + 2^shift) >> (shift + 1))
 
+or, where only the multiplication rounds (`HALF_CHOOSING`),
+
+    out = saturate((((y * mult + 2^30) >> 31) + add) >> shift)
+
 The reference is a staircase: the sums at which its output becomes one more. Every step says how large
 c = offset * mult + (add << 32) has to be at least, so that the step is reached, and what it has to stay below, so that
 the sum before does not reach it. All constants between the tightest bounds are exact for every sum, whatever formula
@@ -26,12 +30,13 @@ from mote.graph.fixedpoint import Ints
 from mote.ops.steps import NEAR, reached
 from mote.ops.sums import Sums
 
-ONE = 1 << 32
-"""What one more in `add` is in c."""
 REGISTER = 1 << 31
 """Sums as they arrive, and multipliers, are below this."""
 LOWEST, HIGHEST = -128, 127
 """Outputs saturate here."""
+TILT = 16
+"""Products in single precision are rounded by 1 / 2^24 at most: multipliers that are further from the nearest one than
+1 / 2^16 have no better bounds."""
 TURNS = (0, -1, 1)
 """The sums that may be the first to arrive not below zero, which the offset decides."""
 
@@ -43,6 +48,15 @@ class Way(NamedTuple):
     """The multipliers that are tried, from the nearest one."""
     rounds: bool = False
     """It rounds the product and the shift by halves; else `add` and `fix` can be chosen."""
+    bits: int = 32
+    """How many bits of the product are dropped."""
+    half: int = 0
+    """What is added to it before that."""
+
+    @property
+    def one(self) -> int:
+        """What one more in `add` is in c."""
+        return 1 << self.bits
 
     def added(self, shift: int) -> int:
         """What rounding is in c."""
@@ -52,6 +66,8 @@ class Way(NamedTuple):
 CHOOSING = Way((0, 1, -1, 2, -2))
 ROUNDING = Way(tuple(sorted(range(-400, 401), key=abs)), rounds=True)
 """With nothing but a multiplier and an offset to choose it takes more of them to find both."""
+HALF_CHOOSING = Way((0, 1, -1, 2, -2), bits=31, half=1 << 30)
+"""Without `fix`."""
 
 
 class Constants(NamedTuple):
@@ -109,10 +125,14 @@ def searched(
         rows = np.stack([value << shift + 2, 0 * value + (1 << 30), 0 * value, 0 * value], axis=1)
     linear = sums.linear and sums.zero > limits[0]
     for channel, stairs in zip(active.tolist(), staircases(sums.some(active)), strict=True):
-        factor, bits = int(factors[channel]), shift + 1 + int(sums.shift[channel])
+        factor, bits = int(factors[channel]), shift + way.bits - 31 + int(sums.shift[channel])
         whole, parts = int(sums.mult[channel]) << max(bits, 0), factor << max(-bits, 0)
         nearest = (whole + parts // 2) // parts
-        found = search(stairs.within(*limits), factor, shift, nearest, linear=linear, way=way, limits=limits)
+        steps = stairs.within(*limits)
+        found = search(steps, factor, shift, nearest, linear=linear, way=way, limits=limits)
+        if found is None and sums.even:
+            best = _best_multiplier(steps, factor, shift, nearest, way, limits)
+            found = search(steps, factor, shift, best, linear=False, way=way, limits=limits)
         if found is None:
             return None
         rows[channel] = found
@@ -142,6 +162,23 @@ def search(
     return None
 
 
+def _best_multiplier(
+    stairs: Staircase, factor: int, shift: int, nearest: int, way: Way, limits: tuple[int, int]
+) -> int:
+    """The multiplier near `nearest` whose bounds of c are the furthest apart. That is concave, so it is found by
+    comparing two in the middle."""
+
+    def room(mult: int) -> int:
+        low, high = _Arriving(factor, mult, shift, way, limits).bounds(stairs)
+        return high - low
+
+    low, high = nearest - (nearest >> TILT), nearest + (nearest >> TILT)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if room(middle) < room(middle + 1) else (low, middle)
+    return low
+
+
 @dataclass(frozen=True)
 class _Arriving:
     """Sums that arrive times `factor` and are multiplied by `mult`."""
@@ -160,8 +197,9 @@ class _Arriving:
         low, high = self.bounds(stairs)
         if self.way.rounds:
             return self._rounded(low, high)
-        offset = _least_offset(self.mult, low, high)
-        return None if offset is None else Constants(offset, self.mult, -((offset * self.mult - low) // ONE), 0)
+        low, high, one = low - self.way.half, high - self.way.half, self.way.one
+        offset = _least_offset(self.mult, low, high, one)
+        return None if offset is None else Constants(offset, self.mult, -((offset * self.mult - low) // one), 0)
 
     def _rounded(self, low: int, high: int) -> Constants | None:
         """The offset with which c is nearest to the middle of its bounds, if it is between them."""
@@ -174,13 +212,13 @@ class _Arriving:
         the others to where they meet."""
         below = self.bounds(stairs.part(stairs.low, turn - 1))
         above = self.bounds(stairs.part(turn, stairs.high))
-        start = -turn * self.factor
-        for fix in range(-((below[1] - above[0]) // ONE), (above[1] - below[0]) // ONE + 1):
-            low, high = max(below[0], above[0] - fix * ONE), min(below[1], above[1] - fix * ONE)
-            more = _least_offset(self.mult, low - start * self.mult, high - start * self.mult)
+        start, one = -turn * self.factor, self.way.one
+        for fix in range(-((below[1] - above[0]) // one), (above[1] - below[0]) // one + 1):
+            low, high = max(below[0], above[0] - fix * one), min(below[1], above[1] - fix * one)
+            more = _least_offset(self.mult, low - start * self.mult, high - start * self.mult, one)
             if more is not None and more < self.factor:
                 offset = start + more
-                return Constants(offset, self.mult, -((offset * self.mult - low) // ONE), fix)
+                return Constants(offset, self.mult, -((offset * self.mult - low) // one), fix)
         return None
 
     def bounds(self, stairs: Staircase) -> tuple[int, int]:
@@ -188,18 +226,19 @@ class _Arriving:
         missing, c stays near the other."""
         values = np.arange(stairs.first, stairs.first + len(stairs.steps) + 1)
         reached_at, missed_at = np.insert(stairs.steps, 0, stairs.low), np.append(stairs.steps - 1, stairs.high)
-        at_least = ((values << 32 + self.shift) - reached_at * self.factor * self.mult)[values > self.limits[0]]
-        below = ((values + 1 << 32 + self.shift) - missed_at * self.factor * self.mult)[values < self.limits[1]]
-        low = int(at_least.max()) if len(at_least) else int(below.min()) - ONE
-        return low, int(below.min()) - 1 if len(below) else low + ONE - 1
+        bits, one = self.way.bits + self.shift, self.way.one
+        at_least = ((values << bits) - reached_at * self.factor * self.mult)[values > self.limits[0]]
+        below = ((values + 1 << bits) - missed_at * self.factor * self.mult)[values < self.limits[1]]
+        low = int(at_least.max()) if len(at_least) else int(below.min()) - one
+        return low, int(below.min()) - 1 if len(below) else low + one - 1
 
 
-def _least_offset(mult: int, low: int, high: int) -> int | None:
-    """The least offset with which offset * mult, and some multiple of 2^32, is in low..high."""
+def _least_offset(mult: int, low: int, high: int, one: int) -> int | None:
+    """The least offset with which offset * mult, and some multiple of `one`, is in low..high."""
     if low > high:
         return None
-    start = low % ONE
-    return 0 if start + high - low >= ONE else _least_factor(mult, ONE, start, start + high - low)
+    start = low % one
+    return 0 if start + high - low >= one else _least_factor(mult, one, start, start + high - low)
 
 
 def _least_factor(number: int, modulus: int, low: int, high: int) -> int | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.fixedpoint import rescale, wrap32
+from mote.graph.fixedpoint import rescale, scale_even, wrap32
 from mote.graph.rows import OUTSIDE
+from mote.graph.types import Rounding
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View, units_of
+from mote.kernels.pack.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
-from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.common import bias_values, channel_scales, even_scales, float_bias, float_range
 from mote.ops.conv import Conv2D
 from mote.ops.sums import Sums
 
@@ -50,13 +52,20 @@ def _channels(view: View, bias: NDArray[np.int64]) -> Structs:
     """`mote_channel_t`. A channel without weights is a constant, whatever its bias and scale: a small one, so that
     sums stay small."""
     w = view.op.input(view.graph, 1)
-    mult, shift = channel_scales(view.input, w, view.output, w.shape[0])
-    constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
+    of = view.input, w, view.output, w.shape[0]
+    if view.the(Conv2D).rounding is Rounding.EVEN:
+        mult, shift = sums_of(view).mult, sums_of(view).shift
+        constant = np.clip(scale_even(bias, even_scales(*of)), -1024, 1023)
+    else:
+        mult, shift = channel_scales(*of)
+        constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
     used = view.constant(1).reshape(w.shape[0], -1).any(axis=1)
     return channel_structs(np.where(used, bias, 4 * constant), np.where(used, mult, 1 << 30), np.where(used, shift, -1))
 
 
 def _pointwise(view: View) -> Packed | Refusal:
+    if rounds_to_even(view):
+        return TO_EVEN
     if not view.the(Conv2D).pointwise:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
@@ -65,6 +74,8 @@ def _pointwise(view: View) -> Packed | Refusal:
 
 def _conv2d(view: View) -> Packed | Refusal:
     op = view.the(Conv2D)
+    if rounds_to_even(view):
+        return TO_EVEN
     if op.pointwise:
         return Refusal("pointwise is for windows of one pixel")
     return Packed(
@@ -81,6 +92,8 @@ def _conv2d(view: View) -> Packed | Refusal:
 def _adding(view: View) -> Packed | Refusal:
     """Row by row into running sums. Where no column is padding a row of the window is one long tap, else each of its
     columns is one, with a share of its own in what the input's zero point adds."""
+    if rounds_to_even(view):
+        return TO_EVEN
     if not adds_rows(view):
         return Refusal("the output is not one row made from several")
     op, x, w, y = view.the(Conv2D), view.input, view.constant(1), view.output

@@ -6,6 +6,7 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.params import adds_rows, channel_structs, output_params, pad_to, window_params
 from mote.ops.common import bias_values, channel_scales, float_bias, float_range
 from mote.ops.depthwise import DepthwiseConv2D
@@ -36,12 +37,16 @@ def by_four(weights: Array) -> Array:
     return np.ascontiguousarray(blocks).reshape(-1)
 
 
-def _by_rows(view: View) -> Packed:
+def _by_rows(view: View) -> Packed | Refusal:
+    if rounds_to_even(view):
+        return TO_EVEN
     taps = view.the(DepthwiseConv2D).vertical.kernel
     return Packed("depthwise_s8", layer_params(view), Call.ROWS, row="depthwise_s8_row", taps=taps)
 
 
 def _adding(view: View) -> Packed | Refusal:
+    if rounds_to_even(view):
+        return TO_EVEN
     if not adds_rows(view):
         return Refusal("the output is not one row made from several")
     return Packed("depthwise_add_s8", layer_params(view), Call.ADDS, sums=4 * view.output.size)

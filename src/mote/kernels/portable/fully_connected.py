@@ -9,13 +9,14 @@ from mote.graph.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
 from mote.kernels.contract import FLOAT32, INT8, Call, Coding, Kernel, Packed, Params, Refusal, Structs, View, units_of
 from mote.kernels.pack.coding import encode
+from mote.kernels.pack.even import TO_EVEN
 from mote.kernels.pack.params import channel_structs, interleave, output_params
 from mote.ops.common import bias_values, float_bias, float_range
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.once import VALUES, once_results, once_steps
 from mote.ops.sums import Sums
 
-FINE = Refusal("no multipliers of 31 bits give LiteRT's results")
+FINE = Refusal("no multipliers of 31 bits give the reference's results")
 STEPS = 256
 """Numbers of a table of steps."""
 
@@ -42,7 +43,7 @@ def _common(view: View) -> Params:
     return {
         "depth": depth,
         "channels": channels,
-        "round_once": int(op.rounding is Rounding.ONCE),
+        "round_once": int(op.rounding is not Rounding.TWICE),
         "output": output_params(op.activation, view.output),
     }
 
@@ -85,6 +86,8 @@ def steps_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
     """`mote_fully_connected_steps_s8_t`, with the sums at which results become more: a table for each multiplier of the
     layer."""
     sums = view.once(sums_of)
+    if sums.even:
+        return TO_EVEN
     if sums.real is None or sums.exact.all():
         return Refusal("multipliers of 31 bits give LiteRT's results")
     reals = sums.real[:1] if np.all(sums.real == sums.real[0]) else sums.real

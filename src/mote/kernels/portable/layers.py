@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View, signature, units_of
+from mote.kernels.pack.even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
 from mote.kernels.pack.layers import form, projection, quads
 from mote.kernels.pack.params import window_params
+from mote.kernels.portable.offset import WIDE
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
@@ -74,12 +78,28 @@ def _fully_connected(view: View) -> Packed | Refusal:
         "depth": depth,
         "channels": channels,
         "in_zero": view.input.zero_point,
-        "weights": quads(weights),
+        "weights": quads(weights) if made.quads else weights,
         "finish": made.finish,
     }
     name = f"layer_fully_connected_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name, made.quads),)
+    instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name, made.dots(bool(made.quads))[1]),)
     return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth), instances=instances)
+
+
+def _even(pack: Callable[[View], Packed | Refusal]) -> Callable[[View], Packed | Refusal]:
+    """For results that are rounded to even."""
+    return lambda view: pack(view) if rounds_to_even(view) else NOT_TO_EVEN
+
+
+def _inexact(view: View) -> Packed | Refusal:
+    """Other kernels are for layers with multipliers that round once."""
+    op = view.the(FullyConnected)
+    exact = rounds_to_even(view) and op.sums(view.graph, view.graph.ranges[op.inputs[0]]).exact.all()
+    return Refusal("multipliers of 31 bits give the reference's results") if exact else _fully_connected(view)
+
+
+def _grouped(view: View) -> Packed | Refusal:
+    return TO_EVEN if rounds_to_even(view) else _conv2d(view)
 
 
 def _projection(view: View) -> Packed | Refusal:
@@ -117,17 +137,17 @@ def _transpose_conv(view: View) -> Packed | Refusal:
         "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
         "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
         "in_zero": view.input.zero_point,
-        "weights": quads(view.constant(1)),
+        "weights": quads(view.constant(1)) if made.quads else view.constant(1),
         "finish": made.finish,
     }
     name = f"layer_transpose_conv_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name, made.quads),)
+    instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name, made.dots(bool(made.quads))[1]),)
     return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps, instances=instances)
 
 
 KERNELS = (
     Kernel("conv2d_s16", (Conv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
-    Kernel("grouped", (GroupedConv2D,), INT8, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
+    Kernel("grouped", (GroupedConv2D,), INT8, _grouped, header="layer_conv2d", costs="conv2d_f32"),
     Kernel("grouped_s16", (GroupedConv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
     Kernel("grouped_f32", (GroupedConv2D,), FLOAT32, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
     Kernel("depthwise_s16", (DepthwiseConv2D,), INT16, _depthwise, header="layer_depthwise", costs="depthwise_f32"),
@@ -149,5 +169,16 @@ KERNELS = (
         _transpose_conv,
         header="layer_transpose_conv",
         costs="conv2d_f32",
+    ),
+    *(
+        Kernel(name, (kind,), types, _even(pack), header=f"even_{header}", costs=f"{costs}_f32")
+        for name, kind, types, pack, header, costs in (
+            ("conv2d_even_wide", Conv2D, WIDE, _conv2d, "conv2d", "conv2d"),
+            ("grouped_even", GroupedConv2D, INT8, _conv2d, "conv2d", "conv2d"),
+            ("depthwise_even_wide", DepthwiseConv2D, WIDE, _depthwise, "depthwise", "depthwise"),
+            ("fully_connected_even", FullyConnected, INT8, _inexact, "fully_connected", "fully_connected"),
+            ("fully_connected_even_wide", FullyConnected, WIDE, _inexact, "fully_connected", "fully_connected"),
+            ("transpose_conv_even", TransposeConv, INT8, _transpose_conv, "transpose_conv", "conv2d"),
+        )
     ),
 )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Kernel, Packed, Params, Refusal, Signature, View, units_of
+from mote.kernels.pack.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.params import interleave
 from mote.kernels.portable import conv, depthwise, fully_connected
 from mote.ops.conv import Conv2D
@@ -35,6 +36,8 @@ def _gemm(view: View) -> Params:
 
 
 def _pointwise(view: View) -> Packed | Refusal:
+    if rounds_to_even(view):
+        return TO_EVEN
     if not view.the(Conv2D).pointwise:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
@@ -43,6 +46,8 @@ def _pointwise(view: View) -> Packed | Refusal:
 
 def _conv2d(view: View) -> Packed | Refusal:
     op = view.the(Conv2D)
+    if rounds_to_even(view):
+        return TO_EVEN
     if op.pointwise:
         return Refusal("pointwise_offset is for windows of one pixel")
     return Packed(
@@ -72,7 +77,9 @@ def _fully_connected_steps(view: View) -> Packed | Refusal:
     return Packed("fully_connected_offset_steps_s8", params, Call.FLAT, fully_connected.vectors(view))
 
 
-def _depthwise(view: View) -> Packed:
+def _depthwise(view: View) -> Packed | Refusal:
+    if rounds_to_even(view):
+        return TO_EVEN
     weights = depthwise.by_four(_bytes(view)[0])
     params: Params = {"layer": depthwise.layer_params(view) | {"weights": weights}, "offset": _offset(view)}
     taps = view.the(DepthwiseConv2D).vertical.kernel

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Structs, View
+from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.pack.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.params import channel_structs, interleave, output_params
 from mote.ops.common import bias_values, channel_scales, float_bias, float_range
 from mote.ops.transpose_conv import TransposeConv
@@ -35,8 +36,10 @@ def _transpose_conv_f32(view: View) -> Packed:
     return _packed(view, "transpose_conv_f32", {"low": low, "high": high, "weights": view.constant(1), "bias": bias})
 
 
-def _transpose_conv(view: View) -> Packed:
+def _transpose_conv(view: View) -> Packed | Refusal:
     op = view.the(TransposeConv)
+    if rounds_to_even(view):
+        return TO_EVEN
     phases, weights, channels = _phases(view)
     params: Params = {
         "in_zero": view.input.zero_point,

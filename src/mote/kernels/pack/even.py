@@ -1,0 +1,47 @@
+"""Layers whose results are rounded to even: the constants of `mote_even.h`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mote.graph.fixedpoint import Ints, wrap32
+from mote.graph.types import Activation, Rounding
+from mote.kernels.contract import Params, Refusal, Structs, View
+from mote.kernels.pack.params import channel_structs, output_params
+from mote.ops.sums import Sums
+
+TO_EVEN = Refusal("results are rounded to even")
+NOT_TO_EVEN = Refusal("results are not rounded to even")
+BITS = 24
+"""Of a number in single precision."""
+LEAST_SHIFT, MOST_SHIFT = 1, 62
+"""Sums of 1 and more that are shifted less leave all of int8, those of 32 bits that are shifted more are zero."""
+
+
+def rounds_to_even(view: View) -> bool:
+    """Whether the operator rounds its results to even."""
+    return getattr(view.op, "rounding", None) is Rounding.EVEN
+
+
+def single_scale(real: float) -> tuple[int, int]:
+    """The multiplier and the shift of `mote_rescale_even` for a number in single precision."""
+    fraction, exponent = math.frexp(real)
+    shift = BITS - exponent
+    return (0, LEAST_SHIFT) if shift > MOST_SHIFT else (int(math.ldexp(fraction, BITS)), max(shift, LEAST_SHIFT))
+
+
+def even_channels(sums: Sums, bias: Ints) -> tuple[Structs, bool]:
+    """`mote_channel_t` of each channel, and whether rounding once with these is exact."""
+    if sums.exact.all():
+        return channel_structs(bias, sums.mult, sums.shift), True
+    assert sums.real is not None
+    scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64)
+    return Structs("mote_channel_t", np.concatenate([wrap32(bias)[:, None], scales], axis=1)), False
+
+
+def even_finish(view: View, activation: Activation, sums: Sums, bias: Ints) -> Params:
+    """`mote_finish_s8_t` as `MOTE_FINISH_EVEN` takes it."""
+    channels, plain = even_channels(sums, bias)
+    return {"channel": channels, "output": output_params(activation, view.output) | {"plain": int(plain)}}

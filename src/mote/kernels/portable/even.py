@@ -1,0 +1,75 @@
+"""CONV_2D and DEPTHWISE_CONV_2D with results that are rounded to even: `mote_conv2d_even_s8.h` and
+`mote_depthwise_even_s8.h`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mote.kernels.contract import INT8, Call, Kernel, Packed, Params, Refusal, View, units_of
+from mote.kernels.pack.even import NOT_TO_EVEN, even_finish, rounds_to_even
+from mote.kernels.portable import conv, depthwise
+from mote.ops.common import bias_values
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+
+
+def _gemm(view: View) -> Params:
+    """`mote_gemm_s8_t`, with constants as `mote_requantize_even` takes them."""
+    op, w = view.the(Conv2D), view.constant(1)
+    folded = view.input.zero_point * w.reshape(w.shape[0], -1).sum(axis=1, dtype=np.int64)
+    bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - folded
+    return {**conv.gemm_params(view), **even_finish(view, op.activation, conv.sums_of(view), bias)}
+
+
+def _pointwise(view: View) -> Packed | Refusal:
+    op, y = view.the(Conv2D), view.output.shape
+    if not rounds_to_even(view):
+        return NOT_TO_EVEN
+    if not op.pointwise:
+        return Refusal("it is for windows of one pixel")
+    return Packed("pointwise_even_s8", {"gemm": view.once(_gemm)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
+
+
+def _conv2d(view: View) -> Packed | Refusal:
+    op = view.the(Conv2D)
+    if not rounds_to_even(view):
+        return NOT_TO_EVEN
+    if op.pointwise:
+        return Refusal("pointwise_even is for windows of one pixel")
+    return Packed(
+        "conv2d_even_s8",
+        {"patch": conv.patch_params(view), "gemm": view.once(_gemm)},
+        Call.ROWS,
+        row="conv2d_even_s8_row",
+        scratch=2 * op.depth(view.graph),
+        taps=op.vertical.kernel,
+        tile=(1, 2),
+    )
+
+
+def _depthwise(view: View) -> Packed | Refusal:
+    op = view.the(DepthwiseConv2D)
+    if not rounds_to_even(view):
+        return NOT_TO_EVEN
+    sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
+    bias = bias_values(op.tensor(view.graph, 2), view.output.channels)
+    params = {**depthwise.layer_params(view), **even_finish(view, op.activation, sums, bias)}
+    return Packed("depthwise_even_s8", params, Call.ROWS, row="depthwise_even_s8_row", taps=op.vertical.kernel)
+
+
+CONV2D = Kernel("conv2d_even", (Conv2D,), INT8, _conv2d, header="conv2d_even_s8", tuned=True, lanes=2, costs="conv2d")
+KERNELS = (
+    replace(CONV2D, name="pointwise_even", pack=_pointwise, costs="pointwise"),
+    CONV2D,
+    Kernel(
+        "depthwise_even",
+        (DepthwiseConv2D,),
+        INT8,
+        _depthwise,
+        header="depthwise_even_s8",
+        tuned=True,
+        costs="depthwise",
+    ),
+)

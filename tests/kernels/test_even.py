@@ -1,0 +1,91 @@
+"""Results that are rounded to even in single precision, as ONNX Runtime does: every kernel that a core is offered for a
+layer gives them, with constants that were found for its staircase or by following single precision in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from c_harness import Case, Program, check_cases
+from even import Layers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mote.graph.fixedpoint import Ints, scale_even
+from mote.kernels.pack.even import single_scale
+from mote.ops.once import once_results, once_steps
+from offered import DSP, PORTABLE, offered
+from support import emulated
+
+HELIUM = DSP | {"mve"}
+
+
+def cases(features: frozenset[str], seeds: range, *, wide: bool = False) -> list[Case]:
+    """Every kernel for some layers, half of which meet halves."""
+    found = []
+    for seed in seeds:
+        for g in Layers(seed, halves=seed % 2 == 1, wide=wide).some():
+            kernels = offered(g, g.ops[0], features)
+            assert kernels, g.text()
+            found += [Case(g, g.ops[0], kernel, seed + 1) for kernel in kernels]
+    return found
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_portable(wide: bool) -> None:
+    check_cases(cases(PORTABLE, range(4), wide=wide), Program())
+
+
+def test_dsp() -> None:
+    """Usual layers have the kernels that LiteRT's have, with weights of one byte."""
+    found = cases(DSP, range(4))
+    usual = {case.kernel.family for case in found if case.seed % 2 == 1}
+    assert {"pointwise3_pair", "conv3_pair", "pointwise3_wide", "fully_connected4", "winograd2"} <= usual, usual
+    check_cases(found, Program(emulated("cortex-m4")))
+
+
+def test_helium() -> None:
+    check_cases(cases(HELIUM, range(2)), Program(emulated("cortex-m55")))
+
+
+def scales() -> st.SearchStrategy[float]:
+    """Numbers in single precision, also with few bits."""
+    few = st.builds(lambda m, e: m * 2.0**-e, st.integers(1, 40), st.integers(0, 14))
+    any_ = st.builds(lambda m, e: m * 2.0**-e, st.integers(1 << 23, (1 << 24) - 1), st.integers(20, 40))
+    return few | any_
+
+
+def followed(x: Ints, real: float, zero: int) -> Ints:
+    """`mote_rescale_even`."""
+    mult, shift = single_scale(real)
+
+    def single(n: int) -> int:
+        bits = max(n.bit_length() - 24, 0)
+        left = n & (1 << bits) - 1
+        return (n >> bits) + (2 * left + (n >> bits & 1) > 1 << bits) << bits
+
+    def one(n: int) -> int:
+        product = single(abs(n)) * mult
+        whole = product >> shift
+        beyond = product - (whole << shift) - (1 << shift - 1)
+        places = shift + (whole.bit_length() if whole else -(beyond < 0)) - 25
+        near = 0 if places < 0 else 1 << places
+        size = whole + (beyond > near or (beyond >= -near and whole & 1 == 1))
+        return min(max(-size if n < 0 else size, -(1 << 40)), 1 << 40)
+
+    return np.clip(np.array([one(n) for n in x.tolist()]) + zero, -128, 127)
+
+
+@given(scales(), st.integers(-128, 127), st.integers(1, 1 << 30))
+@settings(max_examples=60, deadline=None)
+def test_single_precision_in_whole_numbers(real: float, zero: int, limit: int) -> None:
+    steps = once_steps(real, zero, limit, even=True)
+    at = np.clip(np.concatenate([steps - 1, steps, steps + 1, [-limit, limit]]), -limit, limit)
+    wanted = once_results(at, real, zero, even=True)
+    assert np.array_equal(followed(at, real, zero), wanted)
+    product = at.astype(np.float32) * np.float32(real)
+    assert np.array_equal(np.clip(np.rint(product.astype(np.float64)) + zero, -128, 127), wanted)
+
+
+def test_halves() -> None:
+    assert scale_even(np.array([1, 3, 5, -1, -3]), 0.5).tolist() == [0, 2, 2, 0, -2]
+    assert scale_even(np.array([(1 << 24) + 1]), 2.0**-24).tolist() == [1]
