@@ -22,6 +22,7 @@ from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.files import write_folder
 from mote.frontends import EDGES, Format, Source
 from mote.graph import Graph
+from mote.graph.edges import code_axis
 from mote.graph.rows import row_count
 from mote.kernels import cost
 from mote.kernels.contract import Fixed
@@ -394,19 +395,23 @@ def forget() -> None:
 
 
 def _streamed(graph: Graph, settings: Settings) -> tuple[Graph, Saving]:
-    assert settings.stream is not None
-    streamed = stream.run(graph, settings.stream, settings.hop, causal=settings.causal)
+    streamed = stream.run(graph, _stream_axis(graph, settings), settings.hop, causal=settings.causal)
     before, after = (sum(op.macs(g) for op in g.ops) for g in (graph, streamed))
     kept = sum(state.initial.nbytes for state in streamed.states)
     detail = f"{after:,} MACs each time instead of {before:,}, {kept:,} bytes kept in {len(streamed.states)} windows"
     return streamed, Saving("stream", 0, detail, CAUSAL if settings.causal and _is_padded(graph, settings) else "")
 
 
+def _stream_axis(graph: Graph, settings: Settings) -> int:
+    """The axis of the code's input along which the window slides: settings say the model's."""
+    assert settings.stream is not None
+    return code_axis(graph.tensors[graph.inputs[0]], settings.stream) if graph.inputs else settings.stream
+
+
 def _is_padded(graph: Graph, settings: Settings) -> bool:
     """Whether the model pads along the stream, so that only a causal one can be made of it."""
-    assert settings.stream is not None
     try:
-        stream.run(graph, settings.stream, settings.hop)
+        stream.run(graph, _stream_axis(graph, settings), settings.hop)
     except MoteError:
         return True
     return False

@@ -10,6 +10,7 @@ import numpy as np
 from mote.api.arrays import ONE, load_arrays
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
+from mote.graph.edges import model_shape, to_code
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.quantize import QUANTIZED, quantized
@@ -72,7 +73,7 @@ def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str)
 
 
 def _wanted(tensor: Tensor) -> str:
-    return f"{tensor.dtype} {'x'.join(map(str, tensor.shape))}"
+    return f"{tensor.dtype} {'x'.join(map(str, model_shape(tensor)))}"
 
 
 def _shown(value: Array) -> str:
@@ -88,7 +89,10 @@ def _cases(tensor: Tensor, value: Array) -> list[Array]:
 
 def _pieces(tensor: Tensor, value: Array) -> Array | None:
     """A value as [inferences, *shape]: the pieces of a stream, one inference, or a batch; None where it fits none."""
-    shape, axis = tensor.shape, tensor.newest
+    lying = to_code(tensor, value)
+    if lying is None:
+        return None
+    value, shape, axis = lying, tensor.shape, tensor.newest
     if axis is not None and value.ndim == len(shape) and value.shape[axis] % shape[axis] == 0:
         parts = np.split(value, max(value.shape[axis] // shape[axis], 1), axis)
         return np.stack(parts) if parts[0].shape == shape else None

@@ -14,7 +14,7 @@ import numpy as np
 
 from mote.api.compiler import Settings, given_model, make_settings, prepared
 from mote.api.data import Inputs
-from mote.api.interpreter import Interpreter
+from mote.api.interpreter import Interpreter, turned_ports
 from mote.api.measure import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
@@ -24,6 +24,8 @@ from mote.errors import MoteError, explaining, naming
 from mote.files import temporary_folder
 from mote.frontends import SUFFIXES, Source, source_of
 from mote.graph import Graph, Tensor
+from mote.graph.arrangement import Arrangement
+from mote.graph.edges import channels_moved, to_model
 from mote.graph.tensor import Quantization
 from mote.graph.types import DType
 from mote.image import firmware as project
@@ -96,7 +98,8 @@ class LoadedImage:
     @cached_property
     def graph(self) -> Graph:
         """The inputs and outputs, as tensors of a graph without operators."""
-        ports = [_port(i, port) for i, port in enumerate((*self.image.inputs, *self.image.outputs))]
+        turned = turned_ports(self.image)
+        ports = [_port(i, port, i in turned) for i, port in enumerate((*self.image.inputs, *self.image.outputs))]
         count = len(self.image.inputs)
         inputs, outputs = tuple(range(count)), tuple(range(count, len(ports)))
         return Graph(self.name, {t.id: t for t in ports}, (), inputs, outputs, warm_up=self.image.header["warm_up"])
@@ -158,9 +161,11 @@ def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
     return stock(target) if runtime is None else read_manifest(runtime)
 
 
-def _port(number: int, port: reader.PortInfo) -> Tensor:
+def _port(number: int, port: reader.PortInfo, turned: bool) -> Tensor:
     scale, zero = np.array([port.scale], np.float32), np.array([port.zero_point])
-    return Tensor(number, port.name, port.shape, port.dtype, Quantization(scale, zero) if port.scale else None)
+    quant = Quantization(scale, zero) if port.scale else None
+    arrangement = channels_moved(port.shape) if turned else None
+    return Tensor(number, port.name, port.shape, port.dtype, quant, arrangement=arrangement)
 
 
 def _layer(name: str, told: Mapping[str, Any]) -> Layer:
@@ -186,7 +191,15 @@ def _tensor(told: Mapping[str, Any]) -> Tensor:
         newest=told.get("newest"),
         kept=tuple(told["kept"]) if "kept" in told else None,
         inner=bool(told.get("inner", False)),
+        arrangement=_arrangement(told["arrangement"]) if "arrangement" in told else None,
     )
+
+
+def _arrangement(told: Any) -> Arrangement:
+    atoms, order = (tuple(map(int, sizes)) for sizes in told)
+    if sorted(order) != list(range(len(atoms))):
+        raise ValueError(f"{order} is no order of {atoms}")
+    return Arrangement(atoms, order)
 
 
 @explaining()
@@ -322,12 +335,13 @@ def _against_host(
     judge = Judge()
     for i, (case, outputs) in enumerate(zip(cases, run.outputs, strict=True)):
         for t in graph.inputs:
-            here.set_tensor(t, case[t])
+            here.set_tensor(t, to_model(graph.tensors[t], case[t]))
         here.invoke()
         if not here.waiting:
             for t, raw in zip(graph.outputs, outputs, strict=True):
                 tensor = graph.tensors[t]
-                got, want = np.frombuffer(raw, tensor.dtype.numpy), here.get_tensor(t).reshape(-1)
+                got = to_model(tensor, np.frombuffer(raw, tensor.dtype.numpy).reshape(tensor.shape))
+                want = here.get_tensor(t)
                 judge.compare(tensor, "", "output", i, got, want, float(np.abs(want.astype(np.float64)).max(initial=0)))
     name = "the same image on this computer with portable kernels, since the model file is not there"
     return judge.result(loaded.path, loaded.target.name, 0, name, len(cases))

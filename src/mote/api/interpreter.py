@@ -18,9 +18,10 @@ from mote.errors import MoteError, naming
 from mote.files import read_file
 from mote.graph.tensor import Array
 from mote.image import format
+from mote.image.about import TURNED
 from mote.image.kernels import ANY, KernelRecord
 from mote.image.manifest import read_manifest
-from mote.image.reader import is_image, read
+from mote.image.reader import Description, is_image, read
 from mote.image.stock import stock
 
 OK, BUSY, WAITING = 0, 4, 5
@@ -100,6 +101,11 @@ class Interpreter:
         for index, found in enumerate((*inputs, *outputs)):
             found["index"] = index
         self._values = [np.zeros(found["shape"], found["dtype"]) for found in (*inputs, *outputs)]
+        self._shown = list(self._values)
+        for i in turned_ports(read(data)):
+            self._shown[i] = np.moveaxis(self._values[i], -1, 1)
+            shape = np.array(self._shown[i].shape, np.int32)
+            (*inputs, *outputs)[i].update(shape=shape, shape_signature=shape)
         self.waiting = False
 
     def _details(self, ask: Callable[..., int], number: int) -> dict[str, Any]:
@@ -142,7 +148,7 @@ class Interpreter:
     def set_tensor(self, tensor_index: int, value: Array) -> None:
         """Give an input, which stays as it is for all inferences until another one is given."""
         details = self._tensor(tensor_index, len(self._inputs))
-        given, wanted = np.asarray(value), self._values[tensor_index]
+        given, wanted = np.asarray(value), self._shown[tensor_index]
         if given.dtype != wanted.dtype or given.shape != wanted.shape:
             shown = (f"{a.dtype} {'x'.join(map(str, a.shape)) or 'scalar'}" for a in (given, wanted))
             raise MoteError("is {}, the model takes {}".format(*shown), where=f"input '{details['name']}'")
@@ -151,12 +157,12 @@ class Interpreter:
     def get_tensor(self, tensor_index: int) -> Array:
         """A copy of an output of the last inference, or of an input."""
         self._tensor(tensor_index, len(self._values))
-        return self._values[tensor_index].copy()
+        return self._shown[tensor_index].copy()
 
     def tensor(self, tensor_index: int) -> Callable[[], Array]:
         """What gives the array of an input, which can be written to, or of an output."""
         self._tensor(tensor_index, len(self._values))
-        return lambda: self._values[tensor_index]
+        return lambda: self._shown[tensor_index]
 
     def _tensor(self, index: int, count: int) -> dict[str, Any]:
         if not 0 <= index < count:
@@ -187,7 +193,8 @@ class Interpreter:
         return self._begun
 
     def push_rows(self, rows: Array) -> bool:
-        """Hand over the next rows of the input; whether the outputs are there, of the last inference that has ended."""
+        """Hand over the next rows of the input, as the image has it; whether the outputs are there, of the last
+        inference that has ended."""
         found = self._inputs[0]
         given = np.ascontiguousarray(rows, found["dtype"])
         if not self._pushed or given.nbytes % found["row_bytes"]:
@@ -281,6 +288,13 @@ def _kernels(data: bytes, runtime: str | Path | None, where: str) -> list[Kernel
     with naming(where):
         wanted = {kernel.id: kernel.name for kernel in read(data).kernels}
         return (stock(targets.load("host")) if runtime is None else read_manifest(runtime)).needed(wanted)
+
+
+def turned_ports(image: Description) -> list[int]:
+    """Inputs and outputs, counted one after the other, that an image has with channels last and the model has not."""
+    told, count = image.about.get(TURNED, ()), len(image.inputs) + len(image.outputs)
+    ports = (*image.inputs, *image.outputs)
+    return [i for i in told if isinstance(i, int) and 0 <= i < count and len(ports[i].shape) > 2]
 
 
 def _words(data: bytes) -> Array:

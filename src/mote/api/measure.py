@@ -23,6 +23,7 @@ from mote.codegen.ramcode import hot_files
 from mote.errors import BudgetError, MoteError, explaining
 from mote.files import fill, temporary_folder
 from mote.graph import Graph, Tensor
+from mote.graph.edges import model_shape, to_model
 from mote.graph.tensor import Array
 from mote.ops.control import depends
 from mote.plan.goal import Say, silent
@@ -286,7 +287,7 @@ def measured(
     counts: Sequence[int | None] = plain.instructions or [None] * len(raw)
     inferences = [Inference(n, _outputs(given, out)) for n, out in zip(counts, plain.outputs, strict=True)]
     outputs = [
-        Output(t.name, list(t.shape), t.dtype, sha256(data).hexdigest())
+        Output(t.name, list(model_shape(t)), t.dtype, sha256(data).hexdigest())
         for t, data in zip(given, plain.outputs[-1], strict=True)
     ]
     static = None if sizes is None else sizes.static - subject.defined
@@ -314,7 +315,8 @@ def _outputs(tensors: Sequence[Tensor], data: Sequence[bytes]) -> dict[str, Arra
     """By name; where several have the same, by name and number."""
     names = [t.name for t in tensors]
     unique = [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
-    arrays = [np.frombuffer(x, t.dtype.numpy).reshape(t.shape) for t, x in zip(tensors, data, strict=True)]
+    raw = [np.frombuffer(x, t.dtype.numpy).reshape(t.shape) for t, x in zip(tensors, data, strict=True)]
+    arrays = [to_model(t, x) for t, x in zip(tensors, raw, strict=True)]
     return dict(zip(unique, arrays, strict=True))
 
 

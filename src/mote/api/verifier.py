@@ -16,11 +16,13 @@ from mote.api import reference
 from mote.api.compiler import Compiled, Settings
 from mote.api.measure import Firmware, bench, firmware
 from mote.api.options import check_at_least
+from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
-from mote.errors import MoteError, explaining
+from mote.errors import MoteError, explaining, naming
 from mote.files import temporary_folder
-from mote.frontends import Source
+from mote.frontends import Format, Source
 from mote.graph import Graph, Tensor
+from mote.graph.edges import code_axis
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
@@ -76,8 +78,9 @@ def verify(
     emulator: str | None = None,
     sanitize: bool = False,
 ) -> VerifyResult:
-    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels;
-    where LiteRT is not installed, with Mote's own reference in NumPy (the result says which)."""
+    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels,
+    models of other formats with what their own runtimes compute; where those are not installed, with Mote's own
+    reference in NumPy. The result says which."""
     plan, graph = compiled.plan, compiled.plan.graph
     works = [
         Work(
@@ -145,6 +148,8 @@ def compared(
         raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
         run = on.execute(Mode.DUMP, raw)
     judge = Judge()
+    seen: set[int] = set()
+    by_name = judged.model.format != Format.TFLITE
     for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
         expected, sizes = oracle(source_inputs(judged.source, graph, case)), magnitudes(case)
         if expected is None:
@@ -158,15 +163,15 @@ def compared(
             flat = np.frombuffer(dump[work.place], work.tensors[0].dtype.numpy)
             for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
                 rows = list(work.rows_of(tensor))
-                if tensor.inner or (work.bodies and tensor.source not in expected):
+                if tensor.inner or ((work.bodies or by_name) and tensor.source not in expected):
                     continue
+                seen.add(work.place)
                 want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
                 layout = work.layouts[tensor.id]
                 got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
                 size = sizes.get(tensor.id, 0.0)
                 judge.compare(tensor, work.number, work.kind, i, got.reshape(want.shape), want, size)
-    tensors = sum(not work.tensors[0].inner for work in judged.works)
-    return judge.result(judged.path, judged.firmware.target.name, tensors, name, len(cases) - before)
+    return judge.result(judged.path, judged.firmware.target.name, len(seen), name, len(cases) - before)
 
 
 @dataclass
@@ -209,9 +214,9 @@ def _parts(flat: Array, tensors: list[Tensor]) -> list[Array]:
 
 def _runs_before_a_window(judged: Judged) -> int:
     """How many inferences of a stream there are before the first whole window."""
-    axis = judged.settings.stream
-    if axis is None:
+    if judged.settings.stream is None:
         return 0
+    axis = code_axis(judged.source.tensors[judged.source.inputs[0]], judged.settings.stream)
     size, fresh = (g.tensors[g.inputs[0]].shape[axis] for g in (judged.source, judged.graph))
     return -(-size // fresh) - 1
 
@@ -232,7 +237,9 @@ def _oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     settings = judged.settings
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
-    if reference.micro_only(judged.source):
+    if judged.model.format != Format.TFLITE:
+        oracle, name = _runtime(judged)
+    elif reference.micro_only(judged.source):
         oracle, name = _micro(judged)
     elif settings.numerics == "tflm":
         oracle, name = reference.numpy(_with_numerics(judged)), "numpy (TFLite Micro numerics)"
@@ -243,9 +250,20 @@ def _oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     else:
         oracle, name = reference.numpy(judged.source), "numpy"
     if settings.stream is not None:
-        size = judged.source.tensors[judged.source.inputs[0]].shape[settings.stream]
-        oracle, name = reference.windowed(oracle, settings.stream, size), f"{name} on every window"
+        tensor = judged.source.tensors[judged.source.inputs[0]]
+        axis = code_axis(tensor, settings.stream)
+        oracle, name = reference.windowed(oracle, axis, tensor.shape[axis]), f"{name} on every window"
     return oracle, name, _of_source
+
+
+def _runtime(judged: Judged) -> tuple[reference.Reference, str]:
+    """Of a model of another format: its own runtime."""
+    with naming(judged.path):
+        found = runtime(judged.model, judged.source)
+    if found is None:
+        own = reference.as_in_file(reference.numpy(judged.source), judged.source)
+        return own, f"numpy ({judged.model.title} is not installed)"
+    return found
 
 
 def _micro(judged: Judged) -> tuple[reference.Reference, str]:

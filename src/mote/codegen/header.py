@@ -10,6 +10,8 @@ from mote.codegen.options import RAMFUNC_SECTION, ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
 from mote.codegen.states import saved_bytes
 from mote.codegen.values import brief
+from mote.graph import Tensor
+from mote.graph.edges import model_shape
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.ops.control import unbounded
@@ -220,7 +222,7 @@ def _macros(port: Port) -> list[Definition]:
             Define(f"{macro}_ZERO_POINT", f"({t.zero_point})"),
         ]
     return [
-        Comment(f"{brief(t.name)}: {t.dtype} [{dims}]"),
+        Comment(f"{brief(t.name)}: {t.dtype} [{dims}]{_lying(t)}"),
         Noted(Define(f"{macro}_SIZE", t.size), "elements"),
         Define(f"{macro}_BYTES", t.nbytes),
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),
@@ -228,6 +230,17 @@ def _macros(port: Port) -> list[Definition]:
         *quantization,
         BLANK,
     ]
+
+
+def _lying(t: Tensor) -> str:
+    """Where the elements of the model's own tensor are, if it has them in another order."""
+    if t.arrangement is None:
+        return ""
+    names = ["n", "c", *"zyx"[5 - len(t.shape) :]] if len(t.shape) <= 5 else [f"i{a}" for a in range(len(t.shape))]
+    here = "".join(f"[{name}]" for name in (names[0], *names[2:], names[1]))
+    there = "".join(f"[{name}]" for name in names)
+    shape = ", ".join(map(str, model_shape(t)))
+    return f"\nwith channels last: the model has [{shape}], whose element {there} is {here} here"
 
 
 def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:

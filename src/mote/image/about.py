@@ -10,10 +10,15 @@ from mote.plan.plan import Plan
 from mote.plan.rows import Arrival
 from mote.version import __version__
 
+TURNED = "channels_last"
+"""The inputs and outputs, counted one after the other, that have channels last and in the model have not."""
+
 
 def about(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
     """The contents of the section `about`, as JSON has them. The ops of it are the first ones of the image."""
-    return {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
+    found = {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
+    turned = [i for i, t in enumerate((*plan.graph.inputs, *plan.graph.outputs)) if plan.graph.tensors[t].arrangement]
+    return found | ({TURNED: turned} if turned else {})
 
 
 def _op(plan: Plan, i: int) -> dict[str, Any]:
@@ -50,4 +55,6 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
         found["kept"] = list(tensor.kept)
     if tensor.inner:
         found["inner"] = True
+    if tensor.arrangement is not None:
+        found["arrangement"] = [list(tensor.arrangement.atoms), list(tensor.arrangement.order)]
     return found

@@ -1,0 +1,101 @@
+"""What ONNX Runtime computes for a model: every value that has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.frontends.extras import installed, quiet, require, version_of
+from mote.frontends.source import Source
+from mote.graph.tensor import Array
+
+QUANTIZING = {"QuantizeLinear", "DequantizeLinear"}
+"""Nodes around others that ONNX Runtime computes in integers, once it has joined them."""
+PRECISE = ("session.x64quantprecision", "1")
+"""On processors whose products of 8 bits saturate in 16, ONNX Runtime then takes others that do not."""
+ERRORS_ONLY = 3
+
+
+class Run(Protocol):
+    def __call__(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]: ...
+
+
+def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
+    """Which runtime there is, and what it computes of these values, by name, from inputs by name: ONNX Runtime, else
+    the reference in Python of the `onnx` package, which is slow and knows no operators of Microsoft's."""
+    onnx = require("onnx", extra="onnx", what="ONNX models")
+    with _refusals("onnx"):
+        model = onnx.load_model_from_string(source.data)
+        if source.folder is not None:
+            onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
+    _expose(onnx, model, names)
+    types = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input}
+    if installed("onnxruntime"):
+        return f"ONNX Runtime {version_of('onnxruntime')}".strip(), _ort(model, types)
+    return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types)
+
+
+def _expose(onnx: Any, model: Any, names: Collection[str]) -> None:
+    """Let values be outputs as well. Only those that are asked for: what lies between two of them may be joined."""
+    there = {output.name for output in model.graph.output}
+    made = [name for node in model.graph.node for name in node.output if name in names]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(made) if name not in there)
+
+
+def _ort(model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
+    ort = require("onnxruntime", extra="onnx", what="verifying ONNX models")
+    options = ort.SessionOptions()
+    options.log_severity_level = ERRORS_ONLY
+    options.intra_op_num_threads = 1
+    options.add_session_config_entry(*PRECISE)
+    joins = any(node.op_type in QUANTIZING for node in model.graph.node)
+    levels = ort.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if joins else levels.ORT_DISABLE_ALL
+    with _refusals("ONNX Runtime"):
+        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    wanted = [output.name for output in session.get_outputs()]
+    taken = {given.name for given in session.get_inputs()}
+
+    def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        with _refusals("ONNX Runtime"):
+            given = {name: _typed(value, types[name]) for name, value in inputs.items() if name in taken}
+            return dict(zip(wanted, session.run(wanted, given), strict=True))
+
+    return run
+
+
+def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
+    with _refusals("onnx.reference"), quiet():
+        evaluator = require("onnx.reference", extra="onnx").ReferenceEvaluator(model)
+
+    def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        with _refusals("onnx.reference"), quiet():
+            found = evaluator.run(None, {name: _typed(value, types[name]) for name, value in inputs.items()})
+        return dict(zip(evaluator.output_names, found, strict=True))
+
+    return run
+
+
+def _typed(value: Array, dtype: np.dtype[Any]) -> Array:
+    """An input in the type that the file says; of bytes that Mote has with a sign those without one."""
+    if dtype == np.uint8 and value.dtype == np.int8:
+        return value.view(np.uint8) ^ np.uint8(128)
+    return value.astype(dtype, copy=False)
+
+
+@contextmanager
+def _refusals(who: str) -> Iterator[None]:
+    """What a runtime refuses is said as it says it, in one line: its errors have no class in common."""
+    try:
+        yield
+    except MoteError:
+        raise
+    except Exception as error:
+        raise MoteError(
+            f"{who} does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
+            remedy=f"export the model again, so that {who} runs it; `mote run` runs it without a comparison",
+        ) from None
