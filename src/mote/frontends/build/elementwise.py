@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
+from mote.frontends.build import integers
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import together
 from mote.graph import Op
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops import functions
+from mote.ops import angles, functions
 from mote.ops.arithmetic import Add, Binary, Mul, Sub
 from mote.ops.cast import Cast
 from mote.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
@@ -24,7 +25,8 @@ from mote.ops.plain import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Mi
 from mote.ops.prelu import PRelu
 from mote.ops.select import Select
 from mote.ops.squared_difference import SquaredDifference
-from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
+from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh, Unary
+from mote.ops.whole import Function as Whole
 
 Function = Callable[[Builder, Value], Value]
 Pair = Callable[[Builder, Value, Value], Value]
@@ -39,20 +41,38 @@ def binary(b: Builder, kind: type[Op], x: Value, y: Value, dtype: DType | None =
     return b.value(b.op(kind, both.tensors, both.stored, dtype, **attributes), both.shape, both.atoms)
 
 
-def _pair(kind: type[Binary], dtype: DType | None = None) -> Pair:
+def _pair(kind: type[Binary], whole: Whole | None = None, dtype: DType | None = None, *, turned: bool = False) -> Pair:
+    """`whole` is the function of integers that the operator does not take; of the second operand and the first one
+    where it is turned. `dtype`: of the results, where it is another one."""
+
     def apply(b: Builder, x: Value, y: Value) -> Value:
+        if whole is not None and integers.is_whole(x, kind):
+            return integers.whole(b, whole, y, x) if turned else integers.whole(b, whole, x, y)
         return binary(b, kind, x, y, dtype)
 
     return apply
 
 
-add, sub, mul, div = _pair(Add), _pair(Sub), _pair(Mul), _pair(Div)
-maximum, minimum, power, atan2 = _pair(Maximum), _pair(Minimum), _pair(Pow), _pair(Atan2)
-floor_div, floor_mod, squared_difference = _pair(FloorDiv), _pair(FloorMod), _pair(SquaredDifference)
-logical_and, logical_or, bitwise_xor = _pair(LogicalAnd), _pair(LogicalOr), _pair(BitwiseXor)
-equal, not_equal = _pair(Equal, DType.BOOL), _pair(NotEqual, DType.BOOL)
-greater, greater_equal = _pair(Greater, DType.BOOL), _pair(GreaterEqual, DType.BOOL)
-less, less_equal = _pair(Less, DType.BOOL), _pair(LessEqual, DType.BOOL)
+add, sub, mul, div = (
+    _pair(Add, Whole.ADD),
+    _pair(Sub, Whole.SUBTRACT),
+    _pair(Mul, Whole.MULTIPLY),
+    _pair(Div, Whole.DIVIDE),
+)
+maximum, minimum, power = _pair(Maximum, Whole.MOST), _pair(Minimum, Whole.LEAST), _pair(Pow, Whole.POWER)
+floor_div, floor_mod = _pair(FloorDiv), _pair(FloorMod, Whole.MODULO)
+atan2, squared_difference = _pair(Atan2), _pair(SquaredDifference)
+logical_and, logical_or, bitwise_xor = _pair(LogicalAnd), _pair(LogicalOr), _pair(BitwiseXor, Whole.XOR)
+equal = _pair(Equal, Whole.EQUAL, DType.BOOL)
+greater, greater_equal = _pair(Greater, Whole.GREATER, DType.BOOL), _pair(GreaterEqual, Whole.GREATER_EQUAL, DType.BOOL)
+less = _pair(Less, Whole.GREATER, DType.BOOL, turned=True)
+less_equal = _pair(LessEqual, Whole.GREATER_EQUAL, DType.BOOL, turned=True)
+
+
+def not_equal(b: Builder, x: Value, y: Value) -> Value:
+    if integers.is_whole(x, NotEqual):
+        return logical_not(b, equal(b, x, y))
+    return binary(b, NotEqual, x, y, DType.BOOL)
 
 
 def unary(b: Builder, kind: type[Op], x: Value, dtype: DType | None = None, **attributes: Any) -> Value:
@@ -62,9 +82,11 @@ def unary(b: Builder, kind: type[Op], x: Value, dtype: DType | None = None, **at
     return b.value(made, x.shape, None if x.constant else x.atoms)
 
 
-def _function(kind: type[Op], **attributes: Any) -> Function:
+def _function(kind: type[Unary], whole: Function | None = None) -> Function:
+    """`whole` is the same of integers."""
+
     def apply(b: Builder, x: Value) -> Value:
-        return unary(b, kind, x, **attributes)
+        return unary(b, kind, x) if whole is None or not integers.is_whole(x, kind) else whole(b, x)
 
     return apply
 
@@ -72,9 +94,13 @@ def _function(kind: type[Op], **attributes: Any) -> Function:
 relu, relu6, relu_0_to_1, relu_n1_to_1 = map(_function, (Relu, Relu6, Relu0To1, ReluN1To1))
 sigmoid, tanh, hard_swish, elu = map(_function, (Logistic, Tanh, HardSwish, functions.Elu))
 exp, log, sqrt, rsqrt = map(_function, (functions.Exp, functions.Log, functions.Sqrt, functions.Rsqrt))
-abs_, neg, sign, logical_not = map(_function, (functions.Abs, functions.Neg, functions.Sign, functions.LogicalNot))
+abs_, neg = _function(functions.Abs, integers.absolute), _function(functions.Neg, integers.negative)
+sign, logical_not = _function(functions.Sign, integers.sign), _function(functions.LogicalNot)
 ceil, floor, round_ = map(_function, (functions.Ceil, functions.Floor, functions.Round))
 sin, cos, square = map(_function, (functions.Sin, functions.Cos, functions.Square))
+tan, asin, acos, atan = map(_function, (angles.Tan, angles.Asin, angles.Acos, angles.Atan))
+sinh, cosh, asinh, acosh, atanh = map(_function, (angles.Sinh, angles.Cosh, angles.Asinh, angles.Acosh, angles.Atanh))
+erf, log1p = map(_function, (angles.Erf, angles.Log1p))
 
 
 def cast(b: Builder, x: Value, dtype: DType) -> Value:
@@ -146,8 +172,7 @@ def silu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
 
 def softplus(b: Builder, x: Value) -> Value:
     """log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|)): nothing overflows."""
-    small = log(b, scaled(b, exp(b, neg(b, abs_(b, x))), 1, 1))
-    return add(b, relu(b, x), small)
+    return add(b, relu(b, x), log1p(b, exp(b, neg(b, abs_(b, x)))))
 
 
 def mish(b: Builder, x: Value) -> Value:
@@ -184,35 +209,6 @@ def thresholded_relu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
     return where(b, greater(b, x, scalar(b, alpha, x.dtype)), x, scalar(b, 0, x.dtype))
 
 
-def erf(b: Builder, x: Value) -> Value:
-    """From GELU, which has it inside: gelu(z) = z * (1 + erf(z / sqrt(2))) / 2, with z = x * sqrt(2), so that
-    erf(x) = 2 * gelu(z) / z - 1; near zero, where that is 0 / 0, by the series."""
-    z = scaled(b, x, math.sqrt(2))
-    tiny = less(b, abs_(b, x), scalar(b, 1 / 64))
-    safe = where(b, tiny, scalar(b, 1), z)
-    far = scaled(b, div(b, gelu(b, safe), safe), 2, -1)
-    near = mul(b, x, scaled(b, square(b, x), -2 / (3 * math.sqrt(math.pi)), 2 / math.sqrt(math.pi)))
-    return where(b, tiny, near, far)
-
-
-def tan(b: Builder, x: Value) -> Value:
-    return div(b, sin(b, x), cos(b, x))
-
-
-def sinh(b: Builder, x: Value) -> Value:
-    """(exp(x) - exp(-x)) / 2; near zero, where little is left of that, by m = exp(-|x|) - 1: (m / (m + 1) + m) / -2."""
-    size = abs_(b, x)
-    m, e = elu(b, neg(b, size)), exp(b, size)
-    near = scaled(b, add(b, div(b, m, scaled(b, m, 1, 1)), m), -0.5)
-    far = scaled(b, sub(b, e, reciprocal(b, e)), 0.5)
-    return mul(b, sign(b, x), where(b, less(b, size, scalar(b, 1)), near, far))
-
-
-def cosh(b: Builder, x: Value) -> Value:
-    e = exp(b, abs_(b, x))
-    return scaled(b, add(b, e, reciprocal(b, e)), 0.5)
-
-
 FUNCTIONS: Mapping[str, Function] = {
     "relu": relu,
     "relu6": relu6,
@@ -240,8 +236,15 @@ FUNCTIONS: Mapping[str, Function] = {
     "sin": sin,
     "cos": cos,
     "tan": tan,
+    "asin": asin,
+    "acos": acos,
+    "atan": atan,
     "sinh": sinh,
     "cosh": cosh,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
+    "log1p": log1p,
     "square": square,
     "erf": erf,
     "reciprocal": reciprocal,

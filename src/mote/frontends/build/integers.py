@@ -1,0 +1,59 @@
+"""Operators on integers that stand for themselves, in all types that files have, for which LiteRT's operators do not
+do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.orders import together
+from mote.graph.types import DType
+from mote.ops.arithmetic import QUANTIZED, Binary
+from mote.ops.unary import Unary
+from mote.ops.whole import Function, Whole
+
+SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
+
+
+def is_whole(x: Value, kind: type[Binary] | type[Unary]) -> bool:
+    """Whether elements are integers that an operator of LiteRT's kind does not take as they are."""
+    if not x.dtype.computable or not x.dtype.integer:
+        return False
+    return x.dtype not in kind.types or (x.dtype in QUANTIZED and x.quant is None)
+
+
+def whole(b: Builder, function: Function, x: Value, y: Value) -> Value:
+    """A function of two integers of one type."""
+    if x.dtype != y.dtype:
+        raise UnsupportedNodeError(f"{x.dtype} and {y.dtype} operands are not supported together")
+    both = together(b, x, y)
+    dtype = DType.BOOL if function.compares else None
+    return b.value(b.op(Whole, both.tensors, both.stored, dtype, function=function), both.shape, both.atoms)
+
+
+def same(b: Builder, number: int, like: Value) -> Value:
+    """A constant of one number in the type of a value; a negative one is that many less than what does not fit."""
+    bits = 8 * like.dtype.itemsize
+    low, _ = like.dtype.limits
+    return b.constant(np.array((number - low) % (1 << bits) + low, like.dtype.numpy))
+
+
+def negative(b: Builder, x: Value) -> Value:
+    return whole(b, Function.SUBTRACT, same(b, 0, x), x)
+
+
+def absolute(b: Builder, x: Value) -> Value:
+    """Of the least number itself: there is none that is as large."""
+    return whole(b, Function.MOST, x, negative(b, x)) if x.dtype in SIGNED else x
+
+
+def sign(b: Builder, x: Value) -> Value:
+    """-1, 0 or 1."""
+    least = whole(b, Function.LEAST, x, same(b, 1, x))
+    return whole(b, Function.MOST, least, same(b, -1, x)) if x.dtype in SIGNED else least
+
+
+def complement(b: Builder, x: Value) -> Value:
+    """All bits the other way."""
+    return whole(b, Function.XOR, x, same(b, -1, x))
