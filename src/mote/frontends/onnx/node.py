@@ -16,21 +16,28 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value
 from mote.frontends.onnx.tensors import read_tensor
 from mote.graph.tensor import Array
-
-Value = Any
-Builder = Any
 
 FIX_SHAPES = "give its shape with --shape NAME=1,3,96,96, or export the model with fixed shapes"
 """What to do where something about a shape is only known at run time."""
 
 T = TypeVar("T")
+Entry = Any
+"""What a scope knows of a name: an array for a constant, a Value for what is computed, or LOST."""
+LOST = object()
+"""Stands for what a node would have made that cannot be compiled, where not even the shape of it is known."""
+
+
+class LostError(Exception):
+    """Something cannot be computed because something else cannot, which was told already."""
+
 
 ML = "ai.onnx.ml"
 MICROSOFT = "com.microsoft"
 
-_TYPES = (
+TYPES = (
     *("UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS"),
     *("SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"),
 )
@@ -66,7 +73,7 @@ class Call:
     def bodies(self) -> Iterator[Any]:
         """The graphs among its attributes."""
         for attribute in self.attributes.values():
-            if _TYPES[attribute.type] == "GRAPH":
+            if TYPES[attribute.type] == "GRAPH":
                 yield attribute.g
             yield from attribute.graphs
 
@@ -80,7 +87,7 @@ class Call:
             found |= {output.name for output in body.output}
             for node in body.node:
                 found |= {name for name in node.input if name}
-                waiting += [a.g for a in node.attribute if _TYPES[a.type] == "GRAPH"]
+                waiting += [a.g for a in node.attribute if TYPES[a.type] == "GRAPH"]
         return frozenset(found)
 
 
@@ -91,7 +98,7 @@ class Scope:
 
     calls: Sequence[Call]
     outputs: Sequence[str]
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Entry] = field(default_factory=dict)
     around: Scope | None = None
     types: dict[str, int] = field(default_factory=dict)
     """The types of elements in the file, as it numbers them: real numbers of any width become float32 Values."""
@@ -105,8 +112,8 @@ class Scope:
             scope = scope.around
         return 0
 
-    def find(self, name: str) -> Any:
-        """The Value or the array of that name; None where there is none."""
+    def find(self, name: str) -> Entry:
+        """What is known of a name; None where nothing is."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
@@ -181,9 +188,15 @@ class Node:
         return position < len(self.inputs) and self.inputs[position] is not None
 
     def input(self, position: int = 0) -> Value:
-        if not self.has(position):
+        found = self.optional(position)
+        if found is None:
             raise UnsupportedNodeError(f"input {position} is not there")
-        return self.inputs[position]
+        return found
+
+    def entry(self, position: int) -> Entry:
+        """What the scope knows of an input: an array where it is a constant, else a Value."""
+        self.input(position)
+        return self.scope.find(self.call.inputs[position])
 
     def optional(self, position: int) -> Value | None:
         return self.inputs[position] if self.has(position) else None
@@ -253,6 +266,10 @@ class Node:
         """A tensor among the attributes."""
         return self._attribute(name, "TENSOR", "t", None, read_tensor)
 
+    def graph(self, name: str) -> Any:
+        """A body, as the file has it."""
+        return self._attribute(name, "GRAPH", "g", None, lambda it: it)
+
     def _attribute(self, name: str, type_: str, member: str, default: Any, convert: Callable[[Any], T]) -> T:
         """The value of an attribute, which must be of that type."""
         self.asked.add(name)
@@ -261,15 +278,23 @@ class Node:
             if default is None:
                 raise UnsupportedNodeError(f"the attribute {name} is missing")
             return convert(default)
-        actual = _TYPES[found.type]
+        actual = TYPES[found.type]
         if actual != type_:
             raise UnsupportedNodeError(f"the attribute {name} has the type {actual}, it must be {type_}")
         return convert(getattr(found, member))
 
 
-Parser = Callable[[Node], "Value | Sequence[Value | None]"]
+Parser = Callable[[Node], Value | Sequence[Value | None]]
+Group = Callable[[Node], Mapping[str, Value | None] | None]
+"""Looks at a node and those around it: what they make together, by name, where they are one operator of Mote; None for
+names between them, which nobody else reads."""
 Key = tuple[str, str]
 """The domain of an operator, empty for ONNX's own, and its name."""
+
+
+def words(text: str) -> frozenset[str]:
+    """Names of operators, with spaces between them."""
+    return frozenset(text.split())
 
 
 def _finite(value: float) -> float:

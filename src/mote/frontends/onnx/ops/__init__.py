@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from mote.frontends.onnx.node import Key, Parser
+from mote.frontends.onnx.node import Group, Key, Parser
+from mote.frontends.onnx.ops import elementwise, matrix, moves, norms, reductions, resize, windows
 
-PARSERS: Mapping[Key, Parser] = {}
+PARSERS: Mapping[Key, Parser] = {
+    **elementwise.PARSERS,
+    **matrix.PARSERS,
+    **moves.PARSERS,
+    **norms.PARSERS,
+    **reductions.PARSERS,
+    **resize.PARSERS,
+    **windows.PARSERS,
+}
+
+GROUPS: Sequence[Group] = ()
+"""What is asked of each node before its parser."""

@@ -1,0 +1,168 @@
+"""Control flow of ONNX that is known while the file is read: the branch that is taken, and loops with a fixed number of
+rounds, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Value, elementwise, moves
+from mote.frontends.onnx.node import LOST, Entry, LostError, Node
+from mote.graph.tensor import Array
+
+MOST_ROUNDS = 1 << 12
+UNROLL = "export the model with a fixed number of rounds, or with the loop unrolled"
+
+
+class Bodies(Protocol):
+    """Reads the bodies of control flow."""
+
+    def body(self, graph: Any, given: Sequence[Entry], node: Node) -> list[Entry]:
+        """The outputs of a body that is given some values, computed where the node stands."""
+        ...
+
+    def value(self, entry: Entry) -> Value:
+        """An entry as a Value."""
+        ...
+
+    def made(self, node: Node, make: Callable[[], Value]) -> Value:
+        """A value that belongs to the node itself."""
+        ...
+
+
+def if_(node: Node, bodies: Bodies) -> list[Entry]:
+    """The branch that is taken; where that is only known at run time, both, and a choice between their results."""
+    then, else_ = (node.graph(name) for name in ("then_branch", "else_branch"))
+    condition = node.maybe_known(0)
+    if condition is not None:
+        return bodies.body(then if _truth(condition) else else_, [], node)
+    results = zip(bodies.body(then, [], node), bodies.body(else_, [], node), strict=True)
+    return [_chosen(node, bodies, there(a), there(b)) for a, b in results]
+
+
+def _chosen(node: Node, bodies: Bodies, then: Entry, else_: Entry) -> Entry:
+    """One of two values, as the condition says at run time."""
+    one, other = bodies.value(then), bodies.value(else_)
+    if (one.shape, one.dtype) != (other.shape, other.dtype):
+        kinds = f"{one.dtype} {one.shape} or {other.dtype} {other.shape}"
+        raise UnsupportedNodeError(f"which branch is taken is only known at run time, and its result is {kinds}")
+    condition = moves.reshape(node.b, node.input(0), ())
+    return bodies.made(node, lambda: elementwise.where(node.b, condition, one, other))
+
+
+def there(entry: Entry) -> Entry:
+    """A value, unless it is lost."""
+    if entry is LOST:
+        raise LostError
+    return entry
+
+
+def loop(node: Node, bodies: Bodies) -> list[Entry]:
+    """Each round after the other. Whether there is one more must be known."""
+    graph = node.graph("body")
+    rounds = _rounds(node)
+    running: Entry = np.array(True) if not node.has(1) else node.maybe_known(1)
+    carried = [node.entry(p) for p in range(2, len(node.inputs))]
+    made: list[list[Entry]] = [[] for _ in range(len(graph.output) - 1 - len(carried))]
+    if len(graph.input) != 2 + len(carried) or len(graph.output) < 1 + len(carried):
+        raise UnsupportedNodeError(f"its body has {len(graph.input)} inputs, for {2 + len(carried)} values")
+    at = 0
+    while rounds is None or at < rounds:
+        if not isinstance(running, np.ndarray):
+            raise UnsupportedNodeError(f"whether the loop goes on is only known at run time: {UNROLL}")
+        if not _truth(running):
+            break
+        if at == MOST_ROUNDS:
+            raise UnsupportedNodeError(f"more than {MOST_ROUNDS} rounds: {UNROLL}")
+        running, *results = map(there, bodies.body(graph, [np.array(at, np.int64), running, *carried], node))
+        carried = results[: len(carried)]
+        for part, new in zip(made, results[len(carried) :], strict=True):
+            part.append(new)
+        at += 1
+    return [*carried, *(_stacked(node, bodies, part, 0) for part in made)]
+
+
+def _rounds(node: Node) -> int | None:
+    """The most rounds of a loop; None: it ends by its condition."""
+    if not node.has(0):
+        return None
+    found = node.maybe_known(0)
+    if found is None:
+        raise UnsupportedNodeError(f"how many rounds the loop has is only known at run time: {UNROLL}")
+    return _whole(found)
+
+
+def scan(node: Node, bodies: Bodies) -> list[Entry]:
+    """One round for each element along an axis of the inputs."""
+    graph = node.graph("body")
+    count = node.integer("num_scan_inputs")
+    states = len(node.inputs) - count
+    results = len(graph.output) - states
+    if count < 1 or states < 0 or results < 0 or len(graph.input) != len(node.inputs):
+        raise UnsupportedNodeError(f"its body has {len(graph.input)} inputs, for {len(node.inputs)} values")
+    axes = _each(node, "scan_input_axes", count)
+    backwards = _each(node, "scan_input_directions", count)
+    out_axes = _each(node, "scan_output_axes", results)
+    out_backwards = _each(node, "scan_output_directions", results)
+    scanned = [bodies.value(node.entry(states + p)) for p in range(count)]
+    sizes = {value.shape[value.axis(axis)] for value, axis in zip(scanned, axes, strict=True)}
+    if len(sizes) != 1:
+        raise UnsupportedNodeError(f"the inputs have {' and '.join(map(str, sorted(sizes)))} elements to go through")
+    rounds = sizes.pop()
+    if rounds > MOST_ROUNDS:
+        raise UnsupportedNodeError(f"more than {MOST_ROUNDS} rounds: {UNROLL}")
+    carried = [node.entry(p) for p in range(states)]
+    made: list[list[Entry]] = [[] for _ in range(results)]
+    for at in range(rounds):
+        parts = []
+        for value, axis, turned in zip(scanned, axes, backwards, strict=True):
+            place = rounds - 1 - at if turned else at
+            parts.append(bodies.made(node, partial(_element, node, value, axis, place)))
+        found = list(map(there, bodies.body(graph, [*carried, *parts], node)))
+        carried = found[:states]
+        for part, new in zip(made, found[states:], strict=True):
+            part.append(new)
+    turned_parts = [part[::-1] if turned else part for part, turned in zip(made, out_backwards, strict=True)]
+    stacked = zip(turned_parts, out_axes, strict=True)
+    return [*carried, *(_stacked(node, bodies, part, axis) for part, axis in stacked)]
+
+
+def _element(node: Node, value: Value, axis: int, place: int) -> Value:
+    """What is at one place along an axis."""
+    return moves.squeeze(node.b, moves.slice_(node.b, value, axis, place, 1), [axis])
+
+
+def _each(node: Node, name: str, count: int) -> list[int]:
+    found = node.integers(name, [0] * count)
+    if len(found) != count:
+        raise UnsupportedNodeError(f"the attribute {name} has {len(found)} numbers, it must have {count}")
+    return found
+
+
+def _stacked(node: Node, bodies: Bodies, parts: Sequence[Entry], axis: int) -> Entry:
+    """The results of all rounds along a new axis."""
+    if not parts:
+        raise UnsupportedNodeError("a loop without rounds makes nothing")
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.stack(parts, axis)
+    values = [bodies.value(part) for part in parts]
+    return bodies.made(node, lambda: moves.stack(node.b, values, axis))
+
+
+def _truth(value: Array) -> bool:
+    if value.size != 1:
+        raise UnsupportedNodeError(f"a condition of the shape {value.shape} is neither true nor false")
+    return bool(value.reshape(-1)[0])
+
+
+def _whole(value: Array) -> int:
+    if value.size != 1:
+        raise UnsupportedNodeError(f"a number of rounds of the shape {value.shape} is no number")
+    return int(value.reshape(-1)[0])
+
+
+CONTROL: Mapping[str, Callable[[Node, Bodies], list[Entry]]] = {"If": if_, "Loop": loop, "Scan": scan}

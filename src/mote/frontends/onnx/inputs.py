@@ -1,0 +1,128 @@
+"""The inputs of an ONNX graph: their shapes, where the file leaves sizes open, and which of them are images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mote.errors import MoteError
+from mote.frontends.onnx.node import Scope, words
+from mote.frontends.onnx.tensors import DTYPES, DamagedError
+from mote.graph.tensor import Shape
+from mote.graph.types import DType
+from mote.text import did_you_mean, printable
+
+_WINDOWS = words(
+    "Conv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool"
+    " QLinearAveragePool QLinearGlobalAveragePool FusedConv BatchNormalization InstanceNormalization GroupNormalization"
+    " Resize Upsample DepthToSpace SpaceToDepth LRN"
+)
+"""What takes images with their channels on axis 1."""
+_ELEMENTWISE = words(
+    "Add Sub Mul Div Relu Clip LeakyRelu PRelu Sigmoid Tanh HardSigmoid HardSwish Elu Selu Abs Neg Sqrt Exp Log Cast"
+    " Identity Dropout QuantizeLinear DequantizeLinear QLinearAdd QLinearMul Pad Concat Floor Ceil Round Pow Max Min"
+    " Erf Gelu Mish Softplus Softsign Sin Cos Swish Celu ThresholdedRelu Where Slice Split"
+)
+"""What leaves axes as they are."""
+
+
+@dataclass(frozen=True)
+class Input:
+    name: str
+    shape: Shape
+    dtype: DType
+    element_type: int
+
+
+def inputs_of(infos: Sequence[Any], shapes: Mapping[str, Shape], notes: list[str]) -> list[Input]:
+    """The inputs with fixed shapes: those that were given before those of the file. Sizes with a name are the same
+    wherever the name is; an open size of the first axis is one, of others it is refused."""
+    names = [info.name for info in infos]
+    for name in shapes:
+        if name not in names:
+            raise MoteError(
+                f"there is no input '{printable(name)}' to give a shape to",
+                remedy=f"{did_you_mean(name, names)}the inputs are: {', '.join(map(printable, names)) or 'none'}",
+            )
+    sizes: dict[str, int] = {}
+    for info in infos:
+        _learn(info, shapes.get(info.name), sizes)
+    return [_input(info, shapes.get(info.name), sizes, notes) for info in infos]
+
+
+def _dims(info: Any) -> list[Any] | None:
+    """The axes of an input; None where the file does not even say how many there are."""
+    kind = info.type.WhichOneof("value")
+    if kind != "tensor_type":
+        what = (kind or "nothing that is known").removesuffix("_type").replace("_", " ")
+        raise MoteError(
+            f"input '{printable(info.name)}' is a {what}, not a tensor",
+            remedy="export the model with tensors as its inputs",
+        )
+    tensor = info.type.tensor_type
+    return list(tensor.shape.dim) if tensor.HasField("shape") else None
+
+
+def _learn(info: Any, given: Shape | None, sizes: dict[str, int]) -> None:
+    """What a given shape says of sizes that have names."""
+    dims = _dims(info)
+    if given is None or dims is None:
+        return
+    if len(given) != len(dims):
+        raise MoteError(
+            f"input '{printable(info.name)}' has {len(dims)} axes, the shape {'x'.join(map(str, given))} has"
+            f" {len(given)}",
+            remedy=f"give it as --shape {printable(info.name)}={','.join(map(_size, dims))} with numbers for names",
+        )
+    for dim, size in zip(dims, given, strict=True):
+        if dim.dim_param and sizes.setdefault(dim.dim_param, size) != size:
+            raise MoteError(
+                f"'{printable(dim.dim_param)}' would be {sizes[dim.dim_param]} and {size}",
+                remedy="the same name is the same size, in every shape that is given",
+            )
+
+
+def _size(dim: Any) -> str:
+    return str(dim.dim_value) if dim.dim_value > 0 else printable(dim.dim_param) or "?"
+
+
+def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list[str]) -> Input:
+    dims, name = _dims(info), printable(info.name)
+    number = info.type.tensor_type.elem_type
+    if number not in DTYPES:
+        raise MoteError(f"input '{name}' has elements of the type {number}, which Mote does not compute with")
+    if given is not None:
+        return Input(info.name, given, DTYPES[number], number)
+    if dims is None:
+        raise MoteError(
+            f"the file does not tell the shape of input '{name}'", remedy=f"give it: --shape {name}=1,3,96,96"
+        )
+    shape = [d.dim_value if d.dim_value > 0 else sizes.get(d.dim_param, 0) if d.dim_param else 0 for d in dims]
+    if any(d.dim_value < -1 for d in dims):
+        raise DamagedError(f"input '{name}' has the shape {'x'.join(str(d.dim_value) for d in dims)}")
+    if shape and not shape[0]:
+        shape[0] = 1
+        notes.append(f"input '{name}' may have any size on its first axis; the model is compiled for 1")
+    if open_ := [_size(dim) for dim, size in zip(dims, shape, strict=True) if not size]:
+        example = ",".join(str(size) if size else "N" for size in shape)
+        raise MoteError(
+            f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {', '.join(open_)} is only known at run time",
+            remedy=f"fix it with --shape {name}={example}, with numbers for N",
+        )
+    return Input(info.name, tuple(shape), DTYPES[number], number)
+
+
+def is_image(scope: Scope, name: str) -> bool:
+    """Whether the first thing that is done with an input, but for functions of its elements, wants channels on axis
+    1."""
+    seen, waiting = set(), [name]
+    while waiting:
+        at = waiting.pop()
+        for call in scope.consumers(at) if at not in seen else ():
+            if call.op_type in _WINDOWS and call.inputs[0] == at:
+                return True
+            if call.op_type in _ELEMENTWISE:
+                waiting += call.outputs
+        seen.add(at)
+    return False

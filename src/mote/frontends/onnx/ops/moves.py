@@ -1,0 +1,130 @@
+"""What moves, picks and repeats elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Value, moves
+from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.onnx.ops.windows import pairs
+
+
+def concat(node: Node) -> Value:
+    values = [node.input(p) for p in range(len(node.inputs))]
+    full = [v for v in values if v.size]
+    return moves.concat(node.b, full or values[:1], node.integer("axis"))
+
+
+def transpose(node: Node) -> Value:
+    x = node.input()
+    return moves.transpose(node.b, x, node.integers("perm", range(x.rank)[::-1]))
+
+
+def reshape(node: Node) -> Value:
+    """A size of 0 is that of the input, unless zeros are allowed to be what they are."""
+    x = node.input()
+    given = node.known_integers(1, "the shape")
+    copied = not node.flag("allowzero", False)
+    if copied and any(n == 0 and place >= x.rank for place, n in enumerate(given)):
+        raise UnsupportedNodeError(f"the shape {given} takes sizes that a value of {x.shape} does not have")
+    return moves.reshape(node.b, x, [x.shape[p] if n == 0 and copied else n for p, n in enumerate(given)])
+
+
+def flatten(node: Node) -> Value:
+    x, axis = node.input(), node.integer("axis", 1)
+    if not -x.rank <= axis <= x.rank:
+        raise UnsupportedNodeError(f"axis {axis} does not fit a value of the shape {x.shape}")
+    return moves.flatten(node.b, x, axis)
+
+
+def squeeze(node: Node) -> Value:
+    return moves.squeeze(node.b, node.input(), node.numbers("axes", 1))
+
+
+def unsqueeze(node: Node) -> Value:
+    return moves.unsqueeze(node.b, node.input(), node.numbers("axes", 1) or [])
+
+
+def slice_(node: Node) -> Value:
+    """Since version 10 what was an attribute is an input."""
+    x = node.input()
+    begins, ends = (node.numbers(name, place) for place, name in enumerate(("starts", "ends"), 1))
+    if begins is None or ends is None:
+        raise UnsupportedNodeError("where the slice begins or ends is missing")
+    axes = node.numbers("axes", 3) or list(range(len(begins)))
+    steps = node.numbers("steps", 4) or [1] * len(begins)
+    if not len(begins) == len(ends) == len(axes) == len(steps):
+        raise UnsupportedNodeError(f"begins {begins}, ends {ends}, axes {axes} and steps {steps} do not fit each other")
+    return moves.slices(node.b, x, begins, ends, axes, steps)
+
+
+def split(node: Node) -> Sequence[Value]:
+    """Parts of given sizes, or as even as can be, the last one smaller."""
+    x, count = node.input(), len(node.call.outputs)
+    axis = x.axis(node.integer("axis", 0))
+    sizes = node.numbers("split", 1)
+    if sizes is None:
+        each = -(-x.shape[axis] // node.integer("num_outputs", count))
+        sizes = [min(each, x.shape[axis] - place * each) for place in range(count)]
+    if len(sizes) != count:
+        raise UnsupportedNodeError(f"{len(sizes)} parts do not make {count} outputs")
+    if min(sizes) < 1:
+        raise UnsupportedNodeError(f"parts of {sizes} elements: one of them is empty")
+    return moves.split(node.b, x, axis, sizes)
+
+
+def gather(node: Node) -> Value:
+    return moves.gather(node.b, node.input(0), node.integer("axis", 0), node.input(1))
+
+
+def pad(node: Node) -> Value:
+    """Since version 11 paddings and what to fill with are inputs, since 18 there may be those of some axes only."""
+    x = node.input()
+    numbers = node.numbers("pads", 1)
+    chosen = node.known_integers(3, "the axes") if node.has(3) else list(range(x.rank))
+    around = [(0, 0)] * x.rank
+    for axis, both in zip(chosen, pairs(numbers or [], len(chosen)), strict=True):
+        around[x.axis(axis)] = both
+    mode = node.text("mode", "constant")
+    fill = node.real("value", 0.0)
+    if node.has(2) and node.input(2).size:
+        fill = node.known(2, "what to fill with").reshape(-1)[0].item()
+    return moves.pad(node.b, x, around, mode, fill)
+
+
+def expand(node: Node) -> Value:
+    return moves.expand(node.b, node.input(), node.known_integers(1, "the shape"))
+
+
+def tile(node: Node) -> Value:
+    return moves.tile(node.b, node.input(), node.known_integers(1, "how often"))
+
+
+def depth_to_space(node: Node) -> Value:
+    mode = node.text("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        raise UnsupportedNodeError(f"the mode {mode} is not supported")
+    return moves.depth_to_space(node.b, node.input(), node.integer("blocksize"), crd=mode == "CRD")
+
+
+def space_to_depth(node: Node) -> Value:
+    return moves.space_to_depth(node.b, node.input(), node.integer("blocksize"))
+
+
+PARSERS: Mapping[Key, Parser] = {
+    ("", "Concat"): concat,
+    ("", "DepthToSpace"): depth_to_space,
+    ("", "Expand"): expand,
+    ("", "Flatten"): flatten,
+    ("", "Gather"): gather,
+    ("", "Pad"): pad,
+    ("", "Reshape"): reshape,
+    ("", "Slice"): slice_,
+    ("", "SpaceToDepth"): space_to_depth,
+    ("", "Split"): split,
+    ("", "Squeeze"): squeeze,
+    ("", "Tile"): tile,
+    ("", "Transpose"): transpose,
+    ("", "Unsqueeze"): unsqueeze,
+}

@@ -1,0 +1,106 @@
+"""Images of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import floor
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Value, resize
+from mote.frontends.build.resize import Taps
+from mote.frontends.onnx.node import Key, Node, Parser
+
+_MODES = ("nearest", "linear", "cubic")
+
+
+def _numbers(node: Node, position: int, what: str) -> list[float]:
+    """Constants, none of them where the input is left out or empty."""
+    return [float(n) for n in node.known(position, what).reshape(-1)] if node.has(position) else []
+
+
+def _new_sizes(node: Node, x: Value, axes: list[int]) -> tuple[list[float], list[int]]:
+    """The scales and the new sizes of some axes, of which a node gives one."""
+    scales = _numbers(node, 2, "the scales")
+    sizes = [int(n) for n in _numbers(node, 3, "the sizes")]
+    old = [x.shape[a] for a in axes]
+    if bool(scales) == bool(sizes) or len(scales or sizes) != len(axes):
+        raise UnsupportedNodeError(f"scales {scales} and sizes {sizes} do not fit {len(axes)} axes")
+    if scales:
+        if min(scales) <= 0:
+            raise UnsupportedNodeError(f"the scales {scales} are not supported")
+        return scales, [floor(n * scale) for n, scale in zip(old, scales, strict=True)]
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    ratios = [new / n for n, new in zip(old, sizes, strict=True)]
+    if policy in ("not_larger", "not_smaller"):
+        scale = min(ratios) if policy == "not_larger" else max(ratios)
+        return [scale] * len(axes), [floor(scale * n + 0.5) for n in old]
+    if policy != "stretch":
+        raise UnsupportedNodeError(f"the policy {policy} is not supported")
+    return ratios, sizes
+
+
+def resize_node(node: Node) -> Value:
+    """Since version 11 there are sizes beside scales, and a part of the image to take."""
+    x = node.input()
+    if node.version < 11:
+        return _upsampled(node, x, _numbers(node, 1, "the scales"))
+    axes = [x.axis(a) for a in node.integers("axes", range(x.rank))]
+    scales, sizes = _new_sizes(node, x, axes)
+    rule = node.text("coordinate_transformation_mode", "half_pixel")
+    given = _numbers(node, 1, "the part of the image") if rule == "tf_crop_and_resize" else []
+    part = given or [0.0] * len(axes) + [1.0] * len(axes)
+    if len(part) != 2 * len(axes):
+        raise UnsupportedNodeError(f"a part of the image of {len(part)} numbers does not fit {len(axes)} axes")
+    taps = {}
+    for place, (axis, scale, new) in enumerate(zip(axes, scales, sizes, strict=True)):
+        if new < 1:
+            raise UnsupportedNodeError(f"an axis of {x.shape[axis]} elements would have none")
+        roi = (part[place], part[place + len(axes)])
+        if rule == "tf_crop_and_resize" and roi != (0.0, 1.0) and node.real("extrapolation_value", 0.0) is not None:
+            _check_inside(x.shape[axis], roi)
+        if new != x.shape[axis] or roi != (0.0, 1.0) or scale != 1:
+            at = resize.positions(x.shape[axis], new, rule, scale, roi)
+            taps[axis] = _taps(node, at, x.shape[axis], scale)
+    return resize.resize(node.b, x, taps) if taps else x
+
+
+def _check_inside(size: int, roi: tuple[float, float]) -> None:
+    if min(roi) < 0 or max(roi) > 1:
+        raise UnsupportedNodeError(f"a part of the image from {roi[0]} to {roi[1]} lies outside of it")
+
+
+def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> Taps:
+    """The elements that new ones are made from."""
+    mode = node.text("mode", "nearest")
+    narrow = scale if node.flag("antialias", False) else 1.0
+    if mode == "nearest":
+        return resize.nearest(at, size, node.text("nearest_mode", "round_prefer_floor"))
+    if mode == "linear":
+        return resize.linear(at, size, narrow)
+    if mode == "cubic":
+        outside = node.flag("exclude_outside", False)
+        return resize.cubic(at, size, narrow, node.real("cubic_coeff_a", -0.75), exclude_outside=outside)
+    raise UnsupportedNodeError(f"the mode {mode} is not supported (only {', '.join(_MODES)})")
+
+
+def upsample(node: Node) -> Value:
+    return _upsampled(node, node.input(), _numbers(node, 1, "the scales"))
+
+
+def _upsampled(node: Node, x: Value, scales: list[float]) -> Value:
+    """As versions up to 10 have it: positions are counted from the corner, and the one before is the nearest."""
+    if len(scales) != x.rank or min(scales, default=0) <= 0:
+        raise UnsupportedNodeError(f"scales {scales} do not fit a value of the shape {x.shape}")
+    mode = node.text("mode", "nearest")
+    if mode not in ("nearest", "linear", "bilinear"):
+        raise UnsupportedNodeError(f"the mode {mode} is not supported")
+    taps = {}
+    for axis, scale in enumerate(scales):
+        if scale != 1:
+            size = x.shape[axis]
+            at = resize.positions(size, floor(size * scale), "asymmetric", scale)
+            taps[axis] = resize.nearest(at, size, "floor") if mode == "nearest" else resize.linear(at, size)
+    return resize.resize(node.b, x, taps) if taps else x
+
+
+PARSERS: Mapping[Key, Parser] = {("", "Resize"): resize_node, ("", "Upsample"): upsample}

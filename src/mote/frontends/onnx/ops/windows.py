@@ -1,0 +1,150 @@
+"""Convolutions and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import prod
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, windows
+from mote.frontends.onnx.node import Key, Node, Parser
+from mote.graph.tensor import Array
+from mote.ops.common import Axis
+
+
+def axes_of(node: Node, x: Value, kernel: Sequence[int]) -> list[Axis]:
+    """The axes of a window, padded as the node says."""
+    if x.rank < 3 or len(kernel) != x.rank - 2:
+        raise UnsupportedNodeError(f"a window of {tuple(kernel)} does not fit a value of the shape {x.shape}")
+    strides, dilations = (_each(node, name, kernel) for name in ("strides", "dilations"))
+    automatic = node.text("auto_pad", "NOTSET")
+    pads = pairs(node.integers("pads", [0] * (2 * len(kernel))), len(kernel))
+    if automatic == "NOTSET":
+        return windows.window(kernel, strides, pads, dilations)
+    plain = windows.window(kernel, strides, None, dilations)
+    if automatic == "VALID":
+        return plain
+    if automatic not in ("SAME_UPPER", "SAME_LOWER"):
+        raise UnsupportedNodeError(f"the padding {automatic} is not supported")
+    return windows.same_pads(x.shape[2:], plain, upper=automatic == "SAME_UPPER")
+
+
+def _each(node: Node, name: str, kernel: Sequence[int]) -> list[int]:
+    """A number for each axis of a window, 1 where they are left out."""
+    found = node.integers(name, [1] * len(kernel))
+    if len(found) != len(kernel):
+        raise UnsupportedNodeError(f"the attribute {name} has {len(found)} numbers for a window of {len(kernel)} axes")
+    return found
+
+
+def pairs(numbers: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """What is before each axis and after it, from all numbers before followed by all numbers after."""
+    if len(numbers) != 2 * count:
+        raise UnsupportedNodeError(f"{len(numbers)} paddings do not fit {count} axes")
+    return list(zip(numbers[:count], numbers[count:], strict=True))
+
+
+def weights_of(node: Node, x: Value) -> tuple[Array, Array | None]:
+    """The weights of a convolution, which must fit the kernel that the node names, and its bias."""
+    weights = node.b.known(node.input(1), "the weights")
+    bias = node.b.known(node.input(2), "the bias") if node.has(2) else None
+    kernel = node.integers("kernel_shape", weights.shape[2:])
+    if weights.ndim != x.rank or tuple(kernel) != weights.shape[2:] or not weights.size:
+        raise UnsupportedNodeError(f"weights of {weights.shape} do not fit a window of {tuple(kernel)} over {x.shape}")
+    return weights, bias
+
+
+def conv(node: Node) -> Value:
+    x = node.input()
+    weights, bias = weights_of(node, x)
+    if bias is not None and bias.shape != weights.shape[:1]:
+        raise UnsupportedNodeError(f"a bias of {bias.shape} does not fit {weights.shape[0]} output channels")
+    return windows.conv(node.b, x, weights, bias, axes_of(node, x, weights.shape[2:]), node.integer("group", 1))
+
+
+def conv_transpose(node: Node) -> Value:
+    x = node.input()
+    weights, bias = weights_of(node, x)
+    groups = node.integer("group", 1)
+    if bias is not None and bias.shape != (weights.shape[1] * groups,):
+        raise UnsupportedNodeError(f"a bias of {bias.shape} does not fit {weights.shape[1] * groups} output channels")
+    axes, more = _transposed_axes(node, x, weights.shape[2:])
+    return windows.conv_transpose(node.b, x, weights, bias, axes, more, groups)
+
+
+def _transposed_axes(node: Node, x: Value, kernel: Sequence[int]) -> tuple[list[Axis], list[int]]:
+    """The windows of a transposed convolution, and how many elements its output has behind them: paddings follow from
+    the output's shape where that is given, or is one of whole strides."""
+    count = len(kernel)
+    strides, dilations = (_each(node, name, kernel) for name in ("strides", "dilations"))
+    more = node.integers("output_padding", [0] * count)
+    automatic = node.text("auto_pad", "NOTSET")
+    size = node.integers("output_shape", [])[-count:]
+    if automatic in ("SAME_UPPER", "SAME_LOWER") and not size:
+        size = [n * stride for n, stride in zip(x.shape[2:], strides, strict=True)]
+    plain = windows.window(kernel, strides, None, dilations)
+    if len(more) != count or (size and len(size) != count) or min(more, default=0) < 0:
+        raise UnsupportedNodeError(f"output_padding {more} or output_shape {size} do not fit {count} axes")
+    if not size:
+        pads = pairs(node.integers("pads", [0] * (2 * count)), count)
+        return windows.window(kernel, strides, None if automatic == "VALID" else pads, dilations), more
+    made = []
+    for place, (n, axis) in enumerate(zip(x.shape[2:], plain, strict=True)):
+        total = axis.stride * (n - 1) + more[place] + axis.extent - size[place]
+        more[place] += max(-total, 0)
+        less = max(total, 0) // 2
+        rest = max(total, 0) - less
+        made.append((less, rest) if automatic == "SAME_UPPER" else (rest, less))
+    return windows.window(kernel, strides, made, dilations), more
+
+
+def _pool(node: Node, apply: Callable[[Builder, Value, list[Axis]], Value]) -> Value:
+    x = node.input()
+    return apply(node.b, x, axes_of(node, x, node.integers("kernel_shape")))
+
+
+def max_pool(node: Node) -> Value:
+    if node.wants(1):
+        raise UnsupportedNodeError("the places of the largest elements (output Indices) are not supported")
+    return _pool(node, partial(windows.max_pool, ceil=node.flag("ceil_mode", False)))
+
+
+def average_pool(node: Node) -> Value:
+    ceil, include_pad = node.flag("ceil_mode", False), node.flag("count_include_pad", False)
+    return _pool(node, partial(windows.average_pool, ceil=ceil, include_pad=include_pad))
+
+
+def lp_pool(node: Node) -> Value:
+    return _pool(node, partial(windows.lp_pool, order=node.integer("p", 2), ceil=node.flag("ceil_mode", False)))
+
+
+def _image(node: Node) -> Value:
+    x = node.input()
+    if x.rank < 2 or not prod(x.shape[2:]):
+        raise UnsupportedNodeError(f"a value of the shape {x.shape} has no images")
+    return x
+
+
+def global_average_pool(node: Node) -> Value:
+    return windows.global_average_pool(node.b, _image(node))
+
+
+def global_max_pool(node: Node) -> Value:
+    return windows.global_max_pool(node.b, _image(node))
+
+
+def global_lp_pool(node: Node) -> Value:
+    return windows.global_lp_pool(node.b, _image(node), node.integer("p", 2))
+
+
+PARSERS: Mapping[Key, Parser] = {
+    ("", "Conv"): conv,
+    ("", "ConvTranspose"): conv_transpose,
+    ("", "MaxPool"): max_pool,
+    ("", "AveragePool"): average_pool,
+    ("", "LpPool"): lp_pool,
+    ("", "GlobalAveragePool"): global_average_pool,
+    ("", "GlobalMaxPool"): global_max_pool,
+    ("", "GlobalLpPool"): global_lp_pool,
+}

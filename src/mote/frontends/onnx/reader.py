@@ -1,0 +1,349 @@
+"""ONNX files: nodes in order, each folded, unrolled, written out by its definition, or parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
+from mote.frontends import limits
+from mote.frontends.build import Builder, Value
+from mote.frontends.model import Layer, Model
+from mote.frontends.onnx import folding
+from mote.frontends.onnx.container import MOST_NODES, Container, Function, calls_of, check_order, named, open_container
+from mote.frontends.onnx.control import CONTROL
+from mote.frontends.onnx.inputs import inputs_of, is_image
+from mote.frontends.onnx.local import written_out
+from mote.frontends.onnx.node import LOST, Call, Entry, LostError, Node, Parser, Scope
+from mote.frontends.onnx.ops import GROUPS, PARSERS
+from mote.frontends.onnx.schema import check_call, definition_of, schema_of
+from mote.frontends.onnx.tensors import DTYPES, FLOATS, DamagedError, Files, computed, read_sparse, read_tensor
+from mote.frontends.source import Source
+from mote.graph.types import DType
+from mote.text import printable
+
+
+def read(source: Source) -> Model:
+    """The file with its unsupported layers marked."""
+    with naming(source.where):
+        try:
+            return _Reader(source, open_container(source.data)).model()
+        except UnicodeDecodeError:
+            raise DamagedError("it has names that are no text") from None
+
+
+class _Reader:
+    """Reads one file. `control` asks it for the bodies of control flow."""
+
+    def __init__(self, source: Source, container: Container) -> None:
+        self.source = source
+        self.container = container
+        self.b = Builder(source.where, source.edges)
+        self.files = Files(source.folder)
+        self.count = 0
+        """Nodes that were read, each as often as it is used."""
+        self.depth = 0
+        """Bodies and functions that are being read, inside of one another."""
+        self.seen: set[int] = set()
+        """The types of elements that values have in the file."""
+        self.main = Scope((), ())
+        self.told: tuple[Call, int] | None = None
+        """The node of the file that is being read, and its place, while what it stands for is."""
+
+    def model(self) -> Model:
+        graph = self.container.proto.graph
+        self.main = self._scope(graph, self.container.versions)
+        if not self.main.outputs:
+            raise MoteError("the model has no outputs", remedy="export the model with what it is to compute")
+        self._constants(graph, self.main)
+        self._inputs(graph)
+        self._run(self.main)
+        for name in self.main.outputs:
+            found = self.main.find(name)
+            if found is None:
+                raise DamagedError(f"nothing computes the output '{printable(name)}'")
+            if found is not LOST:
+                self.b.output(self.value(found), printable(name))
+        self._note_types()
+        return _joined(self.b.finish())
+
+    def _scope(self, graph: Any, versions: Mapping[str, int], around: Scope | None = None) -> Scope:
+        calls = calls_of(graph.node, versions)
+        given = [entry.name for entry in (*graph.input, *graph.initializer)]
+        check_order(calls, given)
+        return Scope(calls, [output.name for output in graph.output], around=around)
+
+    def _constants(self, graph: Any, scope: Scope) -> None:
+        for proto in graph.initializer:
+            self._define(scope, proto.name, read_tensor(proto, self.files), proto.data_type)
+        for proto in graph.sparse_initializer:
+            self._define(scope, proto.values.name, read_sparse(proto), proto.values.data_type)
+
+    def _inputs(self, graph: Any) -> None:
+        infos = [info for info in graph.input if info.name not in self.main.values]
+        if len({info.name for info in infos}) < len(infos):
+            raise DamagedError("an input is listed twice")
+        for given in inputs_of(infos, dict(self.source.shapes), self.b.warnings):
+            dtype = DType.FLOAT32 if given.dtype in FLOATS else given.dtype
+            if not dtype.computable:
+                raise MoteError(
+                    f"input '{printable(given.name)}' has elements of the type {dtype}",
+                    remedy="export the part of the model behind it, which computes with numbers",
+                )
+            image = is_image(self.main, given.name)
+            made = self.b.input(printable(given.name), given.shape, dtype, channels_last=image)
+            self._define(self.main, given.name, made, given.element_type)
+
+    def _define(self, scope: Scope, name: str, entry: Entry, element_type: int) -> None:
+        if not name or name in scope.values:
+            raise DamagedError(f"'{printable(name)}' is the name of two values")
+        scope.values[name] = entry
+        scope.types[name] = element_type
+        self.seen.add(element_type)
+
+    def _note_types(self) -> None:
+        """Say that numbers are computed less exactly, or more so, than the file has them."""
+        wide = sorted(DTYPES[number] for number in self.seen if DTYPES.get(number) in FLOATS)
+        if wide:
+            self.b.warnings.append(f"{' and '.join(wide)} values are computed in float32")
+
+    # Nodes
+
+    def _run(self, scope: Scope) -> None:
+        for place, call in enumerate(scope.calls):
+            self._step(call, place, scope)
+
+    def _step(self, call: Call, index: int, scope: Scope) -> None:
+        """One node: what it makes is in the scope then."""
+        self.count += 1
+        if self.count > MOST_NODES:
+            raise TooLargeError(f"more than {MOST_NODES:,} nodes, with what loops and functions repeat")
+        if call.outputs and all(name in scope.values for name in call.outputs if name):
+            return
+        for name in call.inputs:
+            if name and scope.find(name) is None:
+                raise DamagedError(f"{named(index, call)} reads '{printable(name)}', which nothing computes")
+        types = self._types(call, scope)
+        values: Sequence[Entry] | None = None
+        try:
+            check_call(call)
+            values = self._known(call, scope, types)
+            values = self._made(call, index, scope, types) if values is None else values
+        except LostError:
+            pass
+        except UnsupportedNodeError as reason:
+            with self._layer(call, index):
+                raise reason
+        self._bind(call, values, types, scope)
+
+    def _made(self, call: Call, index: int, scope: Scope, types: Sequence[Any]) -> Sequence[Entry]:
+        """What a node makes at run time."""
+        key = (call.domain, call.op_type)
+        parser = PARSERS.get(key)
+        if parser is None and not call.domain and call.op_type in CONTROL:
+            return self._controlled(call, index, scope)
+        if parser is None and key in self.container.functions:
+            return self._function(self.container.functions[key], call, index, scope)
+        if parser is None:
+            return self._defined(call, index, scope)
+        node = self._node(call, index, scope)
+        made: list[Sequence[Entry]] = []
+        with self._layer(call, index):
+            made.append(self._grouped(node) or self._parsed(node, parser, types))
+        if not made:
+            raise LostError
+        return made[0]
+
+    def _grouped(self, node: Node) -> Sequence[Entry] | None:
+        """What a node makes together with others around it, which are done with then."""
+        for group in GROUPS:
+            if (found := group(node)) is not None:
+                for name, value in found.items():
+                    own = value is not None and node.scope is self.main
+                    entry = self.b.named(value, printable(name)) if own and value is not None else value
+                    self._define(node.scope, name, LOST if entry is None else entry, _number(entry))
+                return [node.scope.values.get(name, LOST) for name in node.call.outputs]
+        return None
+
+    def _parsed(self, node: Node, parser: Parser, types: Sequence[Any]) -> Sequence[Entry]:
+        made = parser(node)
+        values = [made] if isinstance(made, Value) else list(made)
+        unread = set(node.call.attributes) - node.asked
+        if unread and schema_of(node.call) is None:
+            raise UnsupportedNodeError(f"the attribute {printable(min(unread))} is not supported")
+        for value, type_ in zip(values, types, strict=False):
+            sizes = folding.sizes_of(type_)
+            if value is not None and sizes is not None and value.shape != sizes:
+                raise UnsupportedNodeError(f"makes {sizes} by the standard, not {value.shape}")
+        return values
+
+    def _defined(self, call: Call, index: int, scope: Scope) -> Sequence[Entry]:
+        """What a node without a parser makes, by the standard's definition of it in other operators."""
+        given = [self._type(scope, name) if name else None for name in call.inputs]
+        function = definition_of(call, given)
+        if function is None:
+            raise UnsupportedNodeError("Mote has no such operator yet")
+        return self._function(function, call, index, scope)
+
+    def _function(self, function: Function, call: Call, index: int, scope: Scope) -> Sequence[Entry]:
+        """What a function makes of the inputs of a node."""
+        calls = calls_of(written_out(function, call), function.versions)
+        wanted = [theirs if ours else "" for theirs, ours in zip(function.outputs, call.outputs, strict=False)]
+        inner = Scope(calls, wanted)
+        if len(call.inputs) > len(function.inputs) or len(call.outputs) > len(function.outputs):
+            raise UnsupportedNodeError("has more inputs or outputs than the function has")
+        check_order(calls, function.inputs)
+        for theirs, ours in zip(function.inputs, call.inputs, strict=False):
+            if ours:
+                inner.values[theirs], inner.types[theirs] = scope.find(ours), scope.element_type(ours)
+        return self._inside(call, index, inner)
+
+    def _controlled(self, call: Call, index: int, scope: Scope) -> Sequence[Entry]:
+        """What control flow makes."""
+        node = self._node(call, index, scope)
+        return CONTROL[call.op_type](node, self)
+
+    def body(self, graph: Any, given: Sequence[Entry], node: Node) -> list[Entry]:
+        """The outputs of a body of control flow, which sees what is around it."""
+        inner = self._scope(graph, self.container.versions, node.scope)
+        self._constants(graph, inner)
+        if len(given) != len(graph.input):
+            raise UnsupportedNodeError(f"a body of {len(graph.input)} inputs is given {len(given)} values")
+        for info, entry in zip(graph.input, given, strict=True):
+            number = info.type.tensor_type.elem_type or _number(entry)
+            self._define(inner, info.name, entry, number)
+        return self._inside(node.call, node.index, inner)
+
+    def _inside(self, call: Call, index: int, inner: Scope) -> list[Entry]:
+        """The outputs of a graph that a node stands for. What it has is told as that node's."""
+        before = self.told
+        self.told = before or (call, index)
+        self.depth += 1
+        limits.check_bodies(0, self.depth)
+        self._run(inner)
+        self.depth -= 1
+        self.told = before
+        for name in inner.outputs:
+            if name and inner.find(name) is None:
+                raise DamagedError(f"nothing computes '{printable(name)}' inside of {named(index, call)}")
+        return [inner.find(name) if name else None for name in inner.outputs]
+
+    def made(self, node: Node, make: Callable[[], Value]) -> Value:
+        """A value that control flow itself makes, beside its bodies."""
+        found: list[Value] = []
+        with self._layer(node.call, node.index):
+            found.append(make())
+        if not found:
+            raise LostError
+        return found[0]
+
+    @contextmanager
+    def _layer(self, call: Call, index: int) -> Iterator[None]:
+        """What is made inside belongs to a node of the file: the outermost one that is being read."""
+        told, at = self.told or (call, index)
+        with self.b.layer(at, printable(told.code), printable(told.label)):
+            try:
+                yield
+            except UnsupportedNodeError as reason:
+                if told is call:
+                    raise
+                inside = f"{printable(call.code)} '{printable(call.label)}' inside of it"
+                raise UnsupportedNodeError(f"{inside}: {reason}") from None
+
+    def _types(self, call: Call, scope: Scope) -> list[Any]:
+        """The records of the types of a node's outputs, as far as the standard tells."""
+        names = [name for name in call.inputs if name]
+        given = {name: type_ for name in names if (type_ := self._type(scope, name)) is not None}
+        data = {name: array for name in names if (array := scope.constant(name)) is not None}
+        return folding.types_of(call, given, data)
+
+    def _type(self, scope: Scope, name: str) -> Any:
+        """The record of the type of a value; None where it is not known."""
+        from onnx import helper
+
+        found, number = scope.find(name), scope.element_type(name)
+        return None if found is LOST or not number else helper.make_tensor_type_proto(number, found.shape)
+
+    def _known(self, call: Call, scope: Scope, types: Sequence[Any]) -> Sequence[Entry] | None:
+        """What a node makes, where that does not depend on what the model is given."""
+        if call.domain:
+            return None
+        found = [scope.find(name) if name else None for name in call.inputs]
+        if call.op_type in ("Shape", "Size") and len(found) == 1 and isinstance(found[0], Value):
+            stand_in = np.broadcast_to(np.zeros((), np.int8), found[0].shape)
+            return folding.folded(call, [stand_in], types)
+        if any(entry is not None and not isinstance(entry, np.ndarray) for entry in found):
+            return None
+        if call.op_type == "Constant":
+            return [folding.constant_of(call)]
+        return folding.folded(call, found, types) if call.inputs else None
+
+    def _bind(self, call: Call, values: Sequence[Entry] | None, types: Sequence[Any], scope: Scope) -> None:
+        """Give the names of a node's outputs to what it has made, or to what stands for that where it is lost."""
+        for place, name in enumerate(call.outputs):
+            if not name or name in scope.values:
+                continue
+            entry = values[place] if values is not None and place < len(values) else None
+            number = types[place].tensor_type.elem_type if types[place] is not None else 0
+            if entry is None:
+                entry = self._stand_in(name, types[place]) if values is None else None
+            if entry is None:
+                if scope.consumers(name) or scope.is_output(name):
+                    raise UnsupportedNodeError(f"output {place} is not computed")
+                continue
+            if isinstance(entry, Value) and scope is self.main and values is not None:
+                entry = self.b.named(entry, printable(name))
+            self._define(scope, name, entry, number or _number(entry))
+
+    def _stand_in(self, name: str, type_: Any) -> Entry:
+        """For what cannot be compiled: so that what is behind it is looked at too."""
+        sizes = folding.sizes_of(type_)
+        dtype = DTYPES.get(type_.tensor_type.elem_type, DType.UNKNOWN) if sizes is not None else DType.UNKNOWN
+        dtype = DType.FLOAT32 if dtype in FLOATS else dtype
+        if sizes is None or not dtype.computable or 0 in sizes:
+            return LOST
+        return self.b.placeholder(printable(name), sizes, dtype)
+
+    def value(self, entry: Entry, name: str = "") -> Value:
+        """An entry of a scope as a Value."""
+        if entry is LOST:
+            raise LostError
+        if isinstance(entry, Value):
+            return entry
+        if entry.dtype == object:
+            return Value(entry.shape, DType.STRING, data=entry, name=name)
+        return self.b.constant(computed(entry), name)
+
+    def _node(self, call: Call, index: int, scope: Scope) -> Node:
+        inputs = tuple(self.value(scope.find(name), printable(name)) if name else None for name in call.inputs)
+        return Node(call, index, self.b, inputs, scope)
+
+
+def _number(entry: Entry) -> int:
+    """The type of elements of a value that nothing else is known of."""
+    dtype = DType(entry.dtype.name) if isinstance(entry, np.ndarray) and entry.dtype.name in list(DType) else None
+    dtype = entry.dtype if isinstance(entry, Value) else dtype
+    return next((number for number, known in DTYPES.items() if known == dtype), 0)
+
+
+def _joined(model: Model) -> Model:
+    """The model with neighbours that belong to the same node as one layer."""
+    layers: list[Layer] = []
+    for layer in model.layers:
+        last = layers[-1] if layers else None
+        if last is None or (last.index, last.code, last.name) != (layer.index, layer.code, layer.name):
+            layers.append(layer)
+            continue
+        made = {*last.outputs, *layer.outputs}
+        layers[-1] = replace(
+            last,
+            inputs=tuple(dict.fromkeys(i for i in (*last.inputs, *layer.inputs) if i not in made)),
+            outputs=tuple(dict.fromkeys((*last.outputs, *layer.outputs))),
+            ops=(*last.ops, *layer.ops),
+            problem=last.problem or layer.problem,
+        )
+    return replace(model, layers=tuple(layers))

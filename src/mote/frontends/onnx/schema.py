@@ -1,0 +1,77 @@
+"""What the standard says of a node: how many inputs it has, and which attributes, of which types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.onnx.container import Function, function_of
+from mote.frontends.onnx.node import TYPES, Call
+from mote.text import did_you_mean, printable
+
+
+def schema_of(call: Call) -> Any:
+    """The standard's definition of an operator; None where it has none."""
+    from onnx import defs
+
+    if not defs.has(call.op_type, call.domain):
+        return None
+    try:
+        return defs.get_schema(call.op_type, call.version, call.domain)
+    except defs.SchemaError:
+        return None
+
+
+def check_call(call: Call) -> None:
+    """Refuse a node that does not fit its definition."""
+    schema = schema_of(call)
+    if schema is None:
+        return
+    counts = (("inputs", call.inputs, schema.min_input, schema.max_input),)
+    for what, names, least, most in (*counts, ("outputs", call.outputs, schema.min_output, schema.max_output)):
+        if not least <= len(names) <= most:
+            raise UnsupportedNodeError(f"has {len(names)} {what}, the operator has {_from_to(least, most)}")
+    for name, attribute in call.attributes.items():
+        known = schema.attributes.get(name)
+        if known is None:
+            near = did_you_mean(name, schema.attributes)
+            told = f"the operator has no attribute {printable(name)} in version {call.version}"
+            raise UnsupportedNodeError(f"{told}; {near.strip()}" if near else told)
+        wanted = TYPES[known.type.value]
+        if TYPES[attribute.type] != wanted:
+            raise UnsupportedNodeError(
+                f"the attribute {name} has the type {TYPES[attribute.type]}, it must be {wanted}"
+            )
+    for name, known in schema.attributes.items():
+        if known.required and name not in call.attributes:
+            raise UnsupportedNodeError(f"the attribute {name} is missing")
+
+
+def definition_of(call: Call, types: Sequence[Any]) -> Function | None:
+    """An operator that the standard defines by others, as a function; None where it does not. Some definitions depend
+    on the types of the inputs, which are records, None for inputs that are left out."""
+    from onnx import FunctionProto, TypeProto
+
+    schema = schema_of(call)
+    if schema is None:
+        return None
+    plain = [v for v in schema.function_opset_versions if v <= call.version]
+    dependent = [v for v in schema.context_dependent_function_opset_versions if v <= call.version]
+    if plain:
+        data = schema.get_function_with_opset_version(max(plain))
+    elif dependent:
+        given = [(TypeProto() if type_ is None else type_).SerializeToString() for type_ in types]
+        version, node = max(dependent), call.proto.SerializeToString()
+        data = schema.get_context_dependent_function_with_opset_version(version, node, given)
+    else:
+        return None
+    found = FunctionProto.FromString(data)
+    defaults = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.type}
+    return function_of(found, defaults, frozenset(schema.attributes))
+
+
+def _from_to(least: int, most: int) -> str:
+    if least == most:
+        return str(least)
+    return f"{least} or more" if most > 1000 else f"{least} to {most}"
