@@ -20,6 +20,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.move import Transpose
 from mote.ops.reshape import Reshape
+from mote.ops.state import Assign
 
 NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BFLOAT16: DType.FLOAT32}
 """Types of files that are computed in another one."""
@@ -105,6 +106,7 @@ class Builder:
         self._outputs: list[int] = []
         self._states: list[State] = []
         self._last: list[Op] = []
+        self._assigns: list[Op] = []
         self._index, self._name = -1, ""
         self._moved: dict[tuple[int, Shape, tuple[int, ...]], int] = {}
         self._known: dict[tuple[Any, ...], int] = {}
@@ -166,7 +168,7 @@ class Builder:
 
     def state(self, name: str, initial: Array) -> tuple[Value, int]:
         """Something that the model keeps from one inference to the next: the value that an inference finds, and the
-        tensor that an operator writes (`written`) over it."""
+        tensor that it leaves, which an operator makes or a value becomes (`written`)."""
         found = self.constant(initial)
         before, after = (
             self._add(found.shape, found.dtype, f"{name} ({when})", inner=True) for when in ("before", "after")
@@ -174,6 +176,16 @@ class Builder:
         self.tensors[after] = replace(self.tensors[after], copy_of=before)
         self._states.append(State(before, after, np.asarray(found.data)))
         return self.value(before, found.shape), after
+
+    def written(self, value: Value, after: int) -> None:
+        """A state becomes a value, when everything else is done."""
+        state = next(s for s in self._states if s.after == after)
+        before = self.tensors[state.before]
+        if (value.dtype, value.shape) != (before.dtype, before.shape):
+            has, wants = f"{value.dtype} {value.shape}", f"{before.dtype} {before.shape}"
+            raise UnsupportedNodeError(f"a state of {wants} cannot become {has}")
+        inputs = (state.before, self.plain(value))
+        self._assigns.append(Assign(inputs=inputs, outputs=(after,), name=self._name, index=self._index))
 
     # Layers
 
@@ -228,7 +240,7 @@ class Builder:
 
     def tensor(self, data: Array, quant: Quantization | None = None, name: str = "") -> int:
         """A constant tensor; those with the same data are one."""
-        value = self.constant(np.ascontiguousarray(data), quant=quant)
+        value = self.constant(np.asarray(data, order="C"), quant=quant)
         assert value.data is not None
         key = (value.data.tobytes(), value.shape, value.dtype, name, id(quant))
         if key not in self._known:
@@ -322,7 +334,7 @@ class Builder:
         """The model, with what is not supported about its layers."""
         limits.check_layers(len(self._layers))
         edges = tuple(self._inputs), tuple(self._outputs)
-        states, last, warnings = tuple(self._states), tuple(self._last), tuple(self.warnings)
+        states, last, warnings = tuple(self._states), (*self._last, *self._assigns), tuple(self.warnings)
         return checked(Model(self.where, self.tensors, tuple(self._layers), *edges, states, (), last, warnings))
 
     def _copy(self, t: Tensor) -> int:
