@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnxruntime
+from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from mote.frontends import onnx
+from mote.frontends.onnx import read
+from mote.frontends.onnx.node import MICROSOFT
 from mote.frontends.source import Format, Source
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array, Shape
@@ -18,7 +20,7 @@ def source_of(data: bytes, **more: object) -> Source:
 
 
 def graph_of(data: bytes, **more: object) -> Graph:
-    return onnx.read(source_of(data, **more)).graph()
+    return read(source_of(data, **more)).graph()
 
 
 def judged(data: bytes, inputs: Mapping[str, Array]) -> list[Array]:
@@ -66,3 +68,44 @@ def worst(graph: Graph, data: bytes, shape: Shape) -> float:
 def moved(graph: Graph) -> list[str]:
     """The layers that only change the order of elements."""
     return [op.name for op in graph.ops if op.kind == "TRANSPOSE"]
+
+
+def model_of(
+    nodes: Sequence[NodeProto],
+    inputs: Mapping[str, Sequence[int | str | None]],
+    outputs: Sequence[str],
+    constants: Mapping[str, Array] | None = None,
+    *,
+    opset: int = 17,
+    more: Sequence[tuple[str, int]] = ((MICROSOFT, 1),),
+    functions: Sequence[FunctionProto] = (),
+    element_type: int = TensorProto.FLOAT,
+) -> ModelProto:
+    """A model of some nodes; all inputs have one type, and outputs any that follows."""
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(name, element_type, shape) for name, shape in inputs.items()],
+        [helper.make_empty_tensor_value_info(name) for name in outputs],
+        [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()],
+    )
+    imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(*pair) for pair in more)]
+    return helper.make_model(graph, opset_imports=imports, functions=functions, ir_version=10)
+
+
+def random_inputs(graph: Graph, model: ModelProto, seed: int = 3) -> dict[str, Array]:
+    """Numbers for the inputs of a model, in its own order."""
+    rng = np.random.default_rng(seed)
+    names = [graph.tensors[i].name for i in graph.inputs]
+    shapes = {info.name: [d.dim_value or 1 for d in info.type.tensor_type.shape.dim] for info in model.graph.input}
+    return {name: rng.standard_normal(shapes[name]).astype(np.float32) for name in names}
+
+
+def agrees(model: ModelProto, tolerance: float = 2e-5) -> Graph:
+    """Read a model; what it computes must be what ONNX Runtime does."""
+    data = model.SerializeToString()
+    graph = graph_of(data)
+    inputs = random_inputs(graph, model)
+    for got, want in zip(outputs_of(graph, inputs), judged(data, inputs), strict=True):
+        assert difference(got, want) < tolerance
+    return graph

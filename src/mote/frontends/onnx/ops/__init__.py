@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mote.frontends.onnx.node import Group, Key, Parser
-from mote.frontends.onnx.ops import elementwise, matrix, moves, norms, reductions, resize, windows
+from mote.frontends.onnx.ops import elementwise, fused, matrix, moves, norms, reductions, resize, windows, written_out
 
 PARSERS: Mapping[Key, Parser] = {
     **elementwise.PARSERS,
+    **fused.PARSERS,
     **matrix.PARSERS,
     **moves.PARSERS,
     **norms.PARSERS,
@@ -17,5 +18,5 @@ PARSERS: Mapping[Key, Parser] = {
     **windows.PARSERS,
 }
 
-GROUPS: Sequence[Group] = ()
+GROUPS: Sequence[Group] = (written_out.gelu,)
 """What is asked of each node before its parser."""

@@ -69,6 +69,7 @@ def _last_axes(node: Node, x: Value) -> range:
 
 def layer_norm(node: Node) -> list[Value]:
     x = node.input()
+    node.integer("stash_type", 1)
     found, mean, inverse = norms.standardized(node.b, x, _last_axes(node, x), node.real("epsilon", 1e-5))
     return [norms.affine(node.b, found, node.optional(1), node.optional(2)), mean, inverse]
 
