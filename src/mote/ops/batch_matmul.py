@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rescale_wide, wrap32
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rescale_wide, scale_even, wrap32
 from mote.graph.flow import Flow
 from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.graph.types import DType, Rounding
 from mote.ops.analysis import pointwise
 from mote.ops.arithmetic import operand_steps
 from mote.ops.common import scale_problem, wide_scale_problem
@@ -41,6 +41,7 @@ class Product(Op):
 
     right_turned: bool = False
     """The right matrices are [columns, depth]."""
+    rounding: Rounding = Rounding.TWICE
     kind = "BATCH_MATMUL"
 
     def sizes(self, g: Graph) -> tuple[int, int, int]:
@@ -71,6 +72,8 @@ class Product(Op):
         for t in tensors:
             if t.quant is None or t.quant.per_channel or t.scale <= 0:
                 return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
+            if output.dtype == DType.INT16 and self.rounding is Rounding.EVEN:
+                return "int16 results are not rounded to even"
             if output.dtype == DType.INT16 and t.zero_point != 0:
                 return f"tensor '{t.name}' has a zero point that is not 0, as int16 demands"
         problem = wide_scale_problem if output.dtype == DType.INT16 else scale_problem
@@ -80,6 +83,11 @@ class Product(Op):
         """The multiplier and the shift that turn sums into results."""
         left, right, output = self.input(g), self.input(g, 1), self.output(g)
         return quantize_multiplier(left.scale * right.scale / output.scale)
+
+    def ratio(self, g: Graph) -> float:
+        """What sums are multiplied by in single precision."""
+        left, right, output = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
+        return float(left * right / output)
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         """Kernels take the zero point of the right matrices out of the sums."""
@@ -112,8 +120,12 @@ class Product(Op):
         if output.dtype == DType.INT32:
             return wrap32(sums).astype(np.int32)
         mult, shift = self.scale(g)
-        wide = output.dtype == DType.INT16
-        scaled = rescale_wide(sums, mult, shift) if wide else rescale(wrap32(sums), mult, shift)
+        if self.rounding is Rounding.EVEN:
+            scaled = scale_even(wrap32(sums), self.ratio(g))
+        elif output.dtype == DType.INT16:
+            scaled = rescale_wide(sums, mult, shift)
+        else:
+            scaled = rescale(wrap32(sums), mult, shift)
         return np.clip(wrap32(scaled + output.zero_point), *output.dtype.limits).astype(output.dtype.numpy)
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from mote.graph import Graph, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.graph.types import DType, Rounding
 from mote.ops.analysis import Pointwise
 from mote.ops.common import scale_problem
 
@@ -38,11 +38,12 @@ def quantization_problem(t: Tensor) -> str | None:
     return None
 
 
-def quantized(x: Array, like: Tensor) -> Array:
+def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE) -> Array:
     """Real numbers as an integer tensor holds them."""
     with np.errstate(over="ignore"):
         steps = (x.astype(np.float32) / np.float32(like.scale)).astype(np.float64)
-    rounded: Array = np.copysign(np.floor(np.abs(steps) + 0.5), steps) + like.zero_point
+    away = np.copysign(np.floor(np.abs(steps) + 0.5), steps)
+    rounded: Array = (np.rint(steps) if rounding is Rounding.EVEN else away) + like.zero_point
     return np.clip(rounded, *like.dtype.limits).astype(like.dtype.numpy)
 
 
@@ -57,8 +58,9 @@ def dequantized(q: Array, like: Tensor) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantize(Conversion):
-    """round(x / scale) + zero point, halves away from zero, clamped. NaN may become anything."""
+    """round(x / scale) + zero point, halves away from zero or to even, clamped. NaN may become anything."""
 
+    rounding: Rounding = Rounding.ONCE
     kind = "QUANTIZE"
 
     def unsupported(self, g: Graph) -> str | None:
@@ -66,7 +68,7 @@ class Quantize(Conversion):
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         assert values[0] is not None
-        return [quantized(values[0], self.output(g))]
+        return [quantized(values[0], self.output(g), self.rounding)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -162,6 +162,7 @@ class _Folding:
             name=op.name,
             index=op.index,
             right_turned=op.right_turned != turned,
+            rounding=op.rounding,
         )
 
     def _hidden(self, t: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.types import DType, Rounding
+from mote.graph.types import DType
 from mote.ops.batch_matmul import BatchMatmul
 from mote.ops.fully_connected import FullyConnected
 
@@ -25,7 +25,7 @@ def run(graph: Graph) -> Graph:
                 name=op.name,
                 index=op.index,
                 keep_dims=True,
-                rounding=Rounding.TWICE,
+                rounding=op.rounding,
             )
         ops.append(op)
     return graph.with_ops(ops, weights) if weights else graph

@@ -17,7 +17,7 @@ LEAST_RIGHT_SHIFT = 2
 
 
 def _add4(view: View) -> Packed | Refusal:
-    return one_step(view, "add4_s8", FOUR, beats=("add", "add_exact"))
+    return one_step(view, "add4_s8", FOUR, beats=("add", "add_exact", "add_even"))
 
 
 def _mul4(view: View) -> Packed | Refusal:

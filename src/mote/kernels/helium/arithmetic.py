@@ -10,7 +10,7 @@ from mote.ops.arithmetic import Add
 
 
 def _add(view: View) -> Packed | Refusal:
-    return one_step(view, "add_s8", ONE_STEP, beats=("add4", "add", "add_exact"))
+    return one_step(view, "add_s8", ONE_STEP, beats=("add4", "add", "add_exact", "add_even"))
 
 
 KERNELS = (Kernel("add_helium", (Add,), INT8, _add, header="add_s8", isa=HELIUM, costs="add"),)

@@ -10,6 +10,7 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.types import Activation, Rounding
 from mote.kernels.contract import Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
+from mote.ops.once import once_multiplier
 from mote.ops.sums import Sums
 
 TO_EVEN = Refusal("results are rounded to even")
@@ -30,6 +31,13 @@ def single_scale(real: float) -> tuple[int, int]:
     fraction, exponent = math.frexp(real)
     shift = BITS - exponent
     return (0, LEAST_SHIFT) if shift > MOST_SHIFT else (int(math.ldexp(fraction, BITS)), max(shift, LEAST_SHIFT))
+
+
+def even_sums(real: float, zero: int, limit: int) -> Sums:
+    """Those of one channel that are no farther from zero than `limit`."""
+    mult, shift = once_multiplier(real, zero, limit, even=True)
+    ends = np.array([limit])
+    return Sums(-ends, ends, np.array([mult]), np.array([shift]), zero, np.array([real]), even=True)
 
 
 def even_channels(sums: Sums, bias: Ints) -> tuple[Structs, bool]:

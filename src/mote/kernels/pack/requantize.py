@@ -131,7 +131,7 @@ def searched(
         steps = stairs.within(*limits)
         found = search(steps, factor, shift, nearest, linear=linear, way=way, limits=limits)
         if found is None and sums.even:
-            best = _best_multiplier(steps, factor, shift, nearest, way, limits)
+            best = best_multiplier(steps, factor, shift, nearest, way, limits)
             found = search(steps, factor, shift, best, linear=False, way=way, limits=limits)
         if found is None:
             return None
@@ -162,14 +162,19 @@ def search(
     return None
 
 
-def _best_multiplier(
-    stairs: Staircase, factor: int, shift: int, nearest: int, way: Way, limits: tuple[int, int]
-) -> int:
+def room_of(
+    stairs: Staircase, factor: int, shift: int, mult: int, way: Way, limits: tuple[int, int]
+) -> tuple[int, int]:
+    """The least and the largest c with which the steps are right; the one is above the other where there is none."""
+    return _Arriving(factor, mult, shift, way, limits).bounds(stairs)
+
+
+def best_multiplier(stairs: Staircase, factor: int, shift: int, nearest: int, way: Way, limits: tuple[int, int]) -> int:
     """The multiplier near `nearest` whose bounds of c are the furthest apart. That is concave, so it is found by
     comparing two in the middle."""
 
     def room(mult: int) -> int:
-        low, high = _Arriving(factor, mult, shift, way, limits).bounds(stairs)
+        low, high = room_of(stairs, factor, shift, mult, way, limits)
         return high - low
 
     low, high = nearest - (nearest >> TILT), nearest + (nearest >> TILT)

@@ -8,6 +8,7 @@ from mote.kernels.pack.arithmetic import Order, elementwise, one_step, product_p
 from mote.kernels.pack.params import output_params
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import float_range, int8_range
+from mote.ops.even import EvenAdd
 
 
 def _add_f32(view: View) -> Packed:
@@ -25,12 +26,14 @@ def _mul_f32(view: View) -> Packed:
 
 
 def _add(view: View) -> Packed | Refusal:
-    return one_step(view, "add_s8", ONE_STEP, beats=("add_exact",))
+    return one_step(view, "add_s8", ONE_STEP, beats=("add_exact", "add_even"))
 
 
-def _add_exact(view: View) -> Packed:
+def _add_exact(view: View) -> Packed | Refusal:
     """LiteRT's own roundings, one after another: fits always."""
     op = view.the(Add)
+    if isinstance(op, EvenAdd):
+        return Refusal("it is not LiteRT's sum")
     scales = op.multipliers(view.graph)
     signs = (1, op.sign)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.graph.fixedpoint import reduced
+from mote.graph.fixedpoint import INT32_MAX, reduced
 from mote.graph.types import Activation, DType
 from mote.kernels.contract import (
     FLOAT32,
@@ -18,10 +18,12 @@ from mote.kernels.contract import (
     Kernel,
     Packed,
     Params,
+    Refusal,
     Structs,
     View,
     signature,
 )
+from mote.kernels.pack.even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.ops.batch_matmul import BatchMatmul, HeadMatmul, Product
 
@@ -64,6 +66,7 @@ BYTES = _Form(
     "mote_matmul_s8_t", "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "MOTE_MATMUL_LEFT_ZERO", "MOTE_PLUS",
     "MOTE_MATMUL_S8", "MOTE_MATMUL_RUN_S8",
 )  # fmt: skip
+EVEN = replace(BYTES, finish="MOTE_MATMUL_EVEN")
 SUMS = _Form(PLAIN, "int8_t", "int8_t", "int32_t", "int32_t", "int32_t")
 REAL = _Form(PLAIN, "float", "float", "float", "float", "float")
 
@@ -141,8 +144,10 @@ def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
     return Packed(name + lines, params, Call.ROWS, operands=(0, 1), row=row, instances=instances, together=together)
 
 
-def _bytes(view: View) -> Packed:
+def _bytes(view: View) -> Packed | Refusal:
     op = view.the(Product)
+    if rounds_to_even(view):
+        return TO_EVEN
     channels = channel_structs(*(np.array([n], np.int64) for n in (0, *op.scale(view.graph))))
     _, mult, shift = channels.rows[0].tolist()
     more: Params = {
@@ -153,6 +158,26 @@ def _bytes(view: View) -> Packed:
         "output": output_params(Activation.NONE, view.output, channels),
     }
     return _packed(view, "batch_matmul_s8", BYTES, more)
+
+
+def _even(view: View) -> Packed | Refusal:
+    """Results that are rounded to even."""
+    if not rounds_to_even(view):
+        return NOT_TO_EVEN
+    op, y = view.the(Product), view.output
+    left, right = op.input(view.graph), op.input(view.graph, 1)
+    far = [abs(t.zero_point) + 128 for t in (left, right)]
+    limit = min(op.sizes(view.graph)[1] * far[0] * far[1], INT32_MAX)
+    channels, plain = even_channels(even_sums(op.ratio(view.graph), y.zero_point, limit), np.zeros(1, np.int64))
+    _, mult, shift = channels.rows[0].tolist()
+    more: Params = {
+        "left_zero": left.zero_point,
+        "right_zero": right.zero_point,
+        "mult": mult,
+        "shift": shift,
+        "output": output_params(Activation.NONE, y) | {"plain": int(plain)},
+    }
+    return _packed(view, "batch_matmul_even_s8", EVEN, more)
 
 
 def _sums(view: View) -> Packed:
@@ -180,6 +205,7 @@ KERNELS = tuple(
     for op in (BatchMatmul, HeadMatmul)
     for kernel in (
         Kernel("batch_matmul", (op,), INT8, _bytes, header=HEADER, costs=OTHER),
+        Kernel("batch_matmul_even", (op,), INT8, _even, header=f"even_{HEADER}", costs=OTHER),
         Kernel("batch_matmul_sums", (op,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=OTHER),
         Kernel("batch_matmul_s16", (op,), INT16, _shorts, header=HEADER, costs=OTHER),
         Kernel("batch_matmul_f32", (op,), FLOAT32, _real, header=HEADER, costs=OTHER_F32),

@@ -12,12 +12,12 @@ from mote.graph.types import Activation
 from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.params import output_params
 from mote.ops.mean import Mean
-from mote.ops.reduce import LOOPS, ScaledSum, Sum
+from mote.ops.reduce import LOOPS, RowReduction, ScaledSum, Sum
 
 
-def _walk(view: View) -> Params:
+def walk_params(view: View) -> Params:
     """The loops over the input."""
-    kept, averaged, inner = view.the(ScaledSum).loops(view.graph)
+    kept, averaged, inner = view.the(RowReduction).loops(view.graph)
     return {"inner": inner, "kept": _structs(kept), "averaged": _structs(averaged)}
 
 
@@ -38,11 +38,11 @@ def _finish(view: View) -> Params:
 
 
 def _mean_f32(view: View) -> Packed:
-    return Packed("mean_f32", _walk(view) | {"count": view.the(Mean).count(view.graph)})
+    return Packed("mean_f32", walk_params(view) | {"count": view.the(Mean).count(view.graph)})
 
 
 def _mean(view: View) -> Packed:
-    return Packed("mean_s8", _walk(view) | _finish(view))
+    return Packed("mean_s8", walk_params(view) | _finish(view))
 
 
 def _mean_lines(view: View) -> Packed | Refusal:

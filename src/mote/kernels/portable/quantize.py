@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from mote.graph.types import DType
-from mote.kernels.contract import OTHER, OTHER_F32, Call, Instance, Kernel, Packed, Params, Signature, View, signature
+from mote.graph.types import DType, Rounding
+from mote.kernels.contract import (
+    OTHER,
+    OTHER_F32,
+    Call,
+    Instance,
+    Kernel,
+    Packed,
+    Params,
+    Refusal,
+    Signature,
+    View,
+    signature,
+)
 from mote.kernels.pack.params import scale_params
 from mote.ops.cast import TYPES, BitCast, Cast
 from mote.ops.quantize import Dequantize, Quantize, Rescale
@@ -34,10 +46,14 @@ LIMITS = {
 """The least and the largest integer, and the first real number that is too large, in C."""
 OTHERS = frozenset({DType.UINT8, DType.INT16})
 REAL = frozenset({DType.FLOAT32})
+EVEN = Refusal("halves are rounded to even")
+NOT_EVEN = Refusal("halves are rounded away from zero")
 
 
-def _quantize(view: View) -> Packed:
+def _quantize(view: View) -> Packed | Refusal:
     y = view.output
+    if view.the(Quantize).rounding is Rounding.EVEN:
+        return EVEN
     return Packed("quantize_f32_s8", {"scale": y.scale, "zero": y.zero_point}, Call.FLAT, y.size)
 
 
@@ -54,8 +70,10 @@ def _made(view: View, verb: str, macro: str, params: Params, *arguments: str | i
     return Packed(name, params, Call.FLAT, view.output.size, in_place=over, instances=(instance,))
 
 
-def _quantize_to(view: View) -> Packed:
+def _quantize_to(view: View) -> Packed | Refusal:
     y = view.output
+    if view.the(Quantize).rounding is Rounding.EVEN:
+        return EVEN
     params: Params = {"scale": y.scale, "zero": y.zero_point}
     return _made(view, "quantize", "MOTE_QUANTIZE", params, NAMES[y.dtype][1], *y.dtype.limits)
 

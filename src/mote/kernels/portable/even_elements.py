@@ -1,0 +1,189 @@
+"""Operators that ONNX Runtime computes in single precision, with results that are rounded to even:
+`mote_add_even_s8.h`, `mote_mul_s8.h` or `mote_mul_steps_s8.h`, `mote_mean_even_s8.h`, `mote_pool_even_s8.h`,
+`mote_softmax_even_s8.h`, `mote_quantize_even.h`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mote.graph.fixedpoint import Ints
+from mote.graph.types import Activation, DType, Rounding
+from mote.kernels.contract import (
+    INT8,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Instance,
+    Kernel,
+    Packed,
+    Params,
+    Refusal,
+    Signature,
+    View,
+    units_of,
+)
+from mote.kernels.pack.arithmetic import Order, elementwise
+from mote.kernels.pack.even import even_channels, even_sums
+from mote.kernels.pack.params import output_params, window_params
+from mote.kernels.pack.requantize import HALF_CHOOSING, REGISTER, Staircase, best_multiplier, room_of
+from mote.kernels.portable.mean import walk_params
+from mote.kernels.portable.quantize import NAMES, NOT_EVEN
+from mote.ops.arithmetic import INT8 as CODES
+from mote.ops.even import OFFSET, EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax, saturated
+from mote.ops.quantize import QUANTIZED, Quantize
+from mote.ops.steps import thresholds
+
+MOST_LEFT, MOST_RIGHT = 14, 22
+"""Shifts of a product before and after it is multiplied: further left it would not fit, further right zero points."""
+NEAR_BITS = 3
+"""How much further from a half than the error of fixed point sums are that single precision is asked for."""
+
+
+def _add(view: View) -> Packed | Refusal:
+    op, g = view.the(EvenAdd), view.graph
+    ratio, terms = op.constants(g)
+    base = OFFSET * op.unsigned
+    most = 256.0 * abs(float(ratio)) + float(np.abs(terms).max()) + 1
+    shift = min(29 - max(math.frexp(most)[1], 0), 20)
+    if shift < 8:
+        return Refusal("scales are too far apart for fixed point")
+    one, half = 1 << shift, 1 << shift >> 1
+    factor = round(float(ratio) * one)
+    fixed = np.rint(terms.astype(np.float64) * one).astype(np.int64) + half + factor * base - base * one
+    near = min(256 + NEAR_BITS, half - 1)
+    found = _followed(op, factor, fixed, shift, near, ratio, terms)
+    want = op.results(g)
+    if not np.array_equal(found, want.T if op.turned else want):
+        return Refusal("double precision is too little for its sums")
+    params: Params = {
+        "factor": factor,
+        "shift": shift,
+        "near": near,
+        "base": base,
+        "turned": 0,
+        "ratio": float(ratio),
+        "terms": fixed.astype(np.int32),
+        "exact": terms,
+    }
+    return elementwise(view, "add_even_s8", lambda order: params | {"turned": int((order == (1, 0)) != op.turned)})
+
+
+def _followed(
+    op: EvenAdd, factor: int, fixed: Ints, shift: int, near: int, ratio: np.float32, terms: np.ndarray
+) -> Ints:
+    """What `mote_add_even_one` gives for all pairs."""
+    base = OFFSET * op.unsigned
+    sums = factor * CODES[:, None] + fixed[None, :]
+    double = (CODES + base).astype(np.float64)[:, None] * np.float64(ratio) + terms.astype(np.float64)[None, :]
+    slow = saturated(double.astype(np.float32)) - base
+    quick = ((sums + near) & ((1 << shift) - 1)) >= 2 * near
+    return np.clip(np.where(quick, sums >> shift, slow), -128, 127)
+
+
+def _staircase(view: View) -> Staircase:
+    """The results of all products that there are."""
+    op, g = view.the(EvenMul), view.graph
+    zeros = op.input(g).zero_point, op.input(g, 1).zero_point
+    corners = [(a - zeros[0]) * (b - zeros[1]) for a in (-128, 127) for b in (-128, 127)]
+    low, high = min(*corners, 0), max(*corners, 0)
+    first = int(op.scaled(g, np.array([low]))[0])
+    return Staircase(low, high, first, thresholds(lambda x: op.scaled(g, x), low, high))
+
+
+def _mul(view: View) -> Packed | Refusal:
+    """By constants that give every step of the staircase."""
+    op, g, stairs = view.the(EvenMul), view.graph, view.once(_staircase)
+    fraction, exponent = math.frexp(float(op.ratio(g)))
+    left = min(MOST_LEFT, MOST_RIGHT + exponent)
+    right = left - exponent
+    if left < 0 or not 0 < right <= MOST_RIGHT:
+        return Refusal("scales are too far apart")
+    nearest, limits = int(math.ldexp(fraction, 31)), (-128, 127)
+    mult = best_multiplier(stairs, 1 << left, right, nearest, HALF_CHOOSING, limits)
+    low, high = room_of(stairs, 1 << left, right, mult, HALF_CHOOSING, limits)
+    add = -((HALF_CHOOSING.half - low) // HALF_CHOOSING.one)
+    largest = max(-stairs.low, stairs.high) << left
+    fits = largest < REGISTER and (largest * mult >> 31) + abs(add) < REGISTER and 1 << 30 <= mult < REGISTER
+    if not fits or not low <= HALF_CHOOSING.half + add * HALF_CHOOSING.one <= high:
+        return Refusal("no constants give every step")
+
+    def params(order: Order) -> Params:
+        a, b = (op.input(g, i).zero_point for i in order)
+        shifts = {"left": left, "mult": mult, "right": right, "ties": 0, "add": add, "lo": -128, "hi": 127}
+        return {"a_zero": a, "b_zero": b, **shifts}
+
+    return elementwise(view, "mul_s8", params, beats=("mul_steps",))
+
+
+def _mul_steps(view: View) -> Packed:
+    op, g, stairs = view.the(EvenMul), view.graph, view.once(_staircase)
+    before = np.full(stairs.first + 128, stairs.low)
+    steps = np.concatenate([before, stairs.steps, np.full(256, stairs.high + 1)])[:256].astype(np.int32)
+
+    def params(order: Order) -> Params:
+        a, b = (op.input(g, i).zero_point for i in order)
+        return {"a_zero": a, "b_zero": b, "lo": -128, "hi": 127, "steps": steps}
+
+    return elementwise(view, "mul_steps_s8", params)
+
+
+def _mean(view: View) -> Packed:
+    op, y = view.the(EvenMean), view.output
+    zero, count, real = view.input.zero_point, op.count(view.graph), op.ratio(view.graph)
+    sums = even_sums(real, y.zero_point, count * (128 + abs(zero)))
+    channels, plain = even_channels(sums, np.array([-zero * count]))
+    bias, mult, shift = channels.rows[0].tolist()
+    output = output_params(Activation.NONE, y) | {"plain": int(plain)}
+    return Packed(
+        "mean_even_s8",
+        {**walk_params(view), "channel": {"bias": bias, "mult": mult, "shift": shift}, "output": output},
+    )
+
+
+def _pool(view: View) -> Packed:
+    op, y = view.the(EvenAveragePool), view.output
+    base = OFFSET * op.unsigned
+    params: Params = {
+        **window_params(view),
+        "channels": y.shape[3],
+        "count": op.vertical.kernel * op.horizontal.kernel if op.include_pad else 0,
+        "base": base,
+        "scale": y.scale,
+        "zero": float(y.zero_point + base),
+        "reals": op.reals(view.graph),
+    }
+    return Packed("pool_even_s8", params, Call.ROWS, row="pool_even_s8_row", taps=op.vertical.kernel)
+
+
+def _softmax(view: View) -> Packed:
+    op, depth = view.the(EvenSoftmax), view.input.shape[-1]
+    params: Params = {
+        "depth": depth,
+        "zero": view.output.zero_point,
+        "factor": float(op.factor(view.graph)),
+        "exp": op.exponentials(view.graph),
+    }
+    return Packed("softmax_even_s8", params, Call.FLAT, units_of(view.input.shape, depth), in_place=(0,))
+
+
+def _quantize(view: View) -> Packed | Refusal:
+    y = view.output
+    if view.the(Quantize).rounding is not Rounding.EVEN:
+        return NOT_EVEN
+    name = f"quantize_even_{NAMES[y.dtype][0]}"
+    instance = Instance("MOTE_QUANTIZE_EVEN", (name, NAMES[y.dtype][1], *y.dtype.limits))
+    return Packed(name, {"scale": y.scale, "zero": y.zero_point}, Call.FLAT, y.size, instances=(instance,))
+
+
+REAL_TO_CODES = Signature(frozenset({DType.FLOAT32}), frozenset(QUANTIZED))
+KERNELS = (
+    Kernel("add_even", (EvenAdd,), INT8, _add, header="add_even_s8", costs=OTHER),
+    Kernel("mul_even", (EvenMul,), INT8, _mul, header="mul_s8", costs="mul"),
+    Kernel("mul_steps", (EvenMul,), INT8, _mul_steps, header="mul_steps_s8", costs=OTHER),
+    Kernel("mean_even", (EvenMean,), INT8, _mean, costs="mean", tuned=True),
+    Kernel("pool_even", (EvenAveragePool,), INT8, _pool, costs=OTHER_F32),
+    Kernel("softmax_even", (EvenSoftmax,), INT8, _softmax, costs=OTHER_F32),
+    Kernel("quantize_even", (Quantize,), REAL_TO_CODES, _quantize, header="quantize_even", costs=OTHER_F32),
+)
