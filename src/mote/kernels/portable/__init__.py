@@ -44,6 +44,7 @@ from mote.kernels.portable import (
     transpose_conv,
     unary,
     update,
+    vectors,
     walk,
     whole,
 )
@@ -97,4 +98,5 @@ KERNELS = (
     *products.KERNELS,
     *sample.KERNELS,
     *update.KERNELS,
+    *vectors.KERNELS,
 )
