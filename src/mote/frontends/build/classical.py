@@ -1,0 +1,161 @@
+"""What classical models are made of: decisions between classes, probabilities, votes, distances and support vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from mote.frontends.build import elementwise, matrix, moves, reductions
+from mote.frontends.build.builder import Builder, Value
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.vectors import Distances, Function, Metric, SupportVectors
+
+
+def affine(b: Builder, x: Value, weights: Array, bias: Array | None) -> Value:
+    """[.., features] times [outputs, features], plus a bias. Zeros for a bias are none."""
+    given = None if bias is None or not np.any(bias) else np.asarray(bias, np.float32)
+    return matrix.linear(b, x, np.asarray(weights, np.float32).T, given)
+
+
+def shifted(b: Builder, x: Value, offset: Array | None, factor: Array | None) -> Value:
+    """(x - offset) * factor along the last axis, where there are such."""
+    if offset is not None and np.any(offset):
+        x = elementwise.sub(b, x, b.constant(np.asarray(offset, np.float32)))
+    if factor is not None and np.any(np.asarray(factor) != 1):
+        x = elementwise.mul(b, x, b.constant(np.asarray(factor, np.float32)))
+    return x
+
+
+def best(b: Builder, scores: Value) -> Value:
+    """The index of the first of the largest scores along the last axis."""
+    return reductions.arg_max(b, scores, -1, keep=False, dtype=DType.INT32)
+
+
+def nearest(b: Builder, distances: Value) -> Value:
+    """The index of the first of the least distances."""
+    return reductions.arg_min(b, distances, -1, keep=False, dtype=DType.INT32)
+
+
+def above(b: Builder, scores: Value, threshold: float = 0.0) -> Value:
+    """1 for scores above a threshold, else 0: the class of two that a single score decides for."""
+    found = elementwise.greater(b, scores, elementwise.scalar(b, threshold))
+    return moves.squeeze(b, elementwise.cast(b, found, DType.INT32), [-1])
+
+
+def pair(b: Builder, score: Value) -> Value:
+    """The probabilities of two classes that one score decides between."""
+    both = moves.concat(b, [elementwise.neg(b, score), score], -1)
+    return elementwise.sigmoid(b, both)
+
+
+def shares(b: Builder, values: Value) -> Value:
+    """Divided by their sum along the last axis."""
+    return elementwise.div(b, values, reductions.sum_(b, values, [-1], True))
+
+
+def distances(b: Builder, x: Value, vectors: Array, metric: Metric, weights: Array | None = None) -> Value:
+    """[.., depth] to each of [count, depth]."""
+    constants = [vectors] if weights is None else [vectors, weights]
+    inputs = [b.plain(x), *(b.tensor(np.asarray(c, np.float32)) for c in constants)]
+    shape = (*x.shape[:-1], len(vectors))
+    return b.value(b.op(Distances, inputs, shape, metric=metric), shape)
+
+
+def decisions(
+    b: Builder,
+    x: Value,
+    kernel: str,
+    vectors: Array,
+    coefficients: Array,
+    intercepts: Array,
+    counts: Sequence[int],
+    *,
+    gamma: float = 0.0,
+    offset: float = 0.0,
+    degree: int = 0,
+) -> Value:
+    """What support vectors decide between each two classes. Coefficients are [classes - 1, count], as libsvm has them.
+    What is linear is a layer of its own: products with the vectors are products with their sum."""
+    if kernel == "linear":
+        weights = np.stack([c @ vectors for c in spread(coefficients, counts).T])
+        return affine(b, x, weights, intercepts)
+    constants = (vectors, coefficients.T, intercepts.reshape(-1))
+    inputs = [b.plain(x), *(b.tensor(np.ascontiguousarray(c, np.float32)) for c in constants)]
+    shape = (*x.shape[:-1], intercepts.size)
+    made = b.op(
+        SupportVectors,
+        inputs,
+        shape,
+        function=Function(kernel),
+        gamma=float(gamma),
+        offset=float(offset),
+        degree=int(degree),
+        counts=tuple(int(n) for n in counts),
+    )
+    return b.value(made, shape)
+
+
+def spread(coefficients: Array, counts: Sequence[int]) -> Array:
+    """Coefficients [classes - 1, count] as a matrix [count, pairs of classes]."""
+    classes = len(counts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    columns = []
+    for i, j in combinations(range(classes), 2):
+        column = np.zeros(int(starts[-1]))
+        column[starts[i] : starts[i + 1]] = coefficients[j - 1, starts[i] : starts[i + 1]]
+        column[starts[j] : starts[j + 1]] = coefficients[i, starts[j] : starts[j + 1]]
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+def votes(b: Builder, decided: Value, classes: int) -> Value:
+    """How many of the decisions between two classes each class has won: the first of two where a decision is above
+    zero. They are small whole numbers, so that ties stay ties."""
+    won = elementwise.cast(b, elementwise.greater(b, decided, elementwise.scalar(b, 0.0)), DType.FLOAT32)
+    second = np.bincount([j for _, j in combinations(range(classes), 2)], minlength=classes)
+    return affine(b, won, _sides(classes), second)
+
+
+def one_against_rest(b: Builder, decided: Value, won: Value) -> Value:
+    """A score for each class, of its votes and of how clear they were: sums over decisions, between -1/3 and 1/3."""
+    classes = won.shape[-1]
+    clear = affine(b, decided, _sides(classes), None)
+    room = elementwise.scaled(b, elementwise.scaled(b, elementwise.abs_(b, clear), 1, 1), 3)
+    return elementwise.add(b, won, elementwise.div(b, clear, room))
+
+
+def _sides(classes: int) -> Array:
+    """[classes, pairs]: 1 for the first class of a pair, -1 for the second."""
+    found = np.zeros((classes, classes * (classes - 1) // 2))
+    for number, (i, j) in enumerate(combinations(range(classes), 2)):
+        found[i, number], found[j, number] = 1, -1
+    return found
+
+
+def matches(b: Builder, x: Value, numbers: Sequence[float]) -> Value:
+    """Which of some numbers each element of the last axis is: a new axis of zeros and ones behind it."""
+    wide = moves.unsqueeze(b, x, [x.rank])
+    known = b.constant(np.asarray(numbers, x.dtype.numpy))
+    return elementwise.cast(b, elementwise.equal(b, wide, known), DType.FLOAT32)
+
+
+def filled(b: Builder, x: Value, values: Array, missing: float) -> Value:
+    """x, and the values where it is `missing`, which may be no number."""
+    if np.isnan(missing):
+        absent = elementwise.not_equal(b, x, x)
+    else:
+        absent = elementwise.equal(b, x, elementwise.scalar(b, missing, x.dtype))
+    return elementwise.where(b, absent, b.constant(np.asarray(values, x.dtype.numpy)), x)
+
+
+def normalized(b: Builder, x: Value, norm: str) -> Value:
+    """Vectors along the last axis over their lengths: l1, l2 or max. What is all zeros stays so."""
+    if norm == "max":
+        length = reductions.maximum(b, elementwise.abs_(b, x), [-1], True)
+    else:
+        length = (reductions.l1 if norm == "l1" else reductions.l2)(b, x, [-1], True)
+    none = elementwise.equal(b, length, elementwise.scalar(b, 0.0))
+    return elementwise.div(b, x, elementwise.where(b, none, elementwise.scalar(b, 1.0), length))

@@ -1,0 +1,66 @@
+"""What an estimator is read into, and what its readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, classical
+from mote.graph.tensor import Array
+
+LABEL, PROBABILITIES, SCORES, PREDICTION, DISTANCES, OUTPUT = (
+    "label",
+    "probabilities",
+    "scores",
+    "prediction",
+    "distances",
+    "output",
+)
+"""What outputs of models are called."""
+
+Estimator = Any
+"""An object of a package that need not be installed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outputs by name; of a classifier the classes that labels are indices of."""
+
+    values: Mapping[str, Value]
+    classes: tuple[Any, ...] = ()
+    decision: Value | None = None
+    """The scores that the label is taken by, where there are such."""
+
+
+Predict = Callable[[Builder, Estimator, Value], Found]
+Transform = Callable[[Builder, Estimator, Value], Value]
+
+
+def reals(values: Any) -> Array:
+    """Fitted attributes as float64."""
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    return np.asarray(values, np.float64)
+
+
+def classes_of(estimator: Estimator) -> tuple[Any, ...]:
+    """The classes, as Python has them."""
+    found = estimator.classes_
+    if isinstance(found, list):
+        raise UnsupportedNodeError("a classifier with several outputs is not supported: compile one for each of them")
+    return tuple(np.asarray(found).tolist())
+
+
+def scored(b: Builder, estimator: Estimator, scores: Value, probabilities: Value | None = None) -> Found:
+    """A classifier by its scores: one for each class, or a single one that decides between two."""
+    label = classical.above(b, scores) if scores.shape[-1] == 1 else classical.best(b, scores)
+    found = {SCORES: scores} if probabilities is None else {PROBABILITIES: probabilities}
+    return Found({LABEL: label, **found}, classes_of(estimator), scores)
+
+
+def regression(b: Builder, values: Value) -> Found:
+    return Found({PREDICTION: values})

@@ -1,0 +1,85 @@
+"""Support vector machines, as libsvm decides: every two classes against each other, and votes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, classical, elementwise
+from mote.frontends.sklearn.found import (
+    LABEL,
+    SCORES,
+    Estimator,
+    Found,
+    Predict,
+    classes_of,
+    reals,
+    regression,
+)
+
+
+def _decisions(b: Builder, estimator: Estimator, x: Value, counts: list[int]) -> Value:
+    """[1, pairs]: as libsvm has them, the first class where they are positive."""
+    kernel = estimator.kernel
+    if kernel not in ("linear", "poly", "rbf", "sigmoid"):
+        raise UnsupportedNodeError(f"the kernel {kernel} is not supported (only linear, poly, rbf, sigmoid)")
+    degree = estimator.degree if kernel == "poly" else 0
+    if degree != int(degree):
+        raise UnsupportedNodeError(f"a polynomial of degree {degree} is not supported (only whole ones)")
+    return classical.decisions(
+        b,
+        x,
+        kernel,
+        reals(estimator.support_vectors_),
+        reals(estimator._dual_coef_),
+        reals(estimator._intercept_),
+        counts,
+        gamma=float(estimator._gamma),
+        offset=float(estimator.coef0) if kernel != "rbf" else 0.0,
+        degree=int(degree),
+    )
+
+
+def classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
+    classes = classes_of(estimator)
+    decided = _decisions(b, estimator, x, [int(n) for n in estimator._n_support])
+    if len(classes) == 2:
+        scores = elementwise.neg(b, decided)
+        return Found({LABEL: classical.above(b, scores), SCORES: scores}, classes, scores)
+    won = classical.votes(b, decided, len(classes))
+    rest = estimator.decision_function_shape == "ovr"
+    scores = classical.one_against_rest(b, decided, won) if rest else decided
+    label = classical.best(b, scores if rest and estimator.break_ties else won)
+    return Found({LABEL: label, SCORES: scores}, classes)
+
+
+def regressor(b: Builder, estimator: Estimator, x: Value) -> Found:
+    return regression(b, _alone(b, estimator, x))
+
+
+def _alone(b: Builder, estimator: Estimator, x: Value) -> Value:
+    """One sum over all vectors: those of a class, against one that has none."""
+    return _decisions(b, estimator, x, [len(estimator.support_vectors_), 0])
+
+
+def one_class(b: Builder, estimator: Estimator, x: Value) -> Found:
+    """What is like what was seen is above zero; classes are -1 and 1."""
+    scores = _alone(b, estimator, x)
+    return Found({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
+
+
+def linear_one_class(b: Builder, estimator: Estimator, x: Value) -> Found:
+    scores = classical.affine(b, x, np.atleast_2d(reals(estimator.coef_)), -reals(estimator.offset_).reshape(-1))
+    return Found({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
+
+
+PREDICTIONS: Mapping[str, Predict] = {
+    "SVC": classifier,
+    "NuSVC": classifier,
+    "SVR": regressor,
+    "NuSVR": regressor,
+    "OneClassSVM": one_class,
+    "SGDOneClassSVM": linear_one_class,
+}
