@@ -102,7 +102,15 @@ def _lightgbm(model: Any) -> Source:
 
 def _sklearn(model: Any) -> Source:
     """An estimator has no file but its pickle, which is made to tell estimators apart, and never loaded."""
-    return Source(type(model).__name__, Format.SKLEARN, pickle.dumps(model, protocol=5), origin=model)
+    name = type(model).__name__
+    try:
+        return Source(name, Format.SKLEARN, pickle.dumps(model, protocol=5), origin=model)
+    except Exception as error:
+        raise MoteError(
+            f"the estimator cannot be pickled: {_first_line(error)}",
+            where=name,
+            remedy="give it no functions of Python: what they do cannot be compiled",
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

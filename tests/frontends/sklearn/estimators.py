@@ -11,6 +11,7 @@ import numpy as np
 from sklearn import (
     cluster,
     compose,
+    cross_decomposition,
     decomposition,
     discriminant_analysis,
     ensemble,
@@ -100,6 +101,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "sgd regressor": regressed(linear_model.SGDRegressor(random_state=0)),
     "linear svr": regressed(svm.LinearSVR(random_state=0)),
     "poisson": regressed(linear_model.PoissonRegressor(max_iter=500)),
+    "partial least squares": regressed(cross_decomposition.PLSRegression(3), 2),
     "tweedie": regressed(linear_model.TweedieRegressor(power=0, link="identity")),
     "logistic": classified(linear_model.LogisticRegression(max_iter=500)),
     "logistic, two classes": classified(linear_model.LogisticRegression(max_iter=500), 2),
