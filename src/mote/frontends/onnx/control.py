@@ -14,7 +14,7 @@ from mote.frontends.build import Value, elementwise, moves
 from mote.frontends.onnx.node import LOST, Entry, LostError, Node
 from mote.graph.tensor import Array
 
-MOST_ROUNDS = 1 << 12
+MOST_ROUNDS = 1 << 10
 UNROLL = "export the model with a fixed number of rounds, or with the loop unrolled"
 
 
