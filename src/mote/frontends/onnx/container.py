@@ -119,6 +119,8 @@ def calls_of(nodes: Sequence[Any], versions: Mapping[str, int]) -> list[Call]:
 
 def call_of(node: Any, versions: Mapping[str, int]) -> Call:
     domain = domain_of(node.domain)
+    if domain in ("", ML) and domain not in versions:
+        raise DamagedError(f"it does not say which version of the operators of '{domain or _OWN}' it uses")
     attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         if attribute.name in attributes:

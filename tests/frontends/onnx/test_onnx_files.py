@@ -1,0 +1,292 @@
+"""ONNX files that something is wrong with: each is refused with what it is, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto, StringStringEntryProto, TensorProto, helper, numpy_helper, save_model
+from onnx_support import graph_of, judged, model_of, outputs_of, source_of
+
+from mote.errors import MoteError
+from mote.frontends.onnx import container, read, tensors
+
+node = helper.make_node
+WEIGHTS = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def plain() -> ModelProto:
+    """x [n, 3] times a matrix, and an activation."""
+    nodes = [node("MatMul", ["x", "w"], ["m"], name="product"), node("Relu", ["m"], ["y"], name="act")]
+    return model_of(nodes, {"x": ["n", 3]}, ["y"], {"w": WEIGHTS})
+
+
+def with_(change: Callable[[ModelProto], object]) -> bytes:
+    model = plain()
+    change(model)
+    return model.SerializeToString()
+
+
+def attribute(model: ModelProto, place: int, **values: object) -> None:
+    model.graph.node[place].attribute.extend(helper.make_attribute(name, value) for name, value in values.items())
+
+
+def conv(**attributes: object) -> bytes:
+    model = model_of([node("Conv", ["x", "w"], ["y"], name="conv")], {"x": [1, 2, 5, 5]}, ["y"])
+    model.graph.initializer.append(numpy_helper.from_array(np.zeros((3, 2, 3, 3), np.float32), "w"))
+    attribute(model, 0, **attributes)
+    return model.SerializeToString()
+
+
+def sparse(indices: np.ndarray) -> bytes:
+    """The weights as a sparse tensor."""
+
+    def change(model: ModelProto) -> None:
+        del model.graph.initializer[:]
+        values = numpy_helper.from_array(np.ones(len(indices), np.float32), "w")
+        model.graph.sparse_initializer.append(
+            helper.make_sparse_tensor(values, numpy_helper.from_array(indices.astype(np.int64)), [3, 4])
+        )
+
+    return with_(change)
+
+
+def cut(model: ModelProto, size: int) -> None:
+    model.graph.initializer[0].raw_data = model.graph.initializer[0].raw_data[:size]
+
+
+def renamed(model: ModelProto, place: int, inputs: list[str], outputs: list[str]) -> None:
+    del model.graph.node[place].input[:], model.graph.node[place].output[:]
+    model.graph.node[place].input.extend(inputs)
+    model.graph.node[place].output.extend(outputs)
+
+
+def dims(model: ModelProto) -> list:
+    return model.graph.input[0].type.tensor_type.shape.dim
+
+
+def outside(model: ModelProto, **entries: str) -> None:
+    """Say that the weights lie in another file."""
+    t = model.graph.initializer[0]
+    t.ClearField("raw_data")
+    t.data_location = TensorProto.EXTERNAL
+    t.external_data.extend(StringStringEntryProto(key=key, value=value) for key, value in entries.items())
+
+
+REFUSED = {
+    "nothing": (b"", "the file is damaged"),
+    "noise": (b"\x08\x07no model", "it is no ONNX model, or only a part of one"),
+    "a part": (plain().SerializeToString()[:-9], "it is no ONNX model, or only a part of one"),
+    "no graph": (with_(lambda m: m.ClearField("graph")), "it has no graph"),
+    "no outputs": (with_(lambda m: m.graph.ClearField("output")), "the model has no outputs"),
+    "an old version": (
+        with_(lambda m: setattr(m.opset_import[0], "version", 8)),
+        r"version 8 of ONNX's operators, Mote",
+    ),
+    "a new version": (with_(lambda m: setattr(m.opset_import[0], "version", 999)), "version 999 of the operators of"),
+    "two versions": (with_(lambda m: m.opset_import.append(helper.make_opsetid("", 12))), "it asks for two versions"),
+    "no version": (with_(lambda m: m.opset_import.pop(0)), "does not say which version"),
+    "a name that is not there": (
+        with_(lambda m: renamed(m, 1, ["lost"], ["y"])),
+        r"layer 1 Relu 'act' reads 'lost', which nothing computes",
+    ),
+    "an output that is not there": (
+        with_(lambda m: setattr(m.graph.output[0], "name", "z")),
+        "nothing computes the output 'z'",
+    ),
+    "an order that is none": (
+        with_(lambda m: m.graph.node.append(m.graph.node.pop(0))),
+        r"layer 0 Relu 'act' reads 'm', which layer 1 MatMul 'product' computes after it",
+    ),
+    "a circle": (
+        with_(lambda m: renamed(m, 0, ["y", "w"], ["m"])),
+        r"'y' depends on itself, at layer 0 MatMul 'product'",
+    ),
+    "one name for two values": (
+        with_(lambda m: renamed(m, 1, ["m"], ["m"])),
+        r"'m' is computed twice, the second time by layer 1 Relu 'act'",
+    ),
+    "an input twice": (with_(lambda m: m.graph.input.append(m.graph.input[0])), "an input is listed twice"),
+    "few bytes": (with_(lambda m: cut(m, 44)), r"tensor 'w' holds 44 bytes, its shape needs 48"),
+    "a size below zero": (
+        with_(lambda m: m.graph.initializer[0].dims.append(-1)),
+        r"tensor 'w' has the shape \(3, 4, -1\)",
+    ),
+    "a huge tensor": (with_(lambda m: m.graph.initializer[0].dims.append(1 << 40)), r"tensor 'w' holds 48 bytes"),
+    "an element type that is none": (
+        with_(lambda m: setattr(m.graph.initializer[0], "data_type", 99)),
+        "tensor 'w' has elements of the type 99",
+    ),
+    "an attribute of another type": (
+        conv(strides=2.0),
+        r"layer 0 Conv 'conv': the attribute strides has the type FLOAT, it must be INTS",
+    ),
+    "an attribute that is none": (
+        conv(stride=[2, 2]),
+        r"has no attribute stride in version 17; did you mean: strides\?",
+    ),
+    "an attribute twice": (
+        with_(lambda m: [attribute(m, 1, group=1), attribute(m, 1, group=1)]),
+        "node 'act' has the attribute group twice",
+    ),
+    "few numbers": (conv(strides=[2]), "the attribute strides has 1 numbers for a window of 2 axes"),
+    "a stride of zero": (conv(strides=[0, 1]), "layer 0 Conv 'conv': a window of 3 with stride 0"),
+    "groups that do not fit": (conv(group=2), "do not fit 2 channels"),
+    "inputs that are missing": (
+        with_(lambda m: renamed(m, 0, ["x"], ["m"])),
+        "layer 0 MatMul 'product': has 1 inputs, the operator has 2",
+    ),
+    "an operator that is none": (
+        with_(lambda m: setattr(m.graph.node[1], "op_type", "Unheard")),
+        "Mote has no such operator",
+    ),
+    "shapes that do not fit": (with_(lambda m: setattr(dims(m)[1], "dim_value", 5)), "layer 0 MatMul 'product'"),
+    "strings": (
+        with_(lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", TensorProto.STRING)),
+        "input 'x' has elements of the type string",
+    ),
+    "a sequence": (
+        with_(lambda m: m.graph.input[0].type.CopyFrom(helper.make_sequence_type_proto(m.graph.input[0].type))),
+        "input 'x' is a sequence, not a tensor",
+    ),
+    "an open size": (
+        with_(lambda m: setattr(dims(m)[1], "dim_param", "width")),
+        r"shape nxwidth: width is only known at run",
+    ),
+    "an input without a shape": (
+        with_(lambda m: m.graph.input[0].type.tensor_type.ClearField("shape")),
+        "the file does not tell the shape of input 'x'",
+    ),
+    "sparse elements outside": (sparse(np.array([3, 12])), r"has elements outside of its shape \(3, 4\)"),
+    "sparse indices of another shape": (
+        sparse(np.array([[1, 1, 1]])),
+        "the indices of the sparse tensor 'w' have the shape",
+    ),
+    "an external tensor without a folder": (
+        with_(lambda m: outside(m, location="w.bin")),
+        r"tensor 'w' lies in the file 'w\.bin', and the model came without a folder",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_wrong_is_said(what: str) -> None:
+    data, reason = REFUSED[what]
+    with pytest.raises(MoteError, match=reason) as told:
+        graph_of(data)
+    assert told.value.where.startswith("model.onnx") and told.value.remedy
+
+
+def test_every_unsupported_layer_is_in_one_message() -> None:
+    nodes = [
+        node("Odd", ["x"], ["a"]),
+        node("Relu", ["a"], ["b"]),
+        node("Even", ["b"], ["y"]),
+        node("Odd", ["x"], ["z"]),
+    ]
+    with pytest.raises(MoteError, match=r"(?s)3 layer.*layer 0 Odd 'a'.*layer 2 Even 'y'.*layer 3 Odd 'z'"):
+        graph_of(model_of(nodes, {"x": [2, 3]}, ["y", "z"]).SerializeToString())
+
+
+def test_files_above_what_the_format_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(container, "MOST_BYTES", 100)
+    with pytest.raises(MoteError, match="bytes, an ONNX file has at most 100"):
+        graph_of(plain().SerializeToString())
+
+
+def test_many_nodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(container, "MOST_NODES", 1)
+    with pytest.raises(MoteError, match="2 nodes are more than 1"):
+        graph_of(plain().SerializeToString())
+
+
+def test_sparse_constants_are_whole() -> None:
+    for indices in (np.array([1, 5, 10]), np.array([[0, 1], [1, 1], [2, 2]])):
+        data, x = sparse(indices), np.ones((1, 3), np.float32)
+        got = outputs_of(graph_of(data), {"x": x})
+        assert np.array_equal(got[0], [[0, 2, 1, 0]])
+
+
+def test_open_sizes_are_given() -> None:
+    model = plain()
+    dims(model)[0].dim_param = "rows"
+    data = model.SerializeToString()
+    assert graph_of(data).tensors[0].shape == (1, 3)
+    assert graph_of(data, shapes=(("x", (5, 3)),)).tensors[0].shape == (5, 3)
+    told = read(source_of(data)).warnings
+    assert told == ("input 'x' may have any size on its first axis; the model is compiled for 1",)
+
+
+def test_a_size_with_a_name_is_the_same_everywhere() -> None:
+    nodes = [node("Add", ["x", "z"], ["y"])]
+    data = model_of(nodes, {"x": ["n", "t"], "z": ["n", "t"]}, ["y"]).SerializeToString()
+    graph = graph_of(data, shapes=(("z", (2, 7)),))
+    assert [graph.tensors[i].shape for i in graph.inputs] == [(2, 7), (2, 7)]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "reason"),
+    [
+        ((("image", (1, 3)),), "there is no input 'image' to give a shape to"),
+        ((("x", (1, 3, 1)),), "input 'x' has 2 axes, the shape 1x3x1 has 3"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(shapes: tuple, reason: str) -> None:
+    with pytest.raises(MoteError, match=reason):
+        graph_of(plain().SerializeToString(), shapes=shapes)
+
+
+def test_constants_may_be_listed_as_inputs() -> None:
+    """As files of the first versions did."""
+    model = plain()
+    model.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [3, 4]))
+    assert len(graph_of(model.SerializeToString()).inputs) == 1
+
+
+def test_external_files(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    save_model(plain(), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    assert (tmp_path / "weights.bin").stat().st_size == WEIGHTS.nbytes
+    x = np.ones((1, 3), np.float32)
+    got = outputs_of(graph_of(path.read_bytes(), folder=tmp_path), {"x": x})
+    assert np.array_equal(got, judged(plain().SerializeToString(), {"x": x}))
+
+
+EXTERNAL = {
+    "a file that is missing": ({"location": "none.bin"}, r"'none\.bin', which is not there"),
+    "a folder": ({"location": "."}, "which is not there"),
+    "no file": ({"offset": "0"}, "which is not in the model's folder"),
+    "a path from the root": ({"location": "/etc/passwd"}, "which is not in the model's folder"),
+    "a path of another system": ({"location": "C:\\secret"}, "which is not in the model's folder"),
+    "a path upwards": ({"location": "a/../../secret"}, "which is not in the model's folder"),
+    "a link that leads out": ({"location": "link.bin"}, "which leads out of the model's folder"),
+    "a short file": ({"location": "short.bin"}, "which ends at byte 40; the tensor needs it up to 48"),
+    "an offset behind the end": (
+        {"location": "whole.bin", "offset": "4"},
+        "ends at byte 48; the tensor needs it up to 52",
+    ),
+    "a length that does not fit": ({"location": "whole.bin", "length": "44"}, "which has 44 bytes for it"),
+    "an offset below zero": ({"location": "whole.bin", "offset": "-8"}, "with the offset '-8'"),
+}
+
+
+@pytest.mark.parametrize("what", EXTERNAL)
+def test_external_files_that_are_refused(what: str, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "secret").write_bytes(bytes(48))
+    (folder / "link.bin").symlink_to(tmp_path / "secret")
+    (folder / "whole.bin").write_bytes(bytes(48))
+    (folder / "short.bin").write_bytes(bytes(40))
+    entries, reason = EXTERNAL[what]
+    with pytest.raises(MoteError, match=reason):
+        graph_of(with_(lambda m: outside(m, **entries)), folder=folder)
+
+
+def test_external_files_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensors, "MOST_BYTES", 40)
+    (tmp_path / "whole.bin").write_bytes(bytes(48))
+    with pytest.raises(MoteError, match="more than 2 GB"):
+        graph_of(with_(lambda m: outside(m, location="whole.bin")), folder=tmp_path)
