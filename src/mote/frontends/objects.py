@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from io import BytesIO
 from typing import Any
 
 from mote.errors import MoteError
 from mote.files import temporary_folder
-from mote.frontends.extras import quiet, require
+from mote.frontends.extras import quiet
 from mote.frontends.source import Format, Source
+from mote.frontends.torch.export import exported, refuse_weights, saved
 
 KNOWN = (
     "give the path of a model file, its bytes, a module or exported program of PyTorch, a model of Keras or ONNX, an"
@@ -31,47 +31,17 @@ def from_object(model: Any, example_inputs: Any = None) -> Source:
                     remedy="leave it away; shapes={...} gives inputs other shapes",
                 )
             return _module(model, example_inputs) if make is _module else make(model)
+    refuse_weights(model)
     raise MoteError(f"a {type(model).__name__} is not a model", remedy=KNOWN)
 
 
 def _module(module: Any, example_inputs: Any) -> Source:
-    """A module is exported as it is in use: dropout does nothing, and statistics stay what they are."""
-    torch = require("torch", extra="torch", what="a module of PyTorch")
-    name = type(module).__name__
-    if example_inputs is None:
-        raise MoteError(
-            "a module does not say what it takes",
-            where=name,
-            remedy="give example inputs: mote.compile(module, example_inputs=(torch.zeros(1, 3, 96, 96),))",
-        )
-    given = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
-    modes = [(part, part.training) for part in module.modules()]
-    try:
-        module.eval()
-        with quiet(), torch.no_grad():
-            program = torch.export.export(module, given)
-    except Exception as error:
-        raise MoteError(
-            f"torch.export does not export it: {_first_line(error)}",
-            where=name,
-            remedy="make forward() a function of its tensors alone, and see that module(*example_inputs) runs",
-        ) from error
-    finally:
-        for part, training in modes:
-            part.training = training
-    return _exported(program, name)
+    program = exported(module, example_inputs)
+    return Source(type(module).__name__, Format.TORCH, saved(program), origin=program)
 
 
 def _program(program: Any) -> Source:
-    return _exported(program, type(program).__name__)
-
-
-def _exported(program: Any, name: str) -> Source:
-    torch = require("torch", extra="torch", what="a module of PyTorch")
-    file = BytesIO()
-    with quiet():
-        torch.export.save(program, file)
-    return Source(name, Format.TORCH, file.getvalue(), origin=program)
+    return _module(program, None)
 
 
 def _keras(model: Any) -> Source:

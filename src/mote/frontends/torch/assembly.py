@@ -1,0 +1,355 @@
+"""The program of a file as a graph of PyTorch, with every size known.
+
+Each node of the file is looked up among PyTorch's own operators, and tried with tensors that have shapes but no
+elements. What the file computes about sizes is computed here, so that numbers are left in its place.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import Any
+
+from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.frontends import limits
+from mote.frontends.torch.archive import Archive, MalformedError, Stored, only, record
+from mote.frontends.torch.archive import field as field_of
+from mote.frontends.torch.origin import origin, with_line
+from mote.graph.tensor import Shape
+
+OPERATORS = re.compile(r"torch\.ops\.(aten|prims|quantized_decomposed)\.(\w+)\.(\w+)")
+"""The libraries whose operators are taken; of others nothing is known that could be compiled."""
+NUMBERS: Mapping[str, Callable[..., Any]] = {
+    **{
+        f"_operator.{name}": getattr(operator, name)
+        for name in ("add", "sub", "mul", "floordiv", "mod", "neg", "truediv", "and_", "or_", "not_")
+    },
+    **{f"_operator.{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"math.{name}": getattr(math, name) for name in ("ceil", "floor", "trunc")},
+    "torch.sym_max": max,
+    "torch.sym_min": min,
+    "torch.sym_int": int,
+    "torch.sym_float": float,
+    "torch.sym_not": operator.not_,
+    "torch.sym_ite": lambda condition, yes, no: yes if condition else no,
+}
+"""What is done with sizes."""
+CLAIMS = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("_assert_scalar.default", "_functional_assert_scalar.default", "_assert_tensor_metadata.default"),
+        *("sym_constrain_range.default", "sym_constrain_range_for_size.default", "_assert_async.msg"),
+    )
+)
+"""Nodes that compute nothing: they say what must be true."""
+ENTERED = {"torch.ops.higher_order.wrap_with_set_grad_enabled": 1, "torch.ops.higher_order.wrap_with_autocast": 4}
+"""Nodes that call a part of the program as it is, and which of their arguments that is."""
+TYPES = {
+    **{1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64"},
+    **{10: "complex64", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"},
+}
+"""What PyTorch calls the types that the file has numbers for."""
+MOST_SIZE = 1 << 62
+FILE_ACCESS = frozenset({"filename", "file"})
+"""Arguments of operators that would read or write files."""
+
+
+@dataclass
+class Assembly:
+    """The graph as far as it was made, with what every name of the file stands for: a node, or a number."""
+
+    torch: Any
+    archive: Archive
+    shapes: dict[str, Shape]
+    mode: Any
+    graph: Any
+    known: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def tensor(self, stored: Stored, name: str) -> Any:
+        """A weight as a tensor of PyTorch."""
+        torch, meta = self.torch, stored.meta
+        sizes, strides = ([integer_of(x) for x in field_of(meta, key)] for key in ("sizes", "strides"))
+        dtype = self.dtype(field_of(meta, "dtype"), narrow=False)
+        if min(sizes, default=1) < 0 or len(sizes) > limits.MOST_AXES:
+            raise MalformedError(f"'{name}' has the shape {sizes}")
+        if not stored.data:
+            if math.prod(sizes):
+                raise MalformedError(f"'{name}' has no elements, its shape {sizes} needs some")
+            return torch.zeros(sizes, dtype=self.narrowed(dtype))
+        try:
+            flat = torch.frombuffer(bytearray(stored.data), dtype=dtype)
+            found = flat.as_strided(sizes, strides, integer_of(field_of(meta, "storage_offset")))
+        except (RuntimeError, ValueError, TypeError):
+            raise MalformedError(f"the bytes of '{name}' do not have its shape {sizes}") from None
+        return found.to(self.narrowed(dtype)).clone(memory_format=torch.contiguous_format)
+
+    def dtype(self, number: object, *, narrow: bool = True) -> Any:
+        """The type that the file has a number for."""
+        if number not in TYPES:
+            raise MalformedError(f"a tensor has the type number {number}")
+        found = getattr(self.torch, TYPES[number])
+        return self.narrowed(found) if narrow else found
+
+    def narrowed(self, dtype: Any) -> Any:
+        """float32 for other types of real numbers."""
+        torch = self.torch
+        if dtype in (torch.float16, torch.float64, torch.bfloat16):
+            note = f"values of type {str(dtype).removeprefix('torch.')} are computed in float32"
+            self.warnings += [] if note in self.warnings else [note]
+            return torch.float32
+        return dtype
+
+    def run(self, graph: Mapping[str, Any]) -> list[Any]:
+        """Add the nodes of a graph of the file; what it returns."""
+        nodes = field_of(graph, "nodes")
+        limits.check_layers(len(nodes))
+        for index, node in enumerate(nodes):
+            self.add(index, record(node, f"node {index}"))
+        return [self.argument(output) for output in field_of(graph, "outputs")]
+
+    def add(self, index: int, node: Mapping[str, Any]) -> None:
+        """Add one node."""
+        target = str(field_of(node, "target"))
+        args, kwargs = self._arguments(node)
+        outputs = names_of(field_of(node, "outputs"))
+        if target in ENTERED:
+            self._enter(target, args, outputs)
+            return
+        if target in NUMBERS:
+            self.known[outputs[0]] = _computed(target, args)
+            return
+        function = self._operator(target)
+        if (short := target.removeprefix("torch.ops.")) in CLAIMS:
+            self._claim(short, args)
+            return
+        value = self._tried(index, node, function, args, kwargs)
+        if isinstance(value, int | float | bool):
+            self.known[outputs[0]] = value
+            return
+        name = identifier(node.get("name") or (outputs[0] if outputs else "node"))
+        made = self.graph.create_node("call_function", function, tuple(args), kwargs, name=name)
+        made.meta.update(val=value, custom=origin(node))
+        if isinstance(value, tuple | list):
+            for i, (name, part) in enumerate(zip(outputs, value, strict=False)):
+                item = self.graph.call_function(operator.getitem, (made, i))
+                item.meta.update(made.meta, val=part)
+                self.known[name] = item
+        elif outputs:
+            self.known[outputs[0]] = made
+
+    def _tried(
+        self, index: int, node: Mapping[str, Any], function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """What an operator makes of tensors without elements."""
+        fx = self.torch.fx
+        given = fx.node.map_arg((tuple(args), dict(kwargs)), lambda n: n.meta["val"])
+        try:
+            with self.mode:
+                return function(*given[0], **given[1])
+        except MoteError:
+            raise
+        except Exception as error:  # PyTorch has many, and each means that the node makes no sense
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            wrong = _unsupported(index, node, f"PyTorch does not take these operands: {reason}")
+            raise UnsupportedError([wrong], where="") from None
+
+    def _operator(self, target: str) -> Any:
+        """The operator of that name; its type is checked, so that nothing else can be called."""
+        found = OPERATORS.fullmatch(target)
+        function: Any = None
+        if found:
+            library, name, overload = found.groups()
+            function = getattr(getattr(getattr(self.torch.ops, library), name, None), overload, None)
+        if target == "_operator.getitem":
+            return operator.getitem
+        if not isinstance(function, self.torch._ops.OpOverload):
+            raise MalformedError(f"there is no operator '{target}'")
+        if any(argument.name in FILE_ACCESS for argument in function._schema.arguments):
+            raise MalformedError(f"the operator '{target}' is for files")
+        return function
+
+    def _claim(self, target: str, args: Sequence[Any]) -> None:
+        """A claim about a size must be true of the size that was chosen."""
+        if "scalar" in target and args and args[0] is False:
+            message = args[1] if len(args) > 1 else "a condition on its shapes"
+            raise MoteError(
+                f"the shapes that were chosen break what the module asserts: {message}",
+                remedy="give other shapes, or export the module without dynamic_shapes",
+            )
+
+    def _enter(self, target: str, args: Sequence[Any], outputs: Sequence[str]) -> None:
+        """Add the nodes of a part that is called as it is, in place of the call."""
+        place = ENTERED[target]
+        if target.endswith("autocast") and args[2] is True:
+            raise MoteError("the module computes in a mode that changes types", remedy="export it without autocast")
+        part = record(args[place], "a part of the program")
+        given = names_of(field_of(part, "inputs"))
+        outer = dict(self.known)
+        self.known.update(zip(given, args[place + 1 :], strict=True))
+        results = self.run(part)
+        self.known = outer | dict(zip(outputs, results, strict=True))
+
+    def _arguments(self, node: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for given in field_of(node, "inputs"):
+            value = self.argument(field_of(record(given, "an argument"), "arg"))
+            if given.get("kind") == 2:
+                kwargs[str(field_of(given, "name"))] = value
+            else:
+                args.append(value)
+        return args, kwargs
+
+    def argument(self, argument: object) -> Any:
+        """The value of an argument: a node, a number, or a list of these."""
+        kind, value = only(argument, "an argument")
+        if kind in _ONES:
+            return _ONES[kind](self, value)
+        if kind in _MANY:
+            return [_ONES[_MANY[kind]](self, x) for x in value]
+        raise MalformedError(f"an argument is {kind}")
+
+    def named(self, name: object) -> Any:
+        if name not in self.known:
+            raise MalformedError(f"a node reads '{name}', which nothing has made")
+        return self.known[str(name)]
+
+    def size(self, value: object) -> Any:
+        """A number, or the name of one that was computed."""
+        if isinstance(value, dict):
+            kind, inner = only(value, "a size")
+            return self.named(inner) if kind == "as_name" else inner
+        return value
+
+
+def _literal(_: Assembly, value: Any) -> Any:
+    return value
+
+
+def _real(_: Assembly, value: Any) -> float:
+    return float(value)
+
+
+def _tensor(assembly: Assembly, value: Any) -> Any:
+    return assembly.named(field_of(record(value, "a tensor"), "name"))
+
+
+def _optional(assembly: Assembly, value: Any) -> Any:
+    kind, inner = only(value, "a tensor")
+    return None if kind == "as_none" else _tensor(assembly, inner)
+
+
+def _scalar_type(assembly: Assembly, value: Any) -> Any:
+    return assembly.dtype(value)
+
+
+def _memory_format(assembly: Assembly, value: Any) -> Any:
+    return assembly.torch.preserve_format if value == 4 else assembly.torch.contiguous_format
+
+
+_ONES: Mapping[str, Callable[[Assembly, Any], Any]] = {
+    "as_none": lambda _, __: None,
+    "as_int": _literal,
+    "as_bool": _literal,
+    "as_string": _literal,
+    "as_float": _real,
+    "as_tensor": _tensor,
+    "as_optional_tensor": _optional,
+    "as_sym_int": Assembly.size,
+    "as_sym_bool": Assembly.size,
+    "as_sym_float": Assembly.size,
+    "as_scalar_type": _scalar_type,
+    "as_memory_format": _memory_format,
+    "as_layout": lambda assembly, _: assembly.torch.strided,
+    "as_device": lambda assembly, _: assembly.torch.device("cpu"),
+    "as_graph": lambda _, value: record(field_of(record(value, "a part"), "graph"), "a part"),
+}
+_MANY = {
+    "as_ints": "as_int",
+    "as_bools": "as_bool",
+    "as_strings": "as_string",
+    "as_floats": "as_float",
+    "as_tensors": "as_tensor",
+    "as_optional_tensors": "as_optional_tensor",
+    "as_sym_ints": "as_sym_int",
+    "as_sym_bools": "as_sym_bool",
+    "as_sym_floats": "as_sym_float",
+}
+"""Kinds of lists, and the kind of what is in them."""
+
+
+def check_libraries(graph: Mapping[str, Any]) -> None:
+    """Refuse all nodes of libraries that Mote does not know, in one message."""
+    known = {*NUMBERS, *ENTERED, "_operator.getitem"}
+    wrong = []
+    for index, node in enumerate(_all_nodes(graph)):
+        target = str(field_of(node, "target"))
+        if target not in known and not OPERATORS.fullmatch(target):
+            control = "higher_order" in target
+            what = "control flow that depends on values" if control else "a library that Mote does not know has it"
+            wrong.append(_unsupported(index, node, what))
+    if wrong:
+        raise UnsupportedError(wrong, where="")
+
+
+def _all_nodes(graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The nodes of a graph, and of the parts that are entered as they are."""
+    for node in field_of(graph, "nodes"):
+        yield record(node, "a node")
+        if node.get("target") in ENTERED:
+            for given in field_of(node, "inputs"):
+                kind, value = only(field_of(record(given, "an argument"), "arg"), "an argument")
+                if kind == "as_graph":
+                    yield from _all_nodes(record(field_of(record(value, "a part"), "graph"), "a part"))
+
+
+def _unsupported(index: int, node: Mapping[str, Any], reason: str) -> Unsupported:
+    found = origin(node)
+    code = str(node["target"]).removeprefix("torch.ops.").removesuffix(".default")
+    return Unsupported(index, found["module"] or "forward", code, with_line(reason, found))
+
+
+def names_of(arguments: Sequence[object]) -> list[str]:
+    """The names of all values in a list of arguments."""
+    found: list[str] = []
+    for argument in arguments:
+        kind, value = only(argument, "an output")
+        if kind == "as_none":
+            found.append("")
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            fields = record(one, "an output")
+            found.append(str(fields.get("name") or fields.get("as_name") or ""))
+    return found
+
+
+def integer_of(size: object) -> int:
+    kind, value = only(size, "a size")
+    if kind != "as_int" or not isinstance(value, int):
+        raise MalformedError("the size of a weight is not known")
+    return value
+
+
+def identifier(name: object) -> str:
+    """A name in the file that PyTorch will write into a program of its own: it must be nothing but a name."""
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
+        raise MalformedError(f"'{str(name)[:40]}' is no name")
+    return name
+
+
+def _computed(target: str, args: Sequence[Any]) -> int | float | bool:
+    """What is done with sizes, which are numbers."""
+    if not all(isinstance(x, int | float | bool) for x in args):
+        raise MalformedError(f"'{target}' is not done with numbers")
+    try:
+        found: int | float | bool = NUMBERS[target](*args)
+    except (ArithmeticError, TypeError, ValueError):
+        raise MalformedError(f"'{target}' does not take {list(args)}") from None
+    if isinstance(found, int) and abs(found) >= MOST_SIZE:
+        raise MalformedError("a size is too large")
+    return found

@@ -1,0 +1,167 @@
+"""One node of a program, as the parsers of operators see it.
+
+A parser is a function `parse(node) -> Value`, or a sequence with one entry for each result. It asks the node for its
+arguments by the names that PyTorch has for them, and the builder `node.b` for operators. It raises UnsupportedNodeError
+with a reason where Mote cannot compute the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.elementwise import cast
+from mote.frontends.torch.program import Program
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+
+Number = int | float | bool
+
+
+@dataclass(frozen=True)
+class Node:
+    """A call of an operator; `values` holds what was made before it, by name."""
+
+    b: Builder
+    program: Program
+    call: Any
+    values: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.call.name)
+
+    @cached_property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments by name, those that were left out as the operator's declaration has them."""
+        schema = self.call.target._schema.arguments
+        found = {a.name: a.default_value for a in schema if a.has_default_value()}
+        positional = [a.name for a in schema if not a.kwarg_only]
+        return {**found, **dict(zip(positional, self.call.args, strict=False)), **self.call.kwargs}
+
+    def has(self, name: str) -> bool:
+        """Whether an argument is there at all."""
+        return self.arguments.get(name) is not None
+
+    def given(self, name: str) -> Any:
+        """An argument as it is: a number, a list, a node."""
+        return self.arguments.get(name)
+
+    def value(self, name: str) -> Value:
+        """A tensor."""
+        found = self.optional(name)
+        if found is None:
+            raise UnsupportedNodeError(f"argument '{name}' is not there")
+        return found
+
+    def optional(self, name: str) -> Value | None:
+        """A tensor that may be left out."""
+        return None if (given := self.given(name)) is None else self._of(given, name)
+
+    def several(self, name: str) -> list[Value]:
+        """A list of tensors."""
+        return [self._of(x, name) for x in self.given(name) or ()]
+
+    def maybe_several(self, name: str) -> list[Value | None]:
+        """A list of tensors, of which some are left out."""
+        return [None if x is None else self._of(x, name) for x in self.given(name) or ()]
+
+    def _of(self, given: Any, name: str) -> Value:
+        found = self.values.get(str(getattr(given, "name", "")))
+        if not isinstance(found, Value):
+            raise UnsupportedNodeError(f"argument '{name}' is no tensor")
+        return found
+
+    def known(self, name: str) -> Array:
+        """The data of a tensor that must be a constant."""
+        return self.b.known(self.value(name), f"argument '{name}'")
+
+    def integer(self, name: str) -> int:
+        return int(self._number(name))
+
+    def real(self, name: str) -> float:
+        return float(self._number(name))
+
+    def flag(self, name: str) -> bool:
+        return bool(self._number(name))
+
+    def text(self, name: str) -> str:
+        return str(self.given(name))
+
+    def _number(self, name: str) -> Number:
+        found = self.given(name)
+        if not isinstance(found, int | float | bool):
+            raise UnsupportedNodeError(f"argument '{name}' must be a number that is known")
+        return found
+
+    def integers(self, name: str) -> list[int]:
+        """A list of integers, or one as a list."""
+        found = self.given(name)
+        if found is None:
+            return []
+        listed = list(found) if isinstance(found, Sequence) else [found]
+        if not all(isinstance(x, int) for x in listed):
+            raise UnsupportedNodeError(f"argument '{name}' must be integers that are known")
+        return listed
+
+    def reals(self, name: str) -> list[float]:
+        return [float(x) for x in self.given(name) or ()]
+
+    def each(self, name: str, count: int, default: int | None = None) -> list[int]:
+        """A number for each of `count` axes; one number is for all of them."""
+        found = self.integers(name)
+        if not found and default is not None:
+            return [default] * count
+        if len(found) not in (1, count):
+            raise UnsupportedNodeError(f"argument '{name}' has {len(found)} numbers for {count} axes")
+        return found * count if len(found) == 1 else found
+
+    def operand(self, name: str, dtype: DType) -> Value:
+        """A tensor or a number, in a type."""
+        given = self.given(name)
+        if isinstance(given, int | float | bool):
+            return self.b.constant(np.array(given).astype(dtype.numpy))
+        return cast(self.b, self.value(name), dtype)
+
+    def common_type(self, first: str, second: str) -> DType:
+        """The type in which PyTorch computes with two tensors, or a tensor and a number."""
+        samples = (self._sample(self.given(name)) for name in (first, second))
+        return dtype_of(self.program.torch.result_type(*samples))
+
+    def _sample(self, given: Any) -> Any:
+        """Something that PyTorch takes for an argument of the same type."""
+        return given if isinstance(given, int | float | bool) else given.meta["val"]
+
+    @property
+    def shape(self) -> Shape:
+        """Of the first result."""
+        return tuple(self._result.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """Of the first result."""
+        return dtype_of(self._result.dtype)
+
+    @property
+    def _result(self) -> Any:
+        found = self.call.meta["val"]
+        return found[0] if isinstance(found, Sequence) else found
+
+    def reads(self, position: int) -> bool:
+        """Whether anything reads a result of several."""
+        return any(user.args[1] == position for user in self.call.users if len(user.args) > 1)
+
+
+Parser = Callable[[Node], Value | Sequence[Value | None]]
+
+
+def dtype_of(dtype: Any) -> DType:
+    """Mote's name of a type of PyTorch's."""
+    name = str(dtype).removeprefix("torch.")
+    return DType(name) if name in list(DType) else DType.UNKNOWN

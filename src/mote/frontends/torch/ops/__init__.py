@@ -1,0 +1,22 @@
+"""What each operator of ATen becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mote.frontends.torch.node import Parser
+from mote.frontends.torch.ops import (
+    activations,
+    arithmetic,
+    indexing,
+    matrix,
+    moves,
+    norms,
+    reductions,
+    windows,
+)
+
+MODULES = (activations, arithmetic, indexing, matrix, moves, norms, reductions, windows)
+
+PARSERS: Mapping[str, Parser] = {name: parser for module in MODULES for name, parser in module.PARSERS.items()}
+"""By the operator's name with its overload."""

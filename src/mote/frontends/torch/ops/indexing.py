@@ -1,0 +1,162 @@
+"""Elements that indices name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import indexing, moves
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.elementwise import add, cast, mul, scalar
+from mote.frontends.torch.node import Node, Parser
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+
+
+def _embedding(node: Node) -> Value:
+    return indexing.gather(node.b, node.value("weight"), 0, node.value("indices"))
+
+
+def _index_select(node: Node) -> Value:
+    x = node.value("self")
+    return indexing.gather(node.b, x, node.integer("dim"), node.value("index"))
+
+
+def _index(node: Node) -> Value:
+    """As NumPy indexes with arrays: constant ones on any axes, a computed one on one axis."""
+    b, x, given = node.b, node.value("self"), node.maybe_several("indices")
+    axes = [axis for axis, index in enumerate(given) if index is not None]
+    indices = [index for index in given if index is not None]
+    if any(not index.constant for index in indices):
+        if len(indices) > 1 or indices[0].dtype == DType.BOOL:
+            raise UnsupportedNodeError("several indices, or masks, that are computed are not supported")
+        return indexing.gather(b, x, axes[0], indices[0])
+    spread, places = _places(b, x, given)
+    first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
+    rest = [a for a in range(x.rank) if a not in spread]
+    turned = moves.transpose(b, x, [*rest[:first], *spread, *rest[first:]])
+    sizes = [x.shape[a] for a in spread]
+    flat = moves.reshape(b, turned, (*turned.shape[:first], prod(sizes), *turned.shape[first + len(spread) :]))
+    return moves.reshape(b, moves.gather(b, flat, first, b.constant(places)), node.shape)
+
+
+def _places(b: Builder, x: Value, given: Sequence[Value | None]) -> tuple[list[int], Array]:
+    """The axes of a value that constant indices name, and the places that they name on these axes taken together.
+    Masks stand for the places where they are true, on as many axes as they have."""
+    spread: list[int] = []
+    arrays: list[Array] = []
+    at = 0
+    for index in given:
+        if index is None:
+            at += 1
+            continue
+        data = b.known(index, "an index")
+        parts = list(np.nonzero(data)) if data.dtype == np.bool_ else [data]
+        for part in parts:
+            size = x.shape[at]
+            if part.size and not -size <= part.min() <= part.max() < size:
+                raise UnsupportedNodeError(f"an index is outside an axis of {size} elements")
+            spread.append(at)
+            arrays.append(np.where(part < 0, part + size, part))
+            at += 1
+    places = np.ravel_multi_index(np.broadcast_arrays(*arrays), [x.shape[a] for a in spread])
+    return spread, np.asarray(places)
+
+
+def _gather(node: Node) -> Value:
+    """For each place an element along an axis, by an index of its own."""
+    b, x, index = node.b, node.value("self"), node.value("index")
+    if index.constant and x.rank:
+        return _picked(b, x, _elements(node, x, b.known(index, "an index")))
+    axis = x.axis(node.integer("dim"))
+    steps = [prod(x.shape[a + 1 :]) for a in range(x.rank)]
+    grids = np.indices(index.shape)
+    offsets = sum(grids[a] * steps[a] for a in range(x.rank) if a != axis) + np.zeros(index.shape)
+    at = cast(b, index, DType.INT32)
+    at = mul(b, at, scalar(b, steps[axis], DType.INT32))
+    return indexing.gather(b, moves.reshape(b, x, (-1,)), 0, add(b, at, b.constant(offsets.astype(np.int32))))
+
+
+def _elements(node: Node, x: Value, index: Array) -> Array:
+    """The places, in the order in which a value is counted, of elements that are named by indices along one axis."""
+    axis = x.axis(node.integer("dim"))
+    grids: list[Array] = list(np.indices(index.shape))
+    grids[axis] = np.where(index < 0, index + x.shape[axis], index)
+    return np.asarray(np.ravel_multi_index(tuple(grids), x.shape))
+
+
+def _picked(b: Builder, x: Value, places: Array) -> Value:
+    """Elements at places of a value as it is counted."""
+    return moves.gather(b, moves.reshape(b, x, (-1,)), 0, b.constant(places))
+
+
+def _replaced(b: Builder, x: Value, axis: int, places: Array, new: Value) -> Value:
+    """A value with new elements at places along an axis."""
+    axis = x.axis(axis)
+    size = x.shape[axis]
+    at = np.arange(size)
+    at[places] = size + np.arange(len(places))
+    return moves.gather(b, moves.concat(b, [x, new], axis), axis, b.constant(at))
+
+
+def _slice_scatter(node: Node) -> Value:
+    x, axis = node.value("self"), node.integer("dim")
+    places = np.arange(x.shape[x.axis(axis)])[slice(node.given("start"), node.given("end"), node.integer("step"))]
+    return _replaced(node.b, x, axis, places, node.value("src")) if len(places) else x
+
+
+def _select_scatter(node: Node) -> Value:
+    b, x, axis = node.b, node.value("self"), node.integer("dim")
+    place = node.integer("index") % x.shape[x.axis(axis)]
+    return _replaced(b, x, axis, np.array([place]), moves.unsqueeze(b, node.value("src"), [x.axis(axis)]))
+
+
+def _index_put(node: Node) -> Value:
+    """New elements at places that constant indices name."""
+    b, x, given = node.b, node.value("self"), node.maybe_several("indices")
+    if node.flag("accumulate"):
+        raise UnsupportedNodeError("elements that are added where indices say are not supported")
+    spread, places = _places(b, x, given)
+    count = len(spread)
+    if spread != list(range(spread[0], spread[0] + count)):
+        raise UnsupportedNodeError("indices on axes that are apart are not supported where elements are replaced")
+    first, shape = spread[0], x.shape
+    flat = moves.reshape(b, x, (*shape[:first], prod(shape[first : first + count]), *shape[first + count :]))
+    new = moves.expand(b, node.value("values"), (*shape[:first], *places.shape, *shape[first + count :]))
+    new = moves.reshape(b, new, (*shape[:first], places.size, *shape[first + count :]))
+    return moves.reshape(b, _replaced(b, flat, first, places.reshape(-1), new), shape)
+
+
+def _scatter(node: Node) -> Value:
+    """New elements at places along an axis, each by an index of its own, which must be constant."""
+    b, x = node.b, node.value("self")
+    index = node.known("index")
+    places = _elements(node, x, index).reshape(-1)
+    if len(set(places.tolist())) < len(places):
+        raise UnsupportedNodeError("several elements for one place are not supported")
+    if "src" in node.arguments:
+        source = node.value("src")
+        for axis, n in enumerate(index.shape):
+            source = moves.slice_(b, source, axis, 0, n)
+        new = moves.reshape(b, source, (-1,))
+    else:
+        new = moves.expand(b, moves.reshape(b, node.operand("value", node.dtype), (1,)), (len(places),))
+    flat = _replaced(b, moves.reshape(b, x, (-1,)), 0, places, new)
+    return moves.reshape(b, flat, x.shape)
+
+
+PARSERS: Mapping[str, Parser] = {
+    "aten.embedding.default": _embedding,
+    "aten.index_select.default": _index_select,
+    "aten.index.Tensor": _index,
+    "aten._unsafe_index.Tensor": _index,
+    "aten.gather.default": _gather,
+    "aten.slice_scatter.default": _slice_scatter,
+    "aten.select_scatter.default": _select_scatter,
+    "aten.index_put.default": _index_put,
+    "aten.scatter.src": _scatter,
+    "aten.scatter.value": _scatter,
+}

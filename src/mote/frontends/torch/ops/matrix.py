@@ -1,0 +1,104 @@
+"""Products of matrices, and attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise, matrix, moves, norms
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.torch.node import Node, Parser
+from mote.graph.types import DType
+
+NEVER = -1e30
+"""What is added to scores of pairs that must not meet."""
+
+
+def _linear(node: Node) -> Value:
+    b, x, weights, bias = node.b, node.value("input"), node.value("weight"), node.optional("bias")
+    if weights.data is not None and (bias is None or bias.data is not None):
+        return matrix.linear(b, x, weights.data.T, None if bias is None else bias.data)
+    found = matrix.matmul(b, x, moves.transpose(b, weights, (1, 0)))
+    return found if bias is None else elementwise.add(b, found, bias)
+
+
+def _addmm(node: Node) -> Value:
+    return matrix.gemm(
+        node.b,
+        node.value("mat1"),
+        node.value("mat2"),
+        node.value("self"),
+        alpha=node.real("alpha"),
+        beta=node.real("beta"),
+    )
+
+
+def _matmul(second: str) -> Parser:
+    def parse(node: Node) -> Value:
+        return matrix.matmul(node.b, node.value("self"), node.value(second))
+
+    return parse
+
+
+def _baddbmm(node: Node) -> Value:
+    b = node.b
+    product = elementwise.scaled(b, matrix.matmul(b, node.value("batch1"), node.value("batch2")), node.real("alpha"))
+    return elementwise.add(b, product, elementwise.scaled(b, node.value("self"), node.real("beta")))
+
+
+def _attention(node: Node) -> Value:
+    """softmax(query x key^T * scale + mask) x value, head by head."""
+    b, query, key, value = node.b, *(node.value(name) for name in ("query", "key", "value"))
+    if node.real("dropout_p"):
+        raise UnsupportedNodeError("dropout is for training: export the module in evaluation mode")
+    if node.flag("enable_gqa"):
+        key, value = (_repeated(b, x, query.shape[-3]) for x in (key, value))
+    scale = node.real("scale") if node.has("scale") else 1 / math.sqrt(query.shape[-1])
+    scores = matrix.matmul(b, elementwise.scaled(b, query, scale), _turned(b, key))
+    mask = node.optional("attn_mask")
+    if node.flag("is_causal"):
+        allowed = np.tril(np.ones((query.shape[-2], key.shape[-2]), bool))
+        mask = b.constant(allowed)
+    if mask is not None:
+        scores = elementwise.add(b, scores, _penalty(b, mask))
+    return matrix.matmul(b, norms.softmax(b, scores), value)
+
+
+def _turned(b: Builder, value: Value) -> Value:
+    """The matrices of a value with their axes changed about."""
+    axes = range(value.rank)
+    return moves.transpose(b, value, (*axes[:-2], axes[-1], axes[-2]))
+
+
+def _repeated(b: Builder, value: Value, heads: int) -> Value:
+    """Each head so often that there are as many as the queries have."""
+    *batch, own, length, depth = value.shape
+    wide = moves.expand(
+        b, moves.reshape(b, value, (*batch, own, 1, length, depth)), (*batch, own, heads // own, length, depth)
+    )
+    return moves.reshape(b, wide, (*batch, heads, length, depth))
+
+
+def _penalty(b: Builder, mask: Value) -> Value:
+    """What is added to scores: the mask itself, or much where it says no."""
+    if mask.dtype != DType.BOOL:
+        if mask.data is not None:
+            return b.constant(np.maximum(mask.data, np.float32(NEVER)))
+        return mask
+    return elementwise.where(b, mask, elementwise.scalar(b, 0), elementwise.scalar(b, NEVER))
+
+
+PARSERS: Mapping[str, Parser] = {
+    "aten.linear.default": _linear,
+    "aten.addmm.default": _addmm,
+    "aten.mm.default": _matmul("mat2"),
+    "aten.bmm.default": _matmul("mat2"),
+    "aten.matmul.default": _matmul("other"),
+    "aten.mv.default": _matmul("vec"),
+    "aten.dot.default": _matmul("tensor"),
+    "aten.baddbmm.default": _baddbmm,
+    "aten.scaled_dot_product_attention.default": _attention,
+}

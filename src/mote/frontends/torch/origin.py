@@ -1,0 +1,40 @@
+"""Where a node of a program comes from: the module that it is computed in, and the user's own line of source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+FRAME = re.compile(r'File "([^"]*)", line (\d+), in \S+\n\s*(.*)')
+"""A frame of a stack as Python prints it."""
+NOT_OWN = re.compile(r"-packages/torch(ao)?/|^torch/|^<")
+"""Files of PyTorch itself, and programs that have none."""
+
+
+def origin(node: Mapping[str, Any]) -> dict[str, str]:
+    """What is handed on with a node, through everything that PyTorch makes of it."""
+    metadata = node.get("metadata")
+    found = metadata if isinstance(metadata, dict) else {}
+    return {"module": _module_path(found), "line": _source_line(found)}
+
+
+def with_line(reason: str, origin: Mapping[str, str]) -> str:
+    """A reason, with the line of source where one is known."""
+    return f"{reason} ({line})" if (line := origin.get("line")) else reason
+
+
+def _module_path(metadata: Mapping[str, Any]) -> str:
+    last = str(metadata.get("nn_module_stack") or "").split(";")[-1].split(",")
+    path = last[1] if len(last) > 2 else ""
+    return "" if path.startswith("_empty") else path
+
+
+def _source_line(metadata: Mapping[str, Any]) -> str:
+    """The innermost line outside of PyTorch."""
+    frames = FRAME.findall(str(metadata.get("stack_trace") or ""))
+    own = [frame for frame in frames if not NOT_OWN.search(frame[0])]
+    if not own:
+        return ""
+    path, line, text = own[-1]
+    return f"{path.rsplit('/', 1)[-1]}:{line}: {text.strip()}"

@@ -1,0 +1,244 @@
+"""A file as a list of nodes of few kinds: PyTorch takes the others apart, and computes at once what does not depend on
+inputs or states."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import prod
+from typing import Any
+
+from mote.errors import MoteError, naming
+from mote.frontends import limits
+from mote.frontends.extras import quiet, require
+from mote.frontends.torch.archive import MalformedError, opened
+from mote.frontends.torch.signature import assembled
+from mote.graph.tensor import Shape
+
+WHOLE = (
+    "linear.default",
+    "matmul.default",
+    "instance_norm.default",
+    "rms_norm.default",
+    "scaled_dot_product_attention.default",
+    "lstm.input",
+    "gru.input",
+    "rnn_tanh.input",
+    "rnn_relu.input",
+    "gelu.default",
+    "silu.default",
+    "mish.default",
+    "hardswish.default",
+    "hardsigmoid.default",
+    "softplus.default",
+    "prelu.default",
+    "selu.default",
+    "celu.default",
+    "elu.default",
+    "leaky_relu.default",
+    "log_sigmoid.default",
+    "glu.default",
+    "relu6.default",
+    "adaptive_avg_pool1d.default",
+    "adaptive_avg_pool2d.default",
+    "adaptive_avg_pool3d.default",
+    "upsample_nearest1d.vec",
+    "upsample_nearest2d.vec",
+    "upsample_nearest3d.vec",
+    "upsample_linear1d.vec",
+    "upsample_bilinear2d.vec",
+    "upsample_bicubic2d.vec",
+    "upsample_trilinear3d.vec",
+    "pixel_shuffle.default",
+    "pixel_unshuffle.default",
+    "roll.default",
+    "linalg_vector_norm.default",
+    "im2col.default",
+    "unfold.default",
+    "reflection_pad1d.default",
+    "reflection_pad2d.default",
+    "reflection_pad3d.default",
+    "replication_pad1d.default",
+    "replication_pad2d.default",
+    "replication_pad3d.default",
+    "split_with_sizes.default",
+    "logsumexp.default",
+)
+"""Operators that stay whole, since Mote computes them as they are; of all others PyTorch says what they are made of."""
+
+OF_SHAPES = frozenset(f"aten.{name}_like.default" for name in ("full", "zeros", "ones", "empty")) | frozenset(
+    f"aten.new_{name}.default" for name in ("full", "zeros", "ones", "empty")
+)
+"""Operators that read nothing of a tensor but its shape and type."""
+UNWRITTEN = frozenset(f"aten.{name}" for name in ("empty.memory_format", "empty_like.default", "new_empty.default"))
+"""Operators whose elements may be anything: here they are zero."""
+DEQUANTIZE = "quantized_decomposed.dequantize_"
+"""How operators begin that are left alone although they make constants: Mote computes with what they read."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A buffer that the module writes: what it is called in the module, the input of the graph that is its value before
+    an inference, and the node that makes its value behind it."""
+
+    buffer: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """Nodes in the order in which they are computed. Values are called as PyTorch's graph calls them."""
+
+    torch: Any
+    nodes: tuple[Any, ...]
+    """Those that depend on inputs or states."""
+    shapes: Mapping[str, Shape]
+    inputs: tuple[str, ...]
+    outputs: tuple[Any, ...]
+    """The names of values, or numbers."""
+    labels: tuple[str, ...]
+    """What the outputs are called by the module: keys of dictionaries, or nothing."""
+    states: tuple[Kept, ...]
+    given: Mapping[str, Any]
+    """Weights, buffers and what was computed from them, as tensors; of states what they begin with."""
+    types: Mapping[str, Any]
+    placeholders: tuple[Any, ...]
+    """The nodes that stand for inputs, weights and buffers."""
+    warnings: tuple[str, ...]
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What values are called in the model: outputs as the module calls them, others by the module that they are
+        computed in."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            module = (node.meta.get("custom") or {}).get("module")
+            found[node.name] = f"{module}/{node.name}" if module else node.name
+        taken = {*found.values(), *self.inputs}
+        for label, name in zip(self.labels, self.outputs, strict=True):
+            if label and name in found and label not in taken:
+                taken.add(label)
+                found[name] = label
+        return found
+
+    @property
+    def results(self) -> list[tuple[str, str]]:
+        """The values that are outputs, and what those are called."""
+        if wrong := [x for x in self.outputs if not isinstance(x, str)]:
+            raise MoteError(f"the module returns {wrong[0]}, which is no tensor", remedy="let it return tensors only")
+        return [(name, self.names.get(name, name)) for name in self.outputs]
+
+
+def loaded(data: bytes, where: str, shapes: Mapping[str, Shape]) -> Program:
+    """The program of a `.pt2` file for inputs of these shapes; those that are not named are as the file has them."""
+    torch = require("torch", extra="torch", what="PyTorch models")
+    with quiet():
+        _operators_of_quantization()
+    with naming(where), _explained(), quiet(), torch.no_grad():
+        whole = assembled(torch, opened(data), shapes)
+        simpler = whole.exported.run_decompositions(_table(torch))
+    return _program(torch, simpler, whole.inputs, whole.labels, whole.warnings)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """What is wrong with a file is said as that, whoever finds it: PyTorch has many exceptions for it."""
+    try:
+        yield
+    except (MoteError, MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        found = isinstance(error, MalformedError)
+        reason = "the file is damaged" if found else f"PyTorch does not take the program ({type(error).__name__})"
+        remedy = "copy or export it again"
+        raise MoteError(f"{reason}: {lines[0] if lines else ''}", remedy=remedy) from error
+
+
+def _operators_of_quantization() -> None:
+    """PyTorch knows the operators of quantized graphs once this was loaded."""
+    import torch.ao.quantization.fx._decomposed  # noqa: F401
+
+
+def _table(torch: Any) -> Any:
+    """How operators are taken apart."""
+    table = torch.export.default_decompositions()
+    for name in WHOLE:
+        packet, _, overload = name.partition(".")
+        function = getattr(getattr(torch.ops.aten, packet), overload)
+        if function in table:
+            table.pop(function)
+    return table
+
+
+def _program(
+    torch: Any, exported: Any, inputs: tuple[str, ...], labels: tuple[str, ...], warnings: tuple[str, ...]
+) -> Program:
+    from torch.export.graph_signature import OutputKind
+
+    signature = exported.graph_signature
+    sources = {**exported.state_dict, **exported.constants}
+    given = {spec.arg.name: sources[spec.target] for spec in signature.input_specs if spec.target is not None}
+    buffers = {spec.target: spec.arg.name for spec in signature.input_specs if spec.target is not None}
+    states = tuple(
+        Kept(spec.target, buffers[spec.target], spec.arg.name)
+        for spec in signature.output_specs
+        if spec.kind == OutputKind.BUFFER_MUTATION
+    )
+    written = [spec.target for spec in signature.output_specs if spec.kind == OutputKind.USER_INPUT_MUTATION]
+    notes = [*warnings, *(f"the module writes its input '{name}', which is left as it is" for name in written)]
+    outputs = [spec.arg for spec in signature.output_specs if spec.kind == OutputKind.USER_OUTPUT]
+    results = tuple(x.name if not hasattr(x, "value") else x.value for x in outputs)
+    with torch.no_grad():
+        known, nodes = _folded(torch, exported.graph, given, {*inputs, *(kept.before for kept in states)})
+    types, shapes = {}, {}
+    for node in exported.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            types[node.name], shapes[node.name] = value.dtype, tuple(value.shape)
+    placeholders = tuple(node for node in exported.graph.nodes if node.op == "placeholder")
+    return Program(torch, nodes, shapes, inputs, results, labels, states, known, types, placeholders, tuple(notes))
+
+
+def _folded(
+    torch: Any, graph: Any, given: Mapping[str, Any], changing: set[str]
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """All values that never change, and the nodes of the others."""
+    known = dict(given)
+    fixed = {name: x for name, x in given.items() if name not in changing}
+    left = []
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        known_ones = all(x.name in fixed for x in node.all_input_nodes)
+        if (known_ones or str(node.target) in OF_SHAPES) and _is_foldable(torch, node):
+            like = partial(_value_or_shape, torch, fixed)
+            args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), like)
+            found = node.target(*args, **kwargs)
+            fixed[node.name] = torch.zeros_like(found) if str(node.target) in UNWRITTEN else found
+        else:
+            left.append(node)
+    return known | fixed, tuple(left)
+
+
+def _value_or_shape(torch: Any, fixed: Mapping[str, Any], node: Any) -> Any:
+    """A value that is known, or one of the same shape and type."""
+    if node.name in fixed:
+        return fixed[node.name]
+    return torch.empty(tuple(node.meta["val"].shape), dtype=node.meta["val"].dtype)
+
+
+def _is_foldable(torch: Any, node: Any) -> bool:
+    if node.target is operator.getitem:
+        return True
+    if str(node.target).startswith(DEQUANTIZE) or torch.Tag.nondeterministic_seeded in node.target.tags:
+        return False
+    values = node.meta.get("val")
+    sizes = [
+        prod(x.shape) for x in (values if isinstance(values, Sequence) else [values]) if isinstance(x, torch.Tensor)
+    ]
+    return max(sizes, default=0) <= limits.MOST_ELEMENTS

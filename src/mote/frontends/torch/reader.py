@@ -1,0 +1,153 @@
+"""A `.pt2` file as a Model: every node of its program becomes a layer."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from mote.errors import UnsupportedNodeError, naming
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.model import Model
+from mote.frontends.source import Source
+from mote.frontends.torch.node import Node, dtype_of
+from mote.frontends.torch.ops import PARSERS
+from mote.frontends.torch.origin import with_line
+from mote.frontends.torch.program import Program, loaded
+
+THROUGH = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "add.Scalar", "mul.Scalar", "div.Scalar"),
+        *("clamp.default", "constant_pad_nd.default", "_to_copy.default", "clone.default", "relu.default"),
+        *("reflection_pad1d.default", "reflection_pad2d.default", "tanh.default", "log.default", "slice.Tensor"),
+    )
+)
+"""Operators through which an input is followed to the layer that says whether it is an image."""
+IMAGES = (
+    "aten.convolution.",
+    "aten.max_pool",
+    "aten.avg_pool",
+    "aten.adaptive_",
+    "aten._adaptive_",
+    "aten.upsample_",
+    "aten._native_batch_norm",
+    "aten.pixel_",
+    "aten.instance_norm.",
+    "aten.native_group_norm.",
+)
+"""How operators begin that have their channels on axis 1."""
+
+
+def read(source: Source) -> Model:
+    """The model of a `.pt2` file, with its unsupported nodes marked."""
+    with naming(source.where):
+        program = loaded(source.data, source.where, dict(source.shapes))
+        return _Reading(program, Builder(source.where, source.edges)).model()
+
+
+class _Reading:
+    """A program on its way to a model."""
+
+    def __init__(self, program: Program, builder: Builder) -> None:
+        self.program = program
+        self.b = builder
+        self.values: dict[str, Any] = {}
+        builder.warnings += program.warnings
+
+    def model(self) -> Model:
+        program, b = self.program, self.b
+        changing = {kept.before for kept in program.states}
+        for name, tensor in program.given.items():
+            if name not in changing:
+                self.values[name] = self._constant(name, tensor)
+        after = {kept: self._state(kept.buffer, kept.before) for kept in program.states}
+        images = {node for node in program.placeholders if _is_image(node)}
+        for node in program.placeholders:
+            if node.name in program.inputs:
+                shape, dtype = program.shapes[node.name], dtype_of(program.types[node.name])
+                self.values[node.name] = b.input(node.name, shape, dtype, channels_last=node in images)
+        for index, node in enumerate(program.nodes):
+            self._add(index, node)
+        for index, (kept, tensor) in enumerate(after.items(), len(program.nodes)):
+            with b.layer(index, "aten.copy_", kept.buffer):
+                b.written(self.values[kept.after], tensor)
+        for name, label in program.results:
+            b.output(self.values[name], label)
+        return b.finish()
+
+    def _constant(self, name: str, tensor: Any) -> Any:
+        """A tensor, or several, that are known; of a type that Mote has nothing of it stays what it is, and who reads
+        it is refused."""
+        if isinstance(tensor, tuple | list):
+            return tuple(self._constant(name, part) for part in tensor)
+        if not dtype_of(tensor.dtype).stored:
+            return tensor
+        return self.b.constant(tensor.detach().numpy(), name)
+
+    def _state(self, buffer: str, before: str) -> int:
+        value, after = self.b.state(buffer, self.program.given[before].detach().numpy())
+        self.values[before] = value
+        return after
+
+    def _add(self, index: int, call: Any) -> None:
+        """One node: what it makes, or what stands for it where it is not supported."""
+        code = "getitem" if call.target is operator.getitem else str(call.target)
+        origin = call.meta.get("custom") or {}
+        made: Value | Sequence[Value | None] | None = None
+        with self.b.layer(index, code.removesuffix(".default"), origin.get("module") or call.name):
+            try:
+                made = self._parsed(code, call)
+            except UnsupportedNodeError as error:
+                raise UnsupportedNodeError(with_line(str(error), origin)) from None
+        if made is None:
+            made = self._placeholder(call)
+        self.values[call.name] = self._named(call, made) if isinstance(made, Value) else tuple(made)
+
+    def _parsed(self, code: str, call: Any) -> Value | Sequence[Value | None]:
+        if call.target is operator.getitem:
+            return _part(self.values[call.args[0].name], call.args[1])
+        parser = PARSERS.get(code)
+        if parser is None and self.program.torch.Tag.nondeterministic_seeded in getattr(call.target, "tags", ()):
+            raise UnsupportedNodeError("random numbers are not supported: a compiled model is a function of its inputs")
+        if parser is None:
+            raise UnsupportedNodeError("Mote has no such operator yet")
+        return parser(Node(self.b, self.program, call, self.values))
+
+    def _named(self, call: Any, value: Value) -> Value:
+        return self.b.named(value, self.program.names.get(call.name, call.name))
+
+    def _placeholder(self, call: Any) -> Value | tuple[Value | None, ...]:
+        """What stands for a node that is not supported, so that those behind it are looked at as well."""
+        found = call.meta["val"]
+        if isinstance(found, Sequence):
+            return tuple(self._standing(call.name, x) if hasattr(x, "shape") else None for x in found)
+        return self._standing(call.name, found)
+
+    def _standing(self, name: str, sample: Any) -> Value:
+        return self.b.placeholder(name, tuple(sample.shape), dtype_of(sample.dtype))
+
+
+def _part(parts: Sequence[Value | None], index: int) -> Value:
+    """One of several results."""
+    found = parts[index] if index < len(parts) else None
+    if found is None:
+        raise UnsupportedNodeError(f"result {index} of the operator is not supported")
+    return found
+
+
+def _is_image(placeholder: Any) -> bool:
+    """Whether an input reaches, through operators on its elements, one that has channels on axis 1."""
+    if len(placeholder.meta["val"].shape) < 3:
+        return False
+    waiting, seen = [placeholder], set()
+    while waiting:
+        node = waiting.pop()
+        for user in node.users:
+            code = str(user.target)
+            if code.startswith(IMAGES) and user.args and user.args[0] is node:
+                return True
+            if (code in THROUGH or "quantized_decomposed" in code) and user not in seen:
+                seen.add(user)
+                waiting.append(user)
+    return False

@@ -1,0 +1,186 @@
+"""Sizes that a file leaves open: each is a symbol, or an expression of some, and gets a number here.
+
+The expressions are calls of a few functions with symbols and integers. They are taken apart and computed here; nothing
+in a file is evaluated as code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from operator import floordiv, mod
+from typing import Any
+
+from mote.errors import MoteError
+from mote.frontends.torch.archive import MalformedError, only, record
+from mote.graph.tensor import Shape
+
+MOST_TRIED = 1 << 16
+"""Numbers that are tried for a symbol of which an expression is given."""
+MOST_EXPONENT = 8
+
+
+def _power(base: int, exponent: int) -> int:
+    if not 0 <= exponent <= MOST_EXPONENT:
+        raise ArithmeticError
+    return int(base**exponent)
+
+
+_FUNCTIONS: Mapping[str, Callable[..., int]] = {
+    "Integer": int,
+    "Add": lambda *terms: sum(terms),
+    "Mul": lambda *factors: prod(factors),
+    "Pow": _power,
+    "FloorDiv": floordiv,
+    "CleanDiv": floordiv,
+    "Mod": mod,
+    "PythonMod": mod,
+    "Max": lambda *terms: max(terms),
+    "Min": lambda *terms: min(terms),
+}
+_SIGNS = {"Add": "+", "Mul": "*", "FloorDiv": "//"}
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size that the file leaves open."""
+
+    tree: ast.expr
+
+    @property
+    def symbols(self) -> list[str]:
+        return sorted({_symbol(x) for x in ast.walk(self.tree) if _name(x) == "Symbol"})
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a symbol by itself."""
+        return _name(self.tree) == "Symbol"
+
+    def number(self, numbers: Mapping[str, int]) -> int:
+        return _value(self.tree, numbers)
+
+    def __str__(self) -> str:
+        return _text(self.tree)
+
+
+@dataclass
+class Symbols:
+    """The numbers that symbols stand for, as far as they are known, and the limits that the file has for them."""
+
+    limits: Mapping[str, Any]
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def shape(self, sizes: Sequence[object], name: str, wanted: Shape | None) -> Shape:
+        """The shape of an input. What is open is as wanted; else the first axis, of images or sequences that are worked
+        on together, has one element, and any other is refused."""
+        parts = [_size(size) for size in sizes]
+        written = "x".join(map(str, parts))
+        if wanted is not None and len(wanted) != len(parts):
+            raise MoteError(
+                f"input '{name}' ({written}) has {len(parts)} axes, not {len(wanted)}",
+                remedy=f"give {len(parts)} sizes for it",
+            )
+        for axis, part in enumerate(parts):
+            if isinstance(part, Size):
+                self._settle(part, axis, None if wanted is None else wanted[axis])
+        found = tuple(self._number(part, name, axis, written) for axis, part in enumerate(parts))
+        if wanted is not None and found != wanted:
+            raise MoteError(
+                f"input '{name}' is exported for the shape {written}, and cannot have {'x'.join(map(str, wanted))}",
+                remedy="give a shape that agrees with it, or export the module with dynamic_shapes",
+            )
+        return found
+
+    def _settle(self, part: Size, axis: int, wanted: int | None) -> None:
+        """Learn what the symbol of one axis stands for, where it is the only one that is not known yet."""
+        unknown = [symbol for symbol in part.symbols if symbol not in self.numbers]
+        if len(unknown) != 1:
+            return
+        if wanted is None:
+            if axis == 0 and part.alone:
+                self.numbers[unknown[0]] = 1
+            return
+        for number in self._tried(part, wanted):
+            if part.number({**self.numbers, unknown[0]: number}) == wanted:
+                self._check(unknown[0], number)
+                self.numbers[unknown[0]] = number
+                return
+
+    def _tried(self, part: Size, wanted: int) -> Iterator[int]:
+        return iter([wanted] if part.alone else range(1, MOST_TRIED))
+
+    def _check(self, symbol: str, number: int) -> None:
+        """Refuse numbers that the module was not exported for. One image alone is always tried: that is what models are
+        compiled for."""
+        limits = record(self.limits.get(symbol) or {}, "a range")
+        least, most = limits.get("min_val"), limits.get("max_val")
+        low = isinstance(least, int) and number < least and number != 1
+        if low or (isinstance(most, int) and number > most):
+            raise MoteError(
+                f"the size {number} is outside of {least} to {most}, for which the module was exported",
+                remedy="give another shape, or export the module with other dynamic_shapes",
+            )
+
+    def _number(self, part: int | Size, name: str, axis: int, written: str) -> int:
+        if isinstance(part, int):
+            return part
+        if not set(part.symbols) <= set(self.numbers):
+            raise MoteError(
+                f"axis {axis} of input '{name}' ({written}) is only known at run time",
+                remedy=f"give its shape, as in --shape {name}=1,3,96,96, or export the module without dynamic_shapes",
+            )
+        return part.number(self.numbers)
+
+
+def _size(size: object) -> int | Size:
+    kind, value = only(size, "a size")
+    if kind == "as_int" and isinstance(value, int):
+        return value
+    if kind != "as_expr":
+        raise MalformedError(f"a size is {kind}")
+    try:
+        return Size(ast.parse(str(record(value, "a size").get("expr_str")), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise MalformedError("a size is no expression") from None
+
+
+def _value(part: ast.expr, numbers: Mapping[str, int]) -> int:
+    if isinstance(part, ast.Constant) and isinstance(part.value, int):
+        return part.value
+    if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+        return -_value(part.operand, numbers)
+    name = _name(part)
+    if name == "Symbol":
+        return numbers[_symbol(part)]
+    if isinstance(part, ast.Call) and name in _FUNCTIONS:
+        try:
+            return _FUNCTIONS[name](*(_value(argument, numbers) for argument in part.args))
+        except (ArithmeticError, TypeError):
+            pass
+    raise MalformedError(f"a size is computed by '{ast.unparse(part)[:80]}', which Mote does not know")
+
+
+def _name(part: ast.AST) -> str:
+    return part.func.id if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) else ""
+
+
+def _symbol(part: ast.AST) -> str:
+    first = part.args[0] if isinstance(part, ast.Call) and part.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        raise MalformedError("a symbol has no name")
+    return first.value
+
+
+def _text(part: ast.expr) -> str:
+    """An expression as people write it."""
+    name = _name(part)
+    if name == "Symbol":
+        return _symbol(part)
+    if not isinstance(part, ast.Call):
+        return ast.unparse(part)
+    inner = [_text(argument) for argument in part.args]
+    if name == "Integer" and inner:
+        return inner[0]
+    return _SIGNS[name].join(inner) if name in _SIGNS else f"{name}({', '.join(inner)})"
