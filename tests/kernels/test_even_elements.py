@@ -90,7 +90,7 @@ def test_onnx_runtime(unsigned: bool) -> None:
         for pads, whole in ((0, False), (1, False), (1, True)):
             axes = {"vertical": Axis(3, 2, 1, pads, pads), "horizontal": Axis(2, 1, 1, pads, pads)}
             space = tuple(axis.size(n) for axis, n in zip(axes.values(), (7, 6), strict=True))
-            g = graph(EvenAveragePool, s, [last.shape], (1, *space, 3), unsigned=unsigned, include_pad=whole, **axes)
+            g = graph(EvenAveragePool, s, [last.shape], (1, *space, 3), unsigned=unsigned, count=6 * whole, **axes)
             window = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [pads] * 4, "count_include_pad": int(whole)}
             want = asked(operators, "QLinearAveragePool", s, unsigned, [x], **window)
             (found,) = g.ops[0].evaluate(g, [last])
@@ -109,7 +109,7 @@ def layers(count: int) -> Iterator[Graph]:
         yield graph(EvenMean, s, [(1, 5, 4, 7)], (1, 1, 1, 7), axes=(1, 2), keep_dims=True)
         three = {"vertical": Axis(3, 2, 1, 1, 1), "horizontal": Axis(2)}
         yield graph(
-            EvenAveragePool, s, [(1, 6, 5, 3)], (1, 3, 4, 3), unsigned=i % 2 == 0, include_pad=i % 3 == 0, **three
+            EvenAveragePool, s, [(1, 6, 5, 3)], (1, 3, 4, 3), unsigned=i % 2 == 0, count=6 * (i % 3 == 0), **three
         )
         yield graph(EvenSoftmax, s, [(5, 9)], (5, 9))
 

@@ -169,8 +169,8 @@ class EvenAveragePool(WindowOp):
     """The real numbers of a window added up in their order in single precision, divided by their number, by the
     output's scale, and with its zero point rounded."""
 
-    include_pad: bool = False
-    """Divided by the size of the window everywhere."""
+    count: int = 0
+    """What sums are divided by; 0: how many numbers of the window lie inside."""
     unsigned: bool = False
     kind = "AVERAGE_POOL_2D"
 
@@ -211,7 +211,7 @@ class EvenAveragePool(WindowOp):
             for a, n in zip((self.vertical, self.horizontal), x.shape[1:3], strict=True)
         )
         inside = rows[:, None, None] * columns[:, None]
-        count = self.vertical.kernel * self.horizontal.kernel if self.include_pad else inside
+        count = self.count or inside
         zero = np.float32(y.zero_point + OFFSET * self.unsigned)
         total: Reals = np.concatenate(parts, axis=1)
         mean: Reals = np.divide(total, np.asarray(count, np.float32))

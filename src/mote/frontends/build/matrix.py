@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Builder, Value, ordered, places
+from mote.frontends.build.codes import Codes
 from mote.frontends.build.orders import broadcast, with_last
 from mote.graph.arrangement import Atom
 from mote.graph.tensor import Array, Shape
@@ -18,41 +20,45 @@ from mote.ops.batch_matmul import BatchMatmul
 from mote.ops.fully_connected import FullyConnected
 
 
-def linear(b: Builder, x: Value, weights: Array, bias: Array | None = None, axis: int = -1) -> Value:
+def linear(
+    b: Builder, x: Value, weights: Array, bias: Array | None = None, axis: int = -1, codes: Codes | None = None
+) -> Value:
     """The elements along an axis times a constant matrix [depth, channels], plus a bias. The order in which they lie
-    becomes that of the weights."""
+    becomes that of the weights, which are integers where there are codes."""
     axis = x.axis(axis)
     if weights.ndim != 2 or weights.shape[0] != x.shape[axis]:
         raise UnsupportedNodeError(f"a matrix of {weights.shape} does not fit axis {axis} of a value of {x.shape}")
     source, leading, own = with_last(b, x, axis)
     channels = weights.shape[1]
-    inputs = [source, b.tensor(weights[places(own)].T)]
+    inputs = [source, b.tensor(weights[places(own)].T, codes.weights(weights) if codes else None)]
     if bias is not None:
         inputs.append(b.tensor(np.broadcast_to(bias.reshape(-1), (channels,))))
     stored = (*b.tensors[source].shape[:-1], channels)
-    made = b.op(FullyConnected, inputs, stored, keep_dims=True)
+    made = b.op(FullyConnected, inputs, stored, keep_dims=True, **({} if codes is None else codes.attributes))
     shape = (*x.shape[:axis], channels, *x.shape[axis + 1 :])
     return b.value(made, shape, [*leading, Atom(axis, 0, channels)])
 
 
-def matmul(b: Builder, x: Value, y: Value) -> Value:
-    """As NumPy multiplies: matrices on the last two axes, vectors where there is one axis."""
+def matmul(b: Builder, x: Value, y: Value, **attributes: Any) -> Value:
+    """As NumPy multiplies: matrices on the last two axes, vectors where there is one axis. With attributes of the
+    operator where both are computed."""
     if not x.rank or not y.rank:
         raise UnsupportedNodeError("a product of matrices needs axes")
     if x.rank == 1:
-        return moves.squeeze(b, matmul(b, moves.unsqueeze(b, x, [0]), y), [-2 if y.rank > 1 else 0])
+        found = matmul(b, moves.unsqueeze(b, x, [0]), y, **attributes)
+        return moves.squeeze(b, found, [-2 if y.rank > 1 else 0])
     if y.rank == 1:
-        return moves.squeeze(b, matmul(b, x, moves.unsqueeze(b, y, [1])), [-1])
+        return moves.squeeze(b, matmul(b, x, moves.unsqueeze(b, y, [1]), **attributes), [-1])
     if x.shape[-1] != y.shape[-2]:
         raise UnsupportedNodeError(f"matrices of {x.shape} and {y.shape} do not fit each other")
-    if y.data is not None and prod(y.shape[:-2]) == 1 and x.rank >= y.rank:
+    if not attributes and y.data is not None and prod(y.shape[:-2]) == 1 and x.rank >= y.rank:
         return linear(b, x, y.data.reshape(y.shape[-2:]))
-    if x.data is not None and prod(x.shape[:-2]) == 1 and y.rank >= x.rank:
+    if not attributes and x.data is not None and prod(x.shape[:-2]) == 1 and y.rank >= x.rank:
         return linear(b, y, x.data.reshape(x.shape[-2:]).T, axis=-2)
-    return _batches(b, x, y)
+    return _batches(b, x, y, attributes)
 
 
-def _batches(b: Builder, x: Value, y: Value) -> Value:
+def _batches(b: Builder, x: Value, y: Value, attributes: Mapping[str, Any]) -> Value:
     """Products of matrices that are computed, in the order of the axes of the batches."""
     batches = broadcast(x.shape[:-2], y.shape[:-2])
     rank = len(batches) + 2
@@ -61,7 +67,7 @@ def _batches(b: Builder, x: Value, y: Value) -> Value:
     left, left_turned = _matrices(b, x, turned_by_default=False)
     right, right_turned = _matrices(b, y, turned_by_default=True)
     stored = (*joined, x.shape[-2], y.shape[-1])
-    made = b.op(BatchMatmul, [left, right], stored, left_turned=left_turned, right_turned=right_turned)
+    made = b.op(BatchMatmul, [left, right], stored, left_turned=left_turned, right_turned=right_turned, **attributes)
     return moves.reshape(b, b.value(made, stored), (*batches, x.shape[-2], y.shape[-1]))
 
 

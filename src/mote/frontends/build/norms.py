@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +22,17 @@ TINIEST = 1e-37
 
 
 def softmax(b: Builder, x: Value, axis: int = -1) -> Value:
-    return _along_last(b, Softmax, x, axis)
+    return along_last(b, Softmax, x, axis)
 
 
 def log_softmax(b: Builder, x: Value, axis: int = -1) -> Value:
-    return _along_last(b, LogSoftmax, x, axis)
+    return along_last(b, LogSoftmax, x, axis)
 
 
-def _along_last(b: Builder, kind: type[Op], x: Value, axis: int) -> Value:
+def along_last(b: Builder, kind: type[Op], x: Value, axis: int, **attributes: Any) -> Value:
+    """An operator on vectors, which lie along an axis."""
     source, leading, own = with_last(b, x, x.axis(axis))
-    return b.value(b.op(kind, [source], b.tensors[source].shape), x.shape, [*leading, *own])
+    return b.value(b.op(kind, [source], b.tensors[source].shape, **attributes), x.shape, [*leading, *own])
 
 
 def hardmax(b: Builder, x: Value, axis: int = -1) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +22,19 @@ from mote.ops.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReducePr
 Reduce = Callable[[Builder, Value, Sequence[int] | None, bool], Value]
 
 
-def reduce(b: Builder, kind: type[Reduction], x: Value, axes: Sequence[int] | None, keep: bool = True) -> Value:
+def reduce(
+    b: Builder, kind: type[Reduction], x: Value, axes: Sequence[int] | None, keep: bool = True, **attributes: Any
+) -> Value:
     """One result for all elements along some axes (None: all), in whatever order they lie. `keep`: with one element
     along them, else without them."""
     gone = tuple(range(x.rank)) if axes is None else x.axes(axes)
     shape = tuple(1 if a in gone else n for a, n in enumerate(x.shape))
-    if shape != x.shape or kind is Mean:
-        x = _reduced(b, kind, x, gone)
+    if shape != x.shape or kind is Mean or attributes:
+        x = _reduced(b, kind, x, gone, attributes)
     return x if keep else moves.squeeze(b, x, gone)
 
 
-def _reduced(b: Builder, kind: type[Reduction], x: Value, gone: Sequence[int]) -> Value:
+def _reduced(b: Builder, kind: type[Reduction], x: Value, gone: Sequence[int], attributes: Mapping[str, Any]) -> Value:
     atoms = [Atom(a, 0, n) for a, n in enumerate(x.shape)] if x.constant else x.atoms
     groups = [] if x.constant else stored_groups(atoms, b.tensors[x.tensor].shape)
     if not groups or any(len({atom.axis in gone for atom in group}) > 1 for group in groups):
@@ -40,7 +43,7 @@ def _reduced(b: Builder, kind: type[Reduction], x: Value, gone: Sequence[int]) -
     axes = tuple(i for i, group in enumerate(groups) if group and group[0].axis in gone)
     source = b.ordered(x, atoms, sizes)
     stored = tuple(1 if i in axes else n for i, n in enumerate(sizes))
-    made = b.op(kind, [source], stored, axes=axes, keep_dims=True)
+    made = b.op(kind, [source], stored, axes=axes, keep_dims=True, **attributes)
     shape = tuple(1 if a in gone else n for a, n in enumerate(x.shape))
     return b.value(made, shape, [atom for atom in atoms if atom.axis not in gone])
 

@@ -13,11 +13,12 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Builder, Value, places
+from mote.frontends.build.codes import Codes
 from mote.graph import Op
 from mote.graph.arrangement import Atom
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.common import FLOAT_MAX, Axis
+from mote.ops.common import FLOAT_MAX, Axis, WindowOp
 from mote.ops.conv import Conv2D
 from mote.ops.conv3d import Conv3D, Conv3DTranspose
 from mote.ops.depthwise import DepthwiseConv2D
@@ -79,14 +80,24 @@ def _image(b: Builder, made: int, x: Value, channels: Sequence[Atom], space: Seq
     return b.value(made, shape, atoms)
 
 
-def conv(b: Builder, x: Value, weights: Array, bias: Array | None, axes: Sequence[Axis], groups: int = 1) -> Value:
-    """A convolution with [outputs, inputs of a group, *kernel] weights."""
+def conv(
+    b: Builder,
+    x: Value,
+    weights: Array,
+    bias: Array | None,
+    axes: Sequence[Axis],
+    groups: int = 1,
+    codes: Codes | None = None,
+) -> Value:
+    """A convolution with [outputs, inputs of a group, *kernel] weights, which are integers where there are codes."""
     space = _space(x, axes)
     outputs, depth = weights.shape[:2]
     if x.shape[1] != depth * groups or outputs % groups:
         raise UnsupportedNodeError(f"weights of {weights.shape} in {groups} groups do not fit {x.shape[1]} channels")
     new = [axis.size(n) for axis, n in zip(axes, space, strict=True)]
     if len(axes) == 3:
+        if codes is not None:
+            raise UnsupportedNodeError("quantized convolutions of volumes are not supported")
         return _conv_3d(b, x, _ungrouped(weights, groups), bias, axes, new)
     depthwise = depth == 1 and groups > 1
     free = (1,) if groups == 1 or depthwise else ()
@@ -96,6 +107,7 @@ def conv(b: Builder, x: Value, weights: Array, bias: Array | None, axes: Sequenc
     vertical, horizontal = (Axis(1), *axes)[-2:]
     made_space = (1, *new)[-2:]
     attributes: dict[str, Any] = {"vertical": vertical, "horizontal": horizontal}
+    attributes |= {} if codes is None else codes.attributes
     channels = [Atom(1, 0, outputs)]
     kind: type[Op] = Conv2D if groups == 1 else GroupedConv2D
     if depthwise:
@@ -103,11 +115,12 @@ def conv(b: Builder, x: Value, weights: Array, bias: Array | None, axes: Sequenc
         kernel = kernel.reshape(groups, times, *kernel.shape[2:])[order].reshape(1, outputs, *kernel.shape[2:])
         channels = [*stored[-1], Atom(1, len(stored[-1]), times)]
         bias = None if bias is None else bias.reshape(groups, times)[order].reshape(-1)
-        inputs = [source, b.tensor(kernel.transpose(0, 2, 3, 1))]
+        moved = np.arange(outputs).reshape(groups, times)[order].reshape(-1)
+        inputs = [source, b.tensor(kernel.transpose(0, 2, 3, 1), codes.weights(kernel, 3, moved) if codes else None)]
         attributes["multiplier"] = times
     else:
         kernel = kernel[:, order] if groups == 1 else kernel
-        inputs = [source, b.tensor(kernel.transpose(0, 2, 3, 1))]
+        inputs = [source, b.tensor(kernel.transpose(0, 2, 3, 1), codes.weights(kernel) if codes else None)]
     inputs += [] if bias is None else [b.tensor(bias.reshape(-1))]
     made = b.op(kind, inputs, (x.shape[0], *made_space, outputs), **attributes)
     return _image(b, made, x, channels, new)
@@ -307,22 +320,23 @@ def _pool(b: Builder, kind: type[Pool], x: Value, axes: Sequence[Axis]) -> Value
     if all(axis == Axis(1) for axis in rest):
         return x
     if len(space) < 3:
-        return _pool_2d(b, kind, x, rest)
+        return pool_2d(b, kind, x, rest)
     n, channels, deep, *sizes = x.shape
     images = moves.reshape(b, moves.transpose(b, x, (0, 2, 1, 3, 4)), (n * deep, channels, *sizes))
-    pooled = _pool_2d(b, kind, images, rest[-2:])
+    pooled = pool_2d(b, kind, images, rest[-2:])
     apart = moves.reshape(b, pooled, (n, deep, *pooled.shape[1:]))
     return moves.transpose(b, apart, (0, 2, 1, 3, 4))
 
 
-def _pool_2d(b: Builder, kind: type[Pool], x: Value, axes: Sequence[Axis]) -> Value:
+def pool_2d(b: Builder, kind: type[WindowOp], x: Value, axes: Sequence[Axis], **attributes: Any) -> Value:
+    """Pooling of images, or of sequences."""
     source, stored = b.loosely(x, _stored_axes(x), (1,))
     inner = [_inner(axis, n) for axis, n in zip(axes, x.shape[2:], strict=True)]
     new = [axis.size(n) for axis, n in zip(inner, x.shape[2:], strict=True)]
     vertical, horizontal = (Axis(1), *inner)[-2:]
     shape = (x.shape[0], *(1, *new)[-2:], x.shape[1])
-    quant = b.tensors[source].quant
-    made = b.op(kind, [source], shape, quant=quant, vertical=vertical, horizontal=horizontal)
+    attributes = {"quant": b.tensors[source].quant} | attributes
+    made = b.op(kind, [source], shape, vertical=vertical, horizontal=horizontal, **attributes)
     return _image(b, made, x, stored[-1], new)
 
 

@@ -148,7 +148,7 @@ def _pool(view: View) -> Packed:
     params: Params = {
         **window_params(view),
         "channels": y.shape[3],
-        "count": op.vertical.kernel * op.horizontal.kernel if op.include_pad else 0,
+        "count": op.count,
         "base": base,
         "scale": y.scale,
         "zero": float(y.zero_point + base),

@@ -1,0 +1,240 @@
+"""Operators on quantized values, with ONNX Runtime's arithmetic: results in single precision, rounded to even.
+
+A quantized value is an integer Value whose tensor (or constant) says what its numbers stand for. Those of 8 bits are
+int8 whatever the file has: values and zero points of uint8 are 128 less, and `Quantization.unsigned` remembers it.
+Functions take the quantization of their result, made by `quantization`, last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise, matrix, moves, norms, reductions, windows
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.codes import Codes
+from mote.graph import Quantization
+from mote.graph.tensor import Array
+from mote.graph.types import Activation, DType, Rounding
+from mote.ops.common import Axis
+from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
+from mote.ops.quantize import Dequantize, Quantize
+from mote.ops.unary import Flip, Table
+
+OFFSET = 128
+"""What uint8 values are more than the int8 ones that stand for them."""
+BYTES = (DType.INT8, DType.UINT8)
+CODES = np.arange(-128, 128)
+Function = Callable[[NDArray[np.float32]], Array]
+
+
+def quantization(scale: Array | float, zero: Array | int = 0, dtype: DType = DType.INT8, axis: int = 0) -> Quantization:
+    """What the numbers of a value stand for that has this type in the file."""
+    scales = np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1)
+    unsigned = dtype == DType.UINT8
+    zeros = np.broadcast_to(np.asarray(zero).astype(np.int64).reshape(-1) - OFFSET * unsigned, scales.shape)
+    if not np.all(np.isfinite(scales)) or np.any(scales <= 0):
+        raise UnsupportedNodeError(f"a scale of {scales.min():g}")
+    return Quantization(scales, zeros.copy(), axis, unsigned)
+
+
+# In and out
+
+
+def coded(b: Builder, x: Value, quant: Quantization) -> Value:
+    """An integer value of the file whose numbers stand for something."""
+    if x.data is not None:
+        data = (x.data ^ np.uint8(OFFSET)).view(np.int8) if x.dtype == DType.UINT8 else x.data
+        return replace(x, data=data, dtype=DType(data.dtype.name), quant=quant)
+    t = b.tensors[x.tensor]
+    if x.dtype == DType.UINT8:
+        own = Quantization(quant.scale, quant.zero_point + OFFSET, quant.axis)
+        if t.quant is None:
+            b.tensors[t.id] = replace(t, quant=own)
+        return b.value(b.op(Flip, [t.id], t.shape, DType.INT8, quant=quant), x.shape, x.atoms)
+    if t.quant is not None and not t.quant.same_as(quant):
+        raise UnsupportedNodeError(f"'{t.name}' stands for {t.quant} in one place and for {quant} in another")
+    b.tensors[t.id] = replace(t, quant=quant)
+    return replace(x, quant=quant)
+
+
+def uncoded(b: Builder, x: Value) -> Value:
+    """A value as the file has it: uint8 again, where that is its type there."""
+    quant = quant_of(b, x)
+    if x.dtype != DType.INT8 or quant is None or not quant.unsigned:
+        return x
+    if x.data is not None:
+        return replace(x, data=(x.data ^ np.int8(-OFFSET)).view(np.uint8), dtype=DType.UINT8, quant=None)
+    own = Quantization(quant.scale, quant.zero_point + OFFSET, quant.axis)
+    return b.value(b.op(Flip, [x.tensor], b.tensors[x.tensor].shape, DType.UINT8, quant=own), x.shape, x.atoms)
+
+
+def quant_of(b: Builder, x: Value) -> Quantization | None:
+    return x.quant if x.constant else b.tensors[x.tensor].quant
+
+
+def known_quant(b: Builder, x: Value) -> Quantization:
+    quant = quant_of(b, x)
+    if quant is None:
+        raise UnsupportedNodeError("what an integer operand stands for is not known")
+    return quant
+
+
+def quantize(b: Builder, x: Value, out: Quantization, dtype: DType = DType.INT8) -> Value:
+    """Real numbers as codes of the file's type."""
+    stored = DType.INT8 if dtype in BYTES else dtype
+    if not out.per_channel:
+        return elementwise.unary(b, Quantize, x, stored, quant=out, rounding=Rounding.EVEN)
+    shape = _along(out, x)
+    steps = elementwise.round_(b, elementwise.div(b, x, b.constant(out.scale.reshape(shape))))
+    codes = elementwise.add(b, steps, b.constant(out.zero_point.astype(np.float32).reshape(shape)))
+    return elementwise.unary(b, Quantize, codes, stored, quant=quantization(1.0), rounding=Rounding.EVEN)
+
+
+def dequantize(b: Builder, x: Value) -> Value:
+    """The real numbers that codes stand for."""
+    quant = known_quant(b, x)
+    if not quant.per_channel:
+        return elementwise.unary(b, Dequantize, x, DType.FLOAT32)
+    shape = _along(quant, x)
+    plain = elementwise.cast(b, x, DType.FLOAT32)
+    steps = elementwise.sub(b, plain, b.constant(quant.zero_point.astype(np.float32).reshape(shape)))
+    return elementwise.mul(b, steps, b.constant(quant.scale.reshape(shape)))
+
+
+def _along(quant: Quantization, x: Value) -> list[int]:
+    """The shape of scales that stand along an axis of a value."""
+    axis = x.axis(quant.axis)
+    if quant.scale.size != x.shape[axis]:
+        raise UnsupportedNodeError(f"{quant.scale.size} scales do not fit axis {axis} of a value of {x.shape}")
+    return [-1 if a == axis else 1 for a in range(x.rank)]
+
+
+# Layers
+
+
+def without_zero(weights: Array, zero: Array | int, axis: int = 0) -> Array:
+    """Integer weights less their zero points, one for all or one for each index of an axis: of 8 bits where they fit,
+    else of 9."""
+    shape = [-1 if a == axis % weights.ndim and np.size(zero) > 1 else 1 for a in range(weights.ndim)]
+    found = weights.astype(np.int16) - np.asarray(zero).astype(np.int16).reshape(shape)
+    return found.astype(np.int8) if found.min(initial=0) >= -128 and found.max(initial=0) <= 127 else found
+
+
+def conv(
+    b: Builder,
+    x: Value,
+    weights: Array,
+    scale: Array | float,
+    bias: Array | None,
+    axes: Sequence[Axis],
+    out: Quantization,
+    *,
+    groups: int = 1,
+    zero: Array | int = 0,
+    activation: Activation = Activation.NONE,
+) -> Value:
+    """A convolution with integer [outputs, inputs of a group, *kernel] weights, whose scale and zero point are one or
+    one for each output, and a bias of 32 bits in steps of the product of scales."""
+    known_quant(b, x)
+    codes = Codes(np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1), out, activation)
+    bias = None if bias is None else bias.astype(np.int32)
+    return windows.conv(b, x, without_zero(weights, zero), bias, axes, groups, codes)
+
+
+def linear(
+    b: Builder,
+    x: Value,
+    weights: Array,
+    scale: Array | float,
+    bias: Array | None,
+    out: Quantization,
+    *,
+    axis: int = -1,
+    zero: Array | int = 0,
+    activation: Activation = Activation.NONE,
+) -> Value:
+    """The elements along an axis times a constant integer matrix [depth, channels]; scales as with convolutions."""
+    known_quant(b, x)
+    codes = Codes(np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1), out, activation)
+    bias = None if bias is None else bias.astype(np.int32)
+    return matrix.linear(b, x, without_zero(weights, zero, 1), bias, axis, codes)
+
+
+def matmul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
+    """A product of matrices that are computed, or of which one is constant with one scale."""
+    known_quant(b, x)
+    right = known_quant(b, y)
+    if y.data is not None and y.rank == 2 and x.rank >= 2:
+        return linear(b, x, y.data, right.scale, None, out, zero=right.zero_point)
+    return matrix.matmul(b, x, y, quant=out, rounding=Rounding.EVEN)
+
+
+# Elements
+
+
+def add(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
+    known_quant(b, x), known_quant(b, y)
+    turned = x.size < y.size
+    return elementwise.binary(b, EvenAdd, x, y, quant=out, unsigned=out.unsigned, turned=turned)
+
+
+def mul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
+    known_quant(b, x), known_quant(b, y)
+    return elementwise.binary(b, EvenMul, x, y, quant=out, unsigned=out.unsigned)
+
+
+def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
+    """A function of one real number as a table of all codes of 8 bits."""
+    quant = known_quant(b, x)
+    real = quant.scale[0] * (CODES - quant.zero_point[0]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        steps = np.nan_to_num(np.rint(np.asarray(of(real), np.float32) / out.scale[0]).astype(np.float64))
+    values = np.clip(steps + out.zero_point[0], -128, 127).astype(np.int8)
+    return elementwise.unary(b, Table, x, quant=out, values=values)
+
+
+def requantize(b: Builder, x: Value, out: Quantization) -> Value:
+    """The same numbers in other steps."""
+    quant = known_quant(b, x)
+    return x if quant.same_as(out) else function(b, x, lambda real: real, out)
+
+
+def select(b: Builder, condition: Value, x: Value, y: Value, out: Quantization) -> Value:
+    """One or the other, where a condition is true or not."""
+    chosen = elementwise.where(b, condition, requantize(b, x, out), requantize(b, y, out))
+    return coded(b, chosen, out)
+
+
+# Several elements together
+
+
+def concat(b: Builder, values: Sequence[Value], axis: int, out: Quantization) -> Value:
+    return coded(b, moves.concat(b, [requantize(b, x, out) for x in values], axis), out)
+
+
+def mean(b: Builder, x: Value, axes: Sequence[int], out: Quantization, keep: bool = True) -> Value:
+    """The mean over some axes, as of global pooling."""
+    known_quant(b, x)
+    return reductions.reduce(b, EvenMean, x, axes, keep, quant=out)
+
+
+def average_pool(
+    b: Builder, x: Value, axes: Sequence[Axis], out: Quantization, *, ceil: bool = False, include_pad: bool = False
+) -> Value:
+    known_quant(b, x)
+    if len(axes) > 2 or any(axis.dilation > 1 for axis in axes):
+        raise UnsupportedNodeError("quantized averages of volumes, or with gaps, are not supported")
+    whole = windows.ceiled(x, axes, ceil)
+    count = prod(axis.kernel for axis in axes) if include_pad else 0
+    return windows.pool_2d(b, EvenAveragePool, x, whole, quant=out, count=count, unsigned=out.unsigned)
+
+
+def softmax(b: Builder, x: Value, axis: int, out: Quantization) -> Value:
+    known_quant(b, x)
+    return norms.along_last(b, EvenSoftmax, x, axis, quant=out)
