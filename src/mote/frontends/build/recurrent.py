@@ -1,0 +1,258 @@
+"""Recurrent layers: LSTM, GRU and the simple kind, over sequences in one direction or in both, from states that are
+given or from zeros. Weights are those of ONNX; `of_torch` and `of_keras` make these of others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import moves
+from mote.frontends.build.builder import Builder, Value, ordered
+from mote.graph.arrangement import Atom
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.gates import HYPERBOLIC, SIGMOID, Function, Gate
+from mote.ops.gru import Gru
+from mote.ops.part import Part
+from mote.ops.recurrent import LstmSequence, Recurrent, Result, RnnSequence
+
+GATES = {"RNN": (HYPERBOLIC,), "LSTM": (SIGMOID, HYPERBOLIC, HYPERBOLIC), "GRU": (SIGMOID, HYPERBOLIC)}
+"""The kinds of layers, and the functions that each has unless told."""
+BLOCKS = {"RNN": 1, "LSTM": 4, "GRU": 3}
+"""Matrices of weights, one below the other: of LSTM those of input, output and forget gate and of cells, of GRU those
+of update and reset gate and of the output."""
+FUNCTIONS = {
+    "sigmoid": (Function.LOGISTIC, 0.0, 0.0),
+    "tanh": (Function.TANH, 0.0, 0.0),
+    "relu": (Function.RELU, 0.0, 0.0),
+    "affine": (Function.AFFINE, 1.0, 0.0),
+    "linear": (Function.AFFINE, 1.0, 0.0),
+    "leakyrelu": (Function.LEAKY_RELU, 0.01, 0.0),
+    "thresholdedrelu": (Function.THRESHOLDED_RELU, 1.0, 0.0),
+    "scaledtanh": (Function.SCALED_TANH, 1.0, 1.0),
+    "hardsigmoid": (Function.HARD_SIGMOID, 0.2, 0.5),
+    "elu": (Function.ELU, 1.0, 0.0),
+    "softsign": (Function.SOFTSIGN, 0.0, 0.0),
+    "softplus": (Function.SOFTPLUS, 0.0, 0.0),
+}
+"""Functions by ONNX's names for them, in lower case, and the numbers that they have unless told."""
+WITH_ALPHA = frozenset({"affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"})
+WITH_BETA = frozenset({"affine", "scaledtanh", "hardsigmoid"})
+"""Those that have one number, and another."""
+
+
+def gate(name: str, alpha: float | None = None, beta: float | None = None, clip: float = 0.0) -> Gate:
+    """A function of gates by name, of arguments that are within `clip` of zero (0: any)."""
+    if name.lower() not in FUNCTIONS:
+        raise UnsupportedNodeError(f"the activation {name} is not supported in recurrent layers")
+    function, usual_alpha, usual_beta = FUNCTIONS[name.lower()]
+    return Gate(function, usual_alpha if alpha is None else alpha, usual_beta if beta is None else beta, clip)
+
+
+def gates_of(names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], clip: float = 0.0) -> list[Gate]:
+    """Functions by name, of which each that has a number takes the next one of a list, while there are some."""
+    first, second = iter(alphas), iter(betas)
+    return [
+        gate(
+            name,
+            next(first, None) if name.lower() in WITH_ALPHA else None,
+            next(second, None) if name.lower() in WITH_BETA else None,
+            clip,
+        )
+        for name in names
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A direction of a layer: weights of the input [blocks * units, inputs] and of the last output [blocks * units,
+    units], both biases one after the other [2 * blocks * units] or none, functions (None: the usual ones), and of an
+    LSTM the weights with which its gates see the cells [3 * units]."""
+
+    weights: Array
+    recurrent: Array
+    bias: Array | None = None
+    gates: tuple[Gate, ...] | None = None
+    peepholes: Array | None = None
+    backward: bool = False
+
+    @property
+    def units(self) -> int:
+        return int(self.recurrent.shape[-1])
+
+
+def of_torch(kind: str, weights: Array, recurrent: Array, bias: Array | None, recurrent_bias: Array | None) -> Side:
+    """PyTorch has the gates of an LSTM as input, forget, cells, output, those of a GRU as reset, update, output."""
+    order = {"RNN": (0,), "LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2)}[kind]
+    biases = (bias, recurrent_bias)
+    none = np.zeros(len(weights), np.float32)
+    both = np.concatenate([_blocks(none if x is None else x, order) for x in biases])
+    return Side(_blocks(weights, order), _blocks(recurrent, order), None if bias is recurrent_bias is None else both)
+
+
+def of_keras(kind: str, kernel: Array, recurrent: Array, bias: Array | None) -> Side:
+    """Keras has matrices turned, the gates of an LSTM as PyTorch, those of a GRU as ONNX, and one bias; a GRU whose
+    reset gate comes after the product has both [2, 3 * units]."""
+    order = {"RNN": (0,), "LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2)}[kind]
+    both = None
+    if bias is not None:
+        rows = bias if bias.ndim == 2 else np.stack([bias, np.zeros_like(bias)])
+        both = np.concatenate([_blocks(row, order) for row in rows])
+    return Side(_blocks(kernel.T, order), _blocks(recurrent.T, order), both)
+
+
+def _blocks(x: Array, order: Sequence[int]) -> Array:
+    """The parts of an array along its first axis in another order."""
+    parts = np.split(np.asarray(x), len(order))
+    return np.concatenate([parts[i] for i in order])
+
+
+def layer(
+    b: Builder,
+    kind: str,
+    x: Value,
+    sides: Sequence[Side],
+    *,
+    batch_first: bool = False,
+    lengths: Value | None = None,
+    hidden: Value | None = None,
+    cell: Value | None = None,
+    after: bool = False,
+    coupled: bool = False,
+    wanted: Collection[Result] = tuple(Result),
+) -> dict[Result, Value]:
+    """A layer as ONNX has it, of a sequence [time, batch, inputs], or [batch, time, inputs] where that is so. It gives
+    what is wanted: the outputs [time, sides, batch, units] ([batch, time, sides, units]), and the last ones and the
+    cells of an LSTM [sides, batch, units] ([batch, sides, units]), as states are given too. `after`: the reset gate of
+    a GRU is for products with the last output (linear_before_reset); `coupled`: the input and the forget gate of an
+    LSTM are one."""
+    if kind not in BLOCKS or x.rank != 3:
+        raise UnsupportedNodeError(f"{kind} of a value of the shape {x.shape} is not supported")
+    results = [r for r in Result if r in wanted and (r != Result.CELL or kind == "LSTM")]
+    found = []
+    for i, side in enumerate(sides):
+        states = [None if v is None else _of_side(b, v, i, batch_first) for v in (hidden, cell)]
+        attributes: dict[str, Any] = {"backward": side.backward}
+        attributes |= {"after": after} if kind == "GRU" else {"coupled": coupled} if kind == "LSTM" else {}
+        one = _Direction(b, kind, x, side, batch_first, lengths, states[0], states[1])
+        found.append(one.made(results, attributes))
+    joined = {}
+    for result in results:
+        axis = int(result == Result.SEQUENCE) + int(batch_first)
+        joined[result] = moves.stack(b, [one[result] for one in found], axis)
+    return joined
+
+
+def _of_side(b: Builder, state: Value, side: int, batch_first: bool) -> Value:
+    """A state of one direction, [batch, units]."""
+    axis = 1 if batch_first else 0
+    return moves.squeeze(b, moves.slice_(b, state, axis, side, 1), [axis])
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """A layer in one direction."""
+
+    b: Builder
+    kind: str
+    x: Value
+    side: Side
+    batch_first: bool
+    lengths: Value | None
+    hidden: Value | None
+    cell: Value | None
+
+    @property
+    def batch(self) -> int:
+        return self.x.shape[0 if self.batch_first else 1]
+
+    @property
+    def time(self) -> int:
+        return self.x.shape[1 if self.batch_first else 0]
+
+    def made(self, results: Sequence[Result], attributes: dict[str, Any]) -> dict[Result, Value]:
+        """The operator's results: [time, batch, units] or as the input is, and [batch, units]."""
+        b, units = self.b, self.side.units
+        gates = self._gates()
+        self._check(gates)
+        time_axis = 1 if self.batch_first else 0
+        straight = [time_axis, 1 - time_axis, 2]
+        turned = [1 - time_axis, time_axis, 2]
+        time_major = self.x.constant or ordered(self.x.atoms, turned) != self.x.atoms
+        axes = straight if time_major else turned
+        source = b.arranged(self.x, [[a] for a in axes])
+        constants = self.side.weights, self.side.recurrent, self._bias(attributes.get("after", False))
+        inputs = [source, *map(b.tensor, constants), *self._given(gates)]
+        shapes: dict[Result, Shape] = dict.fromkeys(Result, (self.batch, units))
+        shapes[Result.SEQUENCE] = (self.x.shape[axes[0]], self.x.shape[axes[1]], units)
+        sizes = [prod(shapes[r]) for r in results]
+        whole = shapes[results[0]] if len(results) == 1 else (sum(sizes),)
+        made = b.op(
+            *(_KINDS[self.kind], inputs, whole),
+            time_major=time_major,
+            results=tuple(results),
+            **(attributes | dict(zip(_NAMES[self.kind], gates, strict=True))),
+        )
+        found = {}
+        for i, result in enumerate(results):
+            part = made
+            if len(results) > 1:
+                part = b.op(Part, [made], shapes[result], begin=sum(sizes[:i]), shape=shapes[result])
+            atoms = [Atom(a, 0, n) for a, n in zip(axes, shapes[result], strict=False)]
+            logical = (*self.x.shape[:2], units)
+            state = result != Result.SEQUENCE
+            found[result] = b.value(part, shapes[result]) if state else b.value(part, logical, atoms)
+        return found
+
+    def _gates(self) -> tuple[Gate, ...]:
+        """The functions. Of an LSTM the cells are not clipped before the last one, as ONNX Runtime does it."""
+        gates = self.side.gates or GATES[self.kind]
+        return gates if self.kind != "LSTM" else (*gates[:-1], replace(gates[-1], clip=0.0))
+
+    def _check(self, gates: Sequence[Gate]) -> None:
+        blocks, units, inputs = BLOCKS[self.kind], self.side.units, self.x.shape[2]
+        has = self.side.weights.shape, self.side.recurrent.shape
+        if has != ((blocks * units, inputs), (blocks * units, units)) or len(gates) != len(GATES[self.kind]):
+            raise UnsupportedNodeError(f"weights of {has[0]} and {has[1]} do not fit {self.kind} of {self.x.shape}")
+        for state in (self.hidden, self.cell):
+            if state is not None and state.shape != (self.batch, units):
+                raise UnsupportedNodeError(f"a state of {state.shape} does not fit {self.batch} of {units} values")
+
+    def _bias(self, after: bool) -> Array:
+        """The sum of both biases; of a GRU the end of the second one by itself, where the reset gate is for it."""
+        blocks, units = BLOCKS[self.kind], self.side.units
+        given = self.side.bias
+        both = np.zeros((2, blocks * units), np.float32) if given is None else given.reshape(2, -1).astype(np.float32)
+        total: Array = both[0] + both[1]
+        if self.kind != "GRU":
+            return total
+        if not after:
+            return np.concatenate([total, np.zeros(units, np.float32)])
+        return np.concatenate([total[: 2 * units], both[0, 2 * units :], both[1, 2 * units :]])
+
+    def _given(self, gates: Sequence[Gate]) -> list[int]:
+        """Lengths and states, and what sees cells: kernels have all of the first, or none where there need not be."""
+        b, units = self.b, self.side.units
+        lengths = self.lengths
+        if lengths is not None and lengths.data is not None and np.all(lengths.data == self.time):
+            lengths = None
+        states = [self.hidden] + ([self.cell] if self.kind == "LSTM" else [])
+        seen = [] if self.side.peepholes is None else [b.tensor(self.side.peepholes.reshape(-1))]
+        if all(g.usual for g in gates) and lengths is None and all(s is None for s in states):
+            return [*([ABSENT] * (1 + len(states)) if seen else []), *seen]
+        if lengths is None:
+            lengths = b.constant(np.full(self.batch, self.time, np.int32))
+        elif lengths.dtype != DType.INT32:
+            raise UnsupportedNodeError(f"{lengths.dtype} lengths of sequences are not supported (only int32)")
+        zeros = b.constant(np.zeros((self.batch, units), np.float32))
+        return [b.plain(v) for v in (lengths, *(s or zeros for s in states))] + seen
+
+
+_KINDS: dict[str, type[Recurrent]] = {"RNN": RnnSequence, "LSTM": LstmSequence, "GRU": Gru}
+_NAMES = {"RNN": ("gate",), "LSTM": ("gate", "fresh", "shown"), "GRU": ("gate", "fresh")}
