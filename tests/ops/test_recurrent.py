@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +234,30 @@ def test_states_go_on_from_one_inference_to_the_next() -> None:
         images=False,
     )
     close(whole.evaluated(), [want], 1e-6, 1e-7)
+
+
+def test_a_step_is_as_exact_as_is_stated(tmp_path: Path) -> None:
+    """The bound of docs/numerics.md, for layers of several sizes whose gates add up much and little."""
+    rng = np.random.default_rng(8)
+    network, bounds = Network(), []
+    for kind, (inputs, units, size) in product(BLOCKS, ((3, 5, 0.3), (40, 24, 0.2), (17, 33, 2.0))):
+        lines = BLOCKS[kind] * units
+        shapes = (lines, inputs), (lines, units), (2 * lines,)
+        weights = [(rng.uniform(-1, 1, shape) * size).astype(np.float32) for shape in shapes]
+        x, h, cell = (rng.uniform(-1, 1, (1, 1, n)).astype(np.float32) for n in (inputs, units, units))
+        states = [h, cell] if kind == "LSTM" else [h]
+        make = partial(_one_step, kind, Side(*weights))
+        network.add(make, [np.zeros((1, 1, units), np.float32)] * len(states), x, *states, images=False)
+        w, r, bias = map(np.abs, weights)
+        magnitude = (w @ np.abs(x[0, 0]) + r @ np.abs(h[0, 0]) + bias[:lines] + bias[lines:]).max()
+        bounds += [(inputs + units + 16) * 2.0**-23 * max(1.0, magnitude)] * len(states)
+    for c, exact, bound in zip(network.executed(tmp_path), network.evaluated(), bounds, strict=True):
+        assert np.abs(c - exact).max() <= bound
+
+
+def _one_step(kind: str, side: Side, b: Builder, x: Value, *states: Value) -> list[Value]:
+    wanted = [Result.HIDDEN, Result.CELL][: len(states)]
+    found = recurrent.layer(
+        b, kind, x, [side], hidden=states[0], cell=states[-1] if kind == "LSTM" else None, wanted=wanted
+    )
+    return [found[r] for r in wanted]

@@ -15,7 +15,7 @@ from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value, ordered
 from mote.graph.arrangement import Atom
 from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.gates import HYPERBOLIC, SIGMOID, Function, Gate
 from mote.ops.gru import Gru
