@@ -12,6 +12,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, moves
 from mote.frontends.onnx.node import LOST, Entry, LostError, Node
+from mote.frontends.onnx.ops import classical
 from mote.graph.tensor import Array
 
 MOST_ROUNDS = 1 << 10
@@ -108,6 +109,9 @@ def scan(node: Node, bodies: Bodies) -> list[Entry]:
     backwards = _each(node, "scan_input_directions", count)
     out_axes = _each(node, "scan_output_axes", results)
     out_backwards = _each(node, "scan_output_directions", results)
+    plain = not any((*axes, *backwards, *out_axes, *out_backwards)) and (count, states, results) == (1, 1, 1)
+    if plain and (metric := classical.scanned_metric(node)) is not None:
+        return [node.entry(0), bodies.made(node, lambda: classical.scanned_distances(node, metric))]
     scanned = [bodies.value(node.entry(states + p)) for p in range(count)]
     sizes = {value.shape[value.axis(axis)] for value, axis in zip(scanned, axes, strict=True)}
     if len(sizes) != 1:

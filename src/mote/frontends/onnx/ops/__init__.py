@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mote.frontends.onnx.node import Group, Key, Parser
-from mote.frontends.onnx.ops import elementwise, fused, matrix, moves, norms, reductions, resize, windows, written_out
+from mote.frontends.onnx.ops import (
+    classical,
+    elementwise,
+    fused,
+    matrix,
+    moves,
+    norms,
+    reductions,
+    resize,
+    windows,
+    written_out,
+)
 
 PARSERS: Mapping[Key, Parser] = {
+    **classical.PARSERS,
     **elementwise.PARSERS,
     **fused.PARSERS,
     **matrix.PARSERS,

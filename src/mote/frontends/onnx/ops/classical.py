@@ -1,0 +1,320 @@
+"""Operators of classical models (ai.onnx.ml) as the converters of scikit-learn write them: linear models, support
+vectors, scalers, encoders of numbers. Forests are in a file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Value, classical, elementwise, indexing, moves, norms, reductions
+from mote.frontends.onnx.node import MICROSOFT, ML, Key, Node, Parser
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.vectors import Metric
+
+KERNELS = {"LINEAR": "linear", "POLY": "poly", "RBF": "rbf", "SIGMOID": "sigmoid"}
+"""What both have for kernels of support vectors."""
+
+
+def _real(node: Node, position: int = 0) -> Value:
+    """An input as real numbers, with an axis of samples."""
+    x = elementwise.cast(node.b, node.input(position), DType.FLOAT32)
+    return moves.unsqueeze(node.b, x, [0]) if x.rank == 1 else x
+
+
+def _transformed(node: Node, scores: Value) -> Value:
+    """What is made of scores at last."""
+    way = node.text("post_transform", "NONE")
+    if way == "NONE":
+        return scores
+    if way == "LOGISTIC":
+        return elementwise.sigmoid(node.b, scores)
+    if way == "SOFTMAX":
+        return norms.softmax(node.b, scores)
+    raise UnsupportedNodeError(f"the transformation {way} of scores is not supported (only LOGISTIC and SOFTMAX)")
+
+
+def _matrix(node: Node, features: int) -> Array:
+    """The coefficients of a linear model, [outputs, features]."""
+    found = np.array(node.reals("coefficients"), np.float64)
+    if found.size == 0 or found.size % features:
+        raise UnsupportedNodeError(f"{found.size} coefficients do not fit {features} features")
+    return found.reshape(-1, features)
+
+
+def _bias(node: Node, outputs: int) -> Array | None:
+    found = np.array(node.reals("intercepts", ()), np.float64)
+    if found.size not in (0, outputs):
+        raise UnsupportedNodeError(f"{found.size} intercepts do not fit {outputs} outputs")
+    return found if found.size else None
+
+
+def linear_regressor(node: Node) -> Value:
+    x = _real(node)
+    matrix = _matrix(node, x.shape[-1])
+    if node.integer("targets", 1) != len(matrix):
+        raise UnsupportedNodeError(
+            f"coefficients of {len(matrix)} targets, of which there are {node.integer('targets')}"
+        )
+    return _transformed(node, classical.affine(node.b, x, matrix, _bias(node, len(matrix))))
+
+
+def linear_classifier(node: Node) -> tuple[Value, Value]:
+    """The class is that with the largest score. A single score decides between two classes."""
+    x = _real(node)
+    matrix = _matrix(node, x.shape[-1])
+    scores = classical.affine(node.b, x, matrix, _bias(node, len(matrix)))
+    if len(matrix) == 1:
+        raise UnsupportedNodeError("a single score for two classes is not supported: give each class one")
+    return _labels(node, classical.best(node.b, scores)), _transformed(node, scores)
+
+
+def _labels(node: Node, indices: Value) -> Value:
+    """The classes at some indices. Names stay indices: C has no strings to give."""
+    names = [n for a in ("classlabels_strings", "classlabels_string") if node.given(a) for n in node.texts(a)]
+    if names:
+        listed = ", ".join(names[:12]) + (", .." if len(names) > 12 else "")
+        node.b.warnings.append(f"'{node.call.outputs[0]}' is an index of the classes {listed}")
+        return elementwise.cast(node.b, indices, DType.INT64)
+    given = next((a for a in ("classlabels_ints", "classlabels_int64s") if node.given(a)), None)
+    numbers = None if given is None else node.integers(given)
+    if numbers is None or numbers == list(range(len(numbers))):
+        return elementwise.cast(node.b, indices, DType.INT64)
+    return indexing.gather(node.b, node.b.constant(np.array(numbers, np.int64)), 0, indices)
+
+
+def _machine(node: Node, x: Value, counts: Sequence[int] | None) -> Value:
+    """What support vectors decide between each two classes; without classes there is one sum."""
+    kernel = node.text("kernel_type", "LINEAR")
+    if kernel not in KERNELS:
+        raise UnsupportedNodeError(f"the kernel {kernel} is not supported (only {', '.join(KERNELS)})")
+    gamma, offset, degree = (*node.reals("kernel_params", (0.0, 0.0, 3.0)), 0.0, 0.0, 3.0)[:3]
+    if kernel == "POLY" and degree != int(degree):
+        raise UnsupportedNodeError(f"a polynomial of degree {degree} is not supported (only whole ones)")
+    coefficients = np.array(node.reals("coefficients"), np.float64)
+    rho = np.array(node.reals("rho"), np.float64)
+    vectors = np.array(node.reals("support_vectors", ()), np.float64)
+    if not vectors.size or vectors.size % x.shape[-1]:
+        raise UnsupportedNodeError(f"support vectors of {vectors.size} numbers do not fit {x.shape[-1]} features")
+    vectors = vectors.reshape(-1, x.shape[-1])
+    owners = [len(vectors), 0] if counts is None else list(counts)
+    pairs = len(owners) * (len(owners) - 1) // 2
+    if coefficients.size != len(vectors) * (len(owners) - 1) or rho.size != pairs or sum(owners) != len(vectors):
+        raise UnsupportedNodeError(f"{coefficients.size} coefficients and {rho.size} intercepts do not fit its vectors")
+    return classical.decisions(
+        node.b,
+        x,
+        KERNELS[kernel],
+        vectors,
+        coefficients.reshape(len(owners) - 1, -1),
+        rho,
+        owners,
+        gamma=gamma,
+        offset=offset,
+        degree=int(degree),
+    )
+
+
+def svm_regressor(node: Node) -> Value:
+    """One class: 1 for what is like it, else -1."""
+    x = _real(node)
+    if node.integer("n_supports", 0) == 0:
+        matrix = _matrix(node, x.shape[-1])
+        found = classical.affine(node.b, x, matrix, np.array(node.reals("rho"), np.float64))
+    else:
+        found = _machine(node, x, None)
+    if node.flag("one_class", False):
+        inside = elementwise.greater(node.b, found, elementwise.scalar(node.b, 0.0))
+        found = elementwise.scaled(node.b, elementwise.cast(node.b, inside, DType.FLOAT32), 2, -1)
+    return _transformed(node, found)
+
+
+def svm_classifier(node: Node) -> tuple[Value, Value]:
+    """Every two classes against each other, and votes. Of two classes the scores are the decision and its negative."""
+    x = _real(node)
+    counts = node.integers("vectors_per_class", ())
+    if len(counts) < 2:
+        raise UnsupportedNodeError("a machine without support vectors, or for one class, is not supported")
+    if node.given("prob_a"):
+        raise UnsupportedNodeError("probabilities of support vector machines are not supported: fit it without them")
+    decided = _machine(node, x, counts)
+    won = classical.votes(node.b, decided, len(counts))
+    label = _labels(node, classical.best(node.b, won))
+    if len(counts) == 2:
+        decided = moves.concat(node.b, [elementwise.neg(node.b, decided), decided], -1)
+    return label, _transformed(node, decided)
+
+
+def scaler(node: Node) -> Value:
+    x = _real(node)
+    offset, scale = (np.array(node.reals(name, ()), np.float64) for name in ("offset", "scale"))
+    for name, values in (("offset", offset), ("scale", scale)):
+        if values.size not in (0, 1, x.shape[-1]):
+            raise UnsupportedNodeError(f"{values.size} numbers of {name} do not fit {x.shape[-1]} features")
+    return classical.shifted(node.b, x, offset if offset.size else None, scale if scale.size else None)
+
+
+def normalizer(node: Node) -> Value:
+    """What is divided by zero stays as it is. The largest element counts with its sign."""
+    x, norm = _real(node), node.text("norm", "MAX")
+    if norm in ("L1", "L2"):
+        return classical.normalized(node.b, x, norm.lower())
+    if norm != "MAX":
+        raise UnsupportedNodeError(f"the norm {norm} is not supported (only MAX, L1, L2)")
+    length = reductions.maximum(node.b, x, [-1], True)
+    none = elementwise.equal(node.b, length, elementwise.scalar(node.b, 0.0))
+    return elementwise.div(node.b, x, elementwise.where(node.b, none, elementwise.scalar(node.b, 1.0), length))
+
+
+def binarizer(node: Node) -> Value:
+    x = node.input()
+    found = elementwise.greater(node.b, x, elementwise.scalar(node.b, node.real("threshold", 0.0), x.dtype))
+    return elementwise.cast(node.b, found, x.dtype)
+
+
+def imputer(node: Node) -> Value:
+    x = node.input()
+    whole = node.given("imputed_value_int64s")
+    values = node.integers("imputed_value_int64s") if whole else node.reals("imputed_value_floats")
+    if len(values) not in (1, x.shape[-1]):
+        raise UnsupportedNodeError(f"{len(values)} values do not fit {x.shape[-1]} features")
+    if whole:
+        missing: float = node.integer("replaced_value_int64", 0)
+    else:
+        replaced = node.call.attributes.get("replaced_value_float")
+        node.asked.add("replaced_value_float")
+        missing = 0.0 if replaced is None else float(replaced.f)
+    return classical.filled(node.b, x, np.array(values), missing)
+
+
+def one_hot_encoder(node: Node) -> Value:
+    """Which category an element is. One that is none of them is zeros."""
+    x = node.input()
+    if not node.given("cats_int64s"):
+        raise UnsupportedNodeError("categories that are strings are not supported: encode them before")
+    if not node.flag("zeros", True):
+        raise UnsupportedNodeError("categories that were not seen must be zeros: there is nobody to report an error to")
+    return classical.matches(node.b, x, node.integers("cats_int64s"))
+
+
+def label_encoder(node: Node) -> Value:
+    """Numbers for numbers, by a sum over what matches."""
+    x = node.input()
+    keys, values = (_numbers(node, name) for name in ("keys", "values"))
+    if keys is None or values is None or len(keys) != len(values):
+        raise UnsupportedNodeError("only numbers that become numbers are supported: encode strings before")
+    default = _default(node, values)
+    if np.abs([*values, default]).max() >= 1 << 24 and not np.issubdtype(values.dtype, np.floating):
+        raise UnsupportedNodeError("numbers of more than 24 bits are not supported")
+    found = classical.matches(node.b, x, keys.tolist())
+    made = classical.affine(node.b, found, (values.astype(np.float64) - default)[None], np.array([default]))
+    dtype = DType.INT64 if values.dtype == np.int64 else DType.FLOAT32
+    return elementwise.cast(node.b, moves.reshape(node.b, made, x.shape), dtype)
+
+
+def _numbers(node: Node, what: str) -> Array | None:
+    if node.given(f"{what}_int64s"):
+        return np.array(node.integers(f"{what}_int64s"), np.int64)
+    if node.given(f"{what}_floats"):
+        return np.array(node.reals(f"{what}_floats"), np.float64)
+    if node.given(f"{what}_tensor"):
+        found = node.array(f"{what}_tensor").reshape(-1)
+        if found.dtype.kind in "iuf":
+            return found.astype(np.int64 if found.dtype.kind in "iu" else np.float64)
+    return None
+
+
+def _default(node: Node, values: Array) -> float:
+    """What is not among the keys."""
+    if node.given("default_tensor"):
+        return float(node.array("default_tensor").reshape(-1)[0])
+    if values.dtype == np.int64:
+        return float(node.integer("default_int64", -1))
+    return node.real("default_float", -0.0)
+
+
+def array_feature_extractor(node: Node) -> Value:
+    """The elements of the last axis that indices name. What is a list of strings stays indices."""
+    places = moves.reshape(node.b, node.input(1), (-1,))
+    known = node.scope.constant(node.call.inputs[0])
+    if known is not None and known.dtype.kind in "OSU":
+        names = ", ".join(map(str, known.reshape(-1)[:12]))
+        node.b.warnings.append(f"'{node.call.outputs[0]}' is an index of {names}")
+        return moves.unsqueeze(node.b, elementwise.cast(node.b, places, DType.INT64), [0])
+    x = node.input()
+    x = moves.unsqueeze(node.b, x, [0]) if x.rank == 1 else x
+    return indexing.gather(node.b, x, x.rank - 1, places)
+
+
+def feature_vectorizer(node: Node) -> Value:
+    """All inputs side by side, as real numbers."""
+    parts = [_real(node, p) for p in range(len(node.inputs))]
+    return moves.concat(node.b, [moves.flatten(node.b, part, 1) for part in parts], -1)
+
+
+def zip_map(node: Node) -> Value:
+    """A mapping from classes to scores is the scores, in the order of the classes."""
+    node.b.warnings.append(f"'{node.call.outputs[0]}' is a vector in the order of the classes, not a mapping of them")
+    for name in ("classlabels_int64s", "classlabels_strings"):
+        node.asked.add(name)
+    return node.input()
+
+
+def cdist(node: Node) -> Value:
+    """The distances of two sets of vectors, of which one is known."""
+    metric = node.text("metric", "sqeuclidean")
+    if metric not in ("sqeuclidean", "euclidean"):
+        raise UnsupportedNodeError(f"the metric {metric} is not supported (only euclidean, sqeuclidean)")
+    vectors = node.known(1, "the second set of vectors")
+    kind = Metric.SQUARED if metric == "sqeuclidean" else Metric.EUCLIDEAN
+    return classical.distances(node.b, node.input(), vectors, kind)
+
+
+def scanned_metric(node: Node) -> Metric | None:
+    """Of a loop over known vectors that takes the distance of the input to each of them, which is how converters write
+    nearest neighbours; None where a loop is another one."""
+    vectors, body = node.maybe_known(1), next(node.call.bodies, None)
+    if len(node.inputs) != 2 or vectors is None or vectors.ndim != 2 or node.input().rank != 2:
+        return None
+    return _scanned(body)
+
+
+def scanned_distances(node: Node, metric: Metric) -> Value:
+    """What such a loop gathers: [vectors, samples]."""
+    vectors = node.known(1, "the vectors of a loop")
+    return moves.transpose(node.b, classical.distances(node.b, node.input(), vectors, metric), [1, 0])
+
+
+def _scanned(body: Any) -> Metric | None:
+    """The metric that the body of a loop computes: of its inputs' difference, and nothing else."""
+    if body is None or len(body.input) != 2:
+        return None
+    steps = [n for n in body.node if n.op_type != "Identity"]
+    kinds = tuple(n.op_type for n in steps)
+    known = {("Sub", "ReduceSumSquare"): Metric.SQUARED, ("Sub", "Abs", "ReduceSum"): Metric.MANHATTAN}
+    chained = all(a.output[0] == b.input[0] for a, b in pairwise(steps))
+    if kinds not in known or not chained or {*steps[0].input} != {i.name for i in body.input}:
+        return None
+    return known[kinds]
+
+
+PARSERS: Mapping[Key, Parser] = {
+    (MICROSOFT, "CDist"): cdist,
+    (ML, "ArrayFeatureExtractor"): array_feature_extractor,
+    (ML, "Binarizer"): binarizer,
+    (ML, "FeatureVectorizer"): feature_vectorizer,
+    (ML, "Imputer"): imputer,
+    (ML, "LabelEncoder"): label_encoder,
+    (ML, "LinearClassifier"): linear_classifier,
+    (ML, "LinearRegressor"): linear_regressor,
+    (ML, "Normalizer"): normalizer,
+    (ML, "OneHotEncoder"): one_hot_encoder,
+    (ML, "SVMClassifier"): svm_classifier,
+    (ML, "SVMRegressor"): svm_regressor,
+    (ML, "Scaler"): scaler,
+    (ML, "ZipMap"): zip_map,
+}
