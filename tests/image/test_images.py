@@ -36,7 +36,7 @@ def test_what_is_written_is_read(mode: str) -> None:
     made = image(mode)
     found, program = read(made.data), made.program
     assert found.header["crc"] == zlib.crc32(made.data[16:])
-    assert bytes(found.header["source"]) == hashlib.sha256(made.model).digest()
+    assert bytes(found.header["source"]) == hashlib.sha256(made.model.data).digest()
     assert found.schedule == program.schedule
     assert [k.id for k in found.kernels] == [r.id for r in made.records] == sorted(r.id for r in made.records)
     assert [op.form for op in found.ops] == [i.form for i in program.instructions]
