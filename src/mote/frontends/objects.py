@@ -88,14 +88,14 @@ def _first_line(error: Exception) -> str:
 
 
 _MAKERS: tuple[tuple[set[str], Callable[..., Source]], ...] = (
+    ({"keras.Model"}, _keras),
     ({"torch.Module"}, _module),
     ({"torch.ExportedProgram"}, _program),
-    ({"keras.Model"}, _keras),
     ({"onnx.ModelProto"}, _onnx),
     ({"xgboost.Booster", "xgboost.XGBModel"}, _xgboost),
     ({"lightgbm.Booster", "lightgbm.LGBMModel"}, _lightgbm),
     ({"sklearn.BaseEstimator"}, _sklearn),
 )
 """The classes of objects that are models, by package and name, and what makes a source of each. Estimators of XGBoost
-and LightGBM are scikit-learn's as well, so that they come first. Keras comes after torch: its layers are modules of
-PyTorch where that is what computes them."""
+and LightGBM are scikit-learn's as well, and models of Keras are modules of PyTorch where that computes them, so that
+these come first."""

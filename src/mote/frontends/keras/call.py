@@ -1,0 +1,100 @@
+"""A call of a layer, as parsers of layers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import moves
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.keras.config import Description
+from mote.graph.tensor import Array
+
+Results = Value | Sequence[Value]
+CHANNELS_LAST, CHANNELS_FIRST = "channels_last", "channels_first"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A layer and what it is called with: values where the network has tensors, else what the file says."""
+
+    b: Builder
+    layer: Description
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    apply: Callable[[Description, Sequence[Any], Mapping[str, Any]], Results]
+    """Calls another layer, which is inside of this one."""
+    masked: bool = False
+    """Whether a layer before may have masked some elements of sequences."""
+
+    @property
+    def values(self) -> list[Value]:
+        """The values of its first argument, which may be a list of them."""
+        found = list(flat(self.args[0] if self.args else None))
+        if not found:
+            raise UnsupportedNodeError("it is called with no tensor")
+        return found
+
+    @property
+    def x(self) -> Value:
+        """Its only value."""
+        found = self.values
+        if len(found) != 1:
+            raise UnsupportedNodeError(f"it is called with {len(found)} tensors, not one")
+        return found[0]
+
+    def argument(self, name: str, position: int, default: Any = None) -> Any:
+        """What it is called with, by position or by name."""
+        return self.args[position] if position < len(self.args) else self.kwargs.get(name, default)
+
+    def weight(self, number: int | str, shape: Sequence[int | None], what: str) -> Array:
+        return self.layer.weight(number, shape, what)
+
+    def bias(self, number: int, channels: int) -> Array | None:
+        """The bias, where it has one."""
+        return self.weight(number, (channels,), "bias") if self.layer.flag("use_bias", True) else None
+
+    def refuse_mask(self) -> None:
+        """For layers that compute something else where elements are masked."""
+        if self.masked:
+            raise UnsupportedNodeError("masks of sequences are not supported (Masking, Embedding with mask_zero)")
+
+    @property
+    def channels_first(self) -> bool:
+        return self.layer.options.get("data_format") == CHANNELS_FIRST
+
+
+def only(results: Results) -> Value:
+    """The value of a layer that gives one."""
+    if isinstance(results, Value):
+        return results
+    if len(results) != 1:
+        raise UnsupportedNodeError(f"a layer inside gives {len(results)} values, not one")
+    return results[0]
+
+
+def flat(given: Any) -> Iterator[Value]:
+    """All values in an argument, in order."""
+    if isinstance(given, Value):
+        yield given
+    elif isinstance(given, Mapping):
+        for name in sorted(given):
+            yield from flat(given[name])
+    elif isinstance(given, list | tuple):
+        for part in given:
+            yield from flat(part)
+
+
+def channels_second(b: Builder, x: Value, first: bool) -> Value:
+    """An image (or a sequence, or a volume) with its channels on axis 1, where it may have them already."""
+    return x if first or x.rank < 3 else moves.transpose(b, x, (0, x.rank - 1, *range(1, x.rank - 1)))
+
+
+def channels_back(b: Builder, x: Value, first: bool) -> Value:
+    """The same the other way."""
+    return x if first or x.rank < 3 else moves.transpose(b, x, (0, *range(2, x.rank), 1))
+
+
+Parser = Callable[[Call], Results]

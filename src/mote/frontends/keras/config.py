@@ -1,0 +1,178 @@
+"""What a `.keras` file says about a layer, with errors where it does not say what it should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.keras.archive import DamagedError
+from mote.graph.tensor import Array, Shape
+
+MISSING = object()
+CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
+"""Layers whose class has another name than the one that users know it by; weights have that of the class."""
+OPERATIONS = "keras.src.ops"
+"""The modules of functions that are not layers: they have no weights."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A layer, or a network, as the file describes it: its class, its options, and the weights that lie at its path."""
+
+    said: Mapping[str, Any]
+    weights: Mapping[str, Array]
+    path: str
+
+    @cached_property
+    def kind(self) -> str:
+        """The name of its class."""
+        return _text(self.said.get("class_name"), "the name of a class")
+
+    @cached_property
+    def module(self) -> str:
+        return str(self.said.get("module") or "")
+
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        return _mapping(self.said.get("config"), f"the options of a {self.kind}")
+
+    @cached_property
+    def name(self) -> str:
+        return str(self.said.get("name") or self.options.get("name") or self.kind)
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it is a function, not a layer."""
+        return self.module.startswith(OPERATIONS)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether Keras itself has it."""
+        registered = self.said.get("registered_name")
+        foreign = isinstance(registered, str) and ">" in registered and not registered.startswith("keras")
+        return self.module.partition(".")[0] == "keras" and not foreign
+
+    def get(self, option: str, default: Any = MISSING) -> Any:
+        found = self.options.get(option, default)
+        if found is MISSING:
+            raise DamagedError(f"'{self.name}' does not say its {option}")
+        return found
+
+    def integer(self, option: str, default: Any = MISSING) -> int:
+        return _integer(self.get(option, default), f"{option} of '{self.name}'")
+
+    def integers(self, option: str, count: int, default: Any = MISSING) -> Shape:
+        """Whole numbers, one for each of some axes; one stands for all."""
+        found = self.get(option, default)
+        if not isinstance(found, list | tuple):
+            found = [found] * count
+        numbers = tuple(_integer(n, f"{option} of '{self.name}'") for n in found)
+        if len(numbers) != count:
+            raise DamagedError(f"{option} of '{self.name}' has {len(numbers)} numbers, not {count}")
+        return numbers
+
+    def list_of_integers(self, option: str) -> Shape:
+        """Whole numbers, of which one alone may stand without a list."""
+        found = self.get(option)
+        found = found if isinstance(found, list | tuple) else [found]
+        return tuple(_integer(n, f"{option} of '{self.name}'") for n in found)
+
+    def real(self, option: str, default: Any = MISSING) -> float:
+        found = self.get(option, default)
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise DamagedError(f"{option} of '{self.name}' is no number")
+        return float(found)
+
+    def flag(self, option: str, default: Any = MISSING) -> bool:
+        found = self.get(option, default)
+        if not isinstance(found, bool):
+            raise DamagedError(f"{option} of '{self.name}' is neither true nor false")
+        return found
+
+    def text(self, option: str, default: Any = MISSING) -> str:
+        return _text(self.get(option, default), f"{option} of '{self.name}'")
+
+    def child(self, attribute: str, said: Any) -> Description:
+        """A layer inside of it, which it has under a name."""
+        told = _mapping(said, f"the {attribute} of '{self.name}'")
+        return Description(told, self.weights, f"{self.path}{attribute}/")
+
+    def children(self) -> list[Description]:
+        """The layers of a network: weights lie under the names of their classes, which are counted."""
+        said = self.get("layers")
+        if not isinstance(said, Sequence) or isinstance(said, str):
+            raise DamagedError(f"the layers of '{self.name}' are no list")
+        used: dict[str, int] = {}
+        found = []
+        for told in said:
+            layer = self.child("layers", told)
+            path = f"{self.path}layers/"
+            if not layer.is_operation:
+                path += f"{_unique(snake_case(CLASSES.get(layer.kind, layer.kind)), used)}/"
+            found.append(Description(layer.said, self.weights, path))
+        return found
+
+    def weight(self, number: int | str, shape: Sequence[int | None], what: str) -> Array:
+        """A weight of its own, by its number, of a shape that is known but for some sizes."""
+        path = f"{self.path}vars/{number}"
+        if path not in self.weights:
+            raise DamagedError(f"the {what} of '{self.name}' is missing: there is no {path}")
+        found = self.weights[path]
+        fits = len(found.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, found.shape, strict=True))
+        if not fits:
+            wanted = "x".join("?" if n is None else str(n) for n in shape) or "one number"
+            has = "x".join(map(str, found.shape)) or "one number"
+            raise DamagedError(f"the {what} of '{self.name}' is {has}, not {wanted}")
+        if found.dtype.kind not in "fiub":
+            raise UnsupportedNodeError(f"its {what} has type {found.dtype}")
+        return found
+
+    def check_type(self) -> str:
+        """Refuse types that Mote does not compute; what is odd about others."""
+        policy = self.options.get("dtype")
+        told = policy if isinstance(policy, Mapping) else {"config": {"name": policy}}
+        kind = str(told.get("class_name", ""))
+        options = told.get("config")
+        name = str(options.get("name", "")) if isinstance(options, Mapping) else ""
+        if "Quantized" in kind or name.startswith(("int8", "int4", "float8", "gptq", "awq")):
+            raise UnsupportedNodeError(
+                f"it is quantized by Keras ({name or kind}), which scales its inputs anew in every inference"
+            )
+        return name
+
+
+def snake_case(name: str) -> str:
+    """How Keras calls the weights of a class."""
+    plain = re.sub(r"\W+", "", name)
+    words = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", plain)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
+
+
+def _unique(name: str, used: dict[str, int]) -> str:
+    if name in used:
+        used[name] += 1
+        return f"{name}_{used[name]}"
+    used[name] = 0
+    return name
+
+
+def _text(found: Any, what: str) -> str:
+    if not isinstance(found, str):
+        raise DamagedError(f"{what} is no text")
+    return found
+
+
+def _integer(found: Any, what: str) -> int:
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise DamagedError(f"{what} is no whole number")
+    return found
+
+
+def _mapping(found: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(found, Mapping):
+        raise DamagedError(f"{what} are not there")
+    return found

@@ -1,0 +1,17 @@
+"""The parsers of layers, by the names of their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mote.frontends.keras.call import Parser
+from mote.frontends.keras.layers import attention, core, merging, normalization, reshaping, windows
+
+LAYERS: Mapping[str, Parser] = {
+    **attention.LAYERS,
+    **core.LAYERS,
+    **merging.LAYERS,
+    **normalization.LAYERS,
+    **reshaping.LAYERS,
+    **windows.LAYERS,
+}

@@ -1,0 +1,184 @@
+"""Attention: products of queries and keys, as weights of values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise as e
+from mote.frontends.build import matrix, moves, norms, reductions
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.keras.call import Call, Parser, Results
+from mote.frontends.keras.config import Description
+from mote.graph.types import DType
+
+NEVER = 1e9
+"""What Keras takes from scores of places that are masked."""
+
+
+def _check(call: Call) -> None:
+    call.refuse_mask()
+    for name in ("query_mask", "value_mask", "key_mask"):
+        if call.kwargs.get(name) is not None:
+            raise UnsupportedNodeError(f"{name} is not supported")
+
+
+def _inside(call: Call, part: str) -> Description:
+    """A dense layer inside, which the classes of attention have under a name that is public or not."""
+    said = {"class_name": "EinsumDense", "config": {"name": f"{call.layer.name}/{part}"}}
+    found = [call.layer.child(name, said) for name in (part, f"_{part}")]
+    return next((layer for layer in found if f"{layer.path}vars/0" in layer.weights), found[0])
+
+
+def _projected(call: Call, x: Value, part: str, heads: int, size: int) -> Value:
+    """[batch, steps, channels] as [batch, steps, heads, size] by the weights of a dense layer inside."""
+    layer = _inside(call, part)
+    kernel = layer.weight(0, (x.shape[-1], heads, size), "kernel")
+    bias = layer.weight(1, (heads, size), "bias") if call.layer.flag("use_bias", True) else None
+    made = matrix.linear(
+        call.b, x, kernel.reshape(x.shape[-1], heads * size), None if bias is None else bias.reshape(-1)
+    )
+    return moves.reshape(call.b, made, (*x.shape[:-1], heads, size))
+
+
+def _joined(call: Call, x: Value) -> Value:
+    """[batch, steps, heads, size] as [batch, steps, channels] by the weights of the last dense layer."""
+    *outer, heads, size = x.shape
+    layer = _inside(call, "output_dense")
+    kernel = layer.weight(0, (heads, size, None), "output kernel")
+    channels = kernel.shape[-1]
+    bias = layer.weight(1, (channels,), "output bias") if call.layer.flag("use_bias", True) else None
+    flat = moves.reshape(call.b, x, (*outer, heads * size))
+    return matrix.linear(call.b, flat, kernel.reshape(heads * size, channels), bias)
+
+
+def _attended(call: Call, query: Value, key: Value, value: Value, scale: float) -> tuple[Value, Value]:
+    """Heads of values, weighed by the products of queries and keys; and the weights. All are [batch, steps, heads,
+    size]."""
+    b = call.b
+    q, k, v = (moves.transpose(b, x, (0, 2, 1, 3)) for x in (query, key, value))
+    scores = matrix.matmul(b, e.scaled(b, q, scale), moves.transpose(b, k, (0, 1, 3, 2)))
+    weights = norms.softmax(b, _masked(call, scores))
+    return moves.transpose(b, matrix.matmul(b, weights, v), (0, 2, 1, 3)), weights
+
+
+def _masked(call: Call, scores: Value) -> Value:
+    """Scores without those of places that are not to be seen: a mask that is given, later steps, far ones."""
+    b = call.b
+    seen: Value | None = call.kwargs.get("attention_mask")
+    rows, columns = scores.shape[-2:]
+    known = np.ones((rows, columns), bool)
+    if call.kwargs.get("use_causal_mask"):
+        known &= np.tri(rows, columns, dtype=bool)
+    window = call.layer.options.get("sliding_window")
+    if isinstance(window, int):
+        known &= np.abs(np.arange(rows)[:, None] - np.arange(columns)) < window
+    if not known.all():
+        scores = e.add(b, scores, b.constant(np.where(known, 0, -NEVER).astype(np.float32)))
+    if seen is None:
+        return scores
+    if not isinstance(seen, Value):
+        raise UnsupportedNodeError("an attention mask that is no tensor is not supported")
+    wide = moves.unsqueeze(b, seen, [1]) if seen.rank == 3 else seen
+    hidden = e.scaled(b, e.cast(b, e.cast(b, wide, DType.BOOL), DType.FLOAT32), NEVER, -NEVER)
+    return e.add(b, scores, hidden)
+
+
+def multi_head(call: Call) -> Results:
+    _check(call)
+    layer, query = call.layer, call.x
+    value = call.argument("value", 1)
+    key = call.argument("key", 2)
+    key = value if key is None else key
+    if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
+        raise UnsupportedNodeError("attention is supported of sequences of vectors only")
+    axes = layer.get("attention_axes", None)
+    if axes not in (None, 1, [1]):
+        raise UnsupportedNodeError(f"attention along the axes {axes} is not supported")
+    heads, size = layer.integer("num_heads"), layer.integer("key_dim")
+    depth = size if layer.get("value_dim", None) is None else layer.integer("value_dim")
+    q = _projected(call, query, "query_dense", heads, size)
+    k = _projected(call, key, "key_dense", heads, size)
+    v = _projected(call, value, "value_dense", heads, depth)
+    return _finished(call, query, *_attended(call, q, k, v, 1 / sqrt(size)))
+
+
+def grouped_query(call: Call) -> Results:
+    """Several heads of queries for each head of keys and values."""
+    _check(call)
+    layer, query = call.layer, call.x
+    value = call.argument("value", 1)
+    key = call.argument("key", 2)
+    key = value if key is None else key
+    if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
+        raise UnsupportedNodeError("attention is supported of sequences of vectors only")
+    heads, few, size = (layer.integer(o) for o in ("num_query_heads", "num_key_value_heads", "head_dim"))
+    if few < 1 or heads % few:
+        raise UnsupportedNodeError(f"{heads} heads of queries do not fit {few} of keys")
+    q = _projected(call, query, "query_dense", heads, size)
+    k = _repeated(call.b, _projected(call, key, "key_dense", few, size), heads // few)
+    v = _repeated(call.b, _projected(call, value, "value_dense", few, size), heads // few)
+    return _finished(call, query, *_attended(call, q, k, v, 1 / sqrt(size)))
+
+
+def _repeated(b: Builder, x: Value, times: int) -> Value:
+    """Each head several times, one after another."""
+    if times == 1:
+        return x
+    n, steps, heads, size = x.shape
+    wide = moves.expand(b, moves.unsqueeze(b, x, [3]), (n, steps, heads, times, size))
+    return moves.reshape(b, wide, (n, steps, heads * times, size))
+
+
+def _finished(call: Call, query: Value, made: Value, weights: Value) -> Results:
+    if call.layer.options.get("use_gate"):
+        *_, heads, size = made.shape
+        gate = e.sigmoid(call.b, _projected(call, query, "gate_dense", heads, size))
+        made = e.mul(call.b, made, gate)
+    joined = _joined(call, made)
+    return [joined, weights] if call.kwargs.get("return_attention_scores") else joined
+
+
+def attention(call: Call) -> Results:
+    """Without projections: by products, or by the tangent of sums."""
+    call.refuse_mask()
+    layer, b, values = call.layer, call.b, call.values
+    if len(values) not in (2, 3) or {v.rank for v in values} != {3}:
+        raise UnsupportedNodeError("attention is supported of two or three sequences of vectors only")
+    query, value = values[:2]
+    key = values[2] if len(values) == 3 else value
+    scaled = layer.flag("use_scale", False)
+    additive = layer.kind == "AdditiveAttention"
+    if additive or layer.text("score_mode", "dot") == "concat":
+        scores = _concatenated(call, query, key, additive, scaled)
+    else:
+        scores = matrix.matmul(b, query, moves.transpose(b, key, (0, 2, 1)))
+        scores = e.scaled(b, scores, float(call.weight(0, (), "scale"))) if scaled else scores
+    weights = norms.softmax(b, _masked(call, scores))
+    made = matrix.matmul(b, weights, value)
+    return [made, weights] if call.kwargs.get("return_attention_scores") else made
+
+
+def _concatenated(call: Call, query: Value, key: Value, additive: bool, scaled: bool) -> Value:
+    """Sums of the tangents of all sums of a query and a key."""
+    b = call.b
+    sums = e.add(b, moves.unsqueeze(b, query, [2]), moves.unsqueeze(b, key, [1]))
+    if additive:
+        found = e.tanh(b, sums)
+        found = e.mul(b, found, b.constant(call.weight(0, (query.shape[-1],), "scale"))) if scaled else found
+        return reductions.sum_(b, found, [-1], False)
+    sums = e.scaled(b, sums, float(call.weight(0, (), "scale"))) if scaled else sums
+    total = reductions.sum_(b, e.tanh(b, sums), [-1], False)
+    return e.scaled(b, total, float(call.weight(int(scaled), (), "weight of scores")))
+
+
+LAYERS: Mapping[str, Parser] = {
+    "AdditiveAttention": attention,
+    "Attention": attention,
+    "GroupedQueryAttention": grouped_query,
+    "GroupQueryAttention": grouped_query,
+    "MultiHeadAttention": multi_head,
+}

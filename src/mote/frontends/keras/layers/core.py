@@ -1,0 +1,142 @@
+"""Layers that multiply by a matrix, look up, or do nothing in an inference; and activations as layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise as e
+from mote.frontends.build import indexing, matrix, moves, norms, reductions
+from mote.frontends.build.builder import Value
+from mote.frontends.keras import activations
+from mote.frontends.keras.call import Call, Parser, Results, only
+from mote.graph.types import DType
+
+
+def activated(call: Call, x: Value, option: str = "activation") -> Value:
+    """A result after the function that an option names, which may be a layer."""
+    said = call.layer.options.get(option)
+    if isinstance(said, Mapping) and isinstance(said.get("config"), Mapping):
+        return only(call.apply(call.layer.child(option, said), [x], {}))
+    return activations.named(said)(call.b, x)
+
+
+def dense(call: Call) -> Value:
+    x, units = call.x, call.layer.integer("units")
+    if call.layer.options.get("lora_rank"):
+        raise UnsupportedNodeError("LoRA is not supported: merge it into the weights by saving the model again")
+    kernel = call.weight(0, (x.shape[-1], units), "kernel")
+    return activated(call, matrix.linear(call.b, x, kernel, call.bias(1, units)))
+
+
+def einsum_dense(call: Call) -> Value:
+    """A product of axes that an equation names."""
+    kernel = call.layer.weights.get(f"{call.layer.path}vars/0")
+    shape = () if kernel is None else kernel.shape
+    x = matrix.einsum(call.b, call.layer.text("equation"), [call.x, call.b.constant(call.weight(0, shape, "kernel"))])
+    if call.layer.get("bias_axes", None):
+        bias = call.layer.weights.get(f"{call.layer.path}vars/1")
+        found = call.weight(1, () if bias is None else bias.shape, "bias")
+        x = e.add(call.b, x, call.b.constant(found))
+    return activated(call, x)
+
+
+def embedding(call: Call) -> Value:
+    """The rows of a table that indices name, which Keras takes as numbers of any type."""
+    rows, columns = call.layer.integer("input_dim"), call.layer.integer("output_dim")
+    table = call.weight(0, (rows, columns), "table")
+    return indexing.gather(call.b, call.b.constant(table), 0, e.cast(call.b, call.x, DType.INT32))
+
+
+def identity(call: Call) -> Results:
+    return call.values if len(call.values) > 1 else call.x
+
+
+def masking(call: Call) -> Value:
+    """Zero where all channels of a step have the value that means nothing."""
+    b, x = call.b, call.x
+    differs = e.logical_not(b, e.equal(b, x, e.scalar(b, call.layer.real("mask_value", 0.0))))
+    kept = reductions.maximum(b, e.cast(b, differs, DType.FLOAT32), [-1], True)
+    return e.mul(b, x, kept)
+
+
+def wrapped(call: Call) -> Results:
+    """A layer around another one that does nothing in an inference."""
+    return call.apply(call.layer.child("layer", call.layer.get("layer")), call.args, call.kwargs)
+
+
+def activation(call: Call) -> Value:
+    return activated(call, call.x)
+
+
+def relu(call: Call) -> Value:
+    slope, threshold = (call.layer.real(option, 0.0) for option in ("negative_slope", "threshold"))
+    most = None if call.layer.get("max_value", None) is None else call.layer.real("max_value")
+    return activations.relu(call.b, call.x, slope, most, threshold)
+
+
+def leaky_relu(call: Call) -> Value:
+    return e.leaky_relu(call.b, call.x, call.layer.real("negative_slope", 0.3))
+
+
+def elu(call: Call) -> Value:
+    return e.elu_scaled(call.b, call.x, call.layer.real("alpha", 1.0))
+
+
+def prelu(call: Call) -> Value:
+    """The slope is learned: for each element, or one along the axes that share it."""
+    shared: Any = call.layer.get("shared_axes", None) or ()
+    shape = [1 if axis in shared else n for axis, n in enumerate(call.x.shape)][1:]
+    return e.prelu(call.b, call.x, call.b.constant(call.weight(0, shape, "slope")))
+
+
+def softmax(call: Call) -> Value:
+    call.refuse_mask()
+    if call.argument("mask", 1) is not None:
+        raise UnsupportedNodeError("a mask is not supported")
+    axes = call.layer.list_of_integers("axis")
+    if len(axes) > 1:
+        return _softmax_of_several(call, axes)
+    return norms.softmax(call.b, call.x, axes[0])
+
+
+def _softmax_of_several(call: Call, axes: tuple[int, ...]) -> Value:
+    """Over several axes: as one axis behind the others."""
+    b, x = call.b, call.x
+    last = x.axes(axes)
+    order = [*(a for a in range(x.rank) if a not in last), *last]
+    turned = moves.transpose(b, x, order)
+    flat = moves.reshape(b, turned, (*turned.shape[: x.rank - len(last)], -1))
+    back = moves.reshape(b, norms.softmax(b, flat), turned.shape)
+    return moves.transpose(b, back, [order.index(a) for a in range(x.rank)])
+
+
+NOISE = (
+    "AlphaDropout",
+    "Dropout",
+    "GaussianDropout",
+    "GaussianNoise",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+)
+"""Layers that do something in training only."""
+LAYERS: Mapping[str, Parser] = {
+    **dict.fromkeys(NOISE, identity),
+    "Activation": activation,
+    "ActivityRegularization": identity,
+    "Dense": dense,
+    "ELU": elu,
+    "EinsumDense": einsum_dense,
+    "Embedding": embedding,
+    "Identity": identity,
+    "LeakyReLU": leaky_relu,
+    "Masking": masking,
+    "PReLU": prelu,
+    "ReLU": relu,
+    "Softmax": softmax,
+    "SpectralNormalization": wrapped,
+}
+MASKING = {"Masking", "Embedding"}
+"""Layers that may mask elements of sequences for those behind them."""

@@ -1,0 +1,156 @@
+"""Functions of `keras.ops` between layers, and operators of Python on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise as e
+from mote.frontends.build import matrix, moves, norms, reductions
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.keras import activations
+from mote.frontends.keras.call import Call, Parser, flat
+
+
+def _operands(call: Call) -> tuple[Value, Value]:
+    """Two values, of which one may be a number."""
+    given = [*call.args, *call.kwargs.values()][:2]
+    tensor = next((x for x in given if isinstance(x, Value)), None)
+    if tensor is None or len(given) != 2:
+        raise UnsupportedNodeError("it takes two operands, of which one is a tensor")
+    found = [x if isinstance(x, Value) else _constant(call.b, x, tensor) for x in given]
+    return found[0], found[1]
+
+
+def _constant(b: Builder, number: Any, like: Value) -> Value:
+    try:
+        return b.constant(np.asarray(number, like.dtype.numpy))
+    except (TypeError, ValueError, OverflowError):
+        raise UnsupportedNodeError(f"an operand of {number!r} is not supported") from None
+
+
+def pair(function: Callable[[Builder, Value, Value], Value]) -> Parser:
+    return lambda call: function(call.b, *_operands(call))
+
+
+def single(function: Callable[[Builder, Value], Value]) -> Parser:
+    return lambda call: function(call.b, call.x)
+
+
+def _option(call: Call, name: str, position: int, default: Any = None) -> Any:
+    """What a function is told, when it is made or when it is called."""
+    return call.layer.options.get(name, call.argument(name, position, default))
+
+
+def reduced(function: Callable[..., Value]) -> Parser:
+    def parse(call: Call) -> Value:
+        axes = _option(call, "axis", 1)
+        axes = None if axes is None else [axes] if isinstance(axes, int) else list(axes)
+        return function(call.b, call.x, axes, bool(_option(call, "keepdims", 2, False)))
+
+    return parse
+
+
+def along(function: Callable[[Builder, Value, int], Value]) -> Parser:
+    def parse(call: Call) -> Value:
+        axis = _option(call, "axis", 1, -1)
+        if not isinstance(axis, int):
+            raise UnsupportedNodeError(f"an axis of {axis!r} is not supported")
+        return function(call.b, call.x, axis)
+
+    return parse
+
+
+def reshape(call: Call) -> Value:
+    shape = list(_option(call, "newshape", 1, ()))
+    if shape and shape[0] is None:
+        shape[0] = call.x.shape[0]
+    return moves.reshape(call.b, call.x, [-1 if n is None else int(n) for n in shape])
+
+
+def transpose(call: Call) -> Value:
+    axes = _option(call, "axes", 1)
+    return moves.transpose(call.b, call.x, range(call.x.rank - 1, -1, -1) if axes is None else axes)
+
+
+def concatenate(call: Call) -> Value:
+    values = list(flat(call.args[0] if call.args else call.kwargs.get("xs")))
+    return moves.concat(call.b, values, int(_option(call, "axis", 1, 0)))
+
+
+def expand_dims(call: Call) -> Value:
+    axis = _option(call, "axis", 1)
+    return moves.unsqueeze(call.b, call.x, [axis] if isinstance(axis, int) else list(axis))
+
+
+def squeeze(call: Call) -> Value:
+    axis = _option(call, "axis", 1)
+    return moves.squeeze(call.b, call.x, None if axis is None else [axis] if isinstance(axis, int) else list(axis))
+
+
+def clip(call: Call) -> Value:
+    low, high = _option(call, "x_min", 1), _option(call, "x_max", 2)
+    return e.clip(call.b, call.x, None if low is None else float(low), None if high is None else float(high))
+
+
+def get_item(call: Call) -> Value:
+    """x[...] with numbers and slices."""
+    b, x = call.b, call.x
+    said = call.argument("key", 1)
+    keys = list(said) if isinstance(said, list | tuple) else [said]
+    gone = []
+    for axis, key in enumerate(keys):
+        if isinstance(key, int):
+            x = moves.slice_(b, x, axis, key % x.shape[axis], 1)
+            gone.append(axis)
+        elif isinstance(key, slice):
+            begin, end, step = key.indices(x.shape[axis])
+            x = moves.slice_(b, x, axis, begin, len(range(begin, end, step)), step)
+        else:
+            raise UnsupportedNodeError(f"an index of {key!r} is not supported")
+    return moves.squeeze(b, x, gone) if gone else x
+
+
+OPERATIONS: Mapping[str, Parser] = {
+    "Absolute": single(e.abs_),
+    "Add": pair(e.add),
+    "Clip": clip,
+    "Concatenate": concatenate,
+    "Divide": pair(e.div),
+    "Exp": single(e.exp),
+    "ExpandDims": expand_dims,
+    "GetItem": get_item,
+    "Log": single(e.log),
+    "LogSoftmax": along(norms.log_softmax),
+    "Matmul": pair(matrix.matmul),
+    "Max": reduced(reductions.maximum),
+    "Maximum": pair(e.maximum),
+    "Mean": reduced(reductions.mean),
+    "Min": reduced(reductions.minimum),
+    "Minimum": pair(e.minimum),
+    "Multiply": pair(e.mul),
+    "Negative": single(e.neg),
+    "Power": pair(e.power),
+    "Relu": single(e.relu),
+    "Relu6": single(e.relu6),
+    "Reshape": reshape,
+    "Rsqrt": single(e.rsqrt),
+    "Sigmoid": single(e.sigmoid),
+    "Silu": single(e.silu),
+    "Softmax": along(norms.softmax),
+    "Softplus": single(e.softplus),
+    "Sqrt": single(e.sqrt),
+    "Square": single(lambda b, x: e.mul(b, x, x)),
+    "Squeeze": squeeze,
+    "Subtract": pair(e.sub),
+    "Sum": reduced(reductions.sum_),
+    "Tanh": single(e.tanh),
+    "Transpose": transpose,
+    "TrueDivide": pair(e.div),
+    "HardSigmoid": single(activations.hard_sigmoid),
+    "HardSilu": single(e.hard_swish),
+    "Gelu": lambda call: e.gelu(call.b, call.x, approximate=bool(_option(call, "approximate", 1, True))),
+}

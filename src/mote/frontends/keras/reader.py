@@ -1,0 +1,405 @@
+"""The network of a `.keras` file: layers in a row, or a graph of calls of layers, with other networks inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mote.errors import MoteError, UnsupportedNodeError, naming
+from mote.frontends import limits
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.keras.archive import SAVE, DamagedError, opened
+from mote.frontends.keras.call import CHANNELS_FIRST, Call, Results, flat
+from mote.frontends.keras.config import Description
+from mote.frontends.keras.layers import LAYERS
+from mote.frontends.keras.layers.core import MASKING, NOISE
+from mote.frontends.keras.layers.operations import OPERATIONS
+from mote.frontends.keras.names import output_names, value_name
+from mote.frontends.model import Model
+from mote.frontends.source import Source
+from mote.graph.tensor import Shape
+from mote.graph.types import DType
+
+NETWORKS = {"Functional", "Model", "Sequential"}
+INPUT = "InputLayer"
+TRAINED = {*NOISE, "BatchNormalization"}
+"""Layers that compute something else in training."""
+TENSOR = "__keras_tensor__"
+MOST_NODES = limits.MOST_LAYERS
+FUNCTIONAL = "build the model of Keras's own layers, as a Sequential or Functional one"
+
+Key = tuple[str, int, int]
+"""A value of a network: the layer that gives it, in which of its calls, and as which of its results."""
+
+
+def read(source: Source) -> Model:
+    """The file with its unsupported layers marked."""
+    with naming(source.where):
+        archive = opened(source.data)
+        return _Reader(source, Description(archive.config, archive.weights, "")).model()
+
+
+class _StopError(Exception):
+    """Nothing is known of what comes after a layer that is not supported."""
+
+
+@dataclass
+class _Reader:
+    """Reads one file."""
+
+    source: Source
+    network: Description
+    index: int = 0
+    masked: bool = False
+    """Whether a layer so far may have masked elements of sequences."""
+    half: set[str] = field(default_factory=set)
+    """Types other than float32 that layers are computed in."""
+
+    def __post_init__(self) -> None:
+        self.b = Builder(self.source.where, self.source.edges)
+
+    def model(self) -> Model:
+        _check_network(self.network)
+        layers = _inputs(self.network)
+        unknown = set(dict(self.source.shapes)) - {layer.name for layer in layers}
+        if unknown:
+            names = ", ".join(f"'{layer.name}'" for layer in layers)
+            raise MoteError(f"there is no input '{min(unknown)}'; it has {names}", where="option shape")
+        inputs = [self._input(layer) for layer in layers]
+        try:
+            for value, name in self._outputs(inputs):
+                self.b.output(value, name)
+        except _StopError:
+            pass
+        if self.half:
+            self.b.warnings.append(f"layers of {', '.join(sorted(self.half))} are computed in float32")
+        return self.b.finish()
+
+    def _outputs(self, inputs: Sequence[Value]) -> Iterator[tuple[Value, str]]:
+        """The results of the whole network, each under a name of its own."""
+        values = list(flat(self._run(self.network, inputs, "", 0)))
+        yield from zip(values, output_names([value.name for value in values]), strict=True)
+
+    def _input(self, layer: Description) -> Value:
+        """What the caller of the model gives."""
+        said = layer.options.get("batch_shape", layer.options.get("batch_input_shape"))
+        if not isinstance(said, list) or not said:
+            raise DamagedError(f"the input '{layer.name}' has no shape")
+        for option in ("sparse", "ragged", "optional"):
+            if layer.options.get(option):
+                raise MoteError(
+                    f"the input '{layer.name}' is {option}, which is not supported",
+                    remedy="let every input be a tensor that is always there, with all of its elements",
+                )
+        shape = self._shape(layer.name, said)
+        dtype = layer.options.get("dtype", "float32")
+        if dtype not in [str(known) for known in DType]:
+            raise MoteError(
+                f"the input '{layer.name}' has type {dtype}, which is not supported", remedy="give numbers to the model"
+            )
+        turned = _channels_first(self.network, len(shape))
+        return self.b.input(layer.name, shape, DType(str(dtype)), channels_last=turned)
+
+    def _shape(self, name: str, said: Sequence[Any]) -> Shape:
+        """The shape of an input: as the user wants it, or as the file says, for one image at a time."""
+        wanted = dict(self.source.shapes).get(name)
+        if wanted is not None:
+            fits = len(wanted) == len(said) and all(n in (None, m) for n, m in zip(said, wanted, strict=True))
+            if not fits:
+                raise MoteError(
+                    f"'{name}' is {_shown(said)}, which {_shown(wanted)} does not fit", where="option shape"
+                )
+            return tuple(wanted)
+        sizes = [1 if n is None and axis == 0 else n for axis, n in enumerate(said)]
+        if any(n is None for n in sizes):
+            example = ",".join("N" if n is None else str(n) for n in sizes)
+            raise MoteError(
+                f"the input '{name}' is {_shown(said)}: one of its sizes is open",
+                remedy=f"say how large it is: --shape {name}={example}",
+            )
+        if any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in sizes):
+            raise DamagedError(f"the input '{name}' has the shape {_shown(said)}")
+        return tuple(sizes)
+
+    def _run(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Any:
+        """What a network gives, in whatever lists the file has it."""
+        limits.check_bodies(self.index and 1, depth)
+        if network.kind == "Sequential":
+            return self._in_a_row(network, given, prefix, depth)
+        return self._graph(network, given, prefix, depth)
+
+    def _in_a_row(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Any:
+        found: Any = list(given)
+        layers = [layer for layer in network.children() if layer.kind != INPUT]
+        for i, layer in enumerate(layers):
+            behind = layers[i + 1] if i + 1 < len(layers) else None
+            shape = _built_shape(behind) if behind is not None else None
+            found = self._call(layer, [found], {}, prefix + layer.name, shape, depth)
+        return found
+
+    def _graph(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Any:
+        """Calls in an order in which each has what it needs."""
+        layers = {layer.name: layer for layer in network.children()}
+        starts = list(_keys(network.get("input_layers")))
+        if len(starts) != len(given):
+            raise UnsupportedNodeError(f"'{network.name}' takes {len(starts)} tensors, and is given {len(given)}")
+        values: dict[Key, Value] = dict(zip(starts, given, strict=True))
+        waiting = [
+            (layer, number, _node(node, layer))
+            for layer in layers.values()
+            if layer.kind != INPUT
+            for number, node in enumerate(_nodes(layer))
+        ]
+        limits.check_layers(self.index + len(waiting))
+        shapes = dict(_shapes([node for *_, node in waiting]))
+        while waiting:
+            later = []
+            for layer, number, node in waiting:
+                if any(key not in values for key in _wanted(node)):
+                    later.append((layer, number, node))
+                    continue
+                args, kwargs = (_filled(self.b, part, values) for part in (node.args, node.kwargs))
+                name = prefix + value_name(layer.name, number)
+                results = self._call(layer, args, kwargs, name, shapes.get((layer.name, number, 0)), depth)
+                values |= {(layer.name, number, i): value for i, value in enumerate(flat(results))}
+            if len(later) == len(waiting):
+                raise DamagedError(f"the layers {_some(layer.name for layer, *_ in later)} wait for one another")
+            waiting = later
+        return _results(network.get("output_layers"), values)
+
+    def _call(
+        self,
+        layer: Description,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        name: str,
+        shape: Shape | None,
+        depth: int,
+    ) -> Any:
+        """The results of a layer, under its name. Of one that is not supported something that has the shape."""
+        if layer.kind in NETWORKS and layer.is_own:
+            return self._run(layer, list(flat(args[0] if args else None)), f"{name}/", depth + 1)
+        index, self.index = self.index, self.index + 1
+        results: list[Value] = []
+        with self.b.layer(index, layer.kind, name):
+            found = self._apply(layer, args, kwargs)
+            parts = list(flat(found))
+            results = [self.b.named(v, value_name(name, place=i)) for i, v in enumerate(parts)]
+        if results:
+            return results[0] if len(results) == 1 else results
+        if shape is None:
+            raise _StopError
+        return self.b.placeholder(name, shape, DType.FLOAT32)
+
+    def _apply(self, layer: Description, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
+        """Make the operators of a layer, or of one inside of another."""
+        if kwargs.get("training") is True and layer.kind in TRAINED:
+            raise UnsupportedNodeError("it is called as in training")
+        parser = (OPERATIONS if layer.is_operation else LAYERS).get(layer.kind)
+        if parser is None or not (layer.is_own or layer.is_operation):
+            raise UnsupportedNodeError(_refusal(layer))
+        policy = layer.check_type()
+        if any(kind in policy for kind in ("float16", "float64")):
+            self.half.add(policy)
+        call = Call(self.b, layer, args, kwargs, partial(self._apply), self.masked)
+        made = parser(call)
+        self.masked |= layer.kind == "Masking" or (layer.kind in MASKING and bool(layer.options.get("mask_zero")))
+        return made
+
+
+def _refusal(layer: Description) -> str:
+    """Why a layer cannot be compiled."""
+    if layer.kind == "Lambda":
+        return "a Lambda is a program in Python, which Mote never runs"
+    if not (layer.is_own or layer.is_operation):
+        return f"{layer.kind} is a class of your own, and what it computes is not in the file"
+    return f"{layer.kind} is not supported"
+
+
+def _check_network(network: Description) -> None:
+    if network.kind not in NETWORKS or not network.is_own or "layers" not in network.options:
+        raise MoteError(
+            f"the model is a class of its own, '{network.kind}', and what it computes is not in the file",
+            remedy=FUNCTIONAL,
+        )
+
+
+def _inputs(network: Description) -> list[Description]:
+    """The layers that are the inputs of the whole model, in order."""
+    children = network.children()
+    if network.kind == "Sequential":
+        first = children[0] if children else None
+        if first is not None and first.kind == INPUT:
+            return [first]
+        shape = network.options.get("build_input_shape")
+        if shape is None and first is not None:
+            if first.kind in NETWORKS:
+                return _inputs(first)
+            shape = first.options.get("batch_shape", first.options.get("batch_input_shape"))
+        if shape is None:
+            raise MoteError(
+                "the model does not say what it takes",
+                remedy=f"let it begin with keras.Input(shape), and {SAVE}",
+            )
+        config = {"name": f"{network.name}_input", "batch_shape": shape, "dtype": "float32"}
+        return [Description({"class_name": INPUT, "config": config}, network.weights, "")]
+    named = {layer.name: layer for layer in children}
+    found = [named.get(name) for name, *_ in _keys(network.get("input_layers"))]
+    if not found or any(layer is None or layer.kind != INPUT for layer in found):
+        raise DamagedError("its inputs are not among its layers")
+    return [layer for layer in found if layer is not None]
+
+
+def _channels_first(network: Description, rank: int) -> bool:
+    """Whether layers for inputs of so many axes want channels first."""
+    axes = f"{rank - 2}D"
+    waiting = [network]
+    while waiting:
+        for layer in waiting.pop().children():
+            if layer.kind in NETWORKS and "layers" in layer.options:
+                waiting.append(layer)
+            elif axes in layer.kind and layer.options.get("data_format") == CHANNELS_FIRST:
+                return True
+    return False
+
+
+def _built_shape(layer: Description) -> Shape | None:
+    """The shape that a layer was built for."""
+    built = layer.said.get("build_config")
+    shape = built.get("input_shape") if isinstance(built, Mapping) else None
+    return _known(shape)
+
+
+def _known(shape: Any) -> Shape | None:
+    """A shape that is known but for the batch."""
+    if not isinstance(shape, list) or not all(isinstance(n, int) and n > 0 for n in shape[1:]):
+        return None
+    return (1, *shape[1:])
+
+
+@dataclass(frozen=True)
+class _Node:
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+
+def _nodes(layer: Description) -> Sequence[Any]:
+    found = layer.said.get("inbound_nodes", [])
+    if not isinstance(found, list):
+        raise DamagedError(f"the calls of '{layer.name}' are no list")
+    return found
+
+
+def _node(said: Any, layer: Description) -> _Node:
+    if not isinstance(said, Mapping) or not isinstance(said.get("args"), list):
+        raise DamagedError(f"a call of '{layer.name}' does not say with what")
+    kwargs = said.get("kwargs") or {}
+    if not isinstance(kwargs, Mapping):
+        raise DamagedError(f"a call of '{layer.name}' does not say with what")
+    return _Node(said["args"], kwargs)
+
+
+def _tensors(said: Any) -> Iterator[Mapping[str, Any]]:
+    """The tensors in an argument of a call, as the file describes them."""
+    waiting = [said]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping) and part.get("class_name") == TENSOR:
+            config = part.get("config")
+            if not isinstance(config, Mapping):
+                raise DamagedError("a tensor of a call is not described")
+            yield config
+        elif isinstance(part, Mapping):
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+
+
+def _wanted(node: _Node) -> Iterator[Key]:
+    """The values that a call needs."""
+    for config in _tensors([node.args, node.kwargs]):
+        yield _key(config.get("keras_history"))
+
+
+def _shapes(nodes: Sequence[_Node]) -> Iterator[tuple[Key, Shape]]:
+    """The shapes of values, as calls that take them say."""
+    for node in nodes:
+        for config in _tensors([node.args, node.kwargs]):
+            shape = _known(config.get("shape"))
+            if shape is not None:
+                yield _key(config.get("keras_history")), shape
+
+
+def _key(said: Any) -> Key:
+    if not isinstance(said, list) or len(said) != 3:
+        raise DamagedError("a tensor does not say which layer it comes from")
+    name, node, place = said
+    if not (isinstance(name, str) and isinstance(node, int) and isinstance(place, int)):
+        raise DamagedError("a tensor does not say which layer it comes from")
+    return name, node, place
+
+
+def _is_key(said: Any) -> bool:
+    return isinstance(said, list) and len(said) == 3 and isinstance(said[0], str) and isinstance(said[1], int)
+
+
+def _keys(said: Any) -> Iterator[Key]:
+    """All values that a list names: of one value, of several, or of values by name."""
+    if _is_key(said):
+        yield _key(said)
+    elif isinstance(said, Mapping):
+        for name in sorted(said):
+            yield from _keys(said[name])
+    elif isinstance(said, list):
+        for part in said:
+            yield from _keys(part)
+    else:
+        raise DamagedError("the inputs or outputs of a network are not named")
+
+
+def _results(said: Any, values: Mapping[Key, Value]) -> list[Value]:
+    found = []
+    for key in _keys(said):
+        if key not in values:
+            raise DamagedError(f"the output '{key[0]}' is not computed")
+        found.append(values[key])
+    if not found:
+        raise MoteError("the model has no outputs")
+    return found
+
+
+def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:
+    """An argument of a call with values where it names tensors."""
+    if isinstance(said, list):
+        return [_filled(b, part, values) for part in said]
+    if not isinstance(said, Mapping):
+        return said
+    kind, config = said.get("class_name"), said.get("config")
+    if kind == TENSOR and isinstance(config, Mapping):
+        return values[_key(config.get("keras_history"))]
+    if kind in ("__tensor__", "__numpy__") and isinstance(config, Mapping):
+        try:
+            return b.constant(np.asarray(config.get("value"), str(config.get("dtype", "float32"))))
+        except (TypeError, ValueError):
+            raise DamagedError("a constant is no array") from None
+    if kind == "__slice__" or kind == "slice":
+        return slice(*[_bound(config, name) for name in ("start", "stop", "step")])
+    return {name: _filled(b, part, values) for name, part in said.items()}
+
+
+def _bound(config: Any, name: str) -> int | None:
+    found = config.get(name) if isinstance(config, Mapping) else None
+    return found if isinstance(found, int) else None
+
+
+def _shown(shape: Sequence[Any]) -> str:
+    return "x".join("?" if n is None else str(n) for n in shape)
+
+
+def _some(names: Iterator[str]) -> str:
+    found = list(dict.fromkeys(names))
+    return ", ".join(f"'{name}'" for name in found[:5]) + (", ..." if len(found) > 5 else "")

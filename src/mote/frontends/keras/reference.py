@@ -1,0 +1,100 @@
+"""What Keras computes for a model: every value of its layers, but not of those inside of networks in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.files import temporary_folder
+from mote.frontends.extras import installed, quiet, require, version_of
+from mote.frontends.keras.names import output_names, value_name
+from mote.frontends.source import Source
+from mote.graph.tensor import Array
+
+BACKEND = "KERAS_BACKEND"
+BACKENDS = ("tensorflow", "torch", "jax")
+"""What can compute for Keras; it takes the first one, unless it is told otherwise."""
+
+Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+
+
+def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
+    """Keras, and what it computes of values by name from inputs by name; None where it is not installed."""
+    backend = next((package for package in BACKENDS if installed(package)), None)
+    if not installed("keras") or backend is None:
+        return None
+    with _backend(backend):
+        keras = require("keras", what="verifying Keras models")
+    with _refusals(), quiet():
+        model: Any = source.origin if source.origin is not None else _loaded(keras, source.data)
+        known = _values(model)
+        wanted = {name: tensor for name, tensor in known.items() if name in names}
+        asked = keras.Model(model.inputs, list(wanted.values()))
+
+    def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        with _refusals(), quiet():
+            given = [np.asarray(inputs[name]) for name in _input_names(model)]
+            results = asked([keras.ops.convert_to_tensor(x) for x in given] if len(given) > 1 else given[0])
+            found = results if isinstance(results, list | tuple) else [results]
+            return {name: np.asarray(keras.ops.convert_to_numpy(x)) for name, x in zip(wanted, found, strict=True)}
+
+    return f"Keras {version_of('keras')} on {keras.backend.backend()}", run
+
+
+def _input_names(model: Any) -> list[str]:
+    return [tensor._keras_history.operation.name for tensor in model.inputs]
+
+
+def _loaded(keras: Any, data: bytes) -> Any:
+    """A file as Keras reads it; programs in it are not run."""
+    with temporary_folder() as folder:
+        path = folder / "model.keras"
+        path.write_bytes(data)
+        return keras.saving.load_model(path, compile=False, safe_mode=True)
+
+
+def _values(model: Any) -> dict[str, Any]:
+    """The symbolic values of all calls of layers, by the names that the reader gives them."""
+    network = getattr(model, "_functional", None) or model
+    own = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
+    found, names = {}, {}
+    for layer in network.operations:
+        for call, node in enumerate(node for node in layer._inbound_nodes if id(node) in own):
+            for place, tensor in enumerate(node.output_tensors):
+                name = names[id(tensor)] = value_name(layer.name, call, place)
+                found[name] = tensor
+    outputs = [names[id(tensor)] for tensor in network.outputs]
+    return found | {name: found[of] for name, of in zip(output_names(outputs), outputs, strict=True)}
+
+
+@contextmanager
+def _backend(package: str) -> Iterator[None]:
+    """Let Keras be loaded with what is there, if nobody has chosen."""
+    chosen = BACKEND in os.environ or "keras" in sys.modules
+    if not chosen:
+        os.environ[BACKEND] = package
+    try:
+        yield
+    finally:
+        if not chosen:
+            del os.environ[BACKEND]
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What Keras refuses is said as it says it, in one line: its errors have no class in common."""
+    try:
+        yield
+    except MoteError:
+        raise
+    except Exception as error:
+        raise MoteError(
+            f"Keras does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
+            remedy="save the model again, so that Keras runs it; `mote run` runs it without a comparison",
+        ) from None
