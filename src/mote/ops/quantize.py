@@ -16,7 +16,7 @@ from mote.graph.types import DType, Rounding
 from mote.ops.analysis import Pointwise
 from mote.ops.common import scale_problem
 
-QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16)
+QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
 """The types that real numbers are quantized to."""
 
 

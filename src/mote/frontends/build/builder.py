@@ -238,6 +238,10 @@ class Builder:
         self._ops.append(op)
         return made
 
+    def maker(self, tensor: int) -> Op | None:
+        """The operator that computes a tensor."""
+        return next((op for op in reversed(self._ops) if tensor in op.outputs), None)
+
     def tensor(self, data: Array, quant: Quantization | None = None, name: str = "") -> int:
         """A constant tensor; those with the same data are one."""
         value = self.constant(np.asarray(data, order="C"), quant=quant)

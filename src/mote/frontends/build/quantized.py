@@ -178,15 +178,16 @@ def matmul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
 # Elements
 
 
-def add(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
+def add(b: Builder, x: Value, y: Value, out: Quantization, *, unsigned: bool | None = None) -> Value:
+    """`unsigned`: whether the runtime has uint8 codes, where the file has others."""
     known_quant(b, x), known_quant(b, y)
-    turned = x.size < y.size
-    return elementwise.binary(b, EvenAdd, x, y, quant=out, unsigned=out.unsigned, turned=turned)
+    bytes_ = out.unsigned if unsigned is None else unsigned
+    return elementwise.binary(b, EvenAdd, x, y, quant=out, unsigned=bytes_, turned=x.size < y.size)
 
 
-def mul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
+def mul(b: Builder, x: Value, y: Value, out: Quantization, *, unsigned: bool | None = None) -> Value:
     known_quant(b, x), known_quant(b, y)
-    return elementwise.binary(b, EvenMul, x, y, quant=out, unsigned=out.unsigned)
+    return elementwise.binary(b, EvenMul, x, y, quant=out, unsigned=out.unsigned if unsigned is None else unsigned)
 
 
 def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
@@ -225,14 +226,23 @@ def mean(b: Builder, x: Value, axes: Sequence[int], out: Quantization, keep: boo
 
 
 def average_pool(
-    b: Builder, x: Value, axes: Sequence[Axis], out: Quantization, *, ceil: bool = False, include_pad: bool = False
+    b: Builder,
+    x: Value,
+    axes: Sequence[Axis],
+    out: Quantization,
+    *,
+    ceil: bool = False,
+    include_pad: bool = False,
+    unsigned: bool | None = None,
 ) -> Value:
+    """Averages of windows, of the elements inside or of padding too."""
     known_quant(b, x)
     if len(axes) > 2 or any(axis.dilation > 1 for axis in axes):
         raise UnsupportedNodeError("quantized averages of volumes, or with gaps, are not supported")
     whole = windows.ceiled(x, axes, ceil)
     count = prod(axis.kernel for axis in axes) if include_pad else 0
-    return windows.pool_2d(b, EvenAveragePool, x, whole, quant=out, count=count, unsigned=out.unsigned)
+    bytes_ = out.unsigned if unsigned is None else unsigned
+    return windows.pool_2d(b, EvenAveragePool, x, whole, quant=out, count=count, unsigned=bytes_)
 
 
 def softmax(b: Builder, x: Value, axis: int, out: Quantization) -> Value:

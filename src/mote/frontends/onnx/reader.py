@@ -11,9 +11,9 @@ import numpy as np
 
 from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
 from mote.frontends import limits
-from mote.frontends.build import Builder, Value
+from mote.frontends.build import Builder, Value, quantized
 from mote.frontends.model import Layer, Model
-from mote.frontends.onnx import folding
+from mote.frontends.onnx import folding, qdq
 from mote.frontends.onnx.container import MOST_NODES, Container, Function, calls_of, check_order, named, open_container
 from mote.frontends.onnx.control import CONTROL
 from mote.frontends.onnx.inputs import inputs_of, is_image
@@ -67,7 +67,7 @@ class _Reader:
             if found is None:
                 raise DamagedError(f"nothing computes the output '{printable(name)}'")
             if found is not LOST:
-                self.b.output(self.value(found), printable(name))
+                self.b.output(quantized.uncoded(self.b, self.value(found)), printable(name))
         self._note_types()
         return _joined(self.b.finish())
 
@@ -160,7 +160,7 @@ class _Reader:
 
     def _grouped(self, node: Node) -> Sequence[Entry] | None:
         """What a node makes together with others around it, which are done with then."""
-        for group in GROUPS:
+        for group in (qdq.group, *GROUPS):
             if (found := group(node)) is not None:
                 for name, value in found.items():
                     own = value is not None and node.scope is self.main

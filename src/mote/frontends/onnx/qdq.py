@@ -1,0 +1,443 @@
+"""Groups of DequantizeLinear, an operator and QuantizeLinear that ONNX Runtime computes as one with integers, by the
+rules that it has for the CPU with its usual options. What it leaves alone is computed with real numbers.
+
+On processors of the x86-64 family it first makes uint8 of int8 codes that go from a QuantizeLinear to nothing but
+DequantizeLinear; types that differ otherwise keep a group from being one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, quantized
+from mote.frontends.onnx.node import MICROSOFT, Call, Node, Parser, Scope, words
+from mote.frontends.onnx.ops import moves, reductions, resize, windows
+from mote.frontends.onnx.ops import quantized as parsers
+from mote.graph import Quantization
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.quantize import Dequantize
+
+Found = Mapping[str, Value | None]
+NEAR, FACTOR = 1e-6, 1e-2
+"""How far the scale of a bias may be from the product of both scales."""
+MOVES = words(
+    "DepthToSpace Expand Flatten Gather MaxPool Reshape Resize Slice Split Squeeze Tile Transpose Unsqueeze "
+    "ReduceMax ReduceMin Identity"
+)
+"""Operators that give what they are given: codes as well as the numbers that they stand for."""
+PARSERS: Mapping[tuple[str, str], Parser] = {
+    **moves.PARSERS,
+    **reductions.PARSERS,
+    **resize.PARSERS,
+    **windows.PARSERS,
+}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Codes that an operator reads as real numbers."""
+
+    value: Value
+    quant: Quantization
+    dtype: DType
+    """As ONNX Runtime has them when it looks for groups."""
+    has_zero: bool = True
+    """The file gives a zero point."""
+
+    @property
+    def scale(self) -> np.float32:
+        return np.float32(self.quant.scale[0])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a group gives: the QuantizeLinear at its end, and the names between."""
+
+    call: Call
+    quant: Quantization
+    dtype: DType
+    between: tuple[str, ...]
+
+    def of(self, value: Value) -> Found:
+        return {**dict.fromkeys(self.between), self.call.outputs[0]: value}
+
+
+def group(node: Node) -> Found | None:
+    """What a node and those around it make, where they are one of ONNX Runtime's groups."""
+    if node.op_type in MOVES and not node.call.domain:
+        return _moved(node)
+    find = FINDERS.get(node.op_type) if not node.call.domain else None
+    return find(node) if find is not None else None
+
+
+# What is around a node
+
+
+def _is(call: Call | None, name: str) -> bool:
+    return call is not None and call.op_type == name and call.domain in ("", MICROSOFT)
+
+
+def _parameters(scope: Scope, call: Call) -> tuple[Array, Array | None] | None:
+    """The scale and the zero point of a QuantizeLinear or a DequantizeLinear, if they are constants."""
+    scale = scope.constant(call.inputs[1])
+    named = len(call.inputs) > 2 and bool(call.inputs[2])
+    zero = scope.constant(call.inputs[2]) if named else None
+    blocks = "block_size" in call.attributes and call.attributes["block_size"].i
+    return None if scale is None or (named and zero is None) or blocks else (scale, zero)
+
+
+def _quantization(call: Call, scope: Scope, number: int) -> tuple[Quantization, DType] | None:
+    found = _parameters(scope, call)
+    if found is None:
+        return None
+    scale, zero = found
+    dtype = parsers.type_of(zero, number)
+    axis = call.attributes["axis"].i if "axis" in call.attributes else 1
+    try:
+        return quantized.quantization(scale, 0 if zero is None else zero, dtype, axis), dtype
+    except UnsupportedNodeError:
+        return None
+
+
+def codes_of(b: Builder, value: Value) -> Value | None:
+    """The codes that real numbers were made of, if they were."""
+    maker = None if value.constant else b.maker(value.tensor)
+    return b.value(maker.inputs[0], value.shape, value.atoms) if isinstance(maker, Dequantize) else None
+
+
+def _operand(node: Node, position: int) -> Operand | None:
+    """An input that is a DequantizeLinear of 8 bits, perhaps with moves behind it."""
+    value = node.optional(position)
+    if value is None:
+        return None
+    if value.constant:
+        return _constant(node, position, value)
+    codes = codes_of(node.b, value)
+    quant = None if codes is None else node.b.tensors[codes.tensor].quant
+    if codes is None or quant is None or quant.per_channel or codes.dtype != DType.INT8:
+        return None
+    made = _dequantize(node.scope, node.call.inputs[position])
+    signed = made is None or not _is(node.scope.producer(made.inputs[0]), "QuantizeLinear")
+    dtype = DType.INT8 if signed and not quant.unsigned else DType.UINT8
+    return Operand(codes, quant, dtype, made is None or len(made.inputs) > 2)
+
+
+def _dequantize(scope: Scope, name: str) -> Call | None:
+    """The DequantizeLinear before a value, through moves."""
+    call = scope.producer(name)
+    while call is not None and call.op_type in MOVES:
+        call = scope.producer(call.inputs[0])
+    return call if _is(call, "DequantizeLinear") else None
+
+
+def _constant(node: Node, position: int, value: Value) -> Operand | None:
+    """Constant codes, of 8 or of 32 bits."""
+    call = node.scope.producer(node.call.inputs[position])
+    codes = node.scope.constant(call.inputs[0]) if call is not None and _is(call, "DequantizeLinear") else None
+    if call is None or codes is None or codes.dtype.name not in ("int8", "uint8", "int32"):
+        return None
+    found = _quantization(call, node.scope, 0)
+    if found is None:
+        return None
+    quant = replace(found[0], unsigned=False)
+    held = quantized.coded(node.b, Value(value.shape, DType(codes.dtype.name), data=codes), quant)
+    return Operand(held, found[0], DType(codes.dtype.name), len(call.inputs) > 2 and bool(call.inputs[2]))
+
+
+def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> Result | None:
+    """The QuantizeLinear that alone reads what a node makes, perhaps behind a Relu or a Clip that it makes needless."""
+    scope, name = node.scope, names[-1] if names else node.call.outputs[0]
+    between = names or (name,)
+    call = scope.only_consumer(name)
+    clip = call if clips and call is not None and not call.domain and call.op_type in ("Relu", "Clip") else None
+    if clip is not None:
+        between = (*between, clip.outputs[0])
+        call = scope.only_consumer(clip.outputs[0])
+    if call is None or not _is(call, "QuantizeLinear") or call.inputs[0] != between[-1]:
+        return None
+    number = call.attributes["output_dtype"].i if "output_dtype" in call.attributes else 0
+    found = _quantization(call, scope, number)
+    if found is None or found[0].per_channel or found[1] not in quantized.BYTES:
+        return None
+    quant, dtype = found
+    if clip is not None and not _needless(scope, clip, quant):
+        return None
+    output = call.outputs[0]
+    read = all(_is(c, "DequantizeLinear") for c in scope.consumers(output)) and not scope.is_output(output)
+    return Result(call, quant, DType.UINT8 if read else dtype, between)
+
+
+def _needless(scope: Scope, call: Call, quant: Quantization) -> bool:
+    """Whether codes cannot be outside of what a Relu or a Clip lets pass."""
+    zero, scale = int(quant.zero_point[0]), np.float32(quant.scale[0])
+    if call.op_type == "Relu":
+        return zero == -128
+    bounds = [_bound(scope, call, place, name) for place, name in ((1, "min"), (2, "max"))]
+    if None in bounds:
+        return False
+    low, high = (float(np.rint(np.clip(np.float64(np.float32(x) / scale), -1e9, 1e9))) + zero for x in bounds)
+    return low <= -128 and high >= 127
+
+
+def _bound(scope: Scope, call: Call, place: int, name: str) -> float | None:
+    """A bound of a Clip; None where it is computed."""
+    if name in call.attributes:
+        return float(call.attributes[name].f)
+    if len(call.inputs) <= place or not call.inputs[place]:
+        return float(np.finfo(np.float32).min if name == "min" else np.finfo(np.float32).max)
+    known = scope.constant(call.inputs[place])
+    return None if known is None else float(known.reshape(-1)[0])
+
+
+# Groups
+
+
+def _moved(node: Node) -> Found | None:
+    """Codes are moved, and stand for numbers then."""
+    value = node.optional(0)
+    codes = None if value is None else codes_of(node.b, value)
+    parser = PARSERS.get(("", node.op_type))
+    if codes is None or parser is None or not _moves(node):
+        return None
+    quant = node.b.tensors[codes.tensor].quant
+    if quant is None or quant.per_channel or codes.dtype not in (DType.INT8, DType.INT16):
+        return None
+    made = parser(replace(node, inputs=(codes, *node.inputs[1:])))
+    values = [made] if isinstance(made, Value) else list(made)
+    found: dict[str, Value | None] = {}
+    for name, moved in zip(node.call.outputs, values, strict=False):
+        if moved is None or not name:
+            continue
+        moved = quantized.coded(node.b, moved, quant) if moved.dtype == codes.dtype else moved
+        end = _result(node, clips=False, names=(name,))
+        if end is not None and end.quant.same_as(quant) and end.quant.unsigned == quant.unsigned:
+            found |= end.of(moved)
+        else:
+            found[name] = quantized.dequantize(node.b, moved) if moved.dtype == codes.dtype else moved
+    return found
+
+
+def _moves(node: Node) -> bool:
+    """Whether a node gives elements that it is given, and nothing else."""
+    if node.op_type == "Resize":
+        mode = node.text("mode", "nearest"), node.text("coordinate_transformation_mode", "half_pixel")
+        return mode[0] == "nearest" and mode[1] != "tf_crop_and_resize"
+    if node.op_type == "MaxPool":
+        return len(node.call.outputs) == 1
+    return True
+
+
+def _layer(node: Node) -> tuple[Operand, Operand] | None:
+    x, w = _operand(node, 0), _operand(node, 1)
+    if x is None or w is None or not w.value.constant or w.value.data is None:
+        return None
+    return x, w
+
+
+def _fits(x: Operand, w: Operand, end: Result) -> bool:
+    """Whether the types of a layer are those of a kernel."""
+    return x.dtype == end.dtype == DType.UINT8 and w.dtype in quantized.BYTES
+
+
+def _bias(node: Node, position: int, x: Operand, w: Operand, name: str = "") -> tuple[bool, Array | None]:
+    """Whether a bias is, or becomes, one of 32 bits in steps of the product of both scales; and that bias."""
+    if not name and not node.has(position):
+        return True, None
+    scale = x.scale * w.quant.scale
+    given = _operand(node, position) if not name else None
+    if given is not None:
+        off = np.abs(given.quant.scale - scale)
+        close = bool(np.all(off <= NEAR + FACTOR * np.abs(scale)))
+        right = given.dtype == DType.INT32 and not np.any(given.quant.zero_point)
+        return close and right, given.value.data
+    known = node.scope.constant(name or node.call.inputs[position])
+    if known is None or known.ndim != 1 or scale.size not in (1, known.size):
+        return False, None
+    return True, np.rint(known.astype(np.float32) / scale).astype(np.int32)
+
+
+def _weights(w: Operand) -> Array:
+    """Constant codes as the file has them."""
+    assert w.value.data is not None
+    return w.value.data
+
+
+def _conv(node: Node) -> Found | None:
+    pair, end = _layer(node), _result(node)
+    if pair is None or end is None or not _fits(*pair, end):
+        return None
+    x, w = pair
+    fits, bias = _bias(node, 2, x, w)
+    if not fits or (w.quant.per_channel and w.quant.axis not in (0, -w.value.rank)):
+        return None
+    weights = _weights(w)
+    axes, groups = parsers.conv_axes(node, x.value, weights), node.integer("group", 1)
+    zero = _zero(w)
+    made = quantized.conv(node.b, x.value, weights, w.quant.scale, bias, axes, end.quant, groups=groups, zero=zero)
+    return end.of(made)
+
+
+def _zero(w: Operand) -> Array:
+    """The zero points of constant codes, which are int8 here."""
+    return w.quant.zero_point
+
+
+def _gemm(node: Node) -> Found | None:
+    pair = _layer(node)
+    if pair is None or node.real("alpha", 1.0) != 1 or node.real("beta", 1.0) != 1 or node.flag("transA", False):
+        return None
+    x, w = pair
+    turned = node.flag("transB", False)
+    if not (x.has_zero and w.has_zero) or (w.quant.per_channel and w.quant.axis % 2 != (0 if turned else 1)):
+        return None
+    weights, end = _weights(w).T if turned else _weights(w), _result(node)
+    if end is None:
+        return _real_gemm(node, x, w, weights)
+    fits, bias = _bias(node, 2, x, w)
+    if not fits or not _fits(x, w, end):
+        return None
+    return end.of(quantized.linear(node.b, x.value, weights, w.quant.scale, bias, end.quant, zero=_zero(w)))
+
+
+def _real_gemm(node: Node, x: Operand, w: Operand, weights: Array) -> Found | None:
+    """With real results; a bias of real numbers is none of integers then."""
+    quantizes = [c for c in node.scope.consumers(node.call.outputs[0]) if _is(c, "QuantizeLinear")]
+    given = _operand(node, 2)
+    if quantizes or x.dtype != DType.UINT8 or (node.has(2) and (given is None or given.dtype != DType.INT32)):
+        return None
+    bias = None if given is None else given.value.data
+    made = parsers.real_linear(node.b, x.value, weights, w.quant.scale, bias, _zero(w))
+    return {node.call.outputs[0]: made}
+
+
+def _matmul(node: Node) -> Found | None:
+    x, w = _operand(node, 0), _operand(node, 1)
+    if x is None or w is None or x.value.rank < 2:
+        return None
+    constant = w.value.constant and w.value.rank == 2
+    if constant and (summed := _matmul_add(node, x, w)) is not None:
+        return summed
+    end = _result(node)
+    if x.dtype != DType.UINT8 or (w.quant.per_channel and (not constant or w.quant.axis % 2 != 1)):
+        return None
+    if end is not None and end.dtype == x.dtype:
+        if constant:
+            made = quantized.linear(node.b, x.value, _weights(w), w.quant.scale, None, end.quant, zero=_zero(w))
+        elif w.dtype == x.dtype and not w.value.constant:
+            made = quantized.matmul(node.b, x.value, w.value, end.quant)
+        else:
+            return None
+        return end.of(made)
+    if end is not None or not constant or _summed(node) is not None:
+        return None
+    return {node.call.outputs[0]: parsers.real_linear(node.b, x.value, _weights(w), w.quant.scale, None, _zero(w))}
+
+
+def _summed(node: Node) -> tuple[Call, str] | None:
+    """The Add of a constant vector that alone reads a product, and that vector."""
+    call = node.scope.only_consumer(node.call.outputs[0])
+    if call is None or call.domain or call.op_type != "Add":
+        return None
+    name = next((n for n in call.inputs if n != node.call.outputs[0]), "")
+    known = node.scope.constant(name)
+    width = node.input(1).shape[-1]
+    return (call, name) if known is not None and known.shape == (width,) else None
+
+
+def _matmul_add(node: Node, x: Operand, w: Operand) -> Found | None:
+    """A product and a sum are one layer to ONNX Runtime, which makes integers of the bias too."""
+    found = _summed(node)
+    if found is None or not (x.has_zero and w.has_zero) or (w.quant.per_channel and w.quant.axis % 2 != 1):
+        return None
+    call, name = found
+    end = _result(node, names=(node.call.outputs[0], call.outputs[0]))
+    if end is None or not _fits(x, w, end):
+        return None
+    fits, bias = _bias(node, 0, x, w, name)
+    if not fits:
+        return None
+    return end.of(quantized.linear(node.b, x.value, _weights(w), w.quant.scale, bias, end.quant, zero=_zero(w)))
+
+
+def _pair(node: Node) -> Found | None:
+    """Of codes of one type; those of constants stay as they are."""
+    x, y, end = _operand(node, 0), _operand(node, 1), _result(node)
+    if x is None or y is None or end is None or not x.dtype == y.dtype == end.dtype == DType.UINT8:
+        return None
+    if x.quant.per_channel or y.quant.per_channel:
+        return None
+    of = quantized.add if node.op_type == "Add" else quantized.mul
+    return end.of(of(node.b, _held(node, x), _held(node, y), end.quant, unsigned=True))
+
+
+def _held(node: Node, x: Operand) -> Value:
+    """Codes with what they stand for."""
+    return x.value if not x.value.constant else replace(x.value, quant=x.quant)
+
+
+def _function(make: Callable[[Node, Operand, Result], Value]) -> Callable[[Node], Found | None]:
+    """Of one operand, with codes of one type."""
+
+    def find(node: Node) -> Found | None:
+        x, end = _operand(node, 0), _result(node)
+        if x is None or end is None or x.value.constant or x.dtype != end.dtype:
+            return None
+        return end.of(make(node, x, end))
+
+    return find
+
+
+def _sigmoid(node: Node, x: Operand, end: Result) -> Value:
+    return quantized.function(node.b, x.value, parsers.sigmoid, end.quant)
+
+
+def _leaky_relu(node: Node, x: Operand, end: Result) -> Value:
+    return quantized.function(node.b, x.value, parsers.leaky(node.real("alpha", 0.01)), end.quant)
+
+
+def _average_pool(node: Node, x: Operand, end: Result) -> Value:
+    return parsers.pooled(node, x.value, end.quant, x.dtype == DType.UINT8)
+
+
+def _global_average_pool(node: Node, x: Operand, end: Result) -> Value:
+    return quantized.mean(node.b, x.value, range(2, x.value.rank), end.quant)
+
+
+def _softmax(node: Node, x: Operand, end: Result) -> Value:
+    return parsers.softmax(node, x.value, end.quant, node.version)
+
+
+def _concat(node: Node) -> Found | None:
+    operands, end = [_operand(node, p) for p in range(len(node.inputs))], _result(node)
+    if end is None or any(x is None or x.dtype != end.dtype or x.quant.per_channel for x in operands):
+        return None
+    values = [_held(node, x) for x in operands if x is not None]
+    return end.of(quantized.concat(node.b, values, node.integer("axis"), end.quant))
+
+
+def _where(node: Node) -> Found | None:
+    x, y, end = _operand(node, 1), _operand(node, 2), _result(node)
+    if x is None or y is None or end is None or not x.dtype == y.dtype == end.dtype:
+        return None
+    return end.of(quantized.select(node.b, node.input(0), _held(node, x), _held(node, y), end.quant))
+
+
+FINDERS: Mapping[str, Callable[[Node], Found | None]] = {
+    "Conv": _conv,
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    "Add": _pair,
+    "Mul": _pair,
+    "Sigmoid": _function(_sigmoid),
+    "LeakyRelu": _function(_leaky_relu),
+    "AveragePool": _function(_average_pool),
+    "GlobalAveragePool": _function(_global_average_pool),
+    "Softmax": _function(_softmax),
+    "Concat": _concat,
+    "Where": _where,
+}
