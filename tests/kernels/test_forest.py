@@ -15,7 +15,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Packed
-from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, table_of
+from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, slots_of, table_of
 from mote.ops.forest import Forest, Trees
 from offered import offered
 from support import emulated
@@ -144,10 +144,11 @@ def test_kernels_give_the_same_on_cores(core: str) -> None:
 
 def test_large_forests_have_larger_elements() -> None:
     """Many slots, many leaves and long distances, and what is too much for bytes."""
-    long = grow(described(1, "vote", trees=3, depth=11, features=20), DType.FLOAT32).trees
+    long = grow(described(1, "vote", trees=2, depth=9, features=20), DType.FLOAT32).trees
     wide = grow(described(4, "sum", trees=25, depth=5, features=400), DType.INT16).trees
     found = [Case(long, DType.FLOAT32, 1), Case(wide, DType.INT16, 4)]
-    assert {k.name.split("_")[3] for case in found for k in case.kernels if k.family == "forest"} == {"u8", "u16"}
+    names = {k.name.split("_")[4] for case in found for k in case.kernels if k.family == "forest_ranked"}
+    assert names == {"u8", "u16"}
     check(found, Program())
 
 
@@ -156,7 +157,7 @@ def test_large_forests_have_larger_elements() -> None:
 def test_tables_of_every_width_lead_to_the_same_leaves(width: Width, dtype: DType) -> None:
     for seed in range(4):
         trees = grow(described(seed, "row", trees=4, depth=8), dtype).trees
-        found = table_of(trees, width, dtype, np.arange(len(trees.values)))
+        found = table_of(trees, slots_of(trees, width, dtype), width, np.arange(len(trees.values)))
         assert isinstance(found, Table)
         rows = rows_for(trees, dtype, np.random.default_rng(seed))
         for row, want in zip(rows, trees.reached(rows), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -42,8 +42,8 @@ class Width:
 
 
 BYTES, HALVES, WORDS = Width(8, 16), Width(16, 16), Width(32, 32)
-ALWAYS = 1
-"""Before all others there is a slot with the largest code, so that everything above no code at all leads to a jump."""
+JUMP = 1
+"""A number that is no slot of a distance of two elements, but a jump."""
 WORTH = 8
 """Elements that a subtree must have to be jumped to, and not written once more."""
 LARGEST = 1 << 24
@@ -89,11 +89,15 @@ class Slots:
     slots: tuple[Slot, ...]
     slot: Ints
     code: Ints
+    count: int
+    """How many slots there are; where there is none of the above they are the features themselves."""
+    bytes: int = 1
+    """Elements of a threshold."""
 
     def ordered(self, order: Sequence[int]) -> Slots:
         """The same with slots in another order."""
         place = np.argsort(np.array(order, np.int64))
-        return Slots(tuple(self.slots[i] for i in order), place[self.slot], self.code)
+        return replace(self, slots=tuple(self.slots[i] for i in order), slot=place[self.slot])
 
     @property
     def thresholds(self) -> Ints:
@@ -120,7 +124,25 @@ def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
             slot[here] = len(found)
             code[here] = [made.code(t) for t in keys[here].tolist()]
             found.append(made)
-    return Slots(tuple(found), slot, code)
+    return Slots(tuple(found), slot, code, len(found))
+
+
+def plain_slots(trees: Trees, dtype: DType) -> Slots:
+    """Features as they are, with thresholds of as many bytes as they need."""
+    keys = keys_of(trees.threshold)
+    return Slots((), trees.feature, keys, trees.features, plain_type(keys, dtype)[1])
+
+
+def plain_type(keys: Ints, dtype: DType) -> tuple[str, int]:
+    """The smallest type that holds all thresholds, and its bytes."""
+    low, high = int(keys.min(initial=0)), int(keys.max(initial=0))
+    for name in (DType.UINT8, DType.INT8, DType.INT16):
+        if dtype != DType.FLOAT32 and name.limits[0] <= low and high <= name.limits[1]:
+            return SHORT[name], name.itemsize
+    return SHORT[DType.INT32], 4
+
+
+SHORT = {DType.UINT8: "U8", DType.INT8: "S8", DType.INT16: "S16", DType.INT32: "S32"}
 
 
 def _spread(thresholds: Ints, width: Width, dtype: DType) -> bool:
@@ -149,16 +171,16 @@ class Table:
     leaves: Ints
     """The leaf of the trees that each leaf of the table stands for."""
 
-    def walk(self, given: Ints) -> Ints:
+    def walk(self, codes: Ints) -> Ints:
         """The leaves of the trees that the codes of slots come to, as C finds them."""
         root, found = 0, []
-        codes = np.concatenate([[self.width.most], given])
         for size in self.sizes.tolist():
             at = root
             while (slot := int(self.elements[at])) < self.far:
                 long = slot >= self.near
                 skip = int(self.elements[at + 2]) | (int(self.elements[at + 3]) << self.width.bits if long else 0)
-                yes = codes[slot - self.near if long else slot] <= self.elements[at + 1]
+                asked = slot - self.near - JUMP if long else slot
+                yes = asked >= 0 and codes[asked] <= self.elements[at + 1]
                 at += 3 + long + (0 if yes else skip)
             leaf = slot - self.far
             found.append(leaf << self.more | int(self.elements[at + 1]) if self.more else leaf)
@@ -166,16 +188,15 @@ class Table:
         return self.leaves[found]
 
 
-def table_of(trees: Trees, width: Width, dtype: DType, leaves: Ints) -> Table | Refusal:
+def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> Table | Refusal:
     """The table of a forest; `leaves` maps the leaves of the trees to those that tables have."""
-    slots = slots_of(trees, width, dtype)
     if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << width.wide:
         return Refusal(f"it has more features or thresholds than {width.wide} bits can count")
     count = int(leaves.max(initial=-1)) + 1
     for more in dict.fromkeys((0, width.bits if width is not WORDS else 0)):
         drawn = _Drawing(trees, slots, leaves, width, 2 if more else 1).drawn()
         marks = -(-count // (1 << more))
-        if ALWAYS + len(slots.slots) + ALWAYS + len(drawn.long) + marks <= width.most + 1 and drawn.fits:
+        if slots.count + JUMP + len(drawn.numbers) + marks <= width.most + 1 and drawn.fits:
             return drawn.table(more)
     return Refusal(f"its slots and leaves are more than {width.bits} bits can count")
 
@@ -213,7 +234,7 @@ class _Drawing:
         found = np.zeros(self.trees.nodes)
         for i in reversed(range(self.trees.nodes)):
             sides = (self.trees.yes[i], self.trees.no[i])
-            found[i] = 4 + sum(found[r] if r >= 0 else self.leaf_size for r in sides)
+            found[i] = 3 + self.slots.bytes + sum(found[r] if r >= 0 else self.leaf_size for r in sides)
         return found
 
     def _tree(self, root: int) -> None:
@@ -256,8 +277,14 @@ class _Drawing:
         if self.width is WORDS or distance >= self._farthest:
             return False
         low, high = distance & self.width.most, distance >> self.width.bits
-        self.elements += [("number", high), ("number", low), ("number", 0), ("far", -1)]
+        self.elements += [("number", high), ("number", low), *[("number", 0)] * self.slots.bytes, ("jump", 0)]
         return True
+
+    @property
+    def numbers(self) -> range:
+        """Slots of distances of two elements are the first ones, which all have a number for that; features have their
+        order."""
+        return range(len(self.long) if self.slots.slots else max(self.long, default=-1) + 1)
 
     @property
     def _farthest(self) -> int:
@@ -266,27 +293,31 @@ class _Drawing:
 
     def _node(self, node: int, skip: int) -> None:
         slot, code = int(self.slots.slot[node]), int(self.slots.code[node])
+        threshold = [("number", code >> 8 * i & 0xFF) for i in reversed(range(self.slots.bytes))]
+        threshold = [("number", code)] if self.slots.slots else threshold
         if skip <= self.width.most:
-            self.elements += [("number", skip), ("number", code), ("near", slot)]
+            self.elements += [("number", skip), *threshold, ("near", slot)]
         else:
             self.fits &= self.width is not WORDS and skip < self._farthest
             low, high = skip & self.width.most, skip >> self.width.bits
-            self.elements += [("number", high), ("number", low), ("number", code), ("far", slot)]
+            self.elements += [("number", high), ("number", low), *threshold, ("far", slot)]
             self.long.add(slot)
         self.placed[node] = len(self.elements)
 
     def table(self, more: int) -> Table:
-        order = sorted(range(len(self.slots.slots)), key=lambda i: i not in self.long)
-        near = ALWAYS + len(order)
-        far = near + ALWAYS + len(self.long)
-        place = {slot: i for i, slot in enumerate([-1, *order])}
+        order = sorted(range(self.slots.count), key=lambda i: i not in self.long) if self.slots.slots else []
+        near = self.slots.count
+        far = near + JUMP + len(self.numbers)
+        place = {slot: i for i, slot in enumerate(order or range(near))}
 
         def written(what: str, n: int) -> int:
             match what:
                 case "near":
                     return place[n]
                 case "far":
-                    return near + place[n]
+                    return near + JUMP + place[n]
+                case "jump":
+                    return near
                 case "leaf":
                     return far + (n >> more)
                 case "rest":
@@ -296,6 +327,5 @@ class _Drawing:
         elements = np.array([written(what, n) for what, n in reversed(self.elements)], self.width.code)
         first = np.zeros(int(self.leaves.max(initial=-1)) + 1, np.int64)
         first[self.leaves] = np.arange(len(self.leaves))
-        return Table(
-            self.width, self.slots.ordered(order), near, far, more, elements, np.array(self.sizes, np.int64), first
-        )
+        slots = self.slots.ordered(order) if order else self.slots
+        return Table(self.width, slots, near, far, more, elements, np.array(self.sizes, np.int64), first)

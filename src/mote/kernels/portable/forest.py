@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 import numpy as np
@@ -13,7 +13,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View
-from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Slots, Table, slots_of, table_of
+from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Slots, Table, plain_slots, plain_type, slots_of, table_of
 from mote.ops.forest import FEATURE_TYPES, SUM_TYPES, Forest, Trees
 
 TYPES = {
@@ -30,6 +30,9 @@ LOOP, TREE = 12, 18
 """About the cycles of a node, and of a tree, where trees are tables."""
 BRANCH, RESULT = 4.5, 5
 """The same where they are code."""
+KEY = 3
+"""More of a node, where a feature is a float32 number."""
+MAYBE_NONE = "features that may be no numbers are made codes first"
 DEEPEST = 100
 """Levels that code may have: compilers need not take more than 127 blocks in each other."""
 MOST_NODES = 20_000
@@ -45,87 +48,137 @@ class Leaves:
     """What the leaves of a forest mean to a kernel."""
 
     form: str
+    """One of those of `mote_forest.h`."""
     number: Ints
     """Of each leaf of the trees: which of these it is."""
-    values: Array
+    params: Params
     columns: Ints
     """Of each tree, where each has a column of its own."""
+    added: float = 0.0
+    """How many values a leaf has, about, where it has some."""
+
+    @property
+    def count(self) -> int:
+        return int(self.number.max(initial=-1)) + 1
 
 
 def _leaves(view: View) -> Leaves:
     trees = view.the(Forest).trees
+    none: Params = {"added": 0, "kinds": 0}
     nothing = np.zeros(0, np.int64)
     if trees.width == 1 and trees.values.dtype == np.int32 and np.all(trees.values == 1):
-        return Leaves("vote", trees.columns, np.zeros(0, np.int32), nothing)
+        return Leaves("vote", trees.columns, none, nothing)
     if trees.width == 1 and all(len(np.unique(trees.columns[leaves])) == 1 for leaves in trees.leaves):
         values, number = np.unique(trees.values[:, 0], return_inverse=True)
         columns = np.array([trees.columns[leaves[0]] for leaves in trees.leaves], np.int64)
-        return Leaves("sum" if trees.outputs == 1 else "column", number.reshape(-1), values, columns)
+        params: Params = {"added": len(columns), "kinds": len(values), "values": values}
+        several = trees.outputs > 1
+        params |= {"columns": columns.astype(_column_type(trees).numpy)} if several else {}
+        return Leaves("column" if several else "sum", number.reshape(-1), params, columns)
     rows = np.zeros((len(trees.values), trees.outputs), trees.values.dtype)
-    at = trees.columns[:, None] + np.arange(trees.width)
-    np.put_along_axis(rows, at, trees.values, axis=1)
+    np.put_along_axis(rows, trees.columns[:, None] + np.arange(trees.width), trees.values, axis=1)
     values, number = np.unique(rows, axis=0, return_inverse=True)
-    return Leaves("row", number.reshape(-1), values, nothing)
+    some = _some(values, number.reshape(-1), trees)
+    if some is not None and sum(p.nbytes for p in some.params.values() if isinstance(p, np.ndarray)) < values.nbytes:
+        return some
+    params = {"added": 0, "kinds": values.size, "values": values.reshape(-1)}
+    return Leaves("row", number.reshape(-1), params, nothing, trees.outputs)
 
 
-def _table(view: View) -> Table | Refusal:
-    """The table with the smallest elements that can hold the forest."""
-    trees, leaves = view.the(Forest).trees, view.once(_leaves)
-    found: Table | Refusal = Refusal("it has no trees")
-    for width in (BYTES, HALVES, WORDS):
-        found = table_of(trees, width, view.input.dtype, leaves.number)
-        if isinstance(found, Table):
-            return found
-    return found
+def _some(rows: Array, number: Ints, trees: Trees) -> Leaves | None:
+    """Leaves without the values that are zero, where they can be counted."""
+    leaf, column = np.nonzero(rows)
+    values, which = np.unique(rows[leaf, column], return_inverse=True)
+    if max(len(leaf), len(values)) >= 1 << 16 or not len(leaf):
+        return None
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))])
+    params: Params = {
+        "added": len(leaf),
+        "kinds": len(values),
+        "values": values,
+        "columns": column.astype(_column_type(trees).numpy),
+        "starts": starts.astype(np.uint16),
+        "which": which.reshape(-1).astype(np.uint16),
+    }
+    return Leaves("some", number, params, np.zeros(0, np.int64), len(leaf) / len(rows))
 
 
-def _walked(view: View) -> Packed | Refusal:
-    op, table, leaves = view.the(Forest), view.once(_table), view.once(_leaves)
+def _column_type(trees: Trees) -> DType:
+    return DType.UINT8 if trees.outputs <= 1 << 8 else DType.UINT16
+
+
+def _types(view: View) -> tuple[str, str]:
+    """The types of the numbers of outputs, and of their sums, in C."""
+    trees = view.the(Forest).trees
+    return f"{_column_type(trees)}_t", TYPES[view.output.dtype][1]
+
+
+def _plain(view: View) -> Packed | Refusal:
+    """Features are compared as they are."""
+    trees, leaves, x = view.the(Forest).trees, view.once(_leaves), view.input.dtype
+    if x == DType.FLOAT32 and not trees.numbers:
+        return Refusal(MAYBE_NONE)
+    slots = plain_slots(trees, x)
+    table = table_of(trees, slots, BYTES, leaves.number)
     if isinstance(table, Refusal):
         return table
-    x, y, width = view.input.dtype, view.output.dtype, table.width
-    name = f"forest_{leaves.form}_{TYPES[x][0]}_u{width.bits}_{TYPES[y][0]}"
-    instance = Instance(
-        "MOTE_FOREST",
-        (
-            name,
-            TYPES[x][1],
-            TYPES[_kept(x)][1],
-            f"uint{width.bits}_t",
-            f"uint{width.wide}_t",
-            TYPES[y][1],
-            *_compared(x),
-            f"{width.most}u",
-            width.bits % 32,
-            f"MOTE_FOREST_{leaves.form.upper()}",
-        ),
-    )
-    trees, slots = op.trees, table.slots
+    kind = plain_type(slots.code, x)[0]
+    name = f"forest_{leaves.form}_{TYPES[x][0]}_{kind.lower()}_{TYPES[view.output.dtype][0]}"
+    types = (TYPES[x][1], "uint8_t", "uint16_t", *_types(view))
+    key, at = _compared(x)[0], f"MOTE_FOREST_{kind}_AT"
+    arguments = (name, *types, key, at, slots.bytes, 8, f"MOTE_FOREST_{leaves.form.upper()}")
+    level = LOOP + (KEY if x == DType.FLOAT32 else 0)
+    return _walked(view, table, Instance("MOTE_FOREST", arguments), {}, 0.0, level)
+
+
+def _ranked(view: View) -> Packed | Refusal:
+    """Features become codes first; elements are the smallest that can hold the forest."""
+    trees, leaves, x, y = view.the(Forest).trees, view.once(_leaves), view.input.dtype, view.output.dtype
+    table: Table | Refusal = Refusal("it has no trees")
+    for width in (BYTES, HALVES, WORDS):
+        table = table_of(trees, slots_of(trees, width, x), width, leaves.number)
+        if isinstance(table, Table):
+            break
+    if isinstance(table, Refusal):
+        return table
+    width, slots = table.width, table.slots
+    name = f"forest_ranked_{leaves.form}_{TYPES[x][0]}_u{width.bits}_{TYPES[y][0]}"
+    types = (TYPES[x][1], TYPES[_kept(x)][1], f"uint{width.bits}_t", f"uint{width.wide}_t", *_types(view))
+    add = f"MOTE_FOREST_{leaves.form.upper()}"
+    arguments = (name, *types, *_compared(x), f"{width.most}u", width.bits % 32, add)
     params: Params = {
+        "slots": slots.count,
+        "listed": len(slots.thresholds),
+        "slot": _array(slots.described, width.number),
+        "thresholds": _array(slots.thresholds, _kept(x).numpy),
+    }
+    found = _walked(view, table, Instance("MOTE_FOREST_RANKED", arguments), params, _coding(slots), LOOP)
+    return replace(found, scratch=max(slots.count, 1) * width.code.itemsize)
+
+
+def _walked(view: View, table: Table, made: Instance, params: Params, first: float, level: float) -> Packed:
+    """A table that is walked, with what its features take first, and each level."""
+    op, leaves, width = view.the(Forest), view.once(_leaves), table.width
+    trees = op.trees
+    params = {
         "features": trees.features,
         "outputs": trees.outputs,
-        "slots": len(slots.slots),
         "near": table.near,
         "far": table.far,
         "more": table.more,
         "trees": len(trees.roots),
-        "leaves": int(leaves.number.max(initial=-1)) + 1,
-        "slot": _array(slots.described, width.number),
-        "thresholds": _array(slots.thresholds, _kept(x).numpy),
+        "leaves": leaves.count,
+        "size": len(table.elements),
         "nodes": _array(table.elements, width.code),
         "sizes": _array(table.sizes, width.number),
         "base": trees.base,
+        "of": leaves.params,
+        **params,
     }
-    if leaves.form == "column":
-        params["columns"] = _array(leaves.columns, width.number)
-    if leaves.values.size:
-        params["values"] = leaves.values.reshape(-1)
-    levels, count = _levels(trees), len(trees.roots)
-    cost = op.rows(view.graph) * (_coding(slots) + LOOP * levels + (TREE + _adding(leaves, trees)) * count)
-    scratch = table.near * width.code.itemsize
-    return Packed(
-        name, params, Call.FLAT, op.rows(view.graph), scratch=scratch, instances=(instance,), cost=float(cost)
-    )
+    each = (TREE + _adding(leaves)) * len(trees.roots)
+    rows = op.rows(view.graph)
+    cost = rows * (first + level * _levels(trees) + each)
+    return Packed(str(made.arguments[0]), params, Call.FLAT, rows, instances=(made,), cost=float(cost))
 
 
 def _compared(features: DType) -> tuple[str, str]:
@@ -157,9 +210,9 @@ def _coding(slots: Slots) -> float:
     return sum(CODE + SEARCH * np.log2(len(s.thresholds) + 1) if s.spread else FEATURE for s in slots.slots)
 
 
-def _adding(leaves: Leaves, trees: Trees) -> float:
+def _adding(leaves: Leaves) -> float:
     """What adding a leaf to the sums takes."""
-    return 8.0 * trees.outputs if leaves.form == "row" else 0.0
+    return 8.0 * leaves.added
 
 
 Asked = Callable[[int], str]
@@ -189,22 +242,27 @@ def _written(view: View, asked: Asked) -> Written | Refusal:
     style = STYLES[leaves.form](trees, leaves)
     lines = style.begin()
     for tree, root in enumerate(trees.roots.tolist()):
-        lines += [*style.before(tree), *_branches(trees, root, tree, asked, style.leaf), *style.after(tree)]
+        lines += [*_branches(trees, root, tree, asked, style.leaf), *style.after(tree)]
     lines += style.end()
     reached = sum(len(found) for found in trees.leaves)
     return Written("\n".join(lines), trees.nodes, reached)
 
 
 def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[int], str]) -> list[str]:
-    """A tree as nested branches; what several nodes lead to is written once, and gone to from elsewhere."""
+    """A tree as nested branches; what several nodes lead to is written once, and gone to from elsewhere: leaves behind
+    all branches."""
     readers = Counter(r for node in trees.walk(root) if node >= 0 for r in (int(trees.yes[node]), int(trees.no[node])))
     lines: list[str] = []
+    leaves: dict[str, str] = {}
     seen: set[int] = set()
     ahead: list[int | str] = [root]
     while ahead:
         what = ahead.pop()
         if isinstance(what, str):
             lines.append(what)
+        elif what < 0 and root >= 0:
+            label = leaves.setdefault(leaf(~what), f"leaf{tree}_{len(leaves)}")
+            lines.append(f"goto {label};")
         elif what < 0:
             lines.append(leaf(~what))
         elif what in seen:
@@ -214,7 +272,8 @@ def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[
             label = f"tree{tree}_{what}: " if readers[what] > 1 else ""
             lines.append(f"{label}if ({asked(what)}) {{")
             ahead += ["}", int(trees.no[what]), "} else {", int(trees.yes[what])]
-    return lines
+    lines += [f"{label}: {text} goto behind{tree};" for text, label in leaves.items()]
+    return [*lines, f"behind{tree}:;"] if leaves else lines
 
 
 class Style:
@@ -226,9 +285,6 @@ class Style:
 
     def begin(self) -> list[str]:
         return [f"out[{k}] = {value};" for k, value in enumerate(self.base)]
-
-    def before(self, tree: int) -> list[str]:
-        return []
 
     def after(self, tree: int) -> list[str]:
         return []
@@ -293,22 +349,20 @@ class Sums(Style):
         return ["out[0] = sum;"] if self.trees.outputs == 1 else []
 
 
-class Rows(Style):
-    """A leaf is a row of a table."""
+class Several(Style):
+    """A leaf is the number of values for some outputs, or for each."""
 
     def begin(self) -> list[str]:
-        ctype = "float" if self.trees.values.dtype == np.float32 else "int32_t"
-        return [*super().begin(), f"const {ctype} *row;"]
+        return [*super().begin(), "uint32_t leaf;"]
 
     def leaf(self, leaf: int) -> str:
-        at = self.trees.outputs * int(self.leaves.number[leaf])
-        return f"row = p->values + {at};" if at else "row = p->values;"
+        return f"leaf = {self.leaves.number[leaf]};"
 
     def after(self, tree: int) -> list[str]:
-        return [f"for (int32_t k = 0; k < {self.trees.outputs}; k++) {{ out[k] += row[k]; }}"]
+        return [f"MOTE_FOREST_{self.leaves.form.upper()}(&p->of, out, {self.trees.outputs}, {tree}, leaf)"]
 
 
-STYLES: Mapping[str, type[Style]] = {"vote": Votes, "sum": Sums, "column": Sums, "row": Rows}
+STYLES: Mapping[str, type[Style]] = {"vote": Votes, "sum": Sums, "column": Sums, "some": Several, "row": Several}
 
 
 def _literal(value: np.generic) -> str:
@@ -323,16 +377,22 @@ def _integer(value: int) -> str:
     return str(value) if value > -(1 << 31) else f"({value + 1} - 1)"
 
 
+def _needed(leaves: Leaves) -> Params:
+    """What code needs of the leaves: numbers are in the code itself."""
+    return leaves.params if STYLES[leaves.form] is Several else {"added": 0, "kinds": 0}
+
+
 def _plainly(view: View) -> Packed | Refusal:
     """Features are compared as they are."""
     op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
     trees = op.trees
     if x == DType.FLOAT32 and not trees.numbers:
-        return Refusal("features that may be no numbers are made codes first")
+        return Refusal(MAYBE_NONE)
     keys = trees.threshold
 
     def asked(node: int) -> str:
-        element = f"x[{trees.feature[node]}]"
+        signed = x in (DType.INT8, DType.INT16)
+        element = f"{'mote_forest_' + TYPES[x][0]}(x, {trees.feature[node]})" if signed else f"x[{trees.feature[node]}]"
         if x != DType.FLOAT32:
             return f"{element} <= {_integer(int(keys[node]))}"
         bits = int(keys[node : node + 1].view(np.uint32)[0])
@@ -344,12 +404,12 @@ def _plainly(view: View) -> Packed | Refusal:
     if isinstance(written, Refusal):
         return written
     name = f"forest_{crc32(written.text.encode()):08x}_{TYPES[x][0]}"
-    arguments = (name, TYPES[x][1], TYPES[view.output.dtype][1], trees.features, trees.outputs, written.text)
+    arguments = (name, TYPES[x][1], *_types(view), trees.features, trees.outputs, written.text)
     wide = 1.5 if x == DType.FLOAT32 else 1.0
-    cost = BRANCH * wide * _levels(trees) + (RESULT + _adding(leaves, trees)) * len(trees.roots)
+    cost = BRANCH * wide * _levels(trees) + (RESULT + _adding(leaves)) * len(trees.roots)
     return Packed(
         name,
-        {"values": leaves.values.reshape(-1)} if leaves.form == "row" else {"values": 0},
+        {"of": _needed(leaves)},
         Call.FLAT,
         op.rows(view.graph),
         instances=(Instance("MOTE_FOREST_CODE", arguments),),
@@ -374,7 +434,7 @@ def _coded(view: View) -> Packed | Refusal:
         TYPES[x][1],
         TYPES[_kept(x)][1],
         "uint8_t",
-        TYPES[view.output.dtype][1],
+        *_types(view),
         *_compared(x),
         f"{BYTES.most}u",
         trees.features,
@@ -382,11 +442,11 @@ def _coded(view: View) -> Packed | Refusal:
         len(slots.slots),
         written.text,
     )
-    cost = _coding(slots) + BRANCH * _levels(trees) + (RESULT + _adding(leaves, trees)) * len(trees.roots)
+    cost = _coding(slots) + BRANCH * _levels(trees) + (RESULT + _adding(leaves)) * len(trees.roots)
     params: Params = {
         "slot": _array(slots.described, BYTES.number),
         "thresholds": _array(slots.thresholds, _kept(x).numpy),
-        "values": leaves.values.reshape(-1) if leaves.form == "row" else 0,
+        "of": _needed(leaves),
     }
     return Packed(
         name,
@@ -403,5 +463,6 @@ def _coded(view: View) -> Packed | Refusal:
 KERNELS = (
     Kernel("forest_code", (Forest,), ALL, _plainly, header="forest_code", costs=OTHER),
     Kernel("forest_coded", (Forest,), ALL, _coded, header="forest_code", costs=OTHER),
-    Kernel("forest", (Forest,), ALL, _walked, header="forest", costs=OTHER),
+    Kernel("forest", (Forest,), ALL, _plain, header="forest", costs=OTHER),
+    Kernel("forest_ranked", (Forest,), ALL, _ranked, header="forest", costs=OTHER),
 )

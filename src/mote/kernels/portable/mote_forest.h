@@ -1,14 +1,15 @@
-/* mote_forest.h: decision trees as tables, walked by one loop. Scratch: a code for each slot and one before them.
+/* mote_forest.h: decision trees as tables, walked by one loop.
  *
- * First every feature that is asked about becomes a code: how many of the thresholds that it is compared with lie below
- * it. A slot is a feature with up to as many thresholds as a code can count; one that has more has several slots, and one
- * of which some nodes want what is no number to count as little, and others as much, has two. Where thresholds are
- * integers close to each other the code is what the feature is above the first of them, and no list is kept.
+ * A tree is a list of elements. At a node: which feature it asks about, the threshold up to which what lies behind these
+ * elements is where to go on, and how far to skip else. Features from `near` on, less that and one, have a distance of two
+ * elements; `near` itself is a jump. From `far` on it is a leaf: that number less `far`, and `more` bits of the next
+ * element behind it. Trees only lead forward, and so end.
  *
- * A tree is a list of elements. At a node: the slot, the code up to which the next element is where to go on, and how far
- * to skip behind these three else. Slots from `near` on, less that, have a distance of two elements. From `far` on it is
- * a leaf: that number less `far`, and `more` bits of the next element behind it. Trees only lead forward, and so end.
- * The first code is larger than all others: a node that asks whether it is 0 is a jump.
+ * Either features are compared as they are, and elements are bytes, one or some of which are a threshold. Or they become
+ * codes first, in the scratch memory: how many of the thresholds that they are compared with lie below them. A slot is a
+ * feature with up to as many thresholds as a code can count; one that has more has several slots, and one of which some
+ * nodes want what is no number to count as little, and others as much, has two. Where thresholds are integers close to
+ * each other the code is what the feature is above the first of them, and no list is kept.
  */
 #ifndef MOTE_FOREST_H
 #define MOTE_FOREST_H
@@ -31,8 +32,9 @@ static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
  * A slot is two numbers of type Z: twice the feature, and one more where that counts as nothing if it is no number; then
  * how many thresholds there are, 0 where the code is the distance from the one that there is. */
 #define MOTE_FOREST_CODES(name, X, T, C, Z, KEY, NONE, most) \
-    MOTE_UNUSED static inline void mote_##name##_codes(const Z *slot, int32_t slots, const T *threshold, const X *in, \
-                                                       C *codes) { \
+    MOTE_UNUSED static inline const C *mote_##name##_codes(const Z *slot, int32_t slots, const T *threshold, \
+                                                           const X *in, C *made) { \
+        C *codes = made; \
         for (; slots > 0; slots--, slot += 2) { \
             const X feature = in[slot[0] >> 1]; \
             const int32_t x = KEY(feature); \
@@ -61,67 +63,120 @@ static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
             } \
             *codes++ = (C)code; \
         } \
+        return made; \
     }
 
-/* The leaf that a tree comes to. */
-#define MOTE_FOREST_WALK(name, C, bits) \
-    MOTE_UNUSED static inline uint32_t mote_##name##_leaf(const C *at, const C *codes, uint32_t near, uint32_t far, \
+/* What leaves stand for. `columns` have as many elements as values are added in all, `starts` one more than there are
+ * leaves: those of leaf n are numbers starts[n] to starts[n + 1] - 1, each of them one of `values`. */
+#define MOTE_FOREST_LEAVES(name, L, V) \
+    typedef struct { \
+        int32_t added, kinds; \
+        const V *values; \
+        const L *columns; \
+        const uint16_t *starts; \
+        const uint16_t *which; \
+    } mote_##name##_leaves_t;
+
+/* A leaf is a class; */
+#define MOTE_FOREST_VOTE(of, out, outputs, tree, leaf) out[leaf]++;
+/* it is a value for the column of its tree, */
+#define MOTE_FOREST_COLUMN(of, out, outputs, tree, leaf) out[(of)->columns[tree]] += (of)->values[leaf];
+/* or the only one; */
+#define MOTE_FOREST_SUM(of, out, outputs, tree, leaf) out[0] += (of)->values[leaf];
+/* some values for columns; */
+#define MOTE_FOREST_SOME(of, out, outputs, tree, leaf) \
+    for (uint32_t k = (of)->starts[leaf]; k < (of)->starts[leaf + 1]; k++) { \
+        out[(of)->columns[k]] += (of)->values[(of)->which[k]]; \
+    }
+/* or a value for each output. */
+#define MOTE_FOREST_ROW(of, out, outputs, tree, leaf) \
+    for (uint32_t k = 0; k < (uint32_t)(outputs); k++) { \
+        out[k] += (of)->values[leaf * (uint32_t)(outputs) + k]; \
+    }
+
+/* Thresholds as they lie behind the number of a feature. */
+#define MOTE_FOREST_CODE_AT(at) (at)[1]
+#define MOTE_FOREST_U8_AT(at) (at)[1]
+#define MOTE_FOREST_S8_AT(at) (int8_t)(at)[1]
+#define MOTE_FOREST_S16_AT(at) (int16_t)(uint16_t)((at)[1] | (at)[2] << 8)
+#define MOTE_FOREST_S32_AT(at) \
+    (int32_t)((at)[1] | (uint32_t)(at)[2] << 8 | (uint32_t)(at)[3] << 16 | (uint32_t)(at)[4] << 24)
+
+/* The leaf that a tree of elements of type C comes to, where x is compared as KEY(x) with thresholds of so many elements.
+ * Distances of two elements have `bits` in the first one. */
+#define MOTE_FOREST_WALK(name, C, X, KEY, AT, elements, bits) \
+    MOTE_UNUSED static inline uint32_t mote_##name##_leaf(const C *at, const X *x, uint32_t near, uint32_t far, \
                                                           int32_t more) { \
-        uint32_t slot; \
+        uint32_t slot = at[0]; \
         for (;;) { \
-            slot = at[0]; \
-            if (slot < near) { \
-                at += codes[slot] > at[1] ? 3 + (size_t)at[2] : 3; \
-            } else if (slot < far) { \
-                at += codes[slot - near] > at[1] ? 4 + ((size_t)at[2] | (size_t)at[3] << bits) : 4; \
-            } else { \
+            while (slot < near) { \
+                const int32_t threshold = AT(at); \
+                const int32_t value = KEY(x[slot]); \
+                at += 2 + elements; \
+                if (value > threshold) { \
+                    at += at[-1]; \
+                } \
+                slot = at[0]; \
+            } \
+            if (slot >= far) { \
                 break; \
             } \
+            at += 3 + elements; \
+            if (slot == near || KEY(x[slot - near - 1]) > AT(at - (3 + elements))) { \
+                at += (size_t)at[-2] | (size_t)at[-1] << bits; \
+            } \
+            slot = at[0]; \
         } \
         slot -= far; \
         return more > 0 ? slot << more | at[1] : slot; \
     }
 
-/* The whole forest, with sums of type V. Trees have `sizes` elements. ADD: what is done with a leaf of a tree. */
-#define MOTE_FOREST(name, X, T, C, Z, V, KEY, NONE, most, bits, ADD) \
-    typedef struct { \
-        int32_t features, outputs, slots, near, far, more, trees, leaves; \
-        const Z *slot; \
-        const T *thresholds; \
-        const C *nodes; \
-        const Z *sizes; \
-        const Z *columns; \
-        const V *base; \
-        const V *values; \
-    } mote_##name##_t; \
-    MOTE_FOREST_CODES(name, X, T, C, Z, KEY, NONE, most) \
-    MOTE_FOREST_WALK(name, C, bits) \
-    MOTE_HOT MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const X *in, V *out, int32_t n, \
-                                                        void *scratch) { \
-        C *const codes = scratch; \
-        codes[0] = (C)most; \
+/* For each row of features: sums of type V of the leaves of all trees. Trees have `sizes` elements. PREPARE: what is done
+ * with the features first, ADD: what is done with a leaf of a tree. */
+#define MOTE_FOREST_RUN(name, X, C, V, K, scratch_, PREPARE, ADD) \
+    MOTE_HOT MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const X *in, V *out, \
+                                                        int32_t n scratch_) { \
         for (; n > 0; n--, in += p->features, out += p->outputs) { \
             const C *root = p->nodes; \
-            mote_##name##_codes(p->slot, p->slots, p->thresholds, in, codes + 1); \
+            const K *x = PREPARE; \
             memcpy(out, p->base, (size_t)p->outputs * sizeof(V)); \
             for (int32_t tree = 0; tree < p->trees; root += p->sizes[tree++]) { \
-                const uint32_t leaf = \
-                    mote_##name##_leaf(root, codes, (uint32_t)p->near, (uint32_t)p->far, p->more); \
-                ADD(p, out, tree, leaf) \
+                const uint32_t leaf = mote_##name##_leaf(root, x, (uint32_t)p->near, (uint32_t)p->far, p->more); \
+                ADD(&p->of, out, p->outputs, tree, leaf) \
             } \
         } \
     }
 
-/* A leaf is a class. */
-#define MOTE_FOREST_VOTE(p, out, tree, leaf) out[leaf]++;
-/* A leaf is a value for the column of its tree; */
-#define MOTE_FOREST_COLUMN(p, out, tree, leaf) out[p->columns[tree]] += p->values[leaf];
-/* the only column; */
-#define MOTE_FOREST_SUM(p, out, tree, leaf) out[0] += p->values[leaf];
-/* or a value for each output. */
-#define MOTE_FOREST_ROW(p, out, tree, leaf) \
-    for (int32_t k = 0; k < p->outputs; k++) { \
-        out[k] += p->values[leaf * (uint32_t)p->outputs + (uint32_t)k]; \
-    }
+#define MOTE_FOREST(name, X, C, Z, L, V, KEY, AT, elements, bits, ADD) \
+    MOTE_FOREST_LEAVES(name, L, V) \
+    typedef struct { \
+        int32_t features, outputs, near, far, more, trees, leaves, size; \
+        const C *nodes; \
+        const Z *sizes; \
+        const V *base; \
+        mote_##name##_leaves_t of; \
+    } mote_##name##_t; \
+    MOTE_FOREST_WALK(name, C, X, KEY, AT, elements, bits) \
+    MOTE_FOREST_RUN(name, X, C, V, X, MOTE_FOREST_NOTHING, in, ADD)
+
+#define MOTE_FOREST_RANKED(name, X, T, C, Z, L, V, KEY, NONE, most, bits, ADD) \
+    MOTE_FOREST_LEAVES(name, L, V) \
+    typedef struct { \
+        int32_t features, outputs, near, far, more, trees, leaves, size, slots, listed; \
+        const C *nodes; \
+        const Z *sizes; \
+        const V *base; \
+        mote_##name##_leaves_t of; \
+        const Z *slot; \
+        const T *thresholds; \
+    } mote_##name##_t; \
+    MOTE_FOREST_CODES(name, X, T, C, Z, KEY, NONE, most) \
+    MOTE_FOREST_WALK(name, C, C, MOTE_FOREST_CODE_KEY, MOTE_FOREST_CODE_AT, 1, bits) \
+    MOTE_FOREST_RUN(name, X, C, V, C, MOTE_FOREST_SCRATCH, \
+                    mote_##name##_codes(p->slot, p->slots, p->thresholds, in, scratch), ADD)
+
+#define MOTE_FOREST_CODE_KEY(x) (x)
+#define MOTE_FOREST_NOTHING
+#define MOTE_FOREST_SCRATCH , void *scratch
 
 #endif

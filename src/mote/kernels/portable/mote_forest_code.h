@@ -4,6 +4,22 @@
 
 #include "mote_forest.h"
 
+/* Feature i of a row. Cores with 16-bit instructions only load signed ones from a sum of two registers: gcc would make one
+ * address after another for that. What is read here does not change while the code runs. */
+#if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__)
+#define MOTE_FOREST_LOAD(suffix, type, load) \
+    static inline int32_t mote_forest_##suffix(const type *x, uint32_t i) { \
+        int32_t value; \
+        __asm__(load " %0, [%1, %2]" : "=l"(value) : "l"(x), "l"(i * sizeof(type))); \
+        return value; \
+    }
+#else
+#define MOTE_FOREST_LOAD(suffix, type, load) \
+    static inline int32_t mote_forest_##suffix(const type *x, uint32_t i) { return x[i]; }
+#endif
+MOTE_FOREST_LOAD(s8, int8_t, "ldrsb")
+MOTE_FOREST_LOAD(s16, int16_t, "ldrsh")
+
 /* The bits of a float32 number: of those from zero on they compare as signed integers with all, and of those below zero
  * as unsigned ones, the other way round. */
 static inline uint32_t mote_forest_bits(float x) {
@@ -18,12 +34,20 @@ static inline int32_t mote_forest_signed(float x) {
     return bits;
 }
 
+/* Branches to a few places are what takes least flash, and all that there is to do. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+#define MOTE_FOREST_SMALL __attribute__((optimize("Os"), noinline, unused)) static
+#else
+#define MOTE_FOREST_SMALL MOTE_NOINLINE
+#endif
+
 /* The trees are in `code`, which reads a row of features x and writes a row of sums out. */
-#define MOTE_FOREST_CODE(name, X, V, features, outputs, code) \
+#define MOTE_FOREST_CODE(name, X, L, V, features, outputs, code) \
+    MOTE_FOREST_LEAVES(name, L, V) \
     typedef struct { \
-        const V *values; \
+        mote_##name##_leaves_t of; \
     } mote_##name##_t; \
-    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const X *x, V *out, int32_t n) { \
+    MOTE_FOREST_SMALL void mote_##name(const mote_##name##_t *p, const X *x, V *out, int32_t n) { \
         (void)p; \
         for (; n > 0; n--, x += features, out += outputs) { \
             code \
@@ -31,18 +55,17 @@ static inline int32_t mote_forest_signed(float x) {
     }
 
 /* The same where they read codes (see mote_forest.h), which are made in the scratch memory. */
-#define MOTE_FOREST_CODED(name, X, T, C, V, KEY, NONE, most, features, outputs, slots, code) \
+#define MOTE_FOREST_CODED(name, X, T, C, L, V, KEY, NONE, most, features, outputs, slots, code) \
+    MOTE_FOREST_LEAVES(name, L, V) \
     typedef struct { \
+        mote_##name##_leaves_t of; \
         const uint16_t *slot; \
         const T *thresholds; \
-        const V *values; \
     } mote_##name##_t; \
     MOTE_FOREST_CODES(name, X, T, C, uint16_t, KEY, NONE, most) \
-    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const X *in, V *out, int32_t n, \
-                                               void *scratch) { \
-        const C *const x = scratch; \
+    MOTE_FOREST_SMALL void mote_##name(const mote_##name##_t *p, const X *in, V *out, int32_t n, void *scratch) { \
         for (; n > 0; n--, in += features, out += outputs) { \
-            mote_##name##_codes(p->slot, slots, p->thresholds, in, scratch); \
+            const C *const x = mote_##name##_codes(p->slot, slots, p->thresholds, in, scratch); \
             code \
         } \
     }
