@@ -11,7 +11,7 @@ import numpy as np
 from mote.errors import MoteError, UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves
 from mote.frontends.model import Model
-from mote.frontends.sklearn import linear, support, transforms, vectors
+from mote.frontends.sklearn import forests, linear, support, transforms, vectors
 from mote.frontends.sklearn.found import (
     LABEL,
     OUTPUT,
@@ -27,7 +27,12 @@ from mote.frontends.sklearn.found import (
 from mote.frontends.source import Source
 from mote.graph.types import DType
 
-PREDICTIONS: Mapping[str, Predict] = {**linear.PREDICTIONS, **support.PREDICTIONS, **vectors.PREDICTIONS}
+PREDICTIONS: Mapping[str, Predict] = {
+    **linear.PREDICTIONS,
+    **support.PREDICTIONS,
+    **vectors.PREDICTIONS,
+    **forests.PREDICTIONS,
+}
 TRANSFORMS: Mapping[str, Transform] = {**transforms.TRANSFORMS, **vectors.TRANSFORMS}
 COMPOSITIONS = ("ColumnTransformer", "FeatureUnion", "OneVsRestClassifier", "Pipeline", "VotingClassifier")
 """Estimators that are made of others."""

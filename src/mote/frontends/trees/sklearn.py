@@ -14,6 +14,9 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.trees.forest import Forest, Leaf, Link, Split, Tree, below, only
 
+TIE = 1e-3
+"""Ways of isolation that are shorter by less than this in all are as long as the one that outliers begin at."""
+
 Values = Callable[[int], Leaf]
 """What the leaf at a node of a tree adds."""
 Estimator = Any
@@ -221,6 +224,7 @@ def _isolation(estimator: Estimator) -> Forest:
         divisor=len(trees) * size if size else 1.0,
         missing=False,
         link=Link.ISOLATION,
+        cut=-math.log2(-float(estimator.offset_)) * len(trees) * size - TIE,
         offset=-float(estimator.offset_),
         classes=(-1, 1),
         names=_names(estimator),

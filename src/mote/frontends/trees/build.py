@@ -1,0 +1,89 @@
+"""Forests as layers of a model: the operator, and what a format does with its sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms
+from mote.frontends.trees.forest import Forest, Grown, Link, grow, rounded_down
+from mote.graph.types import DType
+from mote.ops.forest import Forest as Trees
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a forest says. Outputs of models are called as the fields are."""
+
+    label: Value | None = None
+    """The index of the class."""
+    probabilities: Value | None = None
+    scores: Value | None = None
+    prediction: Value | None = None
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """Those that there are."""
+        found = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in found if value is not None}
+
+
+def forest(b: Builder, x: Value, described: Forest) -> Answer:
+    """A forest over [samples, features]."""
+    grown = grow(described, x.dtype)
+    shape = (*x.shape[:-1], grown.trees.outputs)
+    dtype = DType(grown.trees.values.dtype.name)
+    sums = b.value(b.op(Trees, [b.plain(x)], shape, dtype, trees=grown.trees), shape)
+    if described.classes is None:
+        return Answer(prediction=_linked(b, sums, described, grown))
+    label = _label(b, sums, described, grown)
+    found = _linked(b, sums, described, grown)
+    if described.link is Link.ISOLATION:
+        return Answer(label=label, scores=found)
+    return Answer(label=label, probabilities=found)
+
+
+def _label(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
+    """The class by the sums themselves, before anything is rounded: the first of those with the largest."""
+    if sums.shape[-1] > 1:
+        return classical.best(b, sums)
+    cut = rounded_down(described.cut * grown.units, sums.dtype)
+    threshold = b.constant(np.array(cut, sums.dtype.numpy))
+    found = elementwise.greater(b, sums, threshold)
+    return moves.squeeze(b, elementwise.cast(b, found, DType.INT32), [-1])
+
+
+def _linked(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
+    """What the format makes of the sums."""
+    divisor = described.divisor * grown.units / described.slope
+    reals = elementwise.cast(b, sums, DType.FLOAT32)
+    if math.frexp(divisor)[0] == 0.5:
+        reals = elementwise.scaled(b, reals, 1 / divisor)
+    else:
+        reals = elementwise.div(b, reals, elementwise.scalar(b, divisor))
+    if described.classes is not None and described.link is Link.LOGISTIC:
+        return classical.pair(b, reals) if reals.shape[-1] == 1 else classical.shares(b, elementwise.sigmoid(b, reals))
+    return elementwise.scaled(b, LINKS[described.link](b, reals), 1.0, described.offset)
+
+
+def _hinge(b: Builder, x: Value) -> Value:
+    return elementwise.cast(b, elementwise.greater(b, x, elementwise.scalar(b, 0.0)), DType.FLOAT32)
+
+
+def _isolated(b: Builder, x: Value) -> Value:
+    return elementwise.neg(b, elementwise.exp(b, elementwise.scaled(b, x, -math.log(2))))
+
+
+LINKS: Mapping[Link, Callable[[Builder, Value], Value]] = {
+    Link.IDENTITY: lambda b, x: x,
+    Link.LOGISTIC: elementwise.sigmoid,
+    Link.SOFTMAX: norms.softmax,
+    Link.EXP: elementwise.exp,
+    Link.HINGE: _hinge,
+    Link.SOFTPLUS: elementwise.softplus,
+    Link.SQUARE: lambda b, x: elementwise.mul(b, x, elementwise.abs_(b, x)),
+    Link.ISOLATION: _isolated,
+}
