@@ -64,8 +64,8 @@ def _linked(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
         reals = elementwise.scaled(b, reals, 1 / divisor)
     else:
         reals = elementwise.div(b, reals, elementwise.scalar(b, divisor))
-    if described.classes is not None and described.link is Link.LOGISTIC:
-        return classical.pair(b, reals) if reals.shape[-1] == 1 else classical.shares(b, elementwise.sigmoid(b, reals))
+    if described.classes is not None and described.link is Link.LOGISTIC and reals.shape[-1] == 1:
+        return classical.pair(b, reals)
     return elementwise.scaled(b, LINKS[described.link](b, reals), 1.0, described.offset)
 
 

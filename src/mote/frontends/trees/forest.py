@@ -9,7 +9,7 @@ the features, which changes the decision for no value of that type.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -21,6 +21,8 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.forest import LARGEST, Trees
 
+EXACT = 1 << 24
+"""Up to this all whole numbers are float32 numbers."""
 COMMON = 4096
 """Leaves that are fractions are looked for with denominators up to this."""
 
@@ -101,6 +103,35 @@ class Grown:
     """How many units of the sums are 1; 1 where they are real numbers."""
 
 
+def check_tree(tree: Tree, features: int, outputs: int) -> None:
+    """That a tree from outside is one: every node but the root has one parent, features and outputs are there, and
+    numbers are numbers."""
+    parents = [0] * len(tree)
+    if not tree:
+        raise ValueError("a tree has no nodes")
+    for node in tree:
+        if isinstance(node, Leaf):
+            if not 0 <= node.column <= outputs - len(node.values) or not all(map(math.isfinite, node.values)):
+                raise ValueError("a leaf is of no output, or not finite")
+            continue
+        if not 0 <= node.feature < features:
+            raise ValueError(f"a node asks about feature {node.feature} of {features}")
+        if any(math.isnan(bound) for bound in node.bounds) or list(node.bounds) != sorted(node.bounds):
+            raise ValueError("a threshold is no number")
+        for child in {*node.children, node.missing}:
+            if not 0 < child < len(tree):
+                raise ValueError(f"a node leads to node {child} of {len(tree)}")
+            parents[child] += 1
+    reached = [0]
+    for number in reached:
+        node = tree[number]
+        reached += [] if isinstance(node, Leaf) else sorted({*node.children, node.missing})
+        if len(reached) > len(tree):
+            break
+    if max(parents) > 1 or len(reached) > len(tree):
+        raise ValueError("nodes lead back to themselves, or several to the same one")
+
+
 def below(threshold: float) -> float:
     """The bound for `x < threshold`."""
     return math.nextafter(threshold, -math.inf)
@@ -125,17 +156,16 @@ def members(feature: int, intervals: Iterable[tuple[float, float]], inside: int,
 
 
 def category(number: int) -> tuple[float, float]:
-    """The numbers that become a category when what is behind the point is cut off, from below zero too."""
-    return (-1.0 if number == 0 else below(float(number)), below(float(number + 1)))
+    """The numbers that become a category when what is behind the point is cut off."""
+    return below(float(number)), below(float(number + 1))
 
 
 def grow(forest: Forest, dtype: DType) -> Grown:
     """The tables of a forest over features of a type: leaves and subtrees that are the same are there once, and nothing
     is asked whose answer is known from what was asked before."""
-    leaves = [node for tree in forest.trees for node in tree if isinstance(node, Leaf)]
-    outputs = len(forest.base)
-    narrow = _narrowed(leaves, outputs)
-    units = _units(forest, [[leaf for leaf in tree if isinstance(leaf, Leaf)] for tree in forest.trees])
+    leaves = [[node for node in tree if isinstance(node, Leaf)] for tree in forest.trees]
+    narrow = _narrowed([leaf for tree in leaves for leaf in tree], len(forest.base))
+    units = _units(forest, leaves)
     grower = _Grower(dtype, forest.missing and dtype == DType.FLOAT32, _stored(units))
     roots = [grower.tree(tree, narrow) for tree in forest.trees]
     return Grown(grower.finish(forest, roots, units), units or 1.0)
@@ -163,24 +193,17 @@ def _units(forest: Forest, trees: Sequence[Sequence[Leaf]]) -> float | None:
     """How many units are 1, so that the leaves are whole numbers of them, or so near that it does not count; None where
     sums are float32 numbers: of the format, or because there is nothing to add."""
     values = {value for tree in trees for leaf in tree for value in leaf.values} | set(forest.base)
-    if all(value == round(value) and abs(value) <= LARGEST for value in values if math.isfinite(value)):
-        whole = _reach(forest, trees) <= LARGEST
-    else:
-        whole = False
-    if whole and (forest.doubles or _exact_floats(forest, trees)):
-        return 1.0
-    if not forest.doubles or len(trees) <= 1 or not all(map(math.isfinite, values)):
+    if not all(map(math.isfinite, values)):
         return None
     reach = _reach(forest, trees)
-    if common := _denominator(values, LARGEST / max(reach, 1e-30)):
+    whole = all(value == round(value) for value in values)
+    if whole and reach <= (LARGEST if forest.doubles else EXACT):
+        return 1.0
+    if not forest.doubles or len(trees) <= 1:
+        return None
+    if common := _denominator(values, LARGEST / reach):
         return float(common)
-    room = (LARGEST - len(trees) - 1) / reach
-    return 2.0 ** math.floor(math.log2(room))
-
-
-def _exact_floats(forest: Forest, trees: Sequence[Sequence[Leaf]]) -> bool:
-    """Whether float32 sums of whole numbers are exact."""
-    return _reach(forest, trees) <= 1 << 24
+    return 2.0 ** math.floor(math.log2((LARGEST - len(trees) - 1) / reach))
 
 
 def _reach(forest: Forest, trees: Sequence[Sequence[Leaf]]) -> float:
@@ -218,37 +241,10 @@ def rounded_down(bound: float, dtype: DType) -> float:
     return float(found) + 0.0
 
 
-@dataclass(frozen=True)
-class _Test:
-    """A node with one bound, of which children are tests, or leaves."""
-
-    feature: int
-    bound: float
-    yes: _Test | Leaf | int
-    no: _Test | Leaf | int
-    missing: bool
-
-
-def _tests(split: Split) -> _Test | int:
-    """A node as tests with one bound each; children are numbers."""
-    children = split.children
-
-    def between(low: int, high: int) -> _Test | int:
-        """For children `low` to `high`."""
-        if all(children[i] == children[low] for i in range(low, high + 1)):
-            return children[low]
-        middle = (low + high) // 2
-        missing = split.missing in children[low : middle + 1]
-        return _Test(split.feature, split.bounds[middle], between(low, middle), between(middle + 1, high), missing)
-
-    found = between(0, len(children) - 1)
-    if split.missing in children:
-        return found
-    return _Test(split.feature, math.inf, found, split.missing, False)
-
-
 Known = dict[int, tuple[float | None, float, bool]]
 """What is known of features on the way to a node: what they are above, and at most, and if they may be no number."""
+Part = tuple[float, int]
+"""Up to which number a node leads to a reference."""
 
 
 @dataclass
@@ -265,53 +261,88 @@ class _Grower:
         key = leaf.column, tuple(map(self.stored, leaf.values))
         return ~self.leaves.setdefault(key, len(self.leaves))
 
-    def node(self, test: _Test, yes: int, no: int, missing: bool) -> int:
+    def node(self, feature: int, bound: float, yes: int, no: int, missing: bool) -> int:
         if yes == no:
             return yes
-        key = test.feature, test.bound, yes, no, missing
-        return self.nodes.setdefault(key, len(self.nodes))
+        return self.nodes.setdefault((feature, bound, yes, no, missing), len(self.nodes))
 
     def tree(self, tree: Tree, narrow: Narrow) -> int:
-        """The reference to a tree. Trees may be deep: no function calls itself here."""
-        opened = {i: _tests(node) for i, node in enumerate(tree) if isinstance(node, Split)}
+        """The reference to a tree. Trees may be deep: no function calls itself for that."""
         results: list[int] = []
-        ahead: list[tuple[_Test | Leaf | int, Known | bool]] = [(0, {})]
+        ahead: list[tuple[int, Known, Sequence[int] | None]] = [(0, {}, None)]
         while ahead:
-            what, known = ahead.pop()
-            while isinstance(what, int):
-                node = tree[what]
-                what = node if isinstance(node, Leaf) else opened[what]
-            if isinstance(what, Leaf):
-                results.append(self.leaf(narrow(what)))
-            elif isinstance(known, bool):
-                yes, no = results.pop(), results.pop()
-                results.append(self.node(what, yes, no, known))
+            number, known, entered = ahead.pop()
+            node = tree[number]
+            if isinstance(node, Leaf):
+                results.append(self.leaf(narrow(node)))
+            elif entered is None:
+                ahead += self._entered(number, node, known)
             else:
-                ahead += self._entered(what, known)
+                found = {child: results.pop() for child in reversed(entered)}
+                results.append(self._left(node, known, found))
         (root,) = results
         return root
 
-    def _entered(self, given: _Test, known: Known) -> list[tuple[_Test | Leaf | int, Known | bool]]:
-        """What is to be done at a test, the last first: one of its sides only where the other cannot be."""
-        test = _Test(given.feature, rounded_down(given.bound, self.dtype), given.yes, given.no, given.missing)
-        low, high, missing = known.get(test.feature, (*self._range, self.missing))
-        takes_yes = low is None or test.bound > low
-        takes_no = test.bound < high
-        if not (takes_no or (missing and not test.missing)):
-            return [(test.yes, known)]
-        if not (takes_yes or (missing and test.missing)):
-            return [(test.no, known)]
-        yes = known | {test.feature: (low, min(test.bound, high), missing and test.missing)}
-        above = test.bound if low is None else max(test.bound, low)
-        no = known | {test.feature: (above, high, missing and not test.missing)}
-        return [(test, missing and test.missing), (test.yes, yes), (test.no, no)]
+    def _entered(self, number: int, split: Split, known: Known) -> list[tuple[int, Known, Sequence[int] | None]]:
+        """What is to be done at a node, the last first: its children that can be come to, and then the node itself."""
+        low, high, missing = self._about(split.feature, known)
+        parts = self._parts(split, low, high)
+        children = list(dict.fromkeys([*(child for _, child in parts), *([split.missing] if missing else [])]))
+        sides = dict.fromkeys(children, known)
+        if len(parts) == 2 and len(children) == 2:
+            (bound, first), (_, second) = parts
+            sides[first] = known | {split.feature: (low, bound, missing and split.missing == first)}
+            sides[second] = known | {split.feature: (bound, high, missing and split.missing == second)}
+        after = [] if len(children) == 1 else [(number, known, tuple(children))]
+        return [*after, *((child, sides[child], None) for child in reversed(children))]
 
-    @property
-    def _range(self) -> tuple[float | None, float]:
+    def _left(self, split: Split, known: Known, found: Mapping[int, int]) -> int:
+        """The reference to a node whose children have been come to."""
+        low, high, missing = self._about(split.feature, known)
+        parts: list[Part] = []
+        for bound, child in self._parts(split, low, high):
+            if parts and parts[-1][1] == found[child]:
+                parts.pop()
+            parts.append((bound, found[child]))
+        absent = found[split.missing] if missing else None
+        if absent is None or any(reference == absent for _, reference in parts):
+            return self._between(split.feature, parts, absent)
+        return self.node(split.feature, math.inf, self._between(split.feature, parts, None), absent, False)
+
+    def _between(self, feature: int, parts: Sequence[Part], absent: int | None) -> int:
+        """Tests of one bound each that lead to one of some parts."""
+        if len(parts) == 1:
+            return parts[0][1]
+        middle = len(parts) // 2
+        first, second = parts[:middle], parts[middle:]
+        low = absent is not None and any(reference == absent for _, reference in first)
+        yes = self._between(feature, first, absent if low else None)
+        no = self._between(feature, second, None if low else absent)
+        return self.node(feature, first[-1][0], yes, no, low)
+
+    def _parts(self, split: Split, low: float | None, high: float) -> list[Part]:
+        """The parts of a node that a feature above `low` and up to `high` can come to, or the one that it would come
+        to if it was a number."""
+        bounds = [*(rounded_down(b, self.dtype) for b in split.bounds), math.inf]
+        found: list[Part] = []
+        for bound, child in zip(bounds, split.children, strict=True):
+            if low is not None and bound <= low:
+                continue
+            if found and found[-1][1] == child:
+                found.pop()
+            found.append((bound, child))
+            low = bound
+            if bound >= high:
+                break
+        return found
+
+    def _about(self, feature: int, known: Known) -> tuple[float | None, float, bool]:
+        if feature in known:
+            return known[feature]
         if self.dtype == DType.FLOAT32:
-            return None, math.inf
-        low, high = self.dtype.limits
-        return low - 1, high
+            return None, math.inf, self.missing
+        least, most = self.dtype.limits
+        return least - 1, most, False
 
     def finish(self, forest: Forest, roots: Sequence[int], units: float | None) -> Trees:
         count = len(self.nodes)

@@ -1,0 +1,52 @@
+"""What readers of files of forests share: the model of a forest, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mote.errors import MoteError
+from mote.frontends.build import Builder, moves
+from mote.frontends.model import Model
+from mote.frontends.source import Source
+from mote.frontends.trees.build import Answer, forest
+from mote.frontends.trees.forest import Forest, check_tree
+from mote.graph.types import DType
+
+INPUT = "input"
+MOST_FEATURES = 1 << 20
+
+
+def model_of(source: Source, read: Callable[[], Forest]) -> Model:
+    """The model of a forest that a file describes."""
+    b = Builder(source.where)
+    with reading(source):
+        described = read()
+        if not 0 < described.features <= MOST_FEATURES:
+            raise ValueError(f"it has {described.features} features")
+        for tree in described.trees:
+            check_tree(tree, described.features, len(described.base))
+    x = b.input(INPUT, (1, described.features), DType.FLOAT32)
+    answer = Answer()
+    with b.layer(0, source.title, "forest"):
+        answer = forest(b, x, described)
+    for name, value in answer.values.items():
+        single = name == "prediction" and value.shape[1:] == (1,)
+        b.output(moves.squeeze(b, value, [1]) if single else value, name)
+    return b.finish()
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Whatever is odd about a file is told as one error."""
+    try:
+        yield
+    except MoteError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        reason = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) and error.args else str(error)
+        raise MoteError(
+            f"is no {source.title} model that can be read: {reason or type(error).__name__}",
+            where=source.where,
+            remedy=f"save the model again with {source.title}",
+        ) from None
