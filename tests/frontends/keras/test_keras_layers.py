@@ -188,6 +188,13 @@ def test_normalizations() -> None:
     )
 
 
+def test_a_network_inside_at_the_end() -> None:
+    inner = keras.Sequential([L.Input((6,)), L.Dense(3), L.Dropout(0.5)], name="inner")
+    given = keras.Input((6,))
+    assert mote.verify(mote.compile(keras.Model(given, [inner(given), given * 2.0])), 3).passed
+    assert mote.verify(mote.compile(keras.Sequential([keras.Input((6,)), L.Dense(6), inner])), 3).passed
+
+
 def test_statistics_that_were_found_in_data() -> None:
     found = L.Normalization()
     found.adapt(np.random.default_rng(1).normal(3, 2, (64, 6)).astype(np.float32))
@@ -266,6 +273,48 @@ def test_attention() -> None:
     )
 
 
+def test_recurrent_layers() -> None:
+    check(
+        (SEQUENCE, L.LSTM(5)),
+        (SEQUENCE, L.LSTM(5, return_sequences=True, go_backwards=True, use_bias=False)),
+        (SEQUENCE, L.LSTM(3, activation="relu", recurrent_activation="hard_sigmoid")),
+        (SEQUENCE, L.GRU(5)),
+        (SEQUENCE, L.GRU(5, return_sequences=True, reset_after=False)),
+        (SEQUENCE, L.GRU(5, use_bias=False, go_backwards=True)),
+        (SEQUENCE, L.SimpleRNN(4, return_sequences=True)),
+        (SEQUENCE, L.SimpleRNN(4, activation="softsign")),
+        (SEQUENCE, L.Bidirectional(L.LSTM(3, return_sequences=True))),
+        (SEQUENCE, L.Bidirectional(L.GRU(3), merge_mode="sum")),
+        (SEQUENCE, L.Bidirectional(L.LSTM(3), merge_mode="mul", backward_layer=L.LSTM(3, go_backwards=True))),
+        (SEQUENCE, L.Bidirectional(L.SimpleRNN(3, return_sequences=True), merge_mode="ave")),
+        (SEQUENCE, L.RNN([L.LSTMCell(3), L.GRUCell(2), L.LSTMCell(4)], return_sequences=True)),
+        (SEQUENCE, L.RNN(L.SimpleRNNCell(3))),
+        (SEQUENCE, lambda x: L.Concatenate()(L.LSTM(3, return_state=True)(x))),
+        (SEQUENCE, lambda x: L.LSTM(3)(x, initial_state=[L.Dense(3)(x[:, 0]), L.Dense(3)(x[:, 1])])),
+        (SEQUENCE, L.TimeDistributed(L.Dense(3, activation="relu"))),
+        ((3, 6, 6, 2), L.TimeDistributed(L.Conv2D(3, 3))),
+        ((3, 6, 6, 2), L.TimeDistributed(keras.Sequential([L.Input((6, 6, 2)), L.Conv2D(3, 3), L.Flatten()]))),
+    )
+
+
+def test_recurrent_layers_of_convolutions() -> None:
+    check(
+        ((4, 6, 2), L.ConvLSTM1D(3, 3, padding="same")),
+        ((3, 5, 6, 2), L.ConvLSTM2D(2, 3, padding="same", return_sequences=True)),
+        ((3, 5, 6, 2), L.ConvLSTM2D(2, 3, recurrent_activation="hard_sigmoid", go_backwards=True)),
+        ((2, 4, 3, 4, 1), L.ConvLSTM3D(2, 2, padding="same")),
+    )
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "SimpleRNN"])
+def test_states_that_are_kept(kind: str) -> None:
+    """Each inference goes on from the one before, in C as in Keras."""
+    model = keras.Sequential([L.Input(batch_shape=(1, 3, 4)), getattr(L, kind)(5, stateful=True), L.Dense(2)])
+    compiled = mote.compile(model)
+    assert compiled.plan.graph.states
+    assert mote.verify(compiled, 6).passed
+
+
 def test_functions_between_layers() -> None:
     ops = keras.ops
     check(
@@ -289,5 +338,5 @@ def test_no_layer_of_the_table_is_untried() -> None:
     for name in LAYERS:
         kind = next((k for k in ("Max", "Average") if f"{k}Pooling" in name), None)
         pattern = name.replace(kind, "{kind}") if kind else name
-        assert f'"{pattern}"' in text or f"L.{name}(" in text, name
+        assert f'"{pattern}"' in text or f"L.{name}(" in text or f'"{name}"' in text, name
         assert hasattr(L, name) or name == "GroupedQueryAttention", name

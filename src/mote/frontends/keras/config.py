@@ -101,16 +101,16 @@ class Description:
         told = _mapping(said, f"the {attribute} of '{self.name}'")
         return Description(told, self.weights, f"{self.path}{attribute}/")
 
-    def children(self) -> list[Description]:
-        """The layers of a network: weights lie under the names of their classes, which are counted."""
-        said = self.get("layers")
+    def children(self, attribute: str = "layers") -> list[Description]:
+        """The layers of a network, say: weights lie under the names of their classes, which are counted."""
+        said = self.get(attribute)
         if not isinstance(said, Sequence) or isinstance(said, str):
-            raise DamagedError(f"the layers of '{self.name}' are no list")
+            raise DamagedError(f"the {attribute} of '{self.name}' are no list")
         used: dict[str, int] = {}
         found = []
         for told in said:
-            layer = self.child("layers", told)
-            path = f"{self.path}layers/"
+            layer = self.child(attribute, told)
+            path = f"{self.path}{attribute}/"
             if not layer.is_operation:
                 path += f"{_unique(snake_case(CLASSES.get(layer.kind, layer.kind)), used)}/"
             found.append(Description(layer.said, self.weights, path))

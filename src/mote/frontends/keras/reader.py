@@ -11,6 +11,7 @@ import numpy as np
 
 from mote.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends import limits
+from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.archive import SAVE, DamagedError, opened
 from mote.frontends.keras.call import CHANNELS_FIRST, Call, Results, flat
@@ -26,6 +27,7 @@ from mote.graph.types import DType
 
 NETWORKS = {"Functional", "Model", "Sequential"}
 INPUT = "InputLayer"
+REPEATED = "TimeDistributed"
 TRAINED = {*NOISE, "BatchNormalization"}
 """Layers that compute something else in training."""
 TENSOR = "__keras_tensor__"
@@ -182,18 +184,31 @@ class _Reader:
     ) -> Any:
         """The results of a layer, under its name. Of one that is not supported something that has the shape."""
         if layer.kind in NETWORKS and layer.is_own:
-            return self._run(layer, list(flat(args[0] if args else None)), f"{name}/", depth + 1)
+            return self._named(self._run(layer, list(flat(args[0] if args else None)), f"{name}/", depth + 1), name)
+        if layer.kind == REPEATED and layer.is_own and (inner := _network_inside(layer)) is not None:
+            return self._named(self._each_step(inner, list(flat(args)), f"{name}/", depth + 1), name)
         index, self.index = self.index, self.index + 1
         results: list[Value] = []
         with self.b.layer(index, layer.kind, name):
-            found = self._apply(layer, args, kwargs)
-            parts = list(flat(found))
-            results = [self.b.named(v, value_name(name, place=i)) for i, v in enumerate(parts)]
-        if results:
-            return results[0] if len(results) == 1 else results
-        if shape is None:
+            results = self._named(self._apply(layer, args, kwargs), name)
+        if not results and shape is None:
             raise _StopError
-        return self.b.placeholder(name, shape, DType.FLOAT32)
+        return results or [self.b.placeholder(name, shape or (), DType.FLOAT32)]
+
+    def _named(self, results: Any, name: str) -> list[Value]:
+        """The results of a layer, or of a network inside, under its name."""
+        return [self.b.named(value, value_name(name, place=i)) for i, value in enumerate(flat(results))]
+
+    def _each_step(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Value:
+        """What a network gives for each step of a sequence: steps are as good as images of a batch."""
+        if len(given) != 1:
+            raise UnsupportedNodeError(f"'{network.name}' takes one sequence, and is given {len(given)}")
+        batch, steps, *inner = given[0].shape
+        images = moves.reshape(self.b, given[0], (batch * steps, *inner))
+        found = list(flat(self._run(network, [images], prefix, depth)))
+        if len(found) != 1:
+            raise UnsupportedNodeError(f"'{network.name}' gives {len(found)} values for each step, not one")
+        return moves.reshape(self.b, found[0], (batch, steps, *found[0].shape[1:]))
 
     def _apply(self, layer: Description, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
         """Make the operators of a layer, or of one inside of another."""
@@ -209,6 +224,12 @@ class _Reader:
         made = parser(call)
         self.masked |= layer.kind == "Masking" or (layer.kind in MASKING and bool(layer.options.get("mask_zero")))
         return made
+
+
+def _network_inside(layer: Description) -> Description | None:
+    """The network that a layer applies to each step of a sequence, if it does."""
+    inside = layer.child("layer", layer.get("layer"))
+    return inside if inside.kind in NETWORKS and inside.is_own else None
 
 
 def _refusal(layer: Description) -> str:

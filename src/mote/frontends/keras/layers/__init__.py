@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mote.frontends.keras.call import Parser
-from mote.frontends.keras.layers import attention, core, merging, normalization, reshaping, windows
+from mote.frontends.keras.layers import attention, core, merging, normalization, recurrent, reshaping, windows
 
 LAYERS: Mapping[str, Parser] = {
     **attention.LAYERS,
     **core.LAYERS,
     **merging.LAYERS,
     **normalization.LAYERS,
+    **recurrent.LAYERS,
     **reshaping.LAYERS,
     **windows.LAYERS,
 }

@@ -1,0 +1,255 @@
+"""Recurrent layers: cells over sequences, in both directions, with states that are given or kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise as e
+from mote.frontends.build import moves, recurrent, windows
+from mote.frontends.build.builder import Value
+from mote.frontends.keras import activations
+from mote.frontends.keras.archive import DamagedError
+from mote.frontends.keras.call import Call, Parser, Results, channels_back, channels_second, flat, only
+from mote.frontends.keras.config import Description
+from mote.graph.tensor import Array
+from mote.ops.common import Axis
+from mote.ops.gates import Gate
+from mote.ops.recurrent import Result
+
+CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN"}
+"""The cells, and what the builder calls layers of them."""
+BLOCKS = {"LSTM": 4, "GRU": 3, "RNN": 1}
+STATES = {"LSTM": 2, "GRU": 1, "RNN": 1}
+GATES: Mapping[str, tuple[str, float | None, float | None]] = {
+    "elu": ("elu", 1.0, None),
+    "hard_sigmoid": ("hardsigmoid", 1 / 6, 0.5),
+    "leaky_relu": ("leakyrelu", activations.LEAKY, None),
+    "linear": ("linear", None, None),
+    "relu": ("relu", None, None),
+    "sigmoid": ("sigmoid", None, None),
+    "softplus": ("softplus", None, None),
+    "softsign": ("softsign", None, None),
+    "tanh": ("tanh", None, None),
+}
+"""Functions of gates, by Keras's names for them: the builder's name, and the numbers that they have."""
+
+
+def rnn(call: Call) -> Results:
+    """A layer of one cell, or of several of which each has the sequence of the one before."""
+    call.refuse_mask()
+    return _layer(call, call.layer, call.x, _initial(call))
+
+
+def _initial(call: Call) -> list[Value]:
+    """The states that it begins with, where they are given: behind the sequence, or by name."""
+    given = list(flat(call.kwargs.get("initial_state")))
+    if len(call.args) > 1:
+        given += list(flat(call.args[1]))
+    return given
+
+
+def _cells(layer: Description) -> list[Description]:
+    """The cells of a layer, which Keras has classes of their own for or takes as they come."""
+    if layer.kind != "RNN":
+        return [layer.child("cell", {"class_name": f"{layer.kind}Cell", "config": layer.options})]
+    cell = layer.child("cell", layer.get("cell"))
+    return cell.children("cells") if cell.kind == "StackedRNNCells" else [cell]
+
+
+def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value]) -> list[Value]:
+    """The results of a layer: a sequence or its last element, and the states where they are wanted."""
+    if x.rank != 3:
+        raise UnsupportedNodeError(f"it takes sequences of vectors, and is given the shape {x.shape}")
+    b, backward, whole = call.b, layer.flag("go_backwards", False), layer.flag("return_sequences", False)
+    cells = _cells(layer)
+    waiting = list(initial)
+    counts = [STATES[_kind(cell)] for cell in cells]
+    if waiting and len(waiting) != sum(counts):
+        raise UnsupportedNodeError(f"{len(waiting)} states are given, and the cells have {sum(counts)}")
+    telling = layer.flag("return_state", False)
+    kept: list[Value] = []
+    for i, (cell, count) in enumerate(zip(cells, counts, strict=True)):
+        own, waiting = waiting[:count], waiting[count:]
+        wanted = {Result.SEQUENCE} if whole or i + 1 < len(cells) else {Result.HIDDEN}
+        wanted |= {Result.HIDDEN, Result.CELL} if telling or layer.flag("stateful", False) else set()
+        made = _cell(call, layer, cell, x, own, backward, wanted)
+        kept += [made[r] for r in (Result.HIDDEN, Result.CELL) if r in made]
+        x = made[Result.SEQUENCE] if Result.SEQUENCE in made else made[Result.HIDDEN]
+    if whole and backward:
+        x = moves.flip(b, x, [1])
+    return [x, *kept] if telling else [x]
+
+
+def _kind(cell: Description) -> str:
+    if cell.kind not in CELLS or not (cell.is_own or not cell.module):
+        raise UnsupportedNodeError(f"the cell {cell.kind} is not supported (only {', '.join(CELLS)})")
+    return CELLS[cell.kind]
+
+
+def _cell(
+    call: Call,
+    layer: Description,
+    cell: Description,
+    x: Value,
+    initial: Sequence[Value],
+    backward: bool,
+    wanted: Collection[Result],
+) -> dict[Result, Value]:
+    """A cell over a sequence: what it gives at each step, in the order of the sequence, and its states at the end."""
+    b, kind = call.b, _kind(cell)
+    units, blocks = cell.integer("units"), BLOCKS[kind]
+    after = kind == "GRU" and cell.flag("reset_after", True)
+    kernel = cell.weight(0, (x.shape[-1], blocks * units), "kernel")
+    again = cell.weight(1, (units, blocks * units), "recurrent kernel")
+    shape = (2, blocks * units) if after else (blocks * units,)
+    bias = cell.weight(2, shape, "bias") if cell.flag("use_bias", True) else None
+    side = replace(recurrent.of_keras(kind, kernel, again, bias), gates=_gates(kind, cell), backward=backward)
+    states, writes = _states(call, layer, cell, x.shape[0], units, initial)
+    hidden, memory = (*states, None, None)[:2]
+    made = recurrent.layer(b, kind, x, [side], batch_first=True, hidden=hidden, cell=memory, after=after, wanted=wanted)
+    ends = [made[r] for r in (Result.HIDDEN, Result.CELL) if r in made]
+    for value, tensor in zip(ends, writes, strict=False):
+        b.written(value, tensor)
+    return {r: moves.squeeze(b, value, [2 if r == Result.SEQUENCE else 1]) for r, value in made.items()}
+
+
+def _gates(kind: str, cell: Description) -> tuple[Gate, ...]:
+    """The functions of a cell: of its gates, then of what they let through."""
+    inner = _gate(cell, "activation")
+    if kind == "RNN":
+        return (inner,)
+    outer = _gate(cell, "recurrent_activation")
+    return (outer, inner, inner) if kind == "LSTM" else (outer, inner)
+
+
+def _gate(cell: Description, option: str) -> Gate:
+    name = cell.get(option, "tanh" if option == "activation" else "sigmoid")
+    if not isinstance(name, str) or name not in GATES:
+        raise UnsupportedNodeError(f"{option} '{activations.shown(name)}' is not supported in recurrent layers")
+    return recurrent.gate(*GATES[name])
+
+
+def _states(
+    call: Call, layer: Description, cell: Description, batch: int, units: int, initial: Sequence[Value]
+) -> tuple[list[Value], list[int]]:
+    """What a cell begins with, [batch, 1, units] each, and the tensors that keep what it ends with."""
+    b, count = call.b, STATES[_kind(cell)]
+    if not layer.flag("stateful", False):
+        return [moves.unsqueeze(b, state, [1]) for state in initial], []
+    if initial:
+        raise UnsupportedNodeError("states that are both kept and given are not supported")
+    zeros = np.zeros((batch, 1, units), np.float32)
+    found = [b.state(f"{call.layer.name}/{cell.name}/{i}", zeros) for i in range(count)]
+    return [value for value, _ in found], [tensor for _, tensor in found]
+
+
+def bidirectional(call: Call) -> Results:
+    """Two layers, of which one has the sequence from its end."""
+    call.refuse_mask()
+    b, layer = call.b, call.layer
+    forward = layer.child("forward_layer", layer.get("layer"))
+    said = layer.get("backward_layer", None)
+    if said is None:
+        told = dict(layer.get("layer"))
+        said = told | {"config": dict(told.get("config") or {}) | {"go_backwards": True}}
+    backward = layer.child("backward_layer", said)
+    for part in (forward, backward):
+        if part.kind not in RECURRENT:
+            raise UnsupportedNodeError(f"{part.kind} in both directions is not supported")
+    initial = _initial(call)
+    half = len(initial) // 2
+    one = _layer(call, forward, call.x, initial[:half])
+    other = _layer(call, backward, call.x, initial[half:])
+    if forward.flag("return_sequences", False):
+        other[0] = moves.flip(b, other[0], [1])
+    mode = layer.get("merge_mode", "concat")
+    if mode is None:
+        return [one[0], other[0], *one[1:], *other[1:]]
+    pairs = {
+        "concat": lambda x, y: moves.concat(b, [x, y], -1),
+        "sum": lambda x, y: e.add(b, x, y),
+        "ave": lambda x, y: e.scaled(b, e.add(b, x, y), 0.5),
+        "mul": lambda x, y: e.mul(b, x, y),
+    }
+    if mode not in pairs:
+        raise DamagedError(f"the merge_mode of '{layer.name}' is {mode!r}")
+    return [pairs[mode](one[0], other[0]), *one[1:], *other[1:]]
+
+
+def time_distributed(call: Call) -> Value:
+    """A layer for each step of a sequence: steps are as good as images of a batch."""
+    call.refuse_mask()
+    b, x = call.b, call.x
+    batch, steps = x.shape[:2]
+    each = moves.reshape(b, x, (batch * steps, *x.shape[2:]))
+    made = only(call.apply(call.layer.child("layer", call.layer.get("layer")), [each], {}))
+    return moves.reshape(b, made, (batch, steps, *made.shape[1:]))
+
+
+def conv_lstm(count: int) -> Parser:
+    """An LSTM whose products are convolutions, step by step."""
+
+    def parse(call: Call) -> Results:
+        call.refuse_mask()
+        layer, b, x = call.layer, call.b, call.x
+        if x.rank != count + 3 or layer.flag("stateful", False) or _initial(call):
+            raise UnsupportedNodeError(f"it takes {count + 3} axes, and states that begin with zero and are not kept")
+        steps, filters = x.shape[1], layer.integer("filters")
+        cell = layer.child("cell", {"class_name": f"{layer.kind}Cell", "config": layer.options})
+        images = channels_second(b, moves.reshape(b, x, (x.shape[0] * steps, *x.shape[2:])), call.channels_first)
+        axes = _window(call, count, images.shape[2:])
+        kernel = cell.weight(0, (*(a.kernel for a in axes), images.shape[1], 4 * filters), "kernel")
+        again = cell.weight(1, (*(a.kernel for a in axes), filters, 4 * filters), "recurrent kernel")
+        bias = cell.weight(2, (4 * filters,), "bias") if layer.flag("use_bias", True) else None
+        given = windows.conv(b, images, np.moveaxis(kernel, (-1, -2), (0, 1)), bias, axes)
+        given = moves.reshape(b, given, (x.shape[0], steps, *given.shape[1:]))
+        order = range(steps - 1, -1, -1) if layer.flag("go_backwards", False) else range(steps)
+        found: list[Value] = []
+        states: tuple[Value, Value] | None = None
+        for step in order:
+            now = moves.squeeze(b, moves.slice_(b, given, 1, step, 1), [1])
+            states = _conv_step(call, now, states, np.moveaxis(again, (-1, -2), (0, 1)))
+            found.append(channels_back(b, states[0], call.channels_first))
+        assert states is not None
+        ends = [channels_back(b, state, call.channels_first) for state in states]
+        result = moves.stack(b, found, 1) if layer.flag("return_sequences", False) else found[-1]
+        return [result, *ends] if layer.flag("return_state", False) else result
+
+    return parse
+
+
+def _window(call: Call, count: int, sizes: Sequence[int]) -> list[Axis]:
+    layer = call.layer
+    strides, dilations = layer.integers("strides", count, 1), layer.integers("dilation_rate", count, 1)
+    axes = windows.window(layer.integers("kernel_size", count), strides, None, dilations)
+    return windows.same_pads(sizes, axes) if layer.text("padding", "valid") == "same" else axes
+
+
+def _conv_step(call: Call, now: Value, states: tuple[Value, Value] | None, again: Array) -> tuple[Value, Value]:
+    """The output and the memory after a step, from what the input gives to the gates and from those before."""
+    b = call.b
+    if states is not None:
+        plain = windows.window(again.shape[2:])
+        axes = windows.same_pads(states[0].shape[2:], plain)
+        now = e.add(b, now, windows.conv(b, states[0], again, None, axes))
+    filters = now.shape[1] // 4
+    gates = moves.split(b, now, 1, [filters] * 4)
+    outer = activations.named(call.layer.options.get("recurrent_activation", "sigmoid"))
+    inner = activations.named(call.layer.options.get("activation", "tanh"))
+    memory = e.mul(b, outer(b, gates[0]), inner(b, gates[2]))
+    if states is not None:
+        memory = e.add(b, e.mul(b, outer(b, gates[1]), states[1]), memory)
+    return e.mul(b, outer(b, gates[3]), inner(b, memory)), memory
+
+
+RECURRENT = ("GRU", "LSTM", "RNN", "SimpleRNN")
+LAYERS: Mapping[str, Parser] = {
+    **dict.fromkeys(RECURRENT, rnn),
+    **{f"ConvLSTM{n}D": conv_lstm(n) for n in (1, 2, 3)},
+    "Bidirectional": bidirectional,
+    "TimeDistributed": time_distributed,
+}
