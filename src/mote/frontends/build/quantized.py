@@ -178,16 +178,14 @@ def matmul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
 # Elements
 
 
-def add(b: Builder, x: Value, y: Value, out: Quantization, *, unsigned: bool | None = None) -> Value:
-    """`unsigned`: whether the runtime has uint8 codes, where the file has others."""
+def add(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
     known_quant(b, x), known_quant(b, y)
-    bytes_ = out.unsigned if unsigned is None else unsigned
-    return elementwise.binary(b, EvenAdd, x, y, quant=out, unsigned=bytes_, turned=x.size < y.size)
+    return elementwise.binary(b, EvenAdd, x, y, quant=out, unsigned=out.unsigned, turned=x.size < y.size)
 
 
-def mul(b: Builder, x: Value, y: Value, out: Quantization, *, unsigned: bool | None = None) -> Value:
+def mul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
     known_quant(b, x), known_quant(b, y)
-    return elementwise.binary(b, EvenMul, x, y, quant=out, unsigned=out.unsigned if unsigned is None else unsigned)
+    return elementwise.binary(b, EvenMul, x, y, quant=out, unsigned=out.unsigned)
 
 
 def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
@@ -233,7 +231,6 @@ def average_pool(
     *,
     ceil: bool = False,
     include_pad: bool = False,
-    unsigned: bool | None = None,
 ) -> Value:
     """Averages of windows, of the elements inside or of padding too."""
     known_quant(b, x)
@@ -241,8 +238,7 @@ def average_pool(
         raise UnsupportedNodeError("quantized averages of volumes, or with gaps, are not supported")
     whole = windows.ceiled(x, axes, ceil)
     count = prod(axis.kernel for axis in axes) if include_pad else 0
-    bytes_ = out.unsigned if unsigned is None else unsigned
-    return windows.pool_2d(b, EvenAveragePool, x, whole, quant=out, count=count, unsigned=bytes_)
+    return windows.pool_2d(b, EvenAveragePool, x, whole, quant=out, count=count, unsigned=out.unsigned)
 
 
 def softmax(b: Builder, x: Value, axis: int, out: Quantization) -> Value:

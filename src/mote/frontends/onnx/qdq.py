@@ -1,8 +1,7 @@
 """Groups of DequantizeLinear, an operator and QuantizeLinear that ONNX Runtime computes as one with integers, by the
-rules that it has for the CPU with its usual options. What it leaves alone is computed with real numbers.
+rules that it has for the CPU. What it leaves alone is computed with real numbers.
 
-On processors of the x86-64 family it first makes uint8 of int8 codes that go from a QuantizeLinear to nothing but
-DequantizeLinear; types that differ otherwise keep a group from being one.
+int8 codes are taken as they are, as ONNX Runtime does on Arm, or anywhere with the option session.qdqisint8allowed.
 """
 
 from __future__ import annotations
@@ -122,9 +121,7 @@ def _operand(node: Node, position: int) -> Operand | None:
     if codes is None or quant is None or quant.per_channel or codes.dtype != DType.INT8:
         return None
     made = _dequantize(node.scope, node.call.inputs[position])
-    signed = made is None or not _is(node.scope.producer(made.inputs[0]), "QuantizeLinear")
-    dtype = DType.INT8 if signed and not quant.unsigned else DType.UINT8
-    return Operand(codes, quant, dtype, made is None or len(made.inputs) > 2)
+    return Operand(codes, quant, DType.UINT8 if quant.unsigned else DType.INT8, made is None or len(made.inputs) > 2)
 
 
 def _dequantize(scope: Scope, name: str) -> Call | None:
@@ -167,9 +164,7 @@ def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> R
     quant, dtype = found
     if clip is not None and not _needless(scope, clip, quant):
         return None
-    output = call.outputs[0]
-    read = all(_is(c, "DequantizeLinear") for c in scope.consumers(output)) and not scope.is_output(output)
-    return Result(call, quant, DType.UINT8 if read else dtype, between)
+    return Result(call, quant, dtype, between)
 
 
 def _needless(scope: Scope, call: Call, quant: Quantization) -> bool:
@@ -241,7 +236,12 @@ def _layer(node: Node) -> tuple[Operand, Operand] | None:
 
 def _fits(x: Operand, w: Operand, end: Result) -> bool:
     """Whether the types of a layer are those of a kernel."""
-    return x.dtype == end.dtype == DType.UINT8 and w.dtype in quantized.BYTES
+    return x.dtype == end.dtype and _alike(x, w)
+
+
+def _alike(x: Operand, w: Operand) -> bool:
+    """Whether codes can be multiplied: int8 ones with int8 ones only."""
+    return w.dtype in quantized.BYTES and (x.dtype == DType.UINT8 or w.dtype == DType.INT8)
 
 
 def _bias(node: Node, position: int, x: Operand, w: Operand, name: str = "") -> tuple[bool, Array | None]:
@@ -308,7 +308,7 @@ def _real_gemm(node: Node, x: Operand, w: Operand, weights: Array) -> Found | No
     """With real results; a bias of real numbers is none of integers then."""
     quantizes = [c for c in node.scope.consumers(node.call.outputs[0]) if _is(c, "QuantizeLinear")]
     given = _operand(node, 2)
-    if quantizes or x.dtype != DType.UINT8 or (node.has(2) and (given is None or given.dtype != DType.INT32)):
+    if quantizes or not _alike(x, w) or (node.has(2) and (given is None or given.dtype != DType.INT32)):
         return None
     bias = None if given is None else given.value.data
     made = parsers.real_linear(node.b, x.value, weights, w.quant.scale, bias, _zero(w))
@@ -323,12 +323,12 @@ def _matmul(node: Node) -> Found | None:
     if constant and (summed := _matmul_add(node, x, w)) is not None:
         return summed
     end = _result(node)
-    if x.dtype != DType.UINT8 or (w.quant.per_channel and (not constant or w.quant.axis % 2 != 1)):
+    if not _alike(x, w) or (w.quant.per_channel and (not constant or w.quant.axis % 2 != 1)):
         return None
     if end is not None and end.dtype == x.dtype:
         if constant:
             made = quantized.linear(node.b, x.value, _weights(w), w.quant.scale, None, end.quant, zero=_zero(w))
-        elif w.dtype == x.dtype and not w.value.constant:
+        elif not w.value.constant:
             made = quantized.matmul(node.b, x.value, w.value, end.quant)
         else:
             return None
@@ -367,12 +367,12 @@ def _matmul_add(node: Node, x: Operand, w: Operand) -> Found | None:
 def _pair(node: Node) -> Found | None:
     """Of codes of one type; those of constants stay as they are."""
     x, y, end = _operand(node, 0), _operand(node, 1), _result(node)
-    if x is None or y is None or end is None or not x.dtype == y.dtype == end.dtype == DType.UINT8:
+    if x is None or y is None or end is None or not x.dtype == y.dtype == end.dtype:
         return None
     if x.quant.per_channel or y.quant.per_channel:
         return None
     of = quantized.add if node.op_type == "Add" else quantized.mul
-    return end.of(of(node.b, _held(node, x), _held(node, y), end.quant, unsigned=True))
+    return end.of(of(node.b, _held(node, x), _held(node, y), end.quant))
 
 
 def _held(node: Node, x: Operand) -> Value:
@@ -401,7 +401,7 @@ def _leaky_relu(node: Node, x: Operand, end: Result) -> Value:
 
 
 def _average_pool(node: Node, x: Operand, end: Result) -> Value:
-    return parsers.pooled(node, x.value, end.quant, x.dtype == DType.UINT8)
+    return parsers.pooled(node, x.value, end.quant)
 
 
 def _global_average_pool(node: Node, x: Operand, end: Result) -> Value:

@@ -17,6 +17,11 @@ QUANTIZING = {"QuantizeLinear", "DequantizeLinear"}
 """Nodes around others that ONNX Runtime computes in integers, once it has joined them."""
 PRECISE = ("session.x64quantprecision", "1")
 """On processors whose products of 8 bits saturate in 16, ONNX Runtime then takes others that do not."""
+SIGNED = ("session.qdqisint8allowed", "1")
+"""It computes with int8 codes as they are, which it does on Arm; on x86-64 it would make uint8 of some, and compute
+with real numbers what reads others. It does not take both options for one model."""
+INT8 = 3
+"""The number of that type in files."""
 ERRORS_ONLY = 3
 
 
@@ -46,12 +51,19 @@ def _expose(onnx: Any, model: Any, names: Collection[str]) -> None:
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(made) if name not in there)
 
 
+def _signed(model: Any) -> bool:
+    """Whether values are quantized to int8."""
+    types = {proto.name: proto.data_type for proto in model.graph.initializer}
+    zeros = (node.input[2] for node in model.graph.node if node.op_type == "QuantizeLinear" and len(node.input) > 2)
+    return any(types.get(name) == INT8 for name in zeros)
+
+
 def _ort(model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
     ort = require("onnxruntime", extra="onnx", what="verifying ONNX models")
     options = ort.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = 1
-    options.add_session_config_entry(*PRECISE)
+    options.add_session_config_entry(*(SIGNED if _signed(model) else PRECISE))
     joins = any(node.op_type in QUANTIZING for node in model.graph.node)
     levels = ort.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if joins else levels.ORT_DISABLE_ALL

@@ -288,11 +288,11 @@ def qlinear_average_pool(node: Node) -> Value:
     return moves.transpose(node.b, found, (0, *range(2, x.rank), 1)) if node.flag("channels_last", False) else found
 
 
-def pooled(node: Node, x: Value, out: Quantization, unsigned: bool | None = None) -> Value:
+def pooled(node: Node, x: Value, out: Quantization) -> Value:
     """Averages of windows as a node says."""
     axes = axes_of(node, x, node.integers("kernel_shape"))
     ceil, whole = node.flag("ceil_mode", False), node.flag("count_include_pad", False)
-    return quantized.average_pool(node.b, x, axes, out, ceil=ceil, include_pad=whole, unsigned=unsigned)
+    return quantized.average_pool(node.b, x, axes, out, ceil=ceil, include_pad=whole)
 
 
 def qlinear_global_average_pool(node: Node) -> Value:
