@@ -27,7 +27,8 @@ def reference(
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         torch = program.torch
         values = {**program.given, **state}
-        values |= {name: torch.from_numpy(np.array(inputs[name])).to(program.types[name]) for name in program.inputs}
+        for name in program.inputs:
+            values[name] = torch.from_numpy(np.array(inputs[name], order="C")).to(program.types[name])
         with torch.no_grad():
             _compute(program, values)
         state.update({kept.before: values[kept.after].clone() for kept in program.states})
