@@ -1,16 +1,40 @@
-"""Elements that indices name which are computed at run time."""
+"""Elements that indices name which are computed at run time: taken from a value, or put into one.
+
+Indices that are outside lead nowhere: what is taken there is zero, and nothing is put there.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
+
+import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import gathered
 from mote.graph.arrangement import Atom
+from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.lookup import Gather, GatherNd
+from mote.ops.move import steps
+from mote.ops.scatter import OneHot, ReverseSequence
+from mote.ops.update import Combine, Scatter
+
+INDICES = (DType.INT32, DType.INT64)
+
+
+def as_indices(b: Builder, indices: Value, sizes: Array | int) -> Value:
+    """Indices as int32 that are not negative: those that are count from the end of axes of these sizes."""
+    if not indices.dtype.integer:
+        raise UnsupportedNodeError(f"indices of type {indices.dtype} are not supported")
+    signed = indices.dtype.limits[0] < 0
+    found = elementwise.cast(b, indices, DType.INT32)
+    if not signed:
+        return found
+    ends = elementwise.add(b, found, b.constant(np.asarray(sizes, np.int32)))
+    return elementwise.where(b, elementwise.less(b, found, elementwise.scalar(b, 0, DType.INT32)), ends, found)
 
 
 def gather(b: Builder, value: Value, axis: int, indices: Value, *, from_end: bool = False) -> Value:
@@ -20,7 +44,7 @@ def gather(b: Builder, value: Value, axis: int, indices: Value, *, from_end: boo
     if indices.constant:
         return moves.gather(b, value, axis, indices)
     if from_end:
-        indices = wrapped(b, indices, value.shape[axis])
+        indices = as_indices(b, indices, value.shape[axis])
     counted = [Atom(a, 0, n) for a, n in enumerate(value.shape)]
     atoms = gathered(counted if value.constant else value.atoms, axis)
     where = next(i for i, atom in enumerate(atoms) if atom.axis == axis)
@@ -35,19 +59,87 @@ def gather(b: Builder, value: Value, axis: int, indices: Value, *, from_end: boo
     return b.value(made, shape, [*moved[:where], *new, *moved[where + 1 :]])
 
 
-def wrapped(b: Builder, indices: Value, size: int) -> Value:
-    """Indices of which negative ones count from the end of an axis, as those from its beginning."""
-    if indices.dtype not in (DType.INT32, DType.INT64):
-        raise UnsupportedNodeError(f"{indices.dtype} indices are not supported")
-    below = elementwise.less(b, indices, elementwise.scalar(b, 0, indices.dtype))
-    return elementwise.where(b, below, elementwise.scaled(b, indices, 1, size), indices)
+def gather_elements(b: Builder, x: Value, axis: int, indices: Value) -> Value:
+    """For each index the element that lies there along an axis, and where the index does along all others."""
+    flat = moves.reshape(b, x, [x.size])
+    return gather(b, flat, 0, _flat(b, x, axis, indices))
 
 
-def gather_nd(b: Builder, value: Value, indices: Value) -> Value:
-    """The parts of a value that tuples of indices name, along its first axes."""
-    depth = indices.shape[-1] if indices.shape else 0
-    if not 1 <= depth <= value.rank:
-        raise UnsupportedNodeError(f"indices of {indices.shape} do not fit a value of {value.shape}")
-    shape = (*indices.shape[:-1], *value.shape[depth:])
-    inputs = [b.plain(value), b.plain(indices)]
-    return b.value(b.op(GatherNd, inputs, shape, value.dtype, quant=b.tensors[inputs[0]].quant), shape)
+def _flat(b: Builder, x: Value, axis: int, indices: Value) -> Value:
+    """Places of elements in the whole value, from indices along one of its axes."""
+    axis = x.axis(axis)
+    if indices.rank != x.rank or any(n > x.shape[a] for a, n in enumerate(indices.shape) if a != axis):
+        raise UnsupportedNodeError(f"indices of the shape {indices.shape} do not fit a value of {x.shape}")
+    step = steps(x.shape, 1)
+    grid = np.zeros((1,) * x.rank, np.int32)
+    for a, n in enumerate(indices.shape):
+        if a != axis:
+            grid = grid + (np.arange(n, dtype=np.int32) * step[a]).reshape([-1 if i == a else 1 for i in range(x.rank)])
+    inside = as_indices(b, indices, x.shape[axis])
+    scaled = inside if step[axis] == 1 else elementwise.mul(b, inside, elementwise.scalar(b, step[axis], DType.INT32))
+    return elementwise.add(b, scaled, b.constant(grid.astype(np.int32))) if grid.any() else scaled
+
+
+def gather_nd(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Value:
+    """The parts of a value that tuples of indices name, along its first axes; tuples of their own for each place along
+    the first `batch_axes` of both."""
+    tuples = _tuples(b, x, indices, batch_axes)
+    shape = (*tuples.shape[:-1], *x.shape[tuples.shape[-1] :])
+    inputs = [b.plain(x), b.plain(tuples)]
+    return b.value(b.op(GatherNd, inputs, shape, x.dtype, quant=b.tensors[inputs[0]].quant), shape)
+
+
+def _tuples(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Value:
+    """Tuples of indices as int32, with the places along the axes of batches before the others."""
+    depth = indices.shape[-1] if indices.rank else 0
+    if not 1 <= depth <= x.rank - batch_axes:
+        raise UnsupportedNodeError(f"tuples of {depth} indices do not fit a value of the shape {x.shape}")
+    found = as_indices(b, indices, np.array(x.shape[batch_axes : batch_axes + depth]))
+    if not batch_axes:
+        return found
+    places = np.indices(x.shape[:batch_axes]).reshape(batch_axes, -1).T
+    each = prod(indices.shape[batch_axes:-1])
+    own = np.repeat(places, each, axis=0).reshape(*indices.shape[:-1], batch_axes).astype(np.int32)
+    return moves.concat(b, [b.constant(own), found], -1)
+
+
+def scatter_nd(b: Builder, x: Value, indices: Value, parts: Value, combine: Combine = Combine.PUT) -> Value:
+    """A value with parts put into it, or combined with what is there, where tuples of indices name their places."""
+    tuples = _tuples(b, x, indices)
+    return _scattered(b, x, tuples, parts, x.shape, combine)
+
+
+def scatter_elements(
+    b: Builder, x: Value, axis: int, indices: Value, parts: Value, combine: Combine = Combine.PUT
+) -> Value:
+    """The same of single elements, each where its index says along an axis, and where the index lies along others."""
+    if indices.shape != parts.shape:
+        raise UnsupportedNodeError(f"indices of the shape {indices.shape} do not fit elements of {parts.shape}")
+    places = moves.reshape(b, _flat(b, x, axis, indices), [indices.size, 1])
+    flat, elements = moves.reshape(b, x, [x.size]), moves.reshape(b, parts, [parts.size])
+    return _scattered(b, flat, places, elements, x.shape, combine)
+
+
+def _scattered(b: Builder, x: Value, tuples: Value, parts: Value, shape: Shape, combine: Combine) -> Value:
+    if x.dtype != parts.dtype:
+        raise UnsupportedNodeError(f"{parts.dtype} parts of a value of {x.dtype} are not supported")
+    made = b.op(Scatter, [b.plain(x), b.plain(parts), b.plain(tuples)], x.shape, combine=combine)
+    return b.value(made, shape)
+
+
+def one_hot(b: Builder, indices: Value, depth: int, axis: int, on: Value, off: Value) -> Value:
+    """One value where the index along a new axis is the one that is given, another one elsewhere."""
+    at = axis + indices.rank + 1 if axis < 0 else axis
+    given = as_indices(b, indices, depth)
+    shape = (*indices.shape[:at], depth, *indices.shape[at:])
+    made = b.op(OneHot, [b.plain(given), b.plain(on), b.plain(off)], shape, on.dtype, axis=at, depth=depth)
+    return b.value(made, shape)
+
+
+def reverse_sequence(b: Builder, x: Value, lengths: Value, axis: int, batch_axis: int) -> Value:
+    """The first elements along an axis from the last to the first of them, as many as `lengths` says for each batch."""
+    given = lengths if lengths.dtype in INDICES else elementwise.cast(b, lengths, DType.INT32)
+    made = b.op(
+        ReverseSequence, [b.plain(x), b.plain(given)], x.shape, axis=x.axis(axis), batch_axis=x.axis(batch_axis)
+    )
+    return b.value(made, x.shape)
