@@ -64,8 +64,6 @@ def halves() -> np.ndarray:
 @pytest.mark.parametrize("format_", list(Format))
 def test_narrow_rounds_as_the_type_does(format_: Format) -> None:
     x = halves()
-    if format_ == Format.FLOAT4E2M1:
-        x = x[~np.isnan(x)]
     with np.errstate(all="ignore"):
         want = x.astype(ML_TYPES[format_]).astype(np.float32)
     np.testing.assert_array_equal(Case(alone(Narrow, [x], format=format_), [x]).expected(), want)

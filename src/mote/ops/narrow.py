@@ -39,7 +39,7 @@ class Digits:
     infinite: bool = False
     """Whether it has an infinity."""
     number: bool = False
-    """Whether everything in it is a number, so that what is too large cannot be told."""
+    """Whether everything in it is a number: what is too large is the largest one, and what is none is 0."""
 
 
 DIGITS = {
@@ -88,4 +88,5 @@ class Narrow(Pointwise):
             step = np.ldexp(1.0, np.maximum(exponent - 1, self.digits.least) - self.digits.kept)
             rounded = np.where(np.isfinite(size), np.rint(size / step) * step, size)
             rounded = np.where(rounded > self.digits.most, self.beyond, rounded)
-            return [np.copysign(rounded, x).astype(np.float32)]
+            found = np.copysign(rounded, x).astype(np.float32)
+            return [np.where(np.isnan(x), np.float32(0), found) if self.digits.number else found]

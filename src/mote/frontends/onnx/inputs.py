@@ -8,7 +8,7 @@ from typing import Any
 
 from mote.errors import MoteError
 from mote.frontends.onnx.node import Scope, words
-from mote.frontends.onnx.tensors import DTYPES, DamagedError
+from mote.frontends.onnx.tensors import DTYPES, DamagedError, held_type
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
 from mote.text import did_you_mean, printable
@@ -90,10 +90,11 @@ def _size(dim: Any) -> str:
 def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list[str]) -> Input:
     dims, name = _dims(info), printable(info.name)
     number = info.type.tensor_type.elem_type
-    if number not in DTYPES:
+    dtype = DTYPES.get(number, held_type(number))
+    if dtype == DType.UNKNOWN:
         raise MoteError(f"input '{name}' has elements of the type {number}, which Mote does not compute with")
     if given is not None:
-        return Input(info.name, given, DTYPES[number], number)
+        return Input(info.name, given, dtype, number)
     if dims is None:
         raise MoteError(
             f"the file does not tell the shape of input '{name}'", remedy=f"give it: --shape {name}=1,3,96,96"
@@ -110,7 +111,7 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
             f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {', '.join(open_)} is only known at run time",
             remedy=f"fix it with --shape {name}={example}, with numbers for N",
         )
-    return Input(info.name, tuple(shape), DTYPES[number], number)
+    return Input(info.name, tuple(shape), dtype, number)
 
 
 def is_image(scope: Scope, name: str) -> bool:

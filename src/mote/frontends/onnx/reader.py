@@ -21,7 +21,16 @@ from mote.frontends.onnx.local import written_out
 from mote.frontends.onnx.node import LOST, Call, Entry, LostError, Node, Parser, Scope
 from mote.frontends.onnx.ops import GROUPS, PARSERS
 from mote.frontends.onnx.schema import check_call, definition_of, schema_of
-from mote.frontends.onnx.tensors import DTYPES, FLOATS, DamagedError, Files, computed, read_sparse, read_tensor
+from mote.frontends.onnx.tensors import (
+    DTYPES,
+    FLOATS,
+    DamagedError,
+    Files,
+    computed,
+    held_type,
+    read_sparse,
+    read_tensor,
+)
 from mote.frontends.source import Source
 from mote.graph.types import DType
 from mote.text import printable
@@ -88,7 +97,7 @@ class _Reader:
         if len({info.name for info in infos}) < len(infos):
             raise DamagedError("an input is listed twice")
         for given in inputs_of(infos, dict(self.source.shapes), self.b.warnings):
-            dtype = DType.FLOAT32 if given.dtype in FLOATS else given.dtype
+            dtype = held_type(given.element_type)
             if not dtype.computable:
                 raise MoteError(
                     f"input '{printable(given.name)}' has elements of the type {dtype}",
@@ -302,8 +311,7 @@ class _Reader:
     def _stand_in(self, name: str, type_: Any) -> Entry:
         """For what cannot be compiled: so that what is behind it is looked at too."""
         sizes = folding.sizes_of(type_)
-        dtype = DTYPES.get(type_.tensor_type.elem_type, DType.UNKNOWN) if sizes is not None else DType.UNKNOWN
-        dtype = DType.FLOAT32 if dtype in FLOATS else dtype
+        dtype = held_type(type_.tensor_type.elem_type) if sizes is not None else DType.UNKNOWN
         if sizes is None or not dtype.computable or 0 in sizes:
             return LOST
         return self.b.placeholder(printable(name), sizes, dtype)

@@ -46,6 +46,18 @@ DTYPES = {
 """What Mote calls the types of elements, by their numbers in a file; the others have a few bits."""
 FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT64}
 """The types of real numbers that are computed in float32."""
+_FEW_BITS = {
+    **dict.fromkeys((17, 18, 19, 20, 23, 24), DType.FLOAT32),
+    **dict.fromkeys((22, 26), DType.INT8),
+    **dict.fromkeys((21, 25), DType.UINT8),
+}
+"""Types with a few bits (float8, float4, int4, int2) are held in others."""
+
+
+def held_type(data_type: int) -> DType:
+    """The type in which Mote holds elements of a type of the file."""
+    dtype = DTYPES.get(data_type, _FEW_BITS.get(data_type, DType.UNKNOWN))
+    return DType.FLOAT32 if dtype in FLOATS else dtype
 
 
 class DamagedError(MoteError):

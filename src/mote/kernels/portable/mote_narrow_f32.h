@@ -11,6 +11,7 @@ typedef struct {
     float most;         /* the largest number */
     float beyond;       /* what larger ones become */
     int32_t lost;       /* they become no number at all instead */
+    int32_t number;     /* everything is a number: 0 is for what is none */
 } mote_narrow_f32_t;
 
 static inline float mote_narrowed(const mote_narrow_f32_t *p, float x) {
@@ -23,7 +24,7 @@ static inline float mote_narrowed(const mote_narrow_f32_t *p, float x) {
         y = mote_float((bits + (unit / 2 - 1) + (bits >> p->dropped & 1)) & ~(unit - 1));
     }
     if (x != x || !(y <= p->most)) {
-        y = x != x || p->lost ? mote_nanf() : p->beyond;
+        y = x != x && p->number ? 0.0f : x != x || p->lost ? mote_nanf() : p->beyond;
     }
     return mote_signed(y, x);
 }

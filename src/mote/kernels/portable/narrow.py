@@ -23,6 +23,7 @@ def _narrow(view: View) -> Packed:
         "most": digits.most,
         "beyond": 0.0 if lost else op.beyond,
         "lost": int(lost),
+        "number": int(digits.number),
     }
     return Packed("narrow_f32", params, Call.FLAT, view.output.size, in_place=(0,))
 

@@ -6,20 +6,32 @@ from collections.abc import Mapping, Sequence
 
 from mote.frontends.onnx.node import Group, Key, Parser
 from mote.frontends.onnx.ops import (
+    casts,
     classical,
     elementwise,
     fused,
     matrix,
     moves,
     norms,
+    numbers,
+    places,
     quantized,
     reductions,
+    refused,
     resize,
+    sampling,
+    signals,
     windows,
     written_out,
 )
 
 PARSERS: Mapping[Key, Parser] = {
+    **casts.PARSERS,
+    **numbers.PARSERS,
+    **places.PARSERS,
+    **refused.PARSERS,
+    **sampling.PARSERS,
+    **signals.PARSERS,
     **classical.PARSERS,
     **elementwise.PARSERS,
     **fused.PARSERS,

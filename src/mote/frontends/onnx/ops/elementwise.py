@@ -10,7 +10,6 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise
 from mote.frontends.onnx.node import MICROSOFT, Key, Node, Parser
-from mote.frontends.onnx.tensors import DTYPES, FLOATS
 from mote.graph.types import DType
 
 Function = Callable[[Builder, Value], Value]
@@ -85,26 +84,6 @@ def prelu(node: Node) -> Value:
     return elementwise.prelu(node.b, node.input(0), node.input(1))
 
 
-def cast(node: Node) -> Value:
-    number = node.integer("to")
-    node.integer("saturate", 1)
-    return _cast(node, number)
-
-
-def cast_like(node: Node) -> Value:
-    node.integer("saturate", 1)
-    return _cast(node, node.element_type(1))
-
-
-def _cast(node: Node, number: int) -> Value:
-    """All real numbers are float32: a cast from one such type to another changes nothing."""
-    dtype = DTYPES.get(number, DType.UNKNOWN)
-    dtype = DType.FLOAT32 if dtype in FLOATS else dtype
-    if not dtype.computable:
-        raise UnsupportedNodeError(f"a cast to the type {number} is not supported")
-    return elementwise.cast(node.b, node.input(), dtype)
-
-
 def identity(node: Node) -> Value:
     return node.input()
 
@@ -120,6 +99,9 @@ def power(node: Node) -> Value:
     same = float(known[0]) if exponent.size and np.all(known == known[0]) and exponent.constant else None
     if exponent.size == 1 and x.dtype == DType.FLOAT32 and same in (1, 2, 3, 0.5):
         return _usual_power(node.b, x, same)
+    if x.dtype.integer and not exponent.dtype.integer:
+        real = elementwise.power(node.b, elementwise.cast(node.b, x, exponent.dtype), exponent)
+        return elementwise.cast(node.b, real, x.dtype)
     return elementwise.power(node.b, x, elementwise.cast(node.b, exponent, x.dtype))
 
 
@@ -194,8 +176,6 @@ _SELU = {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}
 PARSERS: Mapping[Key, Parser] = {
     **{("", name): _function(apply) for name, apply in _FUNCTIONS.items()},
     **{("", name): _pair(apply) for name, apply in _PAIRS.items()},
-    ("", "Cast"): cast,
-    ("", "CastLike"): cast_like,
     ("", "Celu"): _of_real(elementwise.celu, alpha=1.0),
     ("", "Clip"): clip,
     ("", "Elu"): _of_real(elementwise.elu_scaled, alpha=1.0),

@@ -74,10 +74,6 @@ def split(node: Node) -> Sequence[Value]:
     return moves.split(node.b, x, axis, sizes)
 
 
-def gather(node: Node) -> Value:
-    return moves.gather(node.b, node.input(0), node.integer("axis", 0), node.input(1))
-
-
 def pad(node: Node) -> Value:
     """Since version 11 paddings and what to fill with are inputs, since 18 there may be those of some axes only."""
     x = node.input()
@@ -117,7 +113,6 @@ PARSERS: Mapping[Key, Parser] = {
     ("", "DepthToSpace"): depth_to_space,
     ("", "Expand"): expand,
     ("", "Flatten"): flatten,
-    ("", "Gather"): gather,
     ("", "Pad"): pad,
     ("", "Reshape"): reshape,
     ("", "Slice"): slice_,

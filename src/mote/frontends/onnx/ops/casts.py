@@ -1,0 +1,110 @@
+"""Numbers in other types, and bits as other numbers.
+
+Real numbers are float32, whatever type the file has for them, and integers of a few bits int8 or uint8: a cast to
+such a type rounds to what it can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, elementwise, integers
+from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.onnx.tensors import held_type
+from mote.graph.types import DType
+from mote.ops.cast import BitCast
+from mote.ops.narrow import Format, Narrow
+from mote.ops.whole import Function
+
+FORMATS = {
+    10: Format.FLOAT16,
+    16: Format.BFLOAT16,
+    17: Format.FLOAT8E4M3FN,
+    18: Format.FLOAT8E4M3FNUZ,
+    19: Format.FLOAT8E5M2,
+    20: Format.FLOAT8E5M2FNUZ,
+    23: Format.FLOAT4E2M1,
+}
+"""The types of real numbers with fewer bits than float32, by their numbers in a file."""
+POWERS = 24
+"""The number of the type that has powers of two only."""
+FEW_BITS = {21: 4, 22: 4, 25: 2, 26: 2}
+"""The bits of integers that have fewer than 8."""
+DOUBLE = 11
+LEAST_POWER = 2.0**-127
+EXPONENT = 0x7F800000
+ROUNDINGS = {"up": 0x7FFFFF, "nearest": 0x400000, "down": 0}
+"""What is added to the bits of a number before its significand is cut off."""
+
+
+def cast(node: Node) -> Value:
+    return _cast(node, node.integer("to"))
+
+
+def cast_like(node: Node) -> Value:
+    return _cast(node, node.element_type(1))
+
+
+def _cast(node: Node, number: int) -> Value:
+    saturates, mode = node.flag("saturate", True), node.text("round_mode", "up")
+    x, dtype = node.input(), held_type(number)
+    if x.dtype == DType.STRING or dtype == DType.STRING:
+        raise UnsupportedNodeError("strings are not supported")
+    if not dtype.computable:
+        raise UnsupportedNodeError(f"a cast to the type {number} is not supported")
+    if node.element_type() == number:
+        return x
+    if number in FEW_BITS:
+        return _few_bits(node.b, x, dtype, FEW_BITS[number])
+    found = elementwise.cast(node.b, x, dtype)
+    if number == POWERS:
+        return _power(node.b, found, mode)
+    return narrowed(node.b, found, number, saturates=saturates)
+
+
+def narrowed(b: Builder, x: Value, number: int, *, saturates: bool = True) -> Value:
+    """Real numbers as a type with fewer bits has them. Types of 16 bits have infinities, and do not saturate."""
+    if number not in FORMATS:
+        return x
+    own = saturates and FORMATS[number] not in (Format.FLOAT16, Format.BFLOAT16)
+    return elementwise.unary(b, Narrow, x, format=FORMATS[number], saturates=own)
+
+
+def _few_bits(b: Builder, x: Value, dtype: DType, bits: int) -> Value:
+    """The lowest bits of integers, with a sign or without one."""
+    found = elementwise.cast(b, x if x.dtype.integer else elementwise.cast(b, x, DType.INT32), dtype)
+    places = integers.same(b, 8 - bits, found)
+    shifted = integers.whole(b, Function.SHIFT_LEFT, found, places)
+    return integers.whole(b, Function.SHIFT_RIGHT, shifted, places)
+
+
+def _power(b: Builder, x: Value, mode: str) -> Value:
+    """The next power of two, by the bits of the number."""
+    if mode not in ROUNDINGS:
+        raise UnsupportedNodeError(f"the rounding {mode} is not supported")
+    bits = elementwise.unary(b, BitCast, x, DType.INT32)
+    above = elementwise.add(b, bits, integers.same(b, ROUNDINGS[mode], bits))
+    cut = integers.whole(b, Function.AND, above, integers.same(b, EXPONENT, bits))
+    found = elementwise.unary(b, BitCast, cut, DType.FLOAT32)
+    return elementwise.maximum(b, found, b.constant(np.array(LEAST_POWER, np.float32)))
+
+
+def bit_cast(node: Node) -> Value:
+    number = node.integer("to")
+    x, dtype = node.input(), held_type(number)
+    given = node.element_type()
+    if any(n in (*FORMATS, *FEW_BITS, POWERS, DOUBLE) for n in (number, given)):
+        raise UnsupportedNodeError("the bits of a type that Mote computes in another one are not supported")
+    if x.dtype == dtype:
+        return x
+    return elementwise.unary(node.b, BitCast, x, dtype)
+
+
+PARSERS: Mapping[Key, Parser] = {
+    ("", "BitCast"): bit_cast,
+    ("", "Cast"): cast,
+    ("", "CastLike"): cast_like,
+}

@@ -1,0 +1,153 @@
+"""Functions of numbers that networks rarely have: bits, remainders, angles, running sums, determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, elementwise, integers, reductions
+from mote.frontends.build.orders import gathered
+from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.onnx.tensors import held_type
+from mote.graph.arrangement import Atom
+from mote.graph.types import DType
+from mote.ops.products import CumProd, Determinant
+from mote.ops.whole import Function
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def _function(apply: Callable[[Builder, Value], Value]) -> Parser:
+    def parse(node: Node) -> Value:
+        return apply(node.b, node.input())
+
+    return parse
+
+
+def _bits(function: Function) -> Parser:
+    def parse(node: Node) -> Value:
+        return integers.whole(node.b, function, node.input(0), node.input(1))
+
+    return parse
+
+
+def bit_shift(node: Node) -> Value:
+    direction = node.text("direction")
+    functions = {"LEFT": Function.SHIFT_LEFT, "RIGHT": Function.SHIFT_RIGHT}
+    if direction not in functions:
+        raise UnsupportedNodeError(f"the direction {direction} is not supported")
+    return integers.whole(node.b, functions[direction], node.input(0), node.input(1))
+
+
+def mod(node: Node) -> Value:
+    """What is left of a division: with the sign of the divisor, or of the dividend as C's fmod has it."""
+    b, x, y, as_c = node.b, node.input(0), node.input(1), node.flag("fmod", False)
+    if x.dtype.integer:
+        return integers.whole(b, Function.REMAINDER if as_c else Function.MODULO, x, y)
+    if not as_c:
+        return elementwise.floor_mod(b, x, y)
+    size = elementwise.floor_mod(b, elementwise.abs_(b, x), elementwise.abs_(b, y))
+    return elementwise.where(b, elementwise.less(b, x, elementwise.scalar(b, 0)), elementwise.neg(b, size), size)
+
+
+def is_nan(node: Node) -> Value:
+    """What is no number is not even equal to itself."""
+    return elementwise.not_equal(node.b, node.input(), node.input())
+
+
+def is_inf(node: Node) -> Value:
+    """What is larger than the largest number, of either sign or of one."""
+    b, x = node.b, node.input()
+    positive, negative = node.flag("detect_positive", True), node.flag("detect_negative", True)
+    if positive and negative:
+        return elementwise.greater(b, elementwise.abs_(b, x), elementwise.scalar(b, LARGEST))
+    if positive:
+        return elementwise.greater(b, x, elementwise.scalar(b, LARGEST))
+    if negative:
+        return elementwise.less(b, x, elementwise.scalar(b, -LARGEST))
+    return elementwise.full(b, x.shape, 0, DType.BOOL)
+
+
+def cumulative_sum(node: Node) -> Value:
+    exclusive, reverse = node.flag("exclusive", False), node.flag("reverse", False)
+    (axis,) = node.known_integers(1, "the axis")
+    x = node.input()
+    wide = elementwise.cast(node.b, x, _wide(x.dtype))
+    found = reductions.cumulative_sum(node.b, wide, axis, exclusive=exclusive, reverse=reverse)
+    return elementwise.cast(node.b, found, x.dtype)
+
+
+def cumulative_product(node: Node) -> Value:
+    exclusive, reverse = node.flag("exclusive", False), node.flag("reverse", False)
+    (axis,) = node.known_integers(1, "the axis")
+    b, x = node.b, node.input()
+    wide = elementwise.cast(b, x, _wide(x.dtype))
+    axis = wide.axis(axis)
+    atoms = gathered([Atom(a, 0, n) for a, n in enumerate(x.shape)] if wide.constant else wide.atoms, axis)
+    source = b.ordered(wide, atoms, tuple(atom.size for atom in atoms))
+    where = next(i for i, atom in enumerate(atoms) if atom.axis == axis)
+    made = b.op(CumProd, [source], b.tensors[source].shape, axis=where, exclusive=exclusive, reverse=reverse)
+    return elementwise.cast(b, b.value(made, x.shape, atoms), x.dtype)
+
+
+def _wide(dtype: DType) -> DType:
+    """The type in which integers of another one are added up and multiplied: its low bits are the same."""
+    if not dtype.integer:
+        return dtype
+    return DType.INT64 if dtype.itemsize == 8 else DType.INT32
+
+
+def determinant(node: Node) -> Value:
+    b, x = node.b, node.input()
+    return b.value(b.op(Determinant, [b.plain(x)], x.shape[:-2]), x.shape[:-2])
+
+
+def eye_like(node: Node) -> Value:
+    """Ones on a diagonal of a matrix of the input's shape."""
+    x = node.input()
+    if x.rank != 2:
+        raise UnsupportedNodeError(f"a value of the shape {x.shape} is no matrix")
+    number = node.integer("dtype", node.element_type())
+    rows, columns = x.shape
+    return node.b.constant(np.eye(rows, columns, node.integer("k", 0)).astype(held_type(number).numpy))
+
+
+def trilu(node: Node) -> Value:
+    """The part of matrices above a diagonal, or below it; zeros elsewhere."""
+    b, x = node.b, node.input()
+    place = node.known_integers(1, "the diagonal")[0] if node.has(1) else 0
+    ones = np.ones(x.shape[-2:], bool)
+    kept = np.triu(ones, place) if node.flag("upper", True) else np.tril(ones, place)
+    return elementwise.where(b, b.constant(kept), x, elementwise.scalar(b, 0, x.dtype))
+
+
+_FUNCTIONS: Mapping[str, Callable[[Builder, Value], Value]] = {
+    "Acos": elementwise.acos,
+    "Acosh": elementwise.acosh,
+    "Asin": elementwise.asin,
+    "Asinh": elementwise.asinh,
+    "Atan": elementwise.atan,
+    "Atanh": elementwise.atanh,
+    "BitwiseNot": integers.complement,
+    "Cosh": elementwise.cosh,
+    "Sinh": elementwise.sinh,
+    "Tan": elementwise.tan,
+}
+
+PARSERS: Mapping[Key, Parser] = {
+    **{("", name): _function(apply) for name, apply in _FUNCTIONS.items()},
+    ("", "BitShift"): bit_shift,
+    ("", "BitwiseAnd"): _bits(Function.AND),
+    ("", "BitwiseOr"): _bits(Function.OR),
+    ("", "BitwiseXor"): _bits(Function.XOR),
+    ("", "CumProd"): cumulative_product,
+    ("", "CumSum"): cumulative_sum,
+    ("", "Det"): determinant,
+    ("", "EyeLike"): eye_like,
+    ("", "IsInf"): is_inf,
+    ("", "IsNaN"): is_nan,
+    ("", "Mod"): mod,
+    ("", "Trilu"): trilu,
+}

@@ -1,0 +1,179 @@
+"""Elements that are named by indices, computed or known: taken, put, sorted out, turned round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Builder, Value, elementwise, indexing, integers, moves, reductions
+from mote.frontends.onnx.node import Key, Node, Parser
+from mote.graph.types import DType
+from mote.ops.cast import BitCast
+from mote.ops.update import Combine
+from mote.ops.whole import Function
+
+REDUCTIONS = {
+    "none": Combine.PUT,
+    "add": Combine.ADD,
+    "mul": Combine.MULTIPLY,
+    "min": Combine.LEAST,
+    "max": Combine.MOST,
+}
+UNKNOWN_SIZE = "how many elements it gives is only known at run time"
+
+
+def gather(node: Node) -> Value:
+    return indexing.gather(node.b, node.input(0), node.integer("axis", 0), node.input(1), from_end=True)
+
+
+def gather_elements(node: Node) -> Value:
+    return indexing.gather_elements(node.b, node.input(0), node.integer("axis", 0), node.input(1))
+
+
+def gather_nd(node: Node) -> Value:
+    return indexing.gather_nd(node.b, node.input(0), node.input(1), node.integer("batch_dims", 0))
+
+
+def _combine(node: Node) -> Combine:
+    name = node.text("reduction", "none")
+    if name not in REDUCTIONS:
+        raise UnsupportedNodeError(f"the reduction {name} is not supported")
+    return REDUCTIONS[name]
+
+
+def scatter_elements(node: Node) -> Value:
+    """Also what was called Scatter until version 11."""
+    axis, combine = node.integer("axis", 0), _combine(node)
+    return indexing.scatter_elements(node.b, node.input(0), axis, node.input(1), node.input(2), combine)
+
+
+def scatter_nd(node: Node) -> Value:
+    return indexing.scatter_nd(node.b, node.input(0), node.input(1), node.input(2), _combine(node))
+
+
+def tensor_scatter(node: Node) -> Value:
+    """New entries of a cache, along an axis, for each sequence from an index of its own on; behind the end they go on
+    at the beginning where the cache is circular."""
+    b, cache, new = node.b, node.input(0), node.input(1)
+    axis, mode = cache.axis(node.integer("axis", -2)), node.text("mode", "linear")
+    if mode not in ("linear", "circular"):
+        raise UnsupportedNodeError(f"the mode {mode} is not supported")
+    batch, count, size = cache.shape[0], new.shape[axis], cache.shape[axis]
+    own = b.constant(np.arange(count, dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(cache.rank)]))
+    places = own
+    if node.has(2):
+        begins = elementwise.cast(b, node.input(2), DType.INT32)
+        places = elementwise.add(b, own, moves.reshape(b, begins, [batch, *[1] * (cache.rank - 1)]))
+    if mode == "circular":
+        places = integers.whole(b, Function.MODULO, places, integers.same(b, size, places))
+    return indexing.scatter_elements(b, cache, axis, moves.expand(b, places, new.shape), new)
+
+
+def top_k(node: Node) -> Sequence[Value]:
+    """The largest or least elements, and their indices. Equal ones are in the order in which they were."""
+    b, x = node.b, node.input()
+    (k,) = node.known_integers(1, "the number of elements") if node.has(1) else (node.integer("k"),)
+    axis, largest = node.integer("axis", -1), node.flag("largest", True)
+    node.flag("sorted", True)
+    keys = x if x.dtype == DType.FLOAT32 else _signed(b, x)
+    if not largest:
+        keys = elementwise.neg(b, x) if x.dtype == DType.FLOAT32 else integers.complement(b, keys)
+    found, indices = reductions.top_k(b, keys, k, axis)
+    if not largest:
+        found = elementwise.neg(b, found) if x.dtype == DType.FLOAT32 else integers.complement(b, found)
+    values = found if x.dtype == DType.FLOAT32 else _unsigned(b, found, x.dtype)
+    return values, elementwise.cast(b, indices, DType.INT64)
+
+
+_NARROW = {DType.UINT16: DType.INT32, DType.UINT32: DType.INT64}
+
+
+def _signed(b: Builder, x: Value) -> Value:
+    """Integers in the same order, with a sign."""
+    if x.dtype == DType.UINT64:
+        return elementwise.unary(b, BitCast, _other_half(b, x), DType.INT64)
+    return elementwise.cast(b, x, _NARROW.get(x.dtype, x.dtype))
+
+
+def _unsigned(b: Builder, x: Value, dtype: DType) -> Value:
+    """The other way round."""
+    if dtype == DType.UINT64:
+        return _other_half(b, elementwise.unary(b, BitCast, x, dtype))
+    return elementwise.cast(b, x, dtype)
+
+
+def _other_half(b: Builder, x: Value) -> Value:
+    return integers.whole(b, Function.XOR, x, integers.same(b, 1 << 63, x))
+
+
+def one_hot(node: Node) -> Value:
+    """Numbers of any type are indices, cut to whole ones."""
+    b, indices, axis = node.b, node.input(0), node.integer("axis", -1)
+    depth = int(node.known(1, "the depth").reshape(-1)[0])
+    given = indices if indices.dtype.integer else elementwise.cast(b, indices, DType.INT32)
+    off, on = (moves.reshape(b, moves.slice_(b, node.input(2), 0, i, 1), [1]) for i in range(2))
+    return indexing.one_hot(b, given, depth, axis, on, off)
+
+
+def reverse_sequence(node: Node) -> Value:
+    time, batch = node.integer("time_axis", 0), node.integer("batch_axis", 1)
+    return indexing.reverse_sequence(node.b, node.input(0), node.input(1), time, batch)
+
+
+def compress(node: Node) -> Value:
+    """The elements for which a condition holds that is known."""
+    x = node.input()
+    kept = node.maybe_known(1)
+    if kept is None:
+        raise UnsupportedNodeError(UNKNOWN_SIZE)
+    places = node.b.constant(np.flatnonzero(kept))
+    if not node.given("axis"):
+        return moves.gather(node.b, moves.reshape(node.b, x, [x.size]), 0, places)
+    return moves.gather(node.b, x, node.integer("axis"), places)
+
+
+def max_unpool(node: Node) -> Value:
+    """Elements where the largest ones were before pooling; zeros elsewhere."""
+    b, x, indices = node.b, node.input(0), node.input(1)
+    kernel = node.integers("kernel_shape")
+    strides, pads = node.integers("strides", [1] * len(kernel)), node.integers("pads", [0] * 2 * len(kernel))
+    sizes = [
+        (n - 1) * stride + size - pads[i] - pads[i + len(kernel)]
+        for i, (n, stride, size) in enumerate(zip(x.shape[2:], strides, kernel, strict=True))
+    ]
+    inner = (*x.shape[:2], *sizes)
+    shape = tuple(node.known_integers(2, "the shape")) if node.has(2) else inner
+    places, flat = moves.reshape(b, indices, [x.size, 1]), moves.reshape(b, x, [x.size])
+    found = indexing.scatter_nd(b, elementwise.full(b, (int(np.prod(inner)),), 0, x.dtype), places, flat)
+    return _corner(b, replace(found, shape=inner), shape)
+
+
+def _corner(b: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """A value as the first part of a larger one."""
+    return moves.pad(b, x, [(0, want - have) for have, want in zip(x.shape, shape, strict=True)])
+
+
+def unknown_size(node: Node) -> Value:
+    raise UnsupportedNodeError(UNKNOWN_SIZE)
+
+
+PARSERS: Mapping[Key, Parser] = {
+    ("", "Compress"): compress,
+    ("", "Gather"): gather,
+    ("", "GatherElements"): gather_elements,
+    ("", "GatherND"): gather_nd,
+    ("", "MaxUnpool"): max_unpool,
+    ("", "NonMaxSuppression"): unknown_size,
+    ("", "NonZero"): unknown_size,
+    ("", "OneHot"): one_hot,
+    ("", "ReverseSequence"): reverse_sequence,
+    ("", "Scatter"): scatter_elements,
+    ("", "ScatterElements"): scatter_elements,
+    ("", "ScatterND"): scatter_nd,
+    ("", "TensorScatter"): tensor_scatter,
+    ("", "TopK"): top_k,
+    ("", "Unique"): unknown_size,
+}

@@ -1,0 +1,48 @@
+"""Operators that no compiled model can have, and why: strings, sequences, values that may be missing, chance,
+training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Value
+from mote.frontends.onnx.node import ML, Key, Node, Parser
+
+SEQUENCES = "sequences of tensors are not supported: their length is only known at run time"
+STRINGS = "strings are not supported"
+OPTIONAL = "values that may be missing are not supported"
+RANDOM = "random numbers are not supported: results would not be the same twice"
+TRAINING = "training is not supported: Mote compiles models that are trained"
+IMAGES = "files with images are not supported: decode them before the model"
+
+REASONS = {
+    **dict.fromkeys(
+        (
+            *("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"),
+            *("SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"),
+        ),
+        SEQUENCES,
+    ),
+    **dict.fromkeys(("StringConcat", "StringNormalizer", "StringSplit", "RegexFullMatch", "TfIdfVectorizer"), STRINGS),
+    **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), OPTIONAL),
+    **dict.fromkeys(
+        ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"), RANDOM
+    ),
+    "ImageDecoder": IMAGES,
+}
+PREVIEW = "ai.onnx.preview.training"
+
+
+def _refused(reason: str) -> Parser:
+    def parse(node: Node) -> Value:
+        raise UnsupportedNodeError(reason)
+
+    return parse
+
+
+PARSERS: Mapping[Key, Parser] = {
+    **{("", name): _refused(reason) for name, reason in REASONS.items()},
+    **{(PREVIEW, name): _refused(TRAINING) for name in ("Adagrad", "Adam", "Gradient", "Momentum")},
+    (ML, "TfIdfVectorizer"): _refused(STRINGS),
+}
