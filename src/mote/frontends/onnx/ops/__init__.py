@@ -27,20 +27,20 @@ from mote.frontends.onnx.ops import (
 
 PARSERS: Mapping[Key, Parser] = {
     **casts.PARSERS,
-    **numbers.PARSERS,
-    **places.PARSERS,
-    **refused.PARSERS,
-    **sampling.PARSERS,
-    **signals.PARSERS,
     **classical.PARSERS,
     **elementwise.PARSERS,
     **fused.PARSERS,
     **matrix.PARSERS,
     **moves.PARSERS,
     **norms.PARSERS,
+    **numbers.PARSERS,
+    **places.PARSERS,
     **quantized.PARSERS,
     **reductions.PARSERS,
+    **refused.PARSERS,
     **resize.PARSERS,
+    **sampling.PARSERS,
+    **signals.PARSERS,
     **windows.PARSERS,
 }
 
