@@ -17,6 +17,7 @@ import test_fuse_functions
 import test_lookup
 import test_lstm
 import test_pairs
+import test_real_bounds
 import test_recurrent
 import test_reduce
 import test_scatter
@@ -81,7 +82,8 @@ def cases() -> tuple[Case, ...]:
     collection, kept = Collection(each=1), dict[str, set[str]]()
     for data in models():
         collection.add(frontends.read(frontends.source_of(data)).partial())
-    collection.add(test_recurrent.network(judged=False).graph())
+    for network in (test_recurrent.network(judged=False), test_real_bounds.network()[0]):
+        collection.add(network.graph())
     for dtype in test_fuse_functions.NORMS:
         collection.add(test_fuse_functions.optimized(test_fuse_functions.norms(dtype)))
     for case in collection.cases:

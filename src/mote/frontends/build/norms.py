@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves, reductions
-from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.builder import Builder, Value, places
 from mote.frontends.build.orders import with_last
 from mote.graph import Op
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.normalize import LogSoftmax
 from mote.ops.softmax import Softmax
+from mote.ops.standardize import RootMeanSquare, Standardize
 
 TINIEST = 1e-37
 """Lengths of vectors are taken for at least that, so that nothing is divided by zero."""
@@ -63,7 +66,7 @@ def batch_norm(
 
 def normalized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> Value:
     """Less the mean along some axes, over the root of the variance."""
-    return standardized(b, x, axes, epsilon)[0]
+    return layer_norm(b, x, axes, epsilon=epsilon)
 
 
 def standardized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> tuple[Value, Value, Value]:
@@ -90,14 +93,59 @@ def layer_norm(
     epsilon: float = 1e-5,
 ) -> Value:
     """Along some axes, usually the last ones."""
-    return affine(b, normalized(b, x, axes, epsilon), scale, bias)
+    if (found := _of_vectors(b, Standardize, x, axes, scale, bias, epsilon)) is not None:
+        return found
+    return affine(b, standardized(b, x, axes, epsilon)[0], scale, bias)
 
 
 def rms_norm(b: Builder, x: Value, axes: Sequence[int], scale: Value | None = None, epsilon: float = 1e-5) -> Value:
     """Over the root of the mean square along some axes."""
+    if (found := _of_vectors(b, RootMeanSquare, x, axes, scale, None, epsilon)) is not None:
+        return found
     square = reductions.mean(b, elementwise.mul(b, x, x), axes, True)
     inverse = elementwise.rsqrt(b, elementwise.scaled(b, square, 1, epsilon))
     return affine(b, elementwise.mul(b, x, inverse), scale, None)
+
+
+def _of_vectors(
+    b: Builder,
+    kind: type[Standardize],
+    x: Value,
+    axes: Sequence[int],
+    scale: Value | None,
+    bias: Value | None,
+    epsilon: float,
+) -> Value | None:
+    """The same as one operator, where axes beside each other lie last, in whatever order; else None. Constants for each
+    of their elements are its own."""
+    own = x.axes(axes)
+    first, last = own[0], own[-1]
+    if x.constant or x.dtype != DType.FLOAT32 or own != tuple(range(first, last + 1)):
+        return None
+    shape = (*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
+    joined = moves.reshape(b, x, shape)
+    ends = [atom.axis == first for atom in joined.atoms]
+    if ends != sorted(ends):
+        return None
+    source, leading, atoms = with_last(b, joined, first)
+    factor, offset = (_of_elements(v, x, own) for v in (scale, bias))
+    if scale is not None and factor is None:
+        offset = None
+    constants = (ABSENT if v is None else b.tensor(v[places(atoms)]) for v in (factor, offset))
+    made = b.op(kind, [source, *constants], b.tensors[source].shape, epsilon=float(epsilon))
+    found = moves.reshape(b, b.value(made, shape, [*leading, *atoms]), x.shape)
+    return affine(b, found, scale if factor is None else None, bias if offset is None else None)
+
+
+def _of_elements(value: Value | None, x: Value, axes: Sequence[int]) -> Array | None:
+    """A constant as one number for each element along some axes of x, where it is that."""
+    if value is None or value.data is None or value.rank > x.rank:
+        return None
+    data = value.data.reshape((1,) * (x.rank - value.rank) + value.shape)
+    if any(n != 1 for axis, n in enumerate(data.shape) if axis not in axes):
+        return None
+    whole = [n if axis in axes else 1 for axis, n in enumerate(x.shape)]
+    return np.broadcast_to(data, whole).reshape(-1)
 
 
 def instance_norm(b: Builder, x: Value, scale: Array | None, bias: Array | None, epsilon: float = 1e-5) -> Value:

@@ -68,7 +68,7 @@ BYTES = _Form(
 )  # fmt: skip
 EVEN = replace(BYTES, finish="MOTE_MATMUL_EVEN")
 SUMS = _Form(PLAIN, "int8_t", "int8_t", "int32_t", "int32_t", "int32_t")
-REAL = _Form(PLAIN, "float", "float", "float", "float", "float")
+REAL = _Form(PLAIN, "float", "float", "float", "float", "float", run="MOTE_MATMUL_RUN_F32")
 
 
 def _wide(right: str) -> _Form:
@@ -208,6 +208,6 @@ KERNELS = tuple(
         Kernel("batch_matmul_even", (op,), INT8, _even, header=f"even_{HEADER}", costs=OTHER),
         Kernel("batch_matmul_sums", (op,), signature(DType.INT8, DType.INT32), _sums, header=HEADER, costs=OTHER),
         Kernel("batch_matmul_s16", (op,), INT16, _shorts, header=HEADER, costs=OTHER),
-        Kernel("batch_matmul_f32", (op,), FLOAT32, _real, header=HEADER, costs=OTHER_F32),
+        Kernel("batch_matmul_f32", (op,), FLOAT32, _real, header=f"{HEADER}_f32", costs=OTHER_F32),
     )
 )

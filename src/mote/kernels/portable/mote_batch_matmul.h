@@ -50,9 +50,9 @@ typedef struct {
     mote_requantize((sum) - (p)->right_zero * (all), (p)->mult, (p)->shift, (p)->output)
 #endif
 
-/* Adds up as many products as it can of rows and columns whose elements lie one after another, and says how many those
- * are: none, or with DSP instructions four at a time of int8. */
-#define MOTE_MATMUL_NO_RUN(a, b, line, n, zero, sums, all) 0
+/* Adds up as many products as it can of a row whose elements lie one after another with four columns, and says how many
+ * those are: none, or with DSP instructions four at a time of int8 columns whose elements lie so as well. */
+#define MOTE_MATMUL_NO_RUN(a, b, line, step, n, zero, sums, all) 0
 #if MOTE_DSP
 static inline int32_t mote_matmul_four_s8(uint32_t even, uint32_t odd, uint32_t words, int32_t sum) {
     uint32_t first, second;
@@ -85,7 +85,8 @@ static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32
     *all = total;
     return end;
 }
-#define MOTE_MATMUL_RUN_S8 mote_matmul_run_s8
+#define MOTE_MATMUL_RUN_S8(a, b, line, step, n, zero, sums, all) \
+    ((step) == 1 ? mote_matmul_run_s8(a, b, line, n, zero, sums, all) : 0)
 #else
 #define MOTE_MATMUL_RUN_S8 MOTE_MATMUL_NO_RUN
 #endif
@@ -116,10 +117,11 @@ static inline int32_t mote_matmul_run_s8(const int8_t *a, const int8_t *b, int32
         const each_t zero = zero_of(p); \
         sum_t sums[4] = {0}; \
         each_t all = 0; \
-        int32_t at = left == 1 && right == 1 ? run(a, b, line, p->size.depth, zero, sums, &all) : 0; \
+        const int32_t done = left == 1 ? run(a, b, line, right, p->size.depth, zero, sums, &all) : 0; \
+        int32_t at = done * right; \
         sum_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3]; \
-        a += at; \
-        for (int32_t k = p->size.depth - at; k > 0; k--, a += left, at += right) { \
+        a += done; \
+        for (int32_t k = p->size.depth - done; k > 0; k--, a += left, at += right) { \
             const each_t x = *a - zero; \
             s0 = plus(s0, x * b[at]); \
             s1 = plus(s1, x * b1[at]); \

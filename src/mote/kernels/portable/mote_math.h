@@ -113,10 +113,17 @@ static inline float mote_expm1_rest(float x, int32_t *n) {
     return rest * rest * sum + rest;
 }
 
-/* e^x, within 1 ulp. */
+/* y * 2^n where that is a normal number, from -126 to 127: exact. */
+static inline float mote_times_power(float y, int32_t n) { return y * mote_float((uint32_t)(127 + n) << 23); }
+
+/* e^x, within 1 ulp. Where the result is far from both ends, n is added to the exponent of a number around 1. */
 static inline float mote_expf(float x) {
     int32_t n;
     float y;
+    if (mote_fabsf(x) < 87.0f) {
+        y = mote_expm1_rest(x, &n);
+        return mote_float(mote_bits_of(1.0f + y) + ((uint32_t)n << 23));
+    }
     if (x != x) {
         return x;
     }
@@ -127,18 +134,22 @@ static inline float mote_expf(float x) {
     return mote_times_two_to(1.0f + y, n);
 }
 
+/* The same less 1, for x from -19 to 19 that is not tiny. */
+static inline float mote_expm1_near(float x) {
+    int32_t n;
+    const float y = mote_expm1_rest(x, &n);
+    return n == 0 ? y : mote_times_power(y, n) + (mote_times_power(1.0f, n) - 1.0f);
+}
+
 /* e^x - 1, within 2 ulp. */
 static inline float mote_expm1f(float x) {
-    int32_t n;
-    float y;
     if (x != x || mote_fabsf(x) < 6e-8f) {
         return x;
     }
     if (x < -18.0f || x > 18.0f) {
         return x < 0.0f ? -1.0f : mote_expf(x);
     }
-    y = mote_expm1_rest(x, &n);
-    return n == 0 ? y : mote_times_two_to(y, n) + (mote_times_two_to(1.0f, n) - 1.0f);
+    return mote_expm1_near(x);
 }
 
 /* The natural logarithm, within 1 ulp. */
@@ -174,7 +185,7 @@ static inline float mote_tanhf(float x) {
     if (!(size < 9.1f) || size < 2.4e-4f) {
         return size >= 9.1f ? mote_signed(1.0f, x) : x;
     }
-    y = mote_expm1f(-2.0f * size);
+    y = mote_expm1_near(-2.0f * size);
     return mote_signed(-y / (2.0f + y), x);
 }
 

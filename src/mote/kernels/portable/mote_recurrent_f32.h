@@ -5,6 +5,8 @@
 #ifndef MOTE_RECURRENT_F32_H
 #define MOTE_RECURRENT_F32_H
 
+#include "mote_block_f32.h"
+#include "mote_dot_f32.h"
 #include "mote_gates_f32.h"
 
 typedef struct {
@@ -21,24 +23,11 @@ typedef void mote_recurrent_step_f32(const void *p, mote_gate_function_f32 *gate
 /* sums += weights * x, for `lines` lines of `depth` numbers. */
 static inline void mote_recurrent_products_f32(const float *weights, const float *x, int32_t depth, int32_t lines,
                                                float *sums) {
-    for (; lines >= 4; lines -= 4, sums += 4) {
-        float s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
-        for (int32_t i = 0; i < depth; i++, weights += 4) {
-            const float value = x[i];
-            s0 = mote_add_product_f32(s0, value, weights[0]);
-            s1 = mote_add_product_f32(s1, value, weights[1]);
-            s2 = mote_add_product_f32(s2, value, weights[2]);
-            s3 = mote_add_product_f32(s3, value, weights[3]);
-        }
-        sums[0] = s0;
-        sums[1] = s1;
-        sums[2] = s2;
-        sums[3] = s3;
+    for (; lines >= MOTE_BLOCK; lines -= MOTE_BLOCK, weights += MOTE_BLOCK * depth, sums += MOTE_BLOCK) {
+        mote_block1_f32(x, weights, depth, sums);
     }
-    for (; lines > 0; lines--, sums++, weights += depth) {
-        for (int32_t i = 0; i < depth; i++) {
-            *sums = mote_add_product_f32(*sums, x[i], weights[i]);
-        }
+    for (; lines > 0; lines--, weights += depth, sums++) {
+        *sums = mote_dot_f32(*sums, x, weights, depth);
     }
 }
 

@@ -19,8 +19,9 @@ static inline void mote_softmax_f32(const mote_softmax_f32_t *p, const float *in
             out[i] = mote_expf((in[i] - max) * p->beta);
             sum += out[i];
         }
+        const float share = 1.0f / sum; /* from 1 / depth to 1 */
         for (int32_t i = 0; i < p->depth; i++) {
-            out[i] /= sum;
+            out[i] *= share;
         }
     }
 }

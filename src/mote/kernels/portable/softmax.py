@@ -1,6 +1,6 @@
 """SOFTMAX, LOG_SOFTMAX and other normalizations, a vector at a time: `mote_softmax_s8.h`, `mote_softmax_table_s8.h`,
 `mote_softmax_s8_s16.h`, `mote_softmax_s16.h`, `mote_softmax_f32.h`, and `mote_log_softmax_*.h`,
-`mote_l2_normalization_*.h`, `mote_local_response_f32.h`."""
+`mote_l2_normalization_*.h`, `mote_local_response_f32.h`, `mote_standardize_f32.h`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import scale_params
 from mote.ops.normalize import ONE_OVER_128, L2Normalization, LocalResponseNormalization, LogSoftmax
 from mote.ops.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
+from mote.ops.standardize import BIAS, SCALE, RootMeanSquare, Standardize
 
 MAX_SHIFT = 30
 """C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""
@@ -103,6 +104,13 @@ def _local_response(view: View) -> Packed:
     return replace(_packed(view, "local_response_f32", params), in_place=())
 
 
+def _standardize(view: View) -> Packed:
+    op = view.the(Standardize)
+    given = {name: p for name, p in (("scale", SCALE), ("bias", BIAS)) if op.tensor(view.graph, p) is not None}
+    name = "root_mean_square_f32" if isinstance(op, RootMeanSquare) else "standardize_f32"
+    return _packed(view, name, {"epsilon": op.epsilon, **{name: view.constant(p) for name, p in given.items()}})
+
+
 KERNELS = (
     Kernel("softmax_f32", (Softmax,), FLOAT32, _softmax_f32, costs="unary_f32"),
     Kernel("softmax_table", (Softmax,), INT8, _softmax_table, costs=OTHER),
@@ -113,5 +121,6 @@ KERNELS = (
     Kernel("log_softmax_f32", (LogSoftmax,), FLOAT32, _log_softmax_f32, costs=OTHER_F32),
     Kernel("l2_normalization", (L2Normalization,), INT8, _l2_normalization, costs=OTHER),
     Kernel("l2_normalization_f32", (L2Normalization,), FLOAT32, _l2_normalization_f32, costs=OTHER_F32),
+    Kernel("standardize_f32", (Standardize,), FLOAT32, _standardize, "standardize_f32", costs=OTHER_F32),
     Kernel("local_response_f32", (LocalResponseNormalization,), FLOAT32, _local_response, costs=OTHER_F32),
 )
