@@ -41,6 +41,7 @@ MUTANTS ?= 2000
 DAMAGED ?= --minutes 10
 fuzz: $(VENV)/test tools
 	$(CHECKER) -m fuzz $(FUZZ)
+	$(CHECKER) -m fuzz --format onnx $(FUZZ)
 	$(CHECKER) -m rooms_seen --mutants $(MUTANTS)
 	$(CHECKER) -m damaged $(DAMAGED)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \

@@ -12,13 +12,13 @@ from time import monotonic
 
 from ai_edge_litert import interpreter  # noqa: F401 (so that no process has to load it by itself)
 
-from fuzz.campaign import Campaign
-from fuzz.mutants import mutant
+from fuzz.campaign import MAKERS, Campaign
 from fuzz.trial import Verdict, attempt
 
 
 def main() -> int:
     p = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    p.add_argument("--format", choices=MAKERS, default="tflite", help="of the models that are damaged")
     p.add_argument("--seed", type=int, default=0, help="other mutants")
     p.add_argument("--count", type=int, default=1_000_000, help="how many mutants there are")
     p.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
@@ -28,9 +28,9 @@ def main() -> int:
     options = p.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.only is not None:
-        return _again(options.seed, options.only, options.folder)
-    state = options.folder / f"seed-{options.seed}.json"
-    campaign = Campaign.load(state) if state.exists() else Campaign(options.seed)
+        return _again(options.format, options.seed, options.only, options.folder)
+    state = options.folder / f"{options.format}-seed-{options.seed}.json"
+    campaign = Campaign.load(state) if state.exists() else Campaign(options.seed, format=options.format)
     end = monotonic() + 60 * options.minutes
     while campaign.next < options.count and monotonic() < end:
         campaign.round(options.jobs)
@@ -39,9 +39,9 @@ def main() -> int:
     return 1 if campaign.findings else 0
 
 
-def _again(seed: int, number: int, folder: Path) -> int:
-    found = mutant(seed, number)
-    path = folder / f"{seed}-{number}.tflite"
+def _again(format: str, seed: int, number: int, folder: Path) -> int:
+    found = MAKERS[format](seed, number)
+    path = folder / f"{seed}-{number}{found.suffix}"
     path.write_bytes(found.data)
     outcome = attempt(found)
     print(f"{found}\n  {path}\n  {outcome.verdict}: {outcome.detail}")

@@ -45,6 +45,7 @@ class Mutant:
     mode: str
     target: str
     data: bytes
+    suffix: str = ".tflite"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def mutant(seed: int, number: int) -> Mutant:
     rng = Random(f"{seed}/{number}")
     name, data = base(rng)
     if rng.random() < BYTES:
-        edits, data = ("bytes",), _with_noise(rng, data)
+        edits, data = ("bytes",), with_noise(rng, data)
     else:
         model = decode(data)
         edits = tuple(edit(rng, model) for _ in range(rng.choices(EDITS, WEIGHTS)[0]))
@@ -68,7 +69,8 @@ def mutant(seed: int, number: int) -> Mutant:
     return Mutant(seed, number, name, edits, rng.choice(list(MODES)), rng.choice(TARGETS), data)
 
 
-def _with_noise(rng: Random, data: bytes) -> bytes:
+def with_noise(rng: Random, data: bytes) -> bytes:
+    """The data with some bytes that are others."""
     new = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         new[rng.randrange(len(new))] = rng.randrange(256)

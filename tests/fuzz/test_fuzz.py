@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from fuzz import corpus
+from fuzz import corpus, onnx_mutants
 from fuzz.bases import base
 from fuzz.campaign import Campaign
 from fuzz.document import decode, encode
@@ -20,6 +20,7 @@ from support import needs_litert
 pytestmark = needs_litert
 SLICE = 240
 """Mutants of `make test`."""
+ONNX_SLICE = 120
 
 
 def tried(name: str, mode: str) -> Outcome:
@@ -64,6 +65,18 @@ def test_a_short_campaign() -> None:
     assert not campaign.findings, campaign.summary()
     assert campaign.counts[Verdict.REFUSED] > SLICE // 4 and campaign.counts[Verdict.COMPILED] > SLICE // 5
     assert campaign.counts[Verdict.COMPUTED] and campaign.counts[Verdict.RUN]
+
+
+def test_a_short_campaign_of_onnx() -> None:
+    campaign = Campaign(seed=0, format="onnx")
+    campaign.round(batch=ONNX_SLICE)
+    assert not campaign.findings, campaign.summary()
+    assert campaign.counts[Verdict.REFUSED] > ONNX_SLICE // 4 and campaign.counts[Verdict.COMPILED] > ONNX_SLICE // 10
+    assert campaign.counts[Verdict.COMPUTED]
+
+
+def test_a_mutant_of_onnx_is_the_same_every_time() -> None:
+    assert onnx_mutants.mutant(5, 17) == onnx_mutants.mutant(5, 17) != onnx_mutants.mutant(5, 18)
 
 
 def test_a_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

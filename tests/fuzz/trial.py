@@ -1,5 +1,5 @@
 """What becomes of a mutant. Each is compiled, or refused with a reason; of those that compile some are computed in
-NumPy and compared with LiteRT, and some built with sanitizers, run, and compared."""
+NumPy and compared with the runtime of the model's format, and some built with sanitizers, run, and compared."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from fuzz.mutants import Mutant
 from mote.api import reference
 from mote.api.compiler import Compiled, compile
 from mote.api.measure import bench
+from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
+from mote.frontends import Format
 from mote.graph import Graph
 from mote.graph.tolerance import compare
 from mote.ops.control import EndlessError
@@ -38,9 +40,9 @@ RUN_SECONDS = 120
 class Verdict(StrEnum):
     REFUSED = "refused"
     COMPILED = "compiled"
-    COMPUTED = "computed in NumPy as LiteRT does"
-    RUN = "built with sanitizers, run, as LiteRT"
-    RUN_ALONE = "built with sanitizers, run, refused by LiteRT"
+    COMPUTED = "computed in NumPy as the runtime does"
+    RUN = "built with sanitizers, run, as the runtime"
+    RUN_ALONE = "built with sanitizers, run, refused by the runtime"
     FINDING = "finding"
 
 
@@ -88,38 +90,50 @@ def place(error: BaseException) -> str:
     return f"{type(error).__name__} in {at}"
 
 
-def _litert_judges(compiled: Compiled) -> bool:
-    """Whether LiteRT can run the model, and computes it rightly: it may crash on what Mote knows better."""
+def _judge(compiled: Compiled) -> reference.Reference:
+    """The runtime of the model's format."""
+    if compiled.model.format is Format.TFLITE:
+        return reference.litert(compiled.data)
+    found = runtime(compiled.model, compiled.source)
+    assert found is not None
+    return found[0]
+
+
+def _is_judged(compiled: Compiled) -> bool:
+    """Whether the format's runtime can run the model, and computes it rightly: it may crash on what Mote knows
+    better."""
     if any(op.misjudged(compiled.source) for op in compiled.source.ops):
         return False
     try:
-        apart(lambda: bool(reference.litert(compiled.data)), RUN_SECONDS)
+        apart(lambda: bool(_judge(compiled)), RUN_SECONDS)
     except (DiedError, MoteError):
         return False
     return True
 
 
 def _computed(compiled: Compiled) -> Outcome:
-    """The NumPy reference of every operator against LiteRT."""
-    if not _litert_judges(compiled):
+    """The NumPy reference of every operator against the format's runtime."""
+    if not _is_judged(compiled):
         return Outcome(Verdict.COMPILED)
     try:
-        found = apart(lambda: _miscomputed(compiled.source, compiled.data), RUN_SECONDS)
+        found = apart(lambda: _miscomputed(compiled), RUN_SECONDS)
     except (DiedError, MoteError):
         return Outcome(Verdict.COMPILED)
     return Outcome(Verdict.FINDING, f"NumPy: {found} differs") if found else Outcome(Verdict.COMPUTED)
 
 
-def _miscomputed(graph: Graph, data: bytes) -> str:
+def _miscomputed(compiled: Compiled) -> str:
     """The operator whose result differs first."""
-    oracle = reference.meaningful(reference.litert(data), graph)
+    graph = compiled.source
+    oracle = reference.meaningful(_judge(compiled), graph)
     own, magnitudes = reference.numpy(graph), reference.magnitudes(graph)
     for case in stimuli(graph, INPUTS):
         want, got, sizes = oracle(case), own(case), magnitudes(case)
         assert want is not None and got is not None
         for op in graph.ops:
             for t in (t for t in op.outputs if not graph.tensors[t].inner):
-                if op.bodies and graph.tensors[t].source not in want:
+                if graph.tensors[t].source not in want:
+                    assert op.bodies or compiled.model.format is not Format.TFLITE
                     continue
                 values = graph.tensors[t].part(want[graph.tensors[t].source]).reshape(got[t].shape)
                 if compare(got[t], values, sizes.get(t, 0.0))[1]:
@@ -128,8 +142,9 @@ def _miscomputed(graph: Graph, data: bytes) -> str:
 
 
 def _run(compiled: Compiled) -> Outcome:
-    """The generated C under sanitizers, against LiteRT where that takes the model, else against NumPy."""
-    known = _litert_judges(compiled)
+    """The generated C under sanitizers, against the format's runtime where that takes the model, else
+    against NumPy."""
+    known = _is_judged(compiled)
     try:
         found = apart(lambda: _mismatches(compiled) if known else _alone(compiled), RUN_SECONDS)
     except MoteError as error:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from mote.errors import MoteError, Unsupported, UnsupportedError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import doubtful, meaningless
@@ -97,3 +99,25 @@ def _fits(graph: Graph, op: Op) -> bool:
     """Whether the outputs have the shapes that the operator gives: without that nothing else can be asked of it, and
     the graph is refused for it as a whole."""
     return op.shapes(graph) == [graph.tensors[t].shape for t in op.outputs]
+
+
+MAY_BE_INFINITE = frozenset({"ADD", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "MAXIMUM", "MINIMUM", "SUB"})
+"""Operators whose constants may hold infinity, as masks do; those that choose between values take it too."""
+
+
+def with_numbers(model: Model) -> Model:
+    """The model with the layers marked that have constants with what is no number, or with infinity where an operator
+    does not take it."""
+    layers = (replace(layer, problem=layer.problem or _odd_constant(model, layer)) for layer in model.layers)
+    return replace(model, layers=tuple(layers))
+
+
+def _odd_constant(model: Model, layer: Layer) -> str | None:
+    for op in layer.ops:
+        infinite = op.kind in MAY_BE_INFINITE or op.kind.startswith("SELECT")
+        for t in (model.tensors[i] for i in op.inputs if i in model.tensors):
+            if t.data is None or t.data.dtype.kind not in "fc" or np.all(np.isfinite(t.data)):
+                continue
+            if not infinite or np.any(np.isnan(t.data)):
+                return f"constant '{t.name}' holds infinity or what is no number"
+    return None

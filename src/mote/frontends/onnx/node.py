@@ -228,7 +228,10 @@ class Node:
 
     def known_integers(self, position: int, what: str) -> list[int]:
         """The same as a list of integers."""
-        return [int(n) for n in self.known(position, what).reshape(-1)]
+        data = self.known(position, what)
+        if data.dtype.kind not in "iu":
+            raise UnsupportedNodeError(f"{what} must be integers, not {data.dtype}")
+        return [int(n) for n in data.reshape(-1)]
 
     def numbers(self, name: str, position: int) -> list[int] | None:
         """Integers that are an attribute in older sets of operators and a constant input in newer ones; None where

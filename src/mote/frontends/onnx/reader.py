@@ -12,7 +12,7 @@ import numpy as np
 from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
 from mote.frontends import limits
 from mote.frontends.build import Builder, Value, quantized
-from mote.frontends.model import Layer, Model
+from mote.frontends.model import Layer, Model, with_numbers
 from mote.frontends.onnx import folding, qdq
 from mote.frontends.onnx.container import MOST_NODES, Container, Function, calls_of, check_order, named, open_container
 from mote.frontends.onnx.control import CONTROL
@@ -78,7 +78,7 @@ class _Reader:
             if found is not LOST:
                 self.b.output(quantized.uncoded(self.b, self.value(found)), printable(name))
         self._note_types()
-        return _joined(self.b.finish())
+        return with_numbers(_joined(self.b.finish()))
 
     def _scope(self, graph: Any, versions: Mapping[str, int], around: Scope | None = None) -> Scope:
         calls = calls_of(graph.node, versions)
