@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -114,6 +115,10 @@ def row_copy(spans: Sequence[Span]) -> RowCopy | None:
     return RowCopy(prod(s.size for s in leading[:k]), leading[k].times(inside), columns, channels)
 
 
+_COPIES: WeakKeyDictionary[Graph, dict[Op, list[RowCopy] | None]] = WeakKeyDictionary()
+"""The copies of the operators of a graph, as long as there is the graph."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Join(Op):
     """An output put together from boxes of the inputs. A subclass says which box goes where."""
@@ -126,10 +131,18 @@ class Join(Op):
         return rising(g, self, inputs)
 
     def row_copies(self, g: Graph) -> list[RowCopy] | None:
-        """The copies by rows, if all can be done so and give the output's own rows."""
-        found = [row_copy(spans) for spans in self.spans(g)]
+        """The copies by rows, if all can be done so and give the output's own rows. Each row of each input asks for
+        them: they are found once for a graph."""
+        known = _COPIES.setdefault(g, {})
+        if self not in known:
+            known[self] = self._row_copies(g)
+        return known[self]
+
+    def _row_copies(self, g: Graph) -> list[RowCopy] | None:
+        all_spans = self.spans(g)
+        found = [row_copy(spans) for spans in all_spans]
         if any(r is None for r in found) or any(
-            tuple(s.total for s in spans) != self.output(g).shape for spans in self.spans(g)
+            tuple(s.total for s in spans) != self.output(g).shape for spans in all_spans
         ):
             return None
         return [r for r in found if r is not None]

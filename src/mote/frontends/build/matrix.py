@@ -28,8 +28,10 @@ def linear(
     axis = x.axis(axis)
     if weights.ndim != 2 or weights.shape[0] != x.shape[axis]:
         raise UnsupportedNodeError(f"a matrix of {weights.shape} does not fit axis {axis} of a value of {x.shape}")
-    source, leading, own = with_last(b, x, axis)
     channels = weights.shape[1]
+    if bias is not None and bias.size not in (1, channels):
+        raise UnsupportedNodeError(f"a bias of {bias.size} elements does not fit {channels} output channels")
+    source, leading, own = with_last(b, x, axis)
     inputs = [source, b.tensor(weights[places(own)].T, codes.weights(weights) if codes else None)]
     if bias is not None:
         inputs.append(b.tensor(np.broadcast_to(bias.reshape(-1), (channels,))))

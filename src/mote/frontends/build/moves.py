@@ -15,7 +15,7 @@ from mote.frontends.build.orders import broadcast, common_order, gathered
 from mote.graph.arrangement import Arrangement, Atom
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.move import Concatenation, Pad
+from mote.ops.move import INPUTS, Concatenation, Pad
 from mote.ops.pick import Pick
 from mote.ops.slice import Slice
 from mote.ops.walk import BroadcastTo
@@ -196,6 +196,9 @@ def concat(b: Builder, values: Sequence[Value], axis: int) -> Value:
         raise UnsupportedNodeError(f"values of {kinds} do not fit each other along axis {axis}")
     if len(values) == 1:
         return values[0]
+    if len(values) > INPUTS:
+        groups = [values[i : i + INPUTS] for i in range(0, len(values), INPUTS)]
+        return concat(b, [concat(b, group, axis) for group in groups], axis)
     total = sum(v.shape[axis] for v in values)
     shape = (*values[0].shape[:axis], total, *values[0].shape[axis + 1 :])
     if all(v.data is not None for v in values):

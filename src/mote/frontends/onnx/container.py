@@ -57,11 +57,34 @@ def open_container(data: bytes) -> Container:
         proto.ParseFromString(data)
     except Exception:  # The package names no kind of error: this is a library's below it.
         raise DamagedError("it is no ONNX model, or only a part of one") from None
+    _check_texts(proto)
     if not proto.HasField("graph"):
         raise DamagedError("it has no graph")
     versions = _versions(proto.opset_import)
     _check_versions(versions, onnx)
     return Container(proto, versions, {_name_of(f): _function(f, onnx) for f in proto.functions})
+
+
+def _check_texts(proto: Any) -> None:
+    """Refuse names that are no text, which the package gives as bytes; those of tensors are in a few places, their
+    elements are not looked at."""
+    waiting = [proto]
+    count = 0
+    while waiting:
+        at = waiting.pop()
+        count += 1
+        if count > 100 * MOST_NODES:
+            raise TooLargeError(f"more than {100 * MOST_NODES:,} records", remedy="split the model")
+        if at.DESCRIPTOR.name == "TensorProto":
+            texts: list[Any] = [at.name, *(text for entry in at.external_data for text in (entry.key, entry.value))]
+        else:
+            texts = []
+            for field, value in at.ListFields():
+                many = value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [value]
+                texts += many if field.type == field.TYPE_STRING else []
+                waiting += many if field.type == field.TYPE_MESSAGE else []
+        if any(isinstance(text, bytes) for text in texts):
+            raise DamagedError("it has names that are no text")
 
 
 def domain_of(name: str) -> str:

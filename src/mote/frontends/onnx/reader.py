@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,9 @@ class _Reader:
         """What a node makes at run time."""
         key = (call.domain, call.op_type)
         parser = PARSERS.get(key)
+        for sizes in map(folding.sizes_of, types):
+            if sizes is not None and prod(sizes) > limits.MOST_ELEMENTS:
+                raise UnsupportedNodeError(f"makes {prod(sizes):,} elements, more than {limits.MOST_ELEMENTS:,}")
         if parser is None and not call.domain and call.op_type in CONTROL:
             return self._controlled(call, index, scope)
         if parser is None and key in self.container.functions:

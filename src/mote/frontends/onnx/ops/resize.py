@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import floor
 
 from mote.errors import UnsupportedNodeError
+from mote.frontends import limits
 from mote.frontends.build import Value, resize
 from mote.frontends.build.resize import Taps
 from mote.frontends.onnx.node import Key, Node, Parser
@@ -26,17 +27,22 @@ def _new_sizes(node: Node, x: Value, axes: list[int]) -> tuple[list[float], list
     if bool(scales) == bool(sizes) or len(scales or sizes) != len(axes):
         raise UnsupportedNodeError(f"scales {scales} and sizes {sizes} do not fit {len(axes)} axes")
     if scales:
-        if min(scales) <= 0:
-            raise UnsupportedNodeError(f"the scales {scales} are not supported")
-        return scales, [floor(n * scale) for n, scale in zip(old, scales, strict=True)]
+        return scales, [_scaled(n, scale) for n, scale in zip(old, scales, strict=True)]
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     ratios = [new / n for n, new in zip(old, sizes, strict=True)]
     if policy in ("not_larger", "not_smaller"):
         scale = min(ratios) if policy == "not_larger" else max(ratios)
-        return [scale] * len(axes), [floor(scale * n + 0.5) for n in old]
+        return [scale] * len(axes), [_scaled(n, scale, 0.5) for n in old]
     if policy != "stretch":
         raise UnsupportedNodeError(f"the policy {policy} is not supported")
     return ratios, sizes
+
+
+def _scaled(size: int, scale: float, more: float = 0.0) -> int:
+    """How many elements an axis has then."""
+    if not 0 < scale * size < limits.MOST_ELEMENTS:
+        raise UnsupportedNodeError(f"a scale of {scale} for {size} elements is not supported")
+    return floor(size * scale + more)
 
 
 def resize_node(node: Node) -> Value:
@@ -53,20 +59,15 @@ def resize_node(node: Node) -> Value:
         raise UnsupportedNodeError(f"a part of the image of {len(part)} numbers does not fit {len(axes)} axes")
     taps = {}
     for place, (axis, scale, new) in enumerate(zip(axes, scales, sizes, strict=True)):
-        if new < 1:
-            raise UnsupportedNodeError(f"an axis of {x.shape[axis]} elements would have none")
+        if not 0 < new < limits.MOST_ELEMENTS:
+            raise UnsupportedNodeError(f"an axis of {x.shape[axis]} elements would have {new}")
         roi = (part[place], part[place + len(axes)])
-        if rule == "tf_crop_and_resize" and roi != (0.0, 1.0) and node.real("extrapolation_value", 0.0) is not None:
-            _check_inside(x.shape[axis], roi)
+        if not 0 <= min(roi) <= max(roi) <= 1:
+            raise UnsupportedNodeError(f"a part of the image from {roi[0]} to {roi[1]} lies outside of it")
         if new != x.shape[axis] or roi != (0.0, 1.0) or scale != 1:
             at = resize.positions(x.shape[axis], new, rule, scale, roi)
             taps[axis] = _taps(node, at, x.shape[axis], scale)
     return resize.resize(node.b, x, taps) if taps else x
-
-
-def _check_inside(size: int, roi: tuple[float, float]) -> None:
-    if min(roi) < 0 or max(roi) > 1:
-        raise UnsupportedNodeError(f"a part of the image from {roi[0]} to {roi[1]} lies outside of it")
 
 
 def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> Taps:
@@ -89,7 +90,7 @@ def upsample(node: Node) -> Value:
 
 def _upsampled(node: Node, x: Value, scales: list[float]) -> Value:
     """As versions up to 10 have it: positions are counted from the corner, and the one before is the nearest."""
-    if len(scales) != x.rank or min(scales, default=0) <= 0:
+    if len(scales) != x.rank:
         raise UnsupportedNodeError(f"scales {scales} do not fit a value of the shape {x.shape}")
     mode = node.text("mode", "nearest")
     if mode not in ("nearest", "linear", "bilinear"):
@@ -98,7 +99,7 @@ def _upsampled(node: Node, x: Value, scales: list[float]) -> Value:
     for axis, scale in enumerate(scales):
         if scale != 1:
             size = x.shape[axis]
-            at = resize.positions(size, floor(size * scale), "asymmetric", scale)
+            at = resize.positions(size, _scaled(size, scale), "asymmetric", scale)
             taps[axis] = resize.nearest(at, size, "floor") if mode == "nearest" else resize.linear(at, size)
     return resize.resize(node.b, x, taps) if taps else x
 
