@@ -90,6 +90,8 @@ def test_every_option_says_what_is_wrong_with_it() -> None:
     [
         (lambda: mote.compile(DIGITS, ramm=1), "there is no option 'ramm'"),
         (lambda: mote.compile(DIGITS, "cortex-m4"), "is not Settings"),
+        (lambda: mote.compile(DIGITS, (1, 2)), "option example_inputs: is for modules of PyTorch"),
+        (lambda: mote.compile(DIGITS, (1, 2), example_inputs=(3,)), "option example_inputs: are given twice"),
         (lambda: mote.compile(DIGITS, make_settings(), ram=1), "settings were given, and ram as well"),
         (lambda: mote.compile(DIGITS, ram=1, point="least"), "a point is a budget already"),
         (lambda: mote.compile(None), "a NoneType is not a model"),
@@ -105,7 +107,7 @@ def test_every_option_says_what_is_wrong_with_it() -> None:
         (lambda: mote.run(mote.compile(DIGITS, target="cortex-m4"), emulator="bochs"), "bochs"),
         (lambda: mote.run(mote.compile(DIGITS, target="cortex-m4"), compiler="bcc"), "bcc"),
     ],
-    ids=range(16),
+    ids=range(18),
 )
 def test_misuse_of_the_api_is_named(call: Any, said: str) -> None:
     with pytest.raises(mote.MoteError, match=said):

@@ -308,7 +308,7 @@ def alternatives(compiled: Compiled) -> list[Alternative]:
 
 def compile(
     model: Any,
-    settings: Settings | None = None,
+    settings: Any = None,
     *,
     example_inputs: Any = None,
     say: Say = silent,
@@ -316,12 +316,22 @@ def compile(
 ) -> Compiled:
     """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
     Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
-    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`. `say` is told how the search for a plan
-    gets on."""
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`. Example inputs of a module
+    of PyTorch may stand in the place of settings. `say` is told how the search for a plan gets on."""
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = chosen_settings(settings, options)
     source = given_model(model, settings, example_inputs)
     with naming(source.where), explaining():
         return _compile(source, settings, say)
+
+
+def settings_and_examples(second: Any, example_inputs: Any) -> tuple[Any, Any]:
+    """What stands behind the model: settings, or what a module of PyTorch is called with."""
+    if second is None or isinstance(second, Settings | str):
+        return second, example_inputs
+    if example_inputs is not None:
+        raise MoteError("are given twice", where="option example_inputs", remedy="give them once")
+    return None, second
 
 
 def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
@@ -503,7 +513,8 @@ def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Se
     if settings is None:
         return make_settings(**options)
     if not isinstance(settings, Settings):
-        raise MoteError(f"{settings!r} is not Settings", remedy='name the option: compile(model, target="cortex-m4")')
+        shown = repr(settings) if isinstance(settings, str) else f"a {type(settings).__name__}"
+        raise MoteError(f"{shown} is not Settings", remedy='name the option: compile(model, target="cortex-m4")')
     if options:
         raise MoteError(
             f"settings were given, and {', '.join(options)} as well",

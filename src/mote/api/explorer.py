@@ -10,7 +10,7 @@ from typing import Any
 
 from mote import toolchain
 from mote.api import measure
-from mote.api.compiler import Compiled, Settings, chosen_settings, given_model
+from mote.api.compiler import Compiled, Settings, chosen_settings, given_model, settings_and_examples
 from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
@@ -119,7 +119,7 @@ class Front:
 @explaining()
 def explore(
     model: Any,
-    settings: Settings | None = None,
+    settings: Any = None,
     *,
     example_inputs: Any = None,
     points: int = POINTS,
@@ -135,6 +135,7 @@ def explore(
     being done.
     """
     check_at_least("points", points, 1)
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = replace(chosen_settings(settings, options), ram=None, least_ram=False)
     obstacle = _obstacle(settings.target, compiler, emulator)
     if measured and obstacle:

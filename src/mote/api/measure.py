@@ -415,15 +415,16 @@ def checked_code(compiled: Compiled) -> CodeSize:
 
 def compile(
     model: Any,
-    settings: Settings | None = None,
+    settings: Any = None,
     *,
     example_inputs: Any = None,
     say: Say = silent,
     **options: Any,
 ) -> Compiled:
-    """Compile a model: a file or its bytes, a module of PyTorch with `example_inputs`, or an object of Keras, ONNX,
-    scikit-learn, XGBoost or LightGBM. Options are the fields of Settings; `target` may be a name or a file. `say` is
-    told how the search for a plan gets on. A flash budget holds for the code as well, which is compiled for that."""
+    """Compile a model: a file or its bytes, a module of PyTorch with `example_inputs` (which may stand in the place of
+    settings), or an object of Keras, ONNX, scikit-learn, XGBoost or LightGBM. Options are the fields of Settings;
+    `target` may be a name or a file. `say` is told how the search for a plan gets on. A flash budget holds for the code
+    as well, which is compiled for that."""
     compiled = line.compile(model, settings, example_inputs=example_inputs, say=say, **options)
     if compiled.settings.place_code == "ram":
         compiled = _beside_code(compiled, lambda found: line.compile(compiled.model, found, say=say))

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from mote.api.advice import advice
-from mote.api.compiler import Settings, c_name, chosen_settings, given_model, over_budget, plan_for, prepared
+from mote.api.compiler import (
+    Settings,
+    c_name,
+    chosen_settings,
+    given_model,
+    over_budget,
+    plan_for,
+    prepared,
+    settings_and_examples,
+)
 from mote.api.options import check_at_least
 from mote.errors import MoteError, explaining, naming
 from mote.files import write_file
@@ -89,7 +98,7 @@ class Image:
 
 def pack(
     model: Any,
-    settings: Settings | None = None,
+    settings: Any = None,
     *,
     example_inputs: Any = None,
     version: int = 0,
@@ -104,6 +113,7 @@ def pack(
     goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
     what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
     kernels are taken, if that is not the stock one."""
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings, known = _for_images(chosen_settings(settings, options), runtime)
     _check_number("version", version)
     _check_number("product", product)

@@ -83,7 +83,7 @@ class ShrinkResult:
 
 @explaining()
 def shrink(
-    model: Any, *, example_inputs: Any = None, inputs: int | None = None, seed: int = 0, **options: Any
+    model: Any, example_inputs: Any = None, *, inputs: int | None = None, seed: int = 0, **options: Any
 ) -> ShrinkResult:
     """Shrink a model, given as to `compile`, and compare its outputs with those of the whole one on so many
     inputs (as a rule 2,000, fewer of a large model): both as compiled for the host, or by the reference in NumPy where
