@@ -31,12 +31,17 @@ class Answer:
         return {name: value for name, value in found if value is not None}
 
 
+def summed(b: Builder, x: Value, grown: Grown) -> Value:
+    """The sums of the leaves over [samples, features]."""
+    shape = (*x.shape[:-1], grown.trees.outputs)
+    dtype = DType(grown.trees.values.dtype.name)
+    return b.value(b.op(Trees, [b.plain(x)], shape, dtype, trees=grown.trees), shape)
+
+
 def forest(b: Builder, x: Value, described: Forest) -> Answer:
     """A forest over [samples, features]."""
     grown = grow(described, x.dtype)
-    shape = (*x.shape[:-1], grown.trees.outputs)
-    dtype = DType(grown.trees.values.dtype.name)
-    sums = b.value(b.op(Trees, [b.plain(x)], shape, dtype, trees=grown.trees), shape)
+    sums = summed(b, x, grown)
     if described.classes is None:
         return Answer(prediction=_linked(b, sums, described, grown))
     label = _label(b, sums, described, grown)
@@ -58,15 +63,18 @@ def _label(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
 
 def _linked(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
     """What the format makes of the sums."""
-    divisor = described.divisor * grown.units / described.slope
-    reals = elementwise.cast(b, sums, DType.FLOAT32)
-    if math.frexp(divisor)[0] == 0.5:
-        reals = elementwise.scaled(b, reals, 1 / divisor)
-    else:
-        reals = elementwise.div(b, reals, elementwise.scalar(b, divisor))
+    reals = divided(b, sums, described.divisor * grown.units / described.slope)
     if described.classes is not None and described.link is Link.LOGISTIC and reals.shape[-1] == 1:
         return classical.pair(b, reals)
     return elementwise.scaled(b, LINKS[described.link](b, reals), 1.0, described.offset)
+
+
+def divided(b: Builder, sums: Value, divisor: float) -> Value:
+    """Sums as real numbers, over a number: where that is a power of two a product is as exact."""
+    reals = elementwise.cast(b, sums, DType.FLOAT32)
+    if math.frexp(divisor)[0] == 0.5:
+        return elementwise.scaled(b, reals, 1 / divisor)
+    return elementwise.div(b, reals, elementwise.scalar(b, divisor))
 
 
 def _hinge(b: Builder, x: Value) -> Value:

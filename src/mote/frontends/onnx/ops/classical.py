@@ -20,7 +20,7 @@ KERNELS = {"LINEAR": "linear", "POLY": "poly", "RBF": "rbf", "SIGMOID": "sigmoid
 """What both have for kernels of support vectors."""
 
 
-def _real(node: Node, position: int = 0) -> Value:
+def real(node: Node, position: int = 0) -> Value:
     """An input as real numbers, with an axis of samples."""
     x = elementwise.cast(node.b, node.input(position), DType.FLOAT32)
     return moves.unsqueeze(node.b, x, [0]) if x.rank == 1 else x
@@ -54,7 +54,7 @@ def _bias(node: Node, outputs: int) -> Array | None:
 
 
 def linear_regressor(node: Node) -> Value:
-    x = _real(node)
+    x = real(node)
     matrix = _matrix(node, x.shape[-1])
     if node.integer("targets", 1) != len(matrix):
         raise UnsupportedNodeError(
@@ -65,15 +65,15 @@ def linear_regressor(node: Node) -> Value:
 
 def linear_classifier(node: Node) -> tuple[Value, Value]:
     """The class is that with the largest score. A single score decides between two classes."""
-    x = _real(node)
+    x = real(node)
     matrix = _matrix(node, x.shape[-1])
     scores = classical.affine(node.b, x, matrix, _bias(node, len(matrix)))
     if len(matrix) == 1:
         raise UnsupportedNodeError("a single score for two classes is not supported: give each class one")
-    return _labels(node, classical.best(node.b, scores)), _transformed(node, scores)
+    return labels(node, classical.best(node.b, scores)), _transformed(node, scores)
 
 
-def _labels(node: Node, indices: Value) -> Value:
+def labels(node: Node, indices: Value) -> Value:
     """The classes at some indices. Names stay indices: C has no strings to give."""
     names = [n for a in ("classlabels_strings", "classlabels_string") if node.given(a) for n in node.texts(a)]
     if names:
@@ -121,7 +121,7 @@ def _machine(node: Node, x: Value, counts: Sequence[int] | None) -> Value:
 
 def svm_regressor(node: Node) -> Value:
     """One class: 1 for what is like it, else -1."""
-    x = _real(node)
+    x = real(node)
     if node.integer("n_supports", 0) == 0:
         matrix = _matrix(node, x.shape[-1])
         found = classical.affine(node.b, x, matrix, np.array(node.reals("rho"), np.float64))
@@ -135,7 +135,7 @@ def svm_regressor(node: Node) -> Value:
 
 def svm_classifier(node: Node) -> tuple[Value, Value]:
     """Every two classes against each other, and votes. Of two classes the scores are the decision and its negative."""
-    x = _real(node)
+    x = real(node)
     counts = node.integers("vectors_per_class", ())
     if len(counts) < 2:
         raise UnsupportedNodeError("a machine without support vectors, or for one class, is not supported")
@@ -143,14 +143,14 @@ def svm_classifier(node: Node) -> tuple[Value, Value]:
         raise UnsupportedNodeError("probabilities of support vector machines are not supported: fit it without them")
     decided = _machine(node, x, counts)
     won = classical.votes(node.b, decided, len(counts))
-    label = _labels(node, classical.best(node.b, won))
+    label = labels(node, classical.best(node.b, won))
     if len(counts) == 2:
         decided = moves.concat(node.b, [elementwise.neg(node.b, decided), decided], -1)
     return label, _transformed(node, decided)
 
 
 def scaler(node: Node) -> Value:
-    x = _real(node)
+    x = real(node)
     offset, scale = (np.array(node.reals(name, ()), np.float64) for name in ("offset", "scale"))
     for name, values in (("offset", offset), ("scale", scale)):
         if values.size not in (0, 1, x.shape[-1]):
@@ -160,7 +160,7 @@ def scaler(node: Node) -> Value:
 
 def normalizer(node: Node) -> Value:
     """What is divided by zero stays as it is. The largest element counts with its sign."""
-    x, norm = _real(node), node.text("norm", "MAX")
+    x, norm = real(node), node.text("norm", "MAX")
     if norm in ("L1", "L2"):
         return classical.normalized(node.b, x, norm.lower())
     if norm != "MAX":
@@ -252,7 +252,7 @@ def array_feature_extractor(node: Node) -> Value:
 
 def feature_vectorizer(node: Node) -> Value:
     """All inputs side by side, as real numbers."""
-    parts = [_real(node, p) for p in range(len(node.inputs))]
+    parts = [real(node, p) for p in range(len(node.inputs))]
     return moves.concat(node.b, [moves.flatten(node.b, part, 1) for part in parts], -1)
 
 
