@@ -255,6 +255,14 @@ def test_everything_unsupported_is_in_one_message() -> None:
     assert "aten.cummax" in text and "test_torch_files.py:" in text
 
 
+def test_modules_that_are_in_training_are_refused() -> None:
+    """Normalizations would use the statistics of their input, where the exporter was given such a module."""
+    for norm in (nn.BatchNorm1d(3), nn.BatchNorm1d(3, track_running_stats=False)):
+        program = torch.export.export(nn.Sequential(norm).train(), (torch.ones(2, 3),))
+        with pytest.raises(UnsupportedError, match="as in training"):
+            graph_of(exported_bytes(program))
+
+
 class Structured(nn.Module):
     """Outputs with names, a part without gradients, an input that is left out, and double precision."""
 

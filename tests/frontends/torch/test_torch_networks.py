@@ -14,7 +14,7 @@ from support import emulated
 
 USUAL = ("mobilenet_v3", "encoder")
 """Networks that `make test` has; `make test-frontends` has all."""
-ON_CORES = ("ds_cnn", "cnn_1d", "smoothing")
+ON_CORES = ("ds_cnn", "cnn_1d", "lstm", "gru", "encoder")
 TURNED = {"yolo_head": 1}
 """Networks whose outputs have another order of axes than images have."""
 

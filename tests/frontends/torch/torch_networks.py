@@ -212,6 +212,33 @@ class Smoothing(nn.Module):
         return {"smooth": self.past.clone(), "mean": self.window.mean(1)}
 
 
+class Remembering(nn.Module):
+    """An LSTM in both directions over a sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.LSTM(6, 8, num_layers=2, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layers(x)[0][:, -1])
+
+
+class Streaming(nn.Module):
+    """A GRU that goes on from one inference to the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.GRU(6, 8, batch_first=True)
+        self.head = nn.Linear(8, 4)
+        self.register_buffer("state", torch.zeros(1, 1, 8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        outputs, state = self.layer(x, self.state)
+        self.state.copy_(state)
+        return self.head(outputs).softmax(-1)
+
+
 def trained(module: nn.Module) -> nn.Module:
     """The module with statistics in its normalizations, as training leaves them."""
     random = torch.Generator().manual_seed(1)
@@ -247,5 +274,7 @@ NETWORKS: dict[str, Callable[[], Made]] = {
     "yolo_head": _images(Detector, 1, 3, 24, 24),
     "encoder": _images(Encoder, 1, 10, 6),
     "words": _words,
+    "lstm": _images(Remembering, 1, 10, 6),
+    "gru": _images(Streaming, 1, 3, 6),
     "smoothing": _images(Smoothing, 1, 4),
 }

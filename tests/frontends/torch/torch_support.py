@@ -38,8 +38,9 @@ class Calls(nn.Module):
 def file_of(module: nn.Module, *inputs: torch.Tensor, **options: Any) -> bytes:
     """The module as `torch.export` saves it."""
     buffer = BytesIO()
+    module.eval()(*inputs)  # what functions keep is made before the exporter looks on
     with quiet():
-        torch.export.save(torch.export.export(module.eval(), inputs, **options), buffer)
+        torch.export.save(torch.export.export(module, inputs, **options), buffer)
     return buffer.getvalue()
 
 

@@ -52,6 +52,8 @@ WHOLE = (
     "upsample_bilinear2d.vec",
     "upsample_bicubic2d.vec",
     "upsample_trilinear3d.vec",
+    "upsample_linear1d.default",
+    "upsample_trilinear3d.default",
     "pixel_shuffle.default",
     "pixel_unshuffle.default",
     "roll.default",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,23 @@ def _compute(program: Program, values: dict[str, Any]) -> None:
     for node in program.nodes:
         args, kwargs = map_arg((node.args, node.kwargs), lambda n: values[n.name])
         try:
-            values[node.name] = node.target(*args, **kwargs)
+            values[node.name] = _called(program.torch, node, args, kwargs)
         except (RuntimeError, IndexError, ValueError) as error:
             raise MoteError(
                 f"PyTorch does not run '{node.name}', so that there is nothing to compare with: "
                 f"{' '.join(str(error).split())}",
                 remedy="give inputs that the module takes",
             ) from None
+
+
+def _called(torch: Any, node: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What a node makes. Which of equal elements come first PyTorch leaves open where it sorts: here, as in Mote, it is
+    the first of them."""
+    code = str(node.target)
+    if code not in ("aten.topk.default", "aten.sort.default"):
+        return node.target(*args, **kwargs)
+    names = [argument.name for argument in node.target._schema.arguments]
+    given = {"dim": -1, **dict(zip(names, args, strict=False)), **kwargs}
+    falling = given.get("descending", given.get("largest", code.startswith("aten.topk")))
+    found = torch.sort(given["self"], dim=given["dim"], descending=bool(falling), stable=True)
+    return [part.narrow(given["dim"], 0, given.get("k", part.shape[given["dim"]])) for part in found]

@@ -12,11 +12,12 @@ from mote.frontends.torch.ops import (
     matrix,
     moves,
     norms,
+    recurrent,
     reductions,
     windows,
 )
 
-MODULES = (activations, arithmetic, indexing, matrix, moves, norms, reductions, windows)
+MODULES = (activations, arithmetic, indexing, matrix, moves, norms, recurrent, reductions, windows)
 
 PARSERS: Mapping[str, Parser] = {name: parser for module in MODULES for name, parser in module.PARSERS.items()}
 """By the operator's name with its overload."""

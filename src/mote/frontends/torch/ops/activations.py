@@ -75,12 +75,6 @@ def _glu(node: Node) -> Value:
     return make.mul(b, kept, make.sigmoid(b, gate))
 
 
-def _threshold(node: Node) -> Value:
-    b, x = node.b, node.value("self")
-    above = make.greater(b, x, make.scalar(b, node.real("threshold"), x.dtype))
-    return make.where(b, above, x, make.scalar(b, node.real("value"), x.dtype))
-
-
 def _random_relu(node: Node) -> Sequence[Value | None]:
     """In use its slope is the mean of those that training tries."""
     if node.flag("training"):
@@ -111,6 +105,5 @@ PARSERS: Mapping[str, Parser] = {
     "aten.softplus.default": _softplus,
     "aten.celu.default": _celu,
     "aten.glu.default": _glu,
-    "aten.threshold.default": _threshold,
     "aten.rrelu_with_noise_functional.default": _random_relu,
 }

@@ -108,12 +108,6 @@ def _slice_scatter(node: Node) -> Value:
     return _replaced(node.b, x, axis, places, node.value("src")) if len(places) else x
 
 
-def _select_scatter(node: Node) -> Value:
-    b, x, axis = node.b, node.value("self"), node.integer("dim")
-    place = node.integer("index") % x.shape[x.axis(axis)]
-    return _replaced(b, x, axis, np.array([place]), moves.unsqueeze(b, node.value("src"), [x.axis(axis)]))
-
-
 def _index_put(node: Node) -> Value:
     """New elements at places that constant indices name."""
     b, x, given = node.b, node.value("self"), node.maybe_several("indices")
@@ -152,10 +146,8 @@ PARSERS: Mapping[str, Parser] = {
     "aten.embedding.default": _embedding,
     "aten.index_select.default": _index_select,
     "aten.index.Tensor": _index,
-    "aten._unsafe_index.Tensor": _index,
     "aten.gather.default": _gather,
     "aten.slice_scatter.default": _slice_scatter,
-    "aten.select_scatter.default": _select_scatter,
     "aten.index_put.default": _index_put,
     "aten.scatter.src": _scatter,
     "aten.scatter.value": _scatter,

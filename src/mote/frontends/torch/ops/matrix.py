@@ -43,12 +43,6 @@ def _matmul(second: str) -> Parser:
     return parse
 
 
-def _baddbmm(node: Node) -> Value:
-    b = node.b
-    product = elementwise.scaled(b, matrix.matmul(b, node.value("batch1"), node.value("batch2")), node.real("alpha"))
-    return elementwise.add(b, product, elementwise.scaled(b, node.value("self"), node.real("beta")))
-
-
 def _attention(node: Node) -> Value:
     """softmax(query x key^T * scale + mask) x value, head by head."""
     b, query, key, value = node.b, *(node.value(name) for name in ("query", "key", "value"))
@@ -97,8 +91,5 @@ PARSERS: Mapping[str, Parser] = {
     "aten.mm.default": _matmul("mat2"),
     "aten.bmm.default": _matmul("mat2"),
     "aten.matmul.default": _matmul("other"),
-    "aten.mv.default": _matmul("vec"),
-    "aten.dot.default": _matmul("tensor"),
-    "aten.baddbmm.default": _baddbmm,
     "aten.scaled_dot_product_attention.default": _attention,
 }

@@ -26,19 +26,6 @@ def _permute(node: Node) -> Value:
     return moves.transpose(node.b, node.value("self"), node.integers("dims"))
 
 
-def _transpose(node: Node) -> Value:
-    x = node.value("self")
-    axes = list(range(x.rank))
-    first, second = (x.axis(node.integer(name)) for name in ("dim0", "dim1"))
-    axes[first], axes[second] = axes[second], axes[first]
-    return moves.transpose(node.b, x, axes)
-
-
-def _turned(node: Node) -> Value:
-    x = node.value("self")
-    return moves.transpose(node.b, x, range(x.rank)[::-1])
-
-
 def _expand(node: Node) -> Value:
     return moves.expand(node.b, node.value("self"), node.shape)
 
@@ -57,10 +44,6 @@ def _repeat(node: Node) -> Value:
 def _cat(node: Node) -> Value:
     values = [x for x in node.several("tensors") if x.size]
     return moves.concat(node.b, values, node.integer("dim"))
-
-
-def _stack(node: Node) -> Value:
-    return moves.stack(node.b, node.several("tensors"), node.integer("dim"))
 
 
 def _slice(node: Node) -> Value:
@@ -84,15 +67,6 @@ def _split(node: Node) -> Sequence[Value | None]:
     return [
         moves.slice_(node.b, x, axis, int(begin), n) if node.reads(i) else None
         for i, (begin, n) in enumerate(zip(begins, sizes, strict=False))
-    ]
-
-
-def _unbind(node: Node) -> Sequence[Value | None]:
-    x = node.value("self")
-    axis = x.axis(node.integer("dim"))
-    return [
-        moves.squeeze(node.b, moves.slice_(node.b, x, axis, i, 1), [axis]) if node.reads(i) else None
-        for i in range(x.shape[axis])
     ]
 
 
@@ -189,29 +163,16 @@ def _diagonal(node: Node) -> Value:
 
 
 PARSERS: Mapping[str, Parser] = {
-    **{
-        f"aten.{name}": _same
-        for name in ("clone.default", "alias.default", "detach.default", "lift_fresh_copy.default", "dropout.default")
-    },
-    **{
-        f"aten.{name}": _shaped
-        for name in (
-            *("view.default", "_unsafe_view.default", "reshape.default", "unsqueeze.default", "squeeze.default"),
-            *("squeeze.dim", "squeeze.dims", "flatten.using_ints", "unflatten.int", "view_copy.default"),
-        )
-    },
+    **{f"aten.{name}": _same for name in ("clone.default", "alias.default")},
+    **{f"aten.{name}": _shaped for name in ("view.default", "unsqueeze.default", "squeeze.dims")},
     "aten.permute.default": _permute,
-    "aten.transpose.int": _transpose,
-    "aten.t.default": _turned,
     "aten.expand.default": _expand,
     "aten.copy.default": _copy,
     "aten.repeat.default": _repeat,
     "aten.cat.default": _cat,
-    "aten.stack.default": _stack,
     "aten.slice.Tensor": _slice,
     "aten.select.int": _select,
     "aten.split_with_sizes.default": _split,
-    "aten.unbind.int": _unbind,
     "aten.flip.default": _flip,
     "aten.roll.default": _roll,
     "aten.constant_pad_nd.default": _pad("constant"),

@@ -76,7 +76,6 @@ def _log_softmax(node: Node) -> Value:
 
 PARSERS: Mapping[str, Parser] = {
     "aten._native_batch_norm_legit_no_training.default": _batch_norm,
-    "aten._native_batch_norm_legit.default": _training_batch_norm,
     "aten._native_batch_norm_legit.no_stats": _training_batch_norm,
     "aten._native_batch_norm_legit_functional.default": _training_batch_norm,
     "aten.native_layer_norm.default": _layer_norm,

@@ -37,8 +37,6 @@ def _variance(node: Node) -> Value:
     axes = range(x.rank) if (given := _axes(node, x)) is None else x.axes(given)
     count = math.prod(x.shape[a] for a in axes)
     lost = 1.0 if node.given("correction") is None else node.real("correction")
-    if "unbiased" in node.arguments:
-        lost = float(node.flag("unbiased"))
     if count - lost <= 0:
         raise UnsupportedNodeError(f"the variance of {count} elements with a correction of {lost:g} is no number")
     centered = elementwise.sub(b, x, reductions.mean(b, x, axes, True))
@@ -133,7 +131,7 @@ def _overloads(name: str, parser: Parser, *kinds: str) -> dict[str, Parser]:
 
 PARSERS: Mapping[str, Parser] = {
     **_overloads("mean", _reduction(reductions.mean), "default", "dim"),
-    **_overloads("sum", _reduction(reductions.sum_), "default", "dim_IntList"),
+    **_overloads("sum", _reduction(reductions.sum_), "dim_IntList"),
     **_overloads("prod", _reduction(reductions.product), "default", "dim_int"),
     **_overloads("amax", _reduction(reductions.maximum), "default"),
     **_overloads("amin", _reduction(reductions.minimum), "default"),
@@ -141,8 +139,7 @@ PARSERS: Mapping[str, Parser] = {
     **_overloads("min", _reduction(reductions.minimum), "default"),
     **_overloads("logsumexp", _reduction(reductions.log_sum_exp), "default"),
     **_overloads("any", _truth(reductions.any_), "default", "dim", "dims"),
-    **_overloads("all", _truth(reductions.all_), "default", "dim", "dims"),
-    **_overloads("var", _variance, "default", "dim", "correction"),
+    **_overloads("var", _variance, "correction"),
     "aten.var_mean.correction": _variance_and_mean,
     "aten.median.dim": _median,
     "aten.max.dim": _extreme(reductions.maximum, True),

@@ -45,18 +45,19 @@ def _window(node: Node, count: int) -> list[Axis]:
     return windows.window(kernel, strides, pads, node.each("dilation", count, 1))
 
 
-def _max_pool(count: int, *, places: bool) -> Parser:
-    def parse(node: Node) -> Value | Sequence[Value | None]:
-        if places and node.reads(1):
-            raise UnsupportedNodeError(
-                "where the largest elements are is not supported: use max pooling without indices"
-            )
+def _max_pool(count: int) -> Parser:
+    def parse(node: Node) -> Sequence[Value | None]:
+        _refuse_places(node)
         x, alone = _image(node, "self", count)
         found = windows.max_pool(node.b, x, _window(node, count), ceil=node.flag("ceil_mode"))
-        found = _back(node, found, alone)
-        return [found, None] if places else found
+        return [_back(node, found, alone), None]
 
     return parse
+
+
+def _refuse_places(node: Node) -> None:
+    if node.reads(1):
+        raise UnsupportedNodeError("where the largest elements are is not supported: use max pooling without indices")
 
 
 def _average_pool(count: int) -> Parser:
@@ -80,10 +81,7 @@ def _adaptive_average(count: int) -> Parser:
 
 def _adaptive_max(count: int) -> Parser:
     def parse(node: Node) -> Sequence[Value | None]:
-        if node.reads(1):
-            raise UnsupportedNodeError(
-                "where the largest elements are is not supported: use max pooling without indices"
-            )
+        _refuse_places(node)
         x, alone = _image(node, "self", count)
         return [_back(node, _adaptive(node, x, count, largest=True), alone), None]
 
@@ -153,17 +151,18 @@ def _cubic(size: int, new: int, scale: float | None, corners: bool) -> resize.Ta
 
 
 def _resizing(name: str, axes: int, taps: Callable[[int, int, float | None, bool], resize.Taps]) -> dict[str, Parser]:
-    return {f"aten.{name}.{kind}": _resize(axes, taps) for kind in ("vec", "default")}
+    taken_apart = ("upsample_bilinear2d", "upsample_bicubic2d")
+    kinds = ("default",) if name.startswith("_") else ("vec",) if name in taken_apart else ("vec", "default")
+    return {f"aten.{name}.{kind}": _resize(axes, taps) for kind in kinds}
 
 
 PARSERS: Mapping[str, Parser] = {
     "aten.convolution.default": _convolution,
-    **{f"aten.max_pool{n}d_with_indices.default": _max_pool(n, places=True) for n in (2, 3)},
-    **{f"aten.max_pool{n}d.default": _max_pool(n, places=False) for n in (1, 2, 3)},
-    **{f"aten.avg_pool{n}d.default": _average_pool(n) for n in (1, 2, 3)},
+    **{f"aten.max_pool{n}d_with_indices.default": _max_pool(n) for n in (2, 3)},
+    **{f"aten.avg_pool{n}d.default": _average_pool(n) for n in (2, 3)},
     **{f"aten.adaptive_avg_pool{n}d.default": _adaptive_average(n) for n in (1, 2, 3)},
     **{f"aten._adaptive_avg_pool{n}d.default": _adaptive_average(n) for n in (2, 3)},
-    **{f"aten.adaptive_max_pool{n}d.default": _adaptive_max(n) for n in (1, 2, 3)},
+    **{f"aten.adaptive_max_pool{n}d.default": _adaptive_max(n) for n in (2, 3)},
     **_resizing("upsample_nearest1d", 1, _nearest),
     **_resizing("upsample_nearest2d", 2, _nearest),
     **_resizing("upsample_nearest3d", 3, _nearest),

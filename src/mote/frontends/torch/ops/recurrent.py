@@ -1,0 +1,101 @@
+"""Recurrent layers: LSTM, GRU and the simple kind, of several layers in one direction or in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import moves, recurrent
+from mote.frontends.build.builder import Builder, Value
+from mote.frontends.torch.node import Node, Parser
+from mote.ops.recurrent import Result
+
+
+def _recurrent(kind: str, *functions: str) -> Parser:
+    """Layer after layer; `functions`: of gates, where they are not the usual ones."""
+
+    def parse(node: Node) -> Sequence[Value | None]:
+        b, x = node.b, node.value("input")
+        if node.flag("train") and node.real("dropout"):
+            raise UnsupportedNodeError("dropout is for training: export the module in evaluation mode")
+        first = node.flag("batch_first")
+        wanted = [result for place, result in enumerate(_RESULTS) if node.reads(place)]
+        ends: dict[Result, list[Value]] = {Result.HIDDEN: [], Result.CELL: []}
+        layers = _layers(node, kind, functions)
+        for i, sides in enumerate(layers):
+            last = i == len(layers) - 1
+            needed = {*(result for result in wanted if result in ends), *([] if last else [Result.SEQUENCE])}
+            needed |= {Result.SEQUENCE} if last and Result.SEQUENCE in wanted else set()
+            hidden, cell = (_begin(b, state, i, len(sides), first) for state in _states(node, kind))
+            made = recurrent.layer(
+                b, kind, x, sides, batch_first=first, hidden=hidden, cell=cell, after=True, wanted=needed
+            )
+            for result, found in ends.items():
+                if result in made:
+                    found.append(_turned(b, made[result], first))
+            x = _joined(b, made[Result.SEQUENCE], first) if Result.SEQUENCE in made else x
+        whole = {result: moves.concat(b, found, 0) for result, found in ends.items() if found}
+        whole |= {Result.SEQUENCE: x} if Result.SEQUENCE in wanted else {}
+        return [whole.get(result) for result in _RESULTS[: 3 if kind == "LSTM" else 2]]
+
+    return parse
+
+
+_RESULTS = (Result.SEQUENCE, Result.HIDDEN, Result.CELL)
+"""What PyTorch's operators give, in this order."""
+
+
+def _states(node: Node, kind: str) -> tuple[Value, Value | None]:
+    """What hidden units and cells begin with, of all layers and directions."""
+    if kind == "LSTM":
+        hidden, cell = node.several("hx")
+        return hidden, cell
+    return node.value("hx"), None
+
+
+def _layers(node: Node, kind: str, functions: Sequence[str]) -> list[list[recurrent.Side]]:
+    """The weights of each layer, forwards and backwards."""
+    arrays = [node.b.known(value, "a weight") for value in node.several("params")]
+    count, sides = node.integer("num_layers"), 2 if node.flag("bidirectional") else 1
+    each = 4 if node.flag("has_biases") else 2
+    if len(arrays) != count * sides * each:
+        raise UnsupportedNodeError("an LSTM whose outputs are projected is not supported")
+    gates = tuple(recurrent.gate(name) for name in functions) or None
+    found = []
+    for i in range(count * sides):
+        weights, *bias = arrays[i * each : (i + 1) * each]
+        both = bias[1:] if len(bias) > 1 else [None, None]
+        side = recurrent.of_torch(kind, weights, bias[0], both[0], both[1])
+        found.append(replace(side, gates=gates, backward=i % sides == 1))
+    return [found[i * sides : (i + 1) * sides] for i in range(count)]
+
+
+def _begin(b: Builder, state: Value | None, layer: int, sides: int, batch_first: bool) -> Value | None:
+    """What one layer begins with; zeros need not be given."""
+    if state is None or (state.data is not None and not np.any(state.data)):
+        return None
+    return _turned(b, moves.slice_(b, state, 0, layer * sides, sides), batch_first)
+
+
+def _turned(b: Builder, state: Value, batch_first: bool) -> Value:
+    """PyTorch has directions before sequences in states, whichever comes first elsewhere."""
+    return moves.transpose(b, state, (1, 0, 2)) if batch_first else state
+
+
+def _joined(b: Builder, outputs: Value, batch_first: bool) -> Value:
+    """The outputs of both directions side by side."""
+    if not batch_first:
+        outputs = moves.transpose(b, outputs, (0, 2, 1, 3))
+    first, second, sides, units = outputs.shape
+    return moves.reshape(b, outputs, (first, second, sides * units))
+
+
+PARSERS: Mapping[str, Parser] = {
+    "aten.lstm.input": _recurrent("LSTM"),
+    "aten.gru.input": _recurrent("GRU"),
+    "aten.rnn_tanh.input": _recurrent("RNN"),
+    "aten.rnn_relu.input": _recurrent("RNN", "relu"),
+}
