@@ -6,19 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from mote.api import reference
 from mote.api.options import check_at_least, parsed
+from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
 from mote.api.verifier import Judge, Mismatch
 from mote.errors import MoteError, explaining, naming
 from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.tflite.export import Exported, export
+from mote.frontends.tflite.rounding import as_litert_rounds
 from mote.frontends.tflite.schema import IDENTIFIER
 from mote.graph import Graph
+from mote.graph.edges import model_shape
 from mote.graph.tensor import Shape
 from mote.ops.common import ROUNDED_INPUTS
 
+LACKING = "no reference kernel"
+NONE_SUCH = "LiteRT has no such operator"
+"""What operators say that LiteRT has no reference kernel for, or not at all."""
 IDENTIFIER_AT = 4
 """Where a `.tflite` file says that it is one."""
 
@@ -91,14 +99,17 @@ def convert(
     source = source_of(model, shapes=wanted, edges=edges, example_inputs=example_inputs)
     with naming(source.where):
         found = read(source)
-        graph = found.graph()
+        own = found.graph()
+        graph, rounded = (own, 0) if source.format == Format.TFLITE else as_litert_rounds(own)
         exported = export(graph, source.where)
-        warnings = list(found.warnings)
+        warnings = [*found.warnings, *_differences(graph, rounded)]
         check = None
-        if verify:
-            mistakes = _mistakes(graph)
-            warnings += [f"not compared with LiteRT: {mistakes}"] if mistakes else []
-            check = None if mistakes else _checked(source, graph, exported, inputs, seed)
+        mistakes = _mistakes(graph)
+        if verify and not all(mistakes.values()):
+            warnings.append(f"not compared with LiteRT: {', '.join(mistakes)}")
+        elif verify:
+            judge = _judge(source, own, graph, rounded, fast=bool(mistakes))
+            check = _checked(judge, graph, exported, inputs, seed)
     return Converted(
         model=source.where,
         format=source.format,
@@ -115,38 +126,78 @@ def _listed(graph: Graph, ids: Sequence[int]) -> list[Edge]:
     return [Edge(t.name, t.dtype, t.shape) for t in (graph.tensors[i] for i in ids)]
 
 
-def _mistakes(graph: Graph) -> str:
-    """What LiteRT computes wrongly in a model, or lacks. It rounds nothing to 8 bits here: weights that it would do
-    that for are written as real numbers."""
-    reasons = (op.misjudged(graph) for op in graph.ops)
-    return ", ".join(dict.fromkeys(reason for reason in reasons if reason and reason != ROUNDED_INPUTS))
+def _mistakes(graph: Graph) -> dict[str, bool]:
+    """What LiteRT's reference kernels compute wrongly in a model, or lack, and whether they lack it. They round nothing
+    to 8 bits here: weights that LiteRT would do that for are written as real numbers; and what TFLite has no operator
+    for is written out of others."""
+    reasons = {reason: op for op in graph.ops if (reason := op.misjudged(graph))}
+    written_out = {ROUNDED_INPUTS, NONE_SUCH, *(f"LiteRT has no {op.kind}" for op in reasons.values())}
+    return {reason: LACKING in reason for reason in reasons if reason not in written_out}
 
 
-def _checked(source: Source, graph: Graph, exported: Exported, inputs: int, seed: int) -> Check:
+def _differences(graph: Graph, rounded: int) -> list[str]:
+    """What the file says otherwise than the model."""
+    found = []
+    for what, ids in (("input", graph.inputs), ("output", graph.outputs)):
+        for t in (graph.tensors[i] for i in ids):
+            if t.arrangement is not None:
+                shapes = ["x".join(map(str, shape)) for shape in (model_shape(t), t.shape)]
+                found.append(f"{what} '{t.name}' is {shapes[0]} in the model and {shapes[1]} in the file")
+    if rounded:
+        found.append(
+            f"{rounded} layers round halves to even in the model, away from zero in the file: LiteRT's results may be a"
+            " step off"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """What the new file is compared with, by the ids of the graph's tensors."""
+
+    name: str
+    values: reference.Reference
+    of_file: bool
+    """The values are as the model has them, and not as they lie in tensors."""
+    fast: bool
+    """LiteRT runs its default kernels, because it has no reference kernels for some layers."""
+
+
+def _judge(source: Source, own: Graph, graph: Graph, rounded: int, *, fast: bool) -> _Judge:
+    """The file that was read, the model's own runtime, or Mote's reference with LiteRT's rounding."""
+    if source.format == Format.TFLITE:
+        return _Judge("the file that was read", reference.litert(source.data, fast=fast), True, fast)
+    if rounded:
+        return _Judge("Mote's reference with LiteRT's rounding", reference.numpy(graph), False, fast)
+    if (found := runtime(source, own)) is not None:
+        return _Judge(found[1], found[0], True, fast)
+    return _Judge(f"Mote's reference ({source.title} is not installed)", reference.numpy(graph), False, fast)
+
+
+def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed: int) -> Check:
     if not reference.litert_installed():
         raise MoteError(
             "LiteRT is not installed, so that nobody can say whether the file is right",
             remedy="pip install 'moteml[reference]', or convert without the check (--no-verify)",
         )
-    written = reference.litert(exported.data)
-    litert = source.format == Format.TFLITE
-    wanted = reference.litert(source.data) if litert else reference.numpy(graph)
-    magnitudes = reference.magnitudes(graph)
-    compared = [t for t in graph.producers if t in exported.tensors and not graph.tensors[t].inner]
+    written, magnitudes = reference.litert(exported.data, fast=wanted.fast), reference.magnitudes(graph)
+    compared = {t for t in graph.producers if t in exported.tensors and not graph.tensors[t].inner}
     judge, cases = Judge(), stimuli(graph, inputs, seed)
     for number, case in enumerate(cases):
         given = {exported.tensors[t]: value for t, value in case.items()}
-        got, want, sizes = written(given), wanted(case), magnitudes(case)
+        got, want, sizes = written(given), wanted.values(case), magnitudes(case)
         assert got is not None and want is not None
-        for t in compared:
+        compared = {t for t in compared if _source(graph, wanted, t) in want and exported.tensors[t] in got}
+        for t in sorted(compared):
             tensor, op = graph.tensors[t], graph.producers[t]
-            if (litert and tensor.source not in want) or exported.tensors[t] not in got:
-                continue
-            expected = tensor.part(want[tensor.source] if litert else want[t]).reshape(tensor.shape)
-            found = tensor.part(got[exported.tensors[t]]).reshape(tensor.shape)
-            judge.compare(tensor, "", op.kind, number, found, expected, sizes.get(t, 0.0))
+            value = want[_source(graph, wanted, t)]
+            expected = tensor.part(value) if wanted.of_file else value
+            found = got[exported.tensors[t]]
+            found = (found ^ np.uint8(128)).view(np.int8) if found.dtype == np.uint8 != tensor.dtype.numpy else found
+            ours, theirs = found.reshape(tensor.shape), expected.reshape(tensor.shape)
+            judge.compare(tensor, "", op.kind, number, ours, theirs, sizes.get(t, 0.0))
     return Check(
-        reference="the file that was read" if litert else f"what Mote's reference computes of the {source.title} model",
+        reference=wanted.name,
         inputs=len(cases),
         tensors=len(compared),
         passed=not judge.mismatches,
@@ -154,3 +205,7 @@ def _checked(source: Source, graph: Graph, exported: Exported, inputs: int, seed
         max_abs_diff=judge.worst,
         mismatches=judge.mismatches,
     )
+
+
+def _source(graph: Graph, wanted: _Judge, t: int) -> int:
+    return graph.tensors[t].source if wanted.of_file else t

@@ -29,14 +29,17 @@ def litert_installed() -> bool:
     return find_spec("ai_edge_litert") is not None
 
 
-def litert(model: bytes) -> Reference:
-    """LiteRT with `BUILTIN_REF`. Its default kernels are no oracle: they differ from the reference."""
+def litert(model: bytes, *, fast: bool = False) -> Reference:
+    """LiteRT with `BUILTIN_REF`. Its default kernels (`fast`) are no oracle: they differ from the reference, but there
+    are more of them."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     with _refusals():
         interpreter = Interpreter(
             model_content=model,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+            experimental_op_resolver_type=(
+                OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if fast else OpResolverType.BUILTIN_REF
+            ),
             experimental_preserve_all_tensors=True,
         )
         interpreter.allocate_tensors()

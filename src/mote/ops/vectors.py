@@ -135,7 +135,7 @@ class SupportVectors(Op):
     def misjudged(self, g: Graph) -> str | None:
         return "LiteRT has no SUPPORT_VECTORS"
 
-    def _spread(self, coefficients: Floats) -> Floats:
+    def spread(self, coefficients: Floats) -> Floats:
         """The coefficients as a matrix [count, pairs], of which most are zero."""
         classes = len(self.counts)
         numbers = {pair: i for i, pair in enumerate((a, b) for a in range(classes) for b in range(a + 1, classes))}
@@ -155,7 +155,7 @@ class SupportVectors(Op):
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, vectors, coefficients, intercepts = _given(values)
-        matrix = self._spread(coefficients)
+        matrix = self.spread(coefficients)
         at_once = max(1, AT_ONCE // vectors.size)
         rows = x.reshape(-1, x.shape[-1])
         parts = [self._numbers(rows[i : i + at_once], vectors) @ matrix for i in range(0, len(rows), at_once)]
@@ -169,4 +169,4 @@ class SupportVectors(Op):
             numbers = inner**self.degree
         else:
             numbers = np.ones_like(inner) if self.function == Function.RADIAL else np.maximum(inner, 1.0)
-        return [(numbers @ self._spread(np.abs(coefficients)) + np.abs(intercepts)).reshape(self.shapes(g)[0])]
+        return [(numbers @ self.spread(np.abs(coefficients)) + np.abs(intercepts)).reshape(self.shapes(g)[0])]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mote.frontends.tflite.emit import elementwise, flow, moves, recurrent, windows
+from mote.frontends.tflite.emit import elementwise, flow, moves, recurrent, windows, written_out
 from mote.frontends.tflite.emit.emitter import Emitter
 from mote.graph import Op
 from mote.ops import (
     add_n,
     along,
+    angles,
     arithmetic,
     batch_matmul,
     cast,
@@ -48,7 +49,9 @@ from mote.ops import (
     svdf,
     transpose_conv,
     unary,
+    vectors,
     walk,
+    whole,
 )
 from mote.ops import slice as slices
 
@@ -120,6 +123,10 @@ WRITERS: Mapping[type[Op], Write] = {
     along.CumSum: moves.cumsum,
     along.SegmentSum: moves.segment_sum,
     along.TopK: moves.top_k,
+    angles.Cosh: written_out.hyperbolic,
+    angles.Log1p: written_out.log1p,
+    angles.Sinh: written_out.hyperbolic,
+    angles.Tan: written_out.tangent,
     arithmetic.Add: elementwise.addition,
     arithmetic.Mul: elementwise.arithmetic,
     arithmetic.Sub: elementwise.addition,
@@ -178,6 +185,9 @@ WRITERS: Mapping[type[Op], Write] = {
     svdf.Svdf: recurrent.svdf,
     transpose_conv.TransposeConv: windows.transpose_conv,
     unary.LeakyRelu: elementwise.leaky_relu,
+    unary.Table: elementwise.table,
+    vectors.Distances: written_out.distances,
+    vectors.SupportVectors: written_out.support_vectors,
     walk.BatchToSpace: moves.batches,
     walk.BroadcastTo: moves.broadcast_to,
     walk.DepthToSpace: moves.blocks,
@@ -185,5 +195,6 @@ WRITERS: Mapping[type[Op], Write] = {
     walk.SpaceToBatch: moves.batches,
     walk.SpaceToDepth: moves.blocks,
     walk.Tile: moves.tile,
+    whole.Whole: written_out.whole,
 }
 """Every other operator that Mote has is none of TFLite's."""

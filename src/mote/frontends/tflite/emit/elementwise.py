@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.frontends.tflite.emit.emitter import Emitter
+from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.graph import Op
 from mote.graph.types import DType
 from mote.ops.arithmetic import Add, Arithmetic
@@ -15,12 +15,21 @@ from mote.ops.normalize import L2Normalization, LocalResponseNormalization
 from mote.ops.projection import Projection
 from mote.ops.select import Select
 from mote.ops.softmax import Softmax
-from mote.ops.unary import LeakyRelu
+from mote.ops.unary import LeakyRelu, Table
 
 
 def plain(e: Emitter, op: Op) -> None:
     """An operator without options, which the graph calls as TFLite does."""
     e.op(op.kind, e.all(op.inputs), e.all(op.outputs))
+
+
+def table(e: Emitter, op: Table) -> None:
+    """A function of 8 bits: elements of a table that the numbers name, from the least on."""
+    x, y = op.input(e.graph), op.output(e.graph)
+    numbers, places = (e.writer.tensor(f"{y.name} ({what})", x.shape, DType.INT32) for what in ("numbers", "places"))
+    e.op("CAST", [e.at(x.id)], [numbers], in_data_type=x.dtype.value, out_data_type="int32")
+    e.op("ADD", [numbers, e.ints(128)], [places])
+    e.op("GATHER", [e.constant(y, op.values, "of all numbers"), places], [e.at(y.id)])
 
 
 def arithmetic(e: Emitter, op: Arithmetic) -> None:
@@ -75,6 +84,8 @@ def fully_connected(e: Emitter, op: FullyConnected | Projection) -> None:
 def weights(e: Emitter, op: Op, position: int) -> int:
     """The weights of a layer; of one that computes real numbers with int8 ones as the file turns them into float32."""
     w = op.input(e.graph, position)
+    if op.input(e.graph).dtype == DType.INT8 and w.dtype == DType.INT16 and not (w.quant and w.quant.unsigned):
+        raise UnsaidError("its weights less their zero point need 9 bits")
     if op.input(e.graph).dtype != DType.FLOAT32 or w.dtype != DType.INT8:
         return e.at(w.id)
     wide = e.floats(w, "as real numbers", w.shape)

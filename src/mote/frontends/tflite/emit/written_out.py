@@ -1,0 +1,153 @@
+"""Operators that TFLite does not have, written out of those that it has: distances and support vectors, functions,
+integers of other widths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.graph import Op, Tensor
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+from mote.ops.angles import DoublePrecision
+from mote.ops.vectors import COEFFICIENTS, INTERCEPTS, VECTORS, WEIGHTS, Distances, Function, Metric, SupportVectors
+from mote.ops.whole import Function as WholeFunction
+from mote.ops.whole import Whole
+
+WHOLE = {
+    WholeFunction.ADD: "ADD",
+    WholeFunction.SUBTRACT: "SUB",
+    WholeFunction.MULTIPLY: "MUL",
+    WholeFunction.LEAST: "MINIMUM",
+    WholeFunction.MOST: "MAXIMUM",
+    WholeFunction.MODULO: "FLOOR_MOD",
+    WholeFunction.XOR: "BITWISE_XOR",
+    WholeFunction.EQUAL: "EQUAL",
+    WholeFunction.GREATER: "GREATER",
+    WholeFunction.GREATER_EQUAL: "GREATER_EQUAL",
+}
+"""What TFLite has for functions of integers that stand for themselves."""
+
+
+class _Steps:
+    """One float32 value after another, each made of the one before."""
+
+    def __init__(self, e: Emitter, op: Op) -> None:
+        self.e, self.y = e, op.output(e.graph)
+        self.count = 0
+
+    def make(self, kind: str, inputs: Sequence[int], shape: Shape, **options: object) -> int:
+        """What an operator makes of values of the file."""
+        self.count += 1
+        made = self.e.floats(self.y, f"step {self.count}", shape)
+        self.e.op(kind, inputs, [made], **options)
+        return made
+
+    def number(self, value: float) -> int:
+        return self.constant(np.array(value, np.float32))
+
+    def constant(self, data: Array) -> int:
+        self.count += 1
+        return self.e.writer.const(f"{self.y.name} (constant {self.count})", np.asarray(data, np.float32))
+
+    def last(self, kind: str, inputs: Sequence[int], **options: object) -> None:
+        """The operator that makes the result itself."""
+        self.e.op(kind, inputs, [self.e.at(self.y.id)], **options)
+
+
+def log1p(e: Emitter, op: DoublePrecision) -> None:
+    s, x = _Steps(e, op), op.input(e.graph)
+    s.last("LOG", [s.make("ADD", [e.at(x.id), s.number(1)], x.shape)])
+
+
+def tangent(e: Emitter, op: DoublePrecision) -> None:
+    s, x = _Steps(e, op), op.input(e.graph)
+    s.last("DIV", [s.make(kind, [e.at(x.id)], x.shape) for kind in ("SIN", "COS")])
+
+
+def hyperbolic(e: Emitter, op: DoublePrecision) -> None:
+    """Half the sum, or the difference, of the exponentials of x and -x."""
+    s, x = _Steps(e, op), op.input(e.graph)
+    up = s.make("EXP", [e.at(x.id)], x.shape)
+    down = s.make("EXP", [s.make("NEG", [e.at(x.id)], x.shape)], x.shape)
+    both = s.make("SUB" if op.kind == "SINH" else "ADD", [up, down], x.shape)
+    s.last("MUL", [both, s.number(0.5)])
+
+
+def whole(e: Emitter, op: Whole) -> None:
+    kind, dtype = WHOLE.get(op.function), op.input(e.graph).dtype
+    if kind is None or dtype not in (DType.INT32, DType.INT64):
+        raise UnsaidError(f"TFLite has no {op.function} of {dtype}")
+    e.op(kind, e.all(op.inputs), e.all(op.outputs))
+
+
+def distances(e: Emitter, op: Distances) -> None:
+    """Differences to all vectors at once, squared or without their signs, and added up."""
+    s, root = _Steps(e, op), op.metric == Metric.EUCLIDEAN
+    apart = _apart(s, e, op, op.metric == Metric.MANHATTAN)
+    vectors = op.input(e.graph, VECTORS).shape
+    if len(op.inputs) > WEIGHTS:
+        shape = (_rows(op, e), *vectors)
+        apart = s.make("MUL", [apart, e.at(op.inputs[WEIGHTS])], shape)
+    shape = (_rows(op, e), vectors[0])
+    total = s.make("SUM", [apart, e.ints([2])], shape)
+    total = s.make("SQRT", [total], shape) if root else total
+    s.last("RESHAPE", [total, e.ints(op.output(e.graph).shape)], new_shape=list(op.output(e.graph).shape))
+
+
+def _rows(op: Op, e: Emitter) -> int:
+    x = op.input(e.graph)
+    return x.size // x.shape[-1]
+
+
+def _apart(s: _Steps, e: Emitter, op: Op, plain: bool) -> int:
+    """[rows, count, depth]: squares of differences, or their sizes."""
+    x, vectors = op.input(e.graph), op.input(e.graph, VECTORS)
+    rows = (_rows(op, e), 1, x.shape[-1])
+    given = s.make("RESHAPE", [e.at(x.id), e.ints(rows)], rows, new_shape=list(rows))
+    shape = (rows[0], *vectors.shape)
+    if not plain:
+        return s.make("SQUARED_DIFFERENCE", [given, e.at(vectors.id)], shape)
+    return s.make("ABS", [s.make("SUB", [given, e.at(vectors.id)], shape)], shape)
+
+
+def support_vectors(e: Emitter, op: SupportVectors) -> None:
+    """What each vector makes with the input, then a layer whose weights are the coefficients, most of them zero."""
+    s, rows = _Steps(e, op), _rows(op, e)
+    count = op.input(e.graph, VECTORS).shape[0]
+    numbers = _numbers(s, e, op, (rows, count))
+    coefficients, intercepts = (_data(op.input(e.graph, p)) for p in (COEFFICIENTS, INTERCEPTS))
+    made = s.make("FULLY_CONNECTED", _layer(s, numbers, op.spread(coefficients).T, intercepts), (rows, op.pairs))
+    shape = op.output(e.graph).shape
+    s.last("RESHAPE", [made, e.ints(shape)], new_shape=list(shape))
+
+
+def _numbers(s: _Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
+    """[rows, count]: the kernel of the machine."""
+    if op.function == Function.RADIAL:
+        squares = s.make("SUM", [_apart(s, e, op, False), e.ints([2])], shape)
+        return s.make("EXP", [s.make("MUL", [squares, s.number(-op.gamma)], shape)], shape)
+    x, vectors = op.input(e.graph), _data(op.input(e.graph, VECTORS))
+    rows = (shape[0], x.shape[-1])
+    given = s.make("RESHAPE", [e.at(x.id), e.ints(rows)], rows, new_shape=list(rows))
+    offsets = np.full(shape[1], op.offset)
+    inner = s.make("FULLY_CONNECTED", _layer(s, given, vectors * op.gamma, offsets), shape)
+    if op.function == Function.SIGMOID:
+        return s.make("TANH", [inner], shape)
+    if op.degree == 0:
+        raise UnsaidError("a polynomial of degree 0")
+    power = inner
+    for _ in range(op.degree - 1):
+        power = s.make("MUL", [power, inner], shape)
+    return power
+
+
+def _layer(s: _Steps, x: int, weights: Array, bias: Array) -> list[int]:
+    return [x, s.constant(weights), s.constant(bias)]
+
+
+def _data(t: Tensor) -> Array:
+    assert t.data is not None
+    return t.data.astype(np.float64)

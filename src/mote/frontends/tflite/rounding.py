@@ -1,0 +1,69 @@
+"""A graph that rounds as ONNX Runtime and PyTorch do, with LiteRT's rounding instead: what a `.tflite` file can say.
+
+Their layers round halves to even, LiteRT's away from zero, in integers. The same graph with LiteRT's operators computes
+what the file will, so that the check of a file has something to be equal to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+import numpy as np
+
+from mote.graph import Graph, Op, Quantization, Tensor
+from mote.graph.types import Rounding
+from mote.ops.arithmetic import Add, Mul
+from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
+from mote.ops.mean import Mean
+from mote.ops.pool import AveragePool
+from mote.ops.softmax import Softmax
+
+TWINS: Mapping[type[Op], type[Op]] = {
+    EvenAdd: Add,
+    EvenAveragePool: AveragePool,
+    EvenMean: Mean,
+    EvenMul: Mul,
+    EvenSoftmax: Softmax,
+}
+"""LiteRT's operators for those that only differ in their rounding."""
+SOFTMAX_SCALE = 1 / 256
+"""The one that LiteRT wants the results of an int8 softmax to have, with the least zero point."""
+
+
+def as_litert_rounds(graph: Graph) -> tuple[Graph, int]:
+    """The graph with LiteRT's rounding, and how many layers that changes."""
+    ops = [_rounded(graph, op) for op in graph.ops]
+    changed = sum(new is not old for new, old in zip(ops, graph.ops, strict=True))
+    tensors = {i: _signed(t) for i, t in graph.tensors.items()}
+    return replace(graph, ops=tuple(ops), tensors=tensors), changed
+
+
+def _rounded(graph: Graph, op: Op) -> Op:
+    if type(op) in TWINS and _has_twin(graph, op):
+        kind = TWINS[type(op)]
+        known = {f.name for f in fields(kind)}
+        return kind(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in known})
+    if op.attributes().get("rounding") is Rounding.EVEN:
+        usual = next(f.default for f in fields(op) if f.name == "rounding")
+        return op.with_(rounding=usual)
+    return op
+
+
+def _has_twin(graph: Graph, op: Op) -> bool:
+    """Whether LiteRT has the operator for these scales."""
+    x, y = op.input(graph), op.output(graph)
+    if isinstance(op, EvenAveragePool):
+        counted = op.count in (0, op.vertical.kernel * op.horizontal.kernel)
+        padded = op.vertical.before or op.vertical.after or op.horizontal.before or op.horizontal.after
+        return x.quant is not None and x.quant.same_as(y.quant) and counted and not (op.count and padded)
+    if isinstance(op, EvenSoftmax):
+        return bool(np.isclose(y.scale, SOFTMAX_SCALE, rtol=1e-6)) and y.zero_point == y.dtype.limits[0]
+    return True
+
+
+def _signed(t: Tensor) -> Tensor:
+    """int8 tensors are what they are: only LiteRT's own uint8 files round as those do."""
+    if t.quant is None or not t.quant.unsigned:
+        return t
+    return replace(t, quant=Quantization(t.quant.scale, t.quant.zero_point, t.quant.axis))
