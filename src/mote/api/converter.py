@@ -19,9 +19,11 @@ from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.tflite.export import Exported, export
 from mote.frontends.tflite.rounding import as_litert_rounds
 from mote.frontends.tflite.schema import IDENTIFIER
-from mote.graph import Graph
+from mote.graph import Graph, Tensor
 from mote.graph.edges import model_shape
-from mote.graph.tensor import Shape
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.common import ROUNDED_INPUTS
 
 LACKING = "no reference kernel"
@@ -156,7 +158,9 @@ class _Judge:
     """What the new file is compared with, by the ids of the graph's tensors."""
 
     name: str
-    values: reference.Reference
+    values: reference.Reference | None
+    """None: each operator is given what LiteRT has computed before it. Real numbers that lie between two steps may be
+    rounded to either, and whatever follows from that would differ."""
     of_file: bool
     """The values are as the model has them, and not as they lie in tensors."""
     fast: bool
@@ -168,7 +172,7 @@ def _judge(source: Source, own: Graph, graph: Graph, rounded: int, *, fast: bool
     if source.format == Format.TFLITE:
         return _Judge("the file that was read", reference.litert(source.data, fast=fast), True, fast)
     if rounded:
-        return _Judge("Mote's reference with LiteRT's rounding", reference.numpy(graph), False, fast)
+        return _Judge("Mote's operators with LiteRT's rounding, each by itself", None, False, fast)
     if (found := runtime(source, own)) is not None:
         return _Judge(found[1], found[0], True, fast)
     return _Judge(f"Mote's reference ({source.title} is not installed)", reference.numpy(graph), False, fast)
@@ -184,18 +188,16 @@ def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed
     compared = {t for t in graph.producers if t in exported.tensors and not graph.tensors[t].inner}
     judge, cases = Judge(), stimuli(graph, inputs, seed)
     for number, case in enumerate(cases):
-        given = {exported.tensors[t]: value for t, value in case.items()}
-        got, want, sizes = written(given), wanted.values(case), magnitudes(case)
-        assert got is not None and want is not None
-        compared = {t for t in compared if _source(graph, wanted, t) in want and exported.tensors[t] in got}
+        values, sizes = written({exported.tensors[t]: value for t, value in case.items()}), magnitudes(case)
+        assert values is not None
+        got = {t: _stored(graph.tensors[t], values[i]) for t, i in exported.tensors.items() if i in values}
+        want = _each_alone(graph, got) if wanted.values is None else wanted.values(case)
+        assert want is not None
+        compared = {t for t in compared if t in got and _source(graph, wanted, t) in want}
         for t in sorted(compared):
-            tensor, op = graph.tensors[t], graph.producers[t]
-            value = want[_source(graph, wanted, t)]
-            expected = tensor.part(value) if wanted.of_file else value
-            found = got[exported.tensors[t]]
-            found = (found ^ np.uint8(128)).view(np.int8) if found.dtype == np.uint8 != tensor.dtype.numpy else found
-            ours, theirs = found.reshape(tensor.shape), expected.reshape(tensor.shape)
-            judge.compare(tensor, "", op.kind, number, ours, theirs, sizes.get(t, 0.0))
+            tensor, value = graph.tensors[t], want[_source(graph, wanted, t)]
+            expected = (tensor.part(value) if wanted.of_file else value).reshape(tensor.shape)
+            judge.compare(tensor, "", graph.producers[t].kind, number, got[t], expected, sizes.get(t, 0.0))
     return Check(
         reference=wanted.name,
         inputs=len(cases),
@@ -205,6 +207,24 @@ def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed
         max_abs_diff=judge.worst,
         mismatches=judge.mismatches,
     )
+
+
+def _stored(t: Tensor, value: Array) -> Array:
+    """A tensor of the file as the graph has it: of uint8 ones an int8 tensor has 128 less."""
+    signed = value.dtype == np.uint8 and t.dtype == DType.INT8
+    return ((value ^ np.uint8(128)).view(np.int8) if signed else value).reshape(t.shape)
+
+
+def _each_alone(graph: Graph, got: Mapping[int, Array]) -> dict[int, Array]:
+    """What each operator makes of what LiteRT has made before it; those that keep something are left out."""
+    found: dict[int, Array] = {}
+    for op in graph.ops:
+        known = [None if i == ABSENT else got.get(i, graph.tensors[i].data) for i in op.inputs]
+        if op.updates or op.bodies or any(v is None for v, i in zip(known, op.inputs, strict=True) if i != ABSENT):
+            continue
+        for t, value in zip(op.outputs, op.evaluate(graph, known), strict=True):
+            found[t] = np.asarray(value).astype(graph.tensors[t].dtype.numpy, copy=False)
+    return found
 
 
 def _source(graph: Graph, wanted: _Judge, t: int) -> int:

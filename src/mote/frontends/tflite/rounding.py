@@ -12,11 +12,12 @@ from dataclasses import fields, replace
 import numpy as np
 
 from mote.graph import Graph, Op, Quantization, Tensor
-from mote.graph.types import Rounding
+from mote.graph.types import DType, Rounding
 from mote.ops.arithmetic import Add, Mul
 from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
 from mote.ops.mean import Mean
 from mote.ops.pool import AveragePool
+from mote.ops.quantize import Dequantize, Quantize
 from mote.ops.softmax import Softmax
 
 TWINS: Mapping[type[Op], type[Op]] = {
@@ -33,30 +34,57 @@ SOFTMAX_SCALE = 1 / 256
 
 def as_litert_rounds(graph: Graph) -> tuple[Graph, int]:
     """The graph with LiteRT's rounding, and how many layers that changes."""
-    ops = [_rounded(graph, op) for op in graph.ops]
-    changed = sum(new is not old for new, old in zip(ops, graph.ops, strict=True))
     tensors = {i: _signed(t) for i, t in graph.tensors.items()}
+    found = replace(graph, tensors=tensors)
+    ops: list[Op] = []
+    changed = 0
+    for op in graph.ops:
+        new = _rounded(found, op, tensors)
+        changed += new != [op]
+        ops += new
     return replace(graph, ops=tuple(ops), tensors=tensors), changed
 
 
-def _rounded(graph: Graph, op: Op) -> Op:
-    if type(op) in TWINS and _has_twin(graph, op):
+def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
+    """What LiteRT has for an operator; `tensors` may grow."""
+    if type(op) in TWINS:
         kind = TWINS[type(op)]
         known = {f.name for f in fields(kind)}
-        return kind(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in known})
+        twin = kind(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in known})
+        counted = isinstance(op, EvenAveragePool) and op.count > 0 and _padded(op)
+        return [op] if counted else [twin] if _has_twin(graph, op) else _through_reals(graph, twin, tensors)
     if op.attributes().get("rounding") is Rounding.EVEN:
         usual = next(f.default for f in fields(op) if f.name == "rounding")
-        return op.with_(rounding=usual)
-    return op
+        return [op.with_(rounding=usual)]
+    return [op]
+
+
+def _through_reals(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
+    """An operator that LiteRT does not have for these scales, of real numbers."""
+    x, y = op.input(graph), op.output(graph)
+    wide = []
+    for t, what in ((x, "read"), (y, "made")):
+        new = max(tensors) + 1
+        tensors[new] = replace(
+            t, id=new, name=f"{y.name} (real numbers {what})", dtype=DType.FLOAT32, quant=None, inner=True
+        )
+        wide.append(new)
+    return [
+        Dequantize(inputs=(x.id,), outputs=(wide[0],), name=op.name, index=op.index),
+        op.with_(inputs=(wide[0],), outputs=(wide[1],)),
+        Quantize(inputs=(wide[1],), outputs=(y.id,), name=op.name, index=op.index),
+    ]
+
+
+def _padded(op: EvenAveragePool) -> bool:
+    return any(axis.before or axis.after for axis in (op.vertical, op.horizontal))
 
 
 def _has_twin(graph: Graph, op: Op) -> bool:
     """Whether LiteRT has the operator for these scales."""
     x, y = op.input(graph), op.output(graph)
     if isinstance(op, EvenAveragePool):
-        counted = op.count in (0, op.vertical.kernel * op.horizontal.kernel)
-        padded = op.vertical.before or op.vertical.after or op.horizontal.before or op.horizontal.after
-        return x.quant is not None and x.quant.same_as(y.quant) and counted and not (op.count and padded)
+        return x.quant is not None and x.quant.same_as(y.quant)
     if isinstance(op, EvenSoftmax):
         return bool(np.isclose(y.scale, SOFTMAX_SCALE, rtol=1e-6)) and y.zero_point == y.dtype.limits[0]
     return True

@@ -54,9 +54,7 @@ class Emitter:
     def write(self, t: Tensor, shape: Shape | None = None, name: str = "") -> int:
         """A tensor like one of the graph, with another shape or name where they are given; then it holds nothing."""
         stored = _unsigned(t)
-        how: dict[str, Any] = {}
-        if stored.quant is not None:
-            how = {"scale": stored.quant.scale, "zero_point": stored.quant.zero_point, "axis": stored.quant.axis}
+        how = _scales(stored)
         if t.data is not None and shape is None:
             assert stored.data is not None
             return self.writer.const(t.name, stored.data, **how)
@@ -80,10 +78,7 @@ class Emitter:
 
     def constant(self, t: Tensor, data: Array, what: str) -> int:
         """A constant with the type and the scale of a tensor of the graph."""
-        how: dict[str, Any] = {}
-        if t.quant is not None:
-            how = {"scale": t.quant.scale, "zero_point": t.quant.zero_point, "axis": t.quant.axis}
-        return self.writer.const(f"{t.name} ({what})", data.astype(t.dtype.numpy), **how)
+        return self.writer.const(f"{t.name} ({what})", data.astype(t.dtype.numpy), **_scales(t))
 
     def real(self, tensor: int) -> int:
         """The weights of a layer of real numbers: int8 ones as the numbers that they stand for, because LiteRT would
@@ -108,6 +103,14 @@ class Emitter:
         before = self.between(y, "before its activation")
         self.op(kind, inputs, [before], **options)
         self.op(activation.value, [before], [self.at(y.id)])
+
+
+def _scales(t: Tensor) -> dict[str, Any]:
+    """How a tensor is quantized. Biases have the scales of weights, but only one axis."""
+    if t.quant is None:
+        return {}
+    axis = t.quant.axis if t.quant.per_channel and t.quant.axis < len(t.shape) else 0
+    return {"scale": t.quant.scale, "zero_point": t.quant.zero_point, "axis": axis}
 
 
 def _unsigned(t: Tensor) -> Tensor:
