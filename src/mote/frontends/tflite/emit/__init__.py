@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mote.frontends.tflite.emit import elementwise, flow, moves, recurrent, windows, written_out
+from mote.frontends.tflite.emit import elementwise, flow, moves, recurrent, sequences, windows, written_out
 from mote.frontends.tflite.emit.emitter import Emitter
 from mote.graph import Op
 from mote.ops import (
@@ -25,6 +25,7 @@ from mote.ops import (
     fully_connected,
     functions,
     grouped,
+    gru,
     lookup,
     lstm,
     mean,
@@ -52,6 +53,9 @@ from mote.ops import (
     vectors,
     walk,
     whole,
+)
+from mote.ops import (
+    recurrent as unrolled,
 )
 from mote.ops import slice as slices
 
@@ -143,6 +147,7 @@ WRITERS: Mapping[type[Op], Write] = {
     fully_connected.FullyConnected: elementwise.fully_connected,
     functions.Gelu: elementwise.gelu,
     grouped.GroupedConv2D: windows.conv,
+    gru.Gru: sequences.recurrent,
     lookup.DynamicSlice: moves.dynamic_slice,
     lookup.EmbeddingLookup: elementwise.embedding_lookup,
     lookup.Gather: elementwise.gather,
@@ -188,6 +193,8 @@ WRITERS: Mapping[type[Op], Write] = {
     unary.Table: elementwise.table,
     vectors.Distances: written_out.distances,
     vectors.SupportVectors: written_out.support_vectors,
+    unrolled.LstmSequence: sequences.recurrent,
+    unrolled.RnnSequence: sequences.recurrent,
     walk.BatchToSpace: moves.batches,
     walk.BroadcastTo: moves.broadcast_to,
     walk.DepthToSpace: moves.blocks,

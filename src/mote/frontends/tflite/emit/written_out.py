@@ -3,11 +3,10 @@ integers of other widths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.frontends.tflite.emit.steps import Steps
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -31,45 +30,19 @@ WHOLE = {
 """What TFLite has for functions of integers that stand for themselves."""
 
 
-class _Steps:
-    """One float32 value after another, each made of the one before."""
-
-    def __init__(self, e: Emitter, op: Op) -> None:
-        self.e, self.y = e, op.output(e.graph)
-        self.count = 0
-
-    def make(self, kind: str, inputs: Sequence[int], shape: Shape, **options: object) -> int:
-        """What an operator makes of values of the file."""
-        self.count += 1
-        made = self.e.floats(self.y, f"step {self.count}", shape)
-        self.e.op(kind, inputs, [made], **options)
-        return made
-
-    def number(self, value: float) -> int:
-        return self.constant(np.array(value, np.float32))
-
-    def constant(self, data: Array) -> int:
-        self.count += 1
-        return self.e.writer.const(f"{self.y.name} (constant {self.count})", np.asarray(data, np.float32))
-
-    def last(self, kind: str, inputs: Sequence[int], **options: object) -> None:
-        """The operator that makes the result itself."""
-        self.e.op(kind, inputs, [self.e.at(self.y.id)], **options)
-
-
 def log1p(e: Emitter, op: DoublePrecision) -> None:
-    s, x = _Steps(e, op), op.input(e.graph)
+    s, x = Steps(e, op), op.input(e.graph)
     s.last("LOG", [s.make("ADD", [e.at(x.id), s.number(1)], x.shape)])
 
 
 def tangent(e: Emitter, op: DoublePrecision) -> None:
-    s, x = _Steps(e, op), op.input(e.graph)
+    s, x = Steps(e, op), op.input(e.graph)
     s.last("DIV", [s.make(kind, [e.at(x.id)], x.shape) for kind in ("SIN", "COS")])
 
 
 def hyperbolic(e: Emitter, op: DoublePrecision) -> None:
     """Half the sum, or the difference, of the exponentials of x and -x."""
-    s, x = _Steps(e, op), op.input(e.graph)
+    s, x = Steps(e, op), op.input(e.graph)
     up = s.make("EXP", [e.at(x.id)], x.shape)
     down = s.make("EXP", [s.make("NEG", [e.at(x.id)], x.shape)], x.shape)
     both = s.make("SUB" if op.kind == "SINH" else "ADD", [up, down], x.shape)
@@ -85,7 +58,7 @@ def whole(e: Emitter, op: Whole) -> None:
 
 def distances(e: Emitter, op: Distances) -> None:
     """Differences to all vectors at once, squared or without their signs, and added up."""
-    s, root = _Steps(e, op), op.metric == Metric.EUCLIDEAN
+    s, root = Steps(e, op), op.metric == Metric.EUCLIDEAN
     apart = _apart(s, e, op, op.metric == Metric.MANHATTAN)
     vectors = op.input(e.graph, VECTORS).shape
     if len(op.inputs) > WEIGHTS:
@@ -102,7 +75,7 @@ def _rows(op: Op, e: Emitter) -> int:
     return x.size // x.shape[-1]
 
 
-def _apart(s: _Steps, e: Emitter, op: Op, plain: bool) -> int:
+def _apart(s: Steps, e: Emitter, op: Op, plain: bool) -> int:
     """[rows, count, depth]: squares of differences, or their sizes."""
     x, vectors = op.input(e.graph), op.input(e.graph, VECTORS)
     rows = (_rows(op, e), 1, x.shape[-1])
@@ -115,7 +88,7 @@ def _apart(s: _Steps, e: Emitter, op: Op, plain: bool) -> int:
 
 def support_vectors(e: Emitter, op: SupportVectors) -> None:
     """What each vector makes with the input, then a layer whose weights are the coefficients, most of them zero."""
-    s, rows = _Steps(e, op), _rows(op, e)
+    s, rows = Steps(e, op), _rows(op, e)
     count = op.input(e.graph, VECTORS).shape[0]
     numbers = _numbers(s, e, op, (rows, count))
     coefficients, intercepts = (_data(op.input(e.graph, p)) for p in (COEFFICIENTS, INTERCEPTS))
@@ -124,7 +97,7 @@ def support_vectors(e: Emitter, op: SupportVectors) -> None:
     s.last("RESHAPE", [made, e.ints(shape)], new_shape=list(shape))
 
 
-def _numbers(s: _Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
+def _numbers(s: Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
     """[rows, count]: the kernel of the machine."""
     if op.function == Function.RADIAL:
         squares = s.make("SUM", [_apart(s, e, op, False), e.ints([2])], shape)
@@ -144,7 +117,7 @@ def _numbers(s: _Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
     return power
 
 
-def _layer(s: _Steps, x: int, weights: Array, bias: Array) -> list[int]:
+def _layer(s: Steps, x: int, weights: Array, bias: Array) -> list[int]:
     return [x, s.constant(weights), s.constant(bias)]
 
 

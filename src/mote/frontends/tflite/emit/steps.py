@@ -1,0 +1,44 @@
+"""Several operators of TFLite in the place of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mote.frontends.tflite.emit.emitter import Emitter
+from mote.graph import Op
+from mote.graph.tensor import Array, Shape
+
+
+class Steps:
+    """One float32 value after another, each made of the one before."""
+
+    def __init__(self, e: Emitter, op: Op) -> None:
+        self.e, self.y = e, op.output(e.graph)
+        self.count = 0
+
+    def make(self, kind: str, inputs: Sequence[int], shape: Shape, **options: object) -> int:
+        """What an operator makes of values of the file."""
+        self.count += 1
+        made = self.e.floats(self.y, f"step {self.count}", shape)
+        self.e.op(kind, inputs, [made], **options)
+        return made
+
+    def number(self, value: float) -> int:
+        return self.constant(np.array(value, np.float32))
+
+    def constant(self, data: Array) -> int:
+        self.count += 1
+        return self.e.writer.const(f"{self.y.name} (constant {self.count})", np.asarray(data, np.float32))
+
+    def last(self, kind: str, inputs: Sequence[int], **options: object) -> None:
+        """The operator that makes the result itself."""
+        self.e.op(kind, inputs, [self.e.at(self.y.id)], **options)
+
+    def makes(self, kind: str, inputs: Sequence[int], shapes: Sequence[Shape], **options: object) -> list[int]:
+        """The same of an operator with several results."""
+        self.count += 1
+        made = [self.e.floats(self.y, f"step {self.count}, part {i}", shape) for i, shape in enumerate(shapes)]
+        self.e.op(kind, inputs, made, **options)
+        return made
