@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
+import numpy as np
+
 from mote.api.reference import Reference
 from mote.frontends import Format, Source
 from mote.graph import Graph, Tensor
@@ -33,7 +35,8 @@ def runtime(source: Source, graph: Graph) -> tuple[Reference, str] | None:
     name, compute = found
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
-        given = {graph.tensors[t].name: to_model(graph.tensors[t], value) for t, value in inputs.items()}
+        tensors = ((graph.tensors[t], value) for t, value in inputs.items())
+        given = {t.name: np.ascontiguousarray(to_model(t, value)) for t, value in tensors}
         return _ByNumber(graph, compute(given))
 
     return run, name

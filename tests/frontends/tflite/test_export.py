@@ -27,15 +27,21 @@ from mote.frontends.tflite.emit import WRITERS, windows
 from mote.frontends.tflite.export import UnsaidLayersError, export
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.graph.types import Activation, DType
 from mote.ops.along import TopK
+from mote.ops.angles import Log1p, Sinh, Tan
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
+from mote.ops.gru import Gru
 from mote.ops.pick import Pick
 from mote.ops.pool import AveragePool, MaxPool
+from mote.ops.recurrent import LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.reshape import Reshape
 from mote.ops.slice import Slice
 from mote.ops.transpose_conv import TransposeConv
+from mote.ops.vectors import Distances, Function, Metric, SupportVectors
 from support import needs_litert
 
 MODELS = Path(__file__).parents[3] / "models"
@@ -158,6 +164,37 @@ RNG = np.random.default_rng(3)
 IMAGE = RNG.normal(size=(1, 7, 9, 3)).astype(np.float32)
 WEIGHTS = RNG.normal(size=(4, 3, 3, 3)).astype(np.float32)
 BIAS = RNG.normal(size=4).astype(np.float32)
+
+
+def normal(*shape: int) -> Array:
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+def _machine(function: Function) -> Graph:
+    """Support vectors of three classes."""
+    constants = [normal(7, 3), normal(7, 2), normal(3)]
+    how = {"gamma": 0.3, "offset": 0.5, "degree": 3, "counts": (3, 0, 4)}
+    return alone(SupportVectors, [IMAGE, *constants], constant=3, function=function, **how)
+
+
+def _sequence(kind: type[Recurrent], back: bool, results: tuple[Result, ...], **how: Any) -> Graph:
+    """A recurrent layer of four units over a sequence of seven steps (the image's rows), each of 27 numbers."""
+    units = 4
+    constants = [normal(kind.blocks * units, 3), normal(kind.blocks * units, units), normal(kind.bias_blocks * units)]
+    graph = alone(kind, [IMAGE[0], *constants], constant=3, time_major=True, backward=back, results=results, **how)
+    shape = IMAGE.shape
+    first = replace(graph.tensors[0], id=9, shape=shape)
+    view = Reshape(inputs=(9,), outputs=(0,), name="rows", index=0, shape=shape[1:])
+    return replace(graph, tensors={**graph.tensors, 9: first}, ops=(view, *graph.ops), inputs=(9,)).verify()
+
+
+SEQUENCES = (
+    (Gru, False, (Result.SEQUENCE,), {"after": True}),
+    (Gru, True, (Result.HIDDEN,), {}),
+    (LstmSequence, False, (Result.SEQUENCE, Result.HIDDEN, Result.CELL), {}),
+    (LstmSequence, True, (Result.SEQUENCE,), {"coupled": True}),
+    (RnnSequence, False, (Result.SEQUENCE,), {}),
+)
 ODD = Axis(3, 2, 1, 2, 0)
 """No padding of TFLite's."""
 ELSEWHERE: list[tuple[Graph, list[str]]] = [
@@ -188,6 +225,16 @@ ELSEWHERE: list[tuple[Graph, list[str]]] = [
     (alone(Pick, [IMAGE], places=(None, None, (3, 1, 1, 0), None), shape=(1, 7, 2, 2, 3)), ["GATHER"]),
     (alone(TopK, [IMAGE], dtype="int32", k=2, indices=True), ["TOPK_V2"]),
     (alone(TopK, [IMAGE], k=2), ["TOPK_V2"]),
+    (alone(Log1p, [np.abs(IMAGE)]), ["ADD", "LOG"]),
+    (alone(Tan, [IMAGE]), ["SIN", "COS", "DIV"]),
+    (alone(Sinh, [IMAGE]), []),
+    *(
+        (alone(Distances, [IMAGE, normal(5, 3), *weights], constant=1 + len(weights), metric=metric), [])
+        for metric in Metric
+        for weights in ([], [np.abs(normal(5, 3))])
+    ),
+    *((_machine(function), []) for function in Function),
+    *((_sequence(kind, back, results, **how), []) for kind, back, results, how in SEQUENCES),
 ]
 """Graphs that no `.tflite` file gives, and how they are written."""
 
@@ -202,10 +249,11 @@ def test_what_other_formats_say(graph: Graph, written: Sequence[str]) -> None:
     exported = export(graph, "model.onnx")
     assert not written or codes(exported.data) == written
     run = reference.litert(exported.data)
-    values = run({exported.tensors[0]: IMAGE})
+    given = np.abs(IMAGE) if graph.ops[0].kind == "LOG1P" else IMAGE
+    values = run({exported.tensors[graph.inputs[0]]: given})
     assert values is not None
     for t in graph.outputs:
-        want = graph.evaluate({0: IMAGE})[t]
+        want = graph.evaluate({graph.inputs[0]: given})[t]
         np.testing.assert_allclose(values[exported.tensors[t]], want, rtol=1e-5, atol=1e-5)
 
 

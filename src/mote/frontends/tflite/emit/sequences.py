@@ -156,9 +156,6 @@ def _gru(u: _Unrolled, op: Gru, part: int, states: Sequence[int]) -> list[int]:
     return [u.add(u.pair("MUL", u.rest(update), fresh), u.pair("MUL", update, h))]
 
 
-STEPS: Mapping[type[Recurrent], Callable[[_Unrolled, Any, int, Sequence[int]], list[int]]] = {
-    RnnSequence: _rnn,
-    LstmSequence: _lstm,
-    Gru: _gru,
-}
+Step = Callable[[_Unrolled, Any, int, Sequence[int]], list[int]]
+STEPS: Mapping[type[Recurrent], Step] = {RnnSequence: _rnn, LstmSequence: _lstm, Gru: _gru}
 """What makes the states after one more step."""
