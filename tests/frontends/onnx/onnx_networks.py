@@ -223,12 +223,12 @@ def trained(name: str) -> tuple[nn.Module, Tensor]:
     return network.eval(), torch.randn(shape)
 
 
-def exported(name: str, *, dynamo: bool = False, dynamic: bool = False) -> bytes:
+def exported(name: str, *, dynamo: bool = False, dynamic: bool = False, opset: int | None = None) -> bytes:
     """The ONNX file that PyTorch makes of a network, with the older exporter or the newer one."""
     network, x = trained(name)
     file = io.BytesIO()
     options = {"dynamic_axes": {"x": {0: "batch"}}} if dynamic else {}
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        torch.onnx.export(network, (x,), file, dynamo=dynamo, input_names=["x"], **options)
+        torch.onnx.export(network, (x,), file, dynamo=dynamo, opset_version=opset, input_names=["x"], **options)
     return file.getvalue()

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import load_model_from_string
 from onnx_networks import NETWORKS, exported
 from onnx_support import graph_of, moved, worst
 
-RECURRENT = ("lstm", "gru", "rnn")
-IMAGES = ("mobilenet_v2", "mobilenet_v3", "ds_cnn", "cnn_1d", "u_net")
+from mote.api.compiler import Compiled, compile
+from mote.api.verifier import verify
+from support import emulated
+
+STILL = ("mobilenet_v2", "mobilenet_v3", "ds_cnn", "cnn_1d", "u_net", "encoder", "lstm", "gru", "rnn")
+"""Networks of which no layer is left that only moves elements; the others have some whose order somebody sees."""
+ON_HOST = ("mobilenet_v3", "u_net", "yolo", "shuffle", "rnn")
+ON_A_CORE = ("ds_cnn", "encoder", "gru")
 TOLERANCE = 2e-5
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in RECURRENT])
+def verified(name: str, compiled: Compiled) -> None:
+    """Every value of the model, in the generated code, is what ONNX Runtime says."""
+    result = verify(compiled, 2)
+    assert result.passed and result.reference.startswith("ONNX Runtime") and result.tensors > 2, result
+    assert name not in STILL or not moved(compiled.plan.graph)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
 def test_networks_compute_what_onnx_runtime_does(name: str) -> None:
     data = exported(name)
-    graph = graph_of(data)
-    assert worst(graph, data, NETWORKS[name][1]) < TOLERANCE
-    if name in IMAGES:
-        assert not moved(graph)
+    assert worst(graph_of(data), data, NETWORKS[name][1]) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ON_HOST)
+def test_networks_in_c(name: str) -> None:
+    verified(name, compile(exported(name)))
+
+
+@pytest.mark.parametrize("name", ON_A_CORE)
+def test_networks_on_a_core(name: str) -> None:
+    verified(name, compile(exported(name), target=emulated("cortex-m4")))
 
 
 def test_an_open_batch_is_one() -> None:
@@ -26,3 +47,32 @@ def test_an_open_batch_is_one() -> None:
     graph = graph_of(data)
     assert graph.tensors[graph.inputs[0]].shape == (1, 20, 10, 1)
     assert np.isfinite(worst(graph, data, NETWORKS["ds_cnn"][1]))
+
+
+@pytest.mark.parametrize("opset", [9, 11, 13])
+def test_older_versions_of_operators(opset: int) -> None:
+    """GELU and hard swish are written out in these, and what is an input now is an attribute."""
+    for name in ("mobilenet_v3", "cnn_1d", "encoder", "yolo"):
+        data = exported(name, opset=opset)
+        assert load_model_from_string(data).opset_import[0].version == opset
+        graph = graph_of(data)
+        assert worst(graph, data, NETWORKS[name][1]) < TOLERANCE
+        assert name != "encoder" or any(op.kind == "GELU" for op in graph.ops)
+
+
+@pytest.mark.frontends
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_of_the_newer_exporter(name: str) -> None:
+    verified(name, compile(exported(name, dynamo=True)))
+
+
+@pytest.mark.frontends
+@pytest.mark.parametrize("name", sorted(set(NETWORKS) - set(ON_HOST)))
+def test_all_networks_in_c(name: str) -> None:
+    verified(name, compile(exported(name)))
+
+
+@pytest.mark.frontends
+@pytest.mark.parametrize("name", sorted(set(NETWORKS) - set(ON_A_CORE)))
+def test_all_networks_on_a_core(name: str) -> None:
+    verified(name, compile(exported(name), target=emulated("cortex-m4")))

@@ -60,7 +60,8 @@ class Value:
     @property
     def atoms(self) -> list[Atom]:
         """The parts of its axes in the order in which they are stored."""
-        found = self.arrangement.split(self.shape)
+        arrangement = Arrangement.plain(self.size) if self.constant else self.arrangement
+        found = arrangement.split(self.shape)
         assert found is not None, f"{self.arrangement} does not fit {self.shape}"
         return found
 

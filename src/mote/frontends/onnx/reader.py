@@ -124,7 +124,8 @@ class _Reader:
     # Nodes
 
     def _run(self, scope: Scope) -> None:
-        for place, call in enumerate(scope.calls):
+        """Constants come first: groups of nodes look at those that stand behind them too."""
+        for place, call in sorted(enumerate(scope.calls), key=lambda pair: pair[1].op_type != "Constant"):
             self._step(call, place, scope)
 
     def _step(self, call: Call, index: int, scope: Scope) -> None:

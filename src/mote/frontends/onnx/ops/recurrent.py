@@ -1,0 +1,93 @@
+"""LSTM, GRU and the simple recurrent layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import Value, recurrent
+from mote.frontends.build.recurrent import GATES, Side
+from mote.frontends.onnx.node import Key, Node, Parser
+from mote.graph.tensor import Array
+from mote.ops.gates import Gate
+from mote.ops.recurrent import Result
+
+_USUAL = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
+_RESULTS = (Result.SEQUENCE, Result.HIDDEN, Result.CELL)
+"""The outputs of a node, in its order."""
+
+
+def _layer(kind: str, node: Node) -> Sequence[Value | None]:
+    batch_first = node.flag("layout", False)
+    directions = _directions(node)
+    wanted = [result for place, result in enumerate(_RESULTS) if node.wants(place)] or [Result.SEQUENCE]
+    found = recurrent.layer(
+        node.b,
+        kind,
+        node.input(),
+        _sides(kind, node, directions),
+        batch_first=batch_first,
+        lengths=node.optional(4),
+        hidden=node.optional(5),
+        cell=node.optional(6) if kind == "LSTM" else None,
+        after=node.flag("linear_before_reset", False),
+        coupled=node.flag("input_forget", False),
+        wanted=wanted,
+    )
+    return [found.get(result) for result in _RESULTS[: len(node.call.outputs)]]
+
+
+def _directions(node: Node) -> list[bool]:
+    """Whether each direction goes backward."""
+    found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+    direction = node.text("direction", "forward")
+    if direction not in found:
+        raise UnsupportedNodeError(f"the direction {direction} is not supported")
+    return found[direction]
+
+
+def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[Side]:
+    """The weights of each direction; the size that the node names must be theirs."""
+    parts = [_constant(node, place, what) for place, what in ((1, "the weights"), (2, "the recurrent weights"))]
+    bias = _constant(node, 3, "the bias") if node.has(3) else None
+    seen = _constant(node, 7, "the peepholes") if kind == "LSTM" and node.has(7) else None
+    units = node.integer("hidden_size", parts[1].shape[-1])
+    blocks = recurrent.BLOCKS[kind] * units
+    count = len(backward)
+    depth = node.input().shape[-1] if node.input().rank == 3 else 0
+    shapes: list[tuple[Array | None, tuple[int, ...]]] = [(parts[0], (count, blocks, depth))]
+    shapes += [(parts[1], (count, blocks, units)), (bias, (count, 2 * blocks)), (seen, (count, 3 * units))]
+    for data, shape in shapes:
+        if data is not None and data.shape != shape:
+            raise UnsupportedNodeError(f"a constant of the shape {data.shape} stands where {shape} must be")
+    gates = _gates(kind, node, count)
+    return [
+        Side(
+            parts[0][i],
+            parts[1][i],
+            None if bias is None else bias[i],
+            gates[i],
+            None if seen is None else seen[i],
+            turned,
+        )
+        for i, turned in enumerate(backward)
+    ]
+
+
+def _constant(node: Node, position: int, what: str) -> Array:
+    return node.b.known(node.input(position), what)
+
+
+def _gates(kind: str, node: Node, count: int) -> list[tuple[Gate, ...]]:
+    """The functions of each direction, as many as the kind of layer has."""
+    each = len(GATES[kind])
+    names = node.texts("activations", _USUAL[kind] * count)
+    if len(names) != each * count:
+        raise UnsupportedNodeError(f"{len(names)} activations stand where {each * count} must be")
+    alphas, betas = (node.reals(name, []) for name in ("activation_alpha", "activation_beta"))
+    found = recurrent.gates_of(names, alphas, betas, node.real("clip", 0.0))
+    return [tuple(found[i * each : (i + 1) * each]) for i in range(count)]
+
+
+PARSERS: Mapping[Key, Parser] = {("", kind): partial(_layer, kind) for kind in recurrent.BLOCKS}
