@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import mote
 from mote import frontends
+from mote.cli import main
 from mote.errors import MoteError
 from mote.frontends import Format, Source, source_of
 from mote.frontends.detection import detect
@@ -209,3 +210,22 @@ def test_a_model_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         file.truncate(frontends.MOST_BYTES + 1)
     with pytest.raises(MoteError, match=r"large.onnx: has more than 2,147,483,647 bytes"):
         source_of(large)
+
+
+@pytest.mark.parametrize("format", [str(format) for format in Format])
+def test_what_is_read_of_a_format_is_listed(format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the format's own package."""
+    assert main(["ops", "--format", format]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert (len(listed) > 5 and listed[1:] == sorted(set(listed[1:]))) or format == Format.TFLITE
+    if format != Format.TFLITE:
+        assert main(["ops", "--format", format, listed[-1], "--json"]) == 0
+        assert listed[-1] in capsys.readouterr().out
+        assert main(["ops", "--format", format, "nothing"]) == 1
+        assert f"`mote ops --format {format}` lists all" in capsys.readouterr().err
+
+
+def test_the_doctor_knows_the_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {package} " in said for package in ("onnx", "onnxruntime", "torch", "h5py", "keras", "scikit-learn"))

@@ -1,0 +1,53 @@
+"""What Mote reads of each format, by the names that the format has for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+from mote.api.operators import operators
+from mote.frontends import Format
+
+
+def _table(module: str, name: str) -> Mapping[Any, Any]:
+    """A table of a front end, which is loaded for that."""
+    found: Mapping[Any, Any] = getattr(import_module(f"mote.frontends.{module}"), name)
+    return found
+
+
+def _onnx() -> Iterable[str]:
+    named = (f"{domain}.{name}" if domain else name for domain, name in _table("onnx.ops", "PARSERS"))
+    return (*named, *_table("onnx.control", "CONTROL"))
+
+
+def _keras() -> Iterable[str]:
+    functions = (f"keras.ops.{name}" for name in _table("keras.layers.operations", "OPERATIONS"))
+    return (*_table("keras.layers", "LAYERS"), *functions)
+
+
+def _sklearn() -> Iterable[str]:
+    return (*_table("sklearn.reader", "PREDICTIONS"), *_table("sklearn.reader", "TRANSFORMS"))
+
+
+_KNOWN: Mapping[Format, Callable[[], Iterable[str]]] = {
+    Format.TFLITE: lambda: (operator.name for operator in operators()),
+    Format.ONNX: _onnx,
+    Format.TORCH: lambda: _table("torch.ops", "PARSERS"),
+    Format.KERAS: _keras,
+    Format.SKLEARN: _sklearn,
+    Format.XGBOOST: lambda: _table("trees.xgboost", "LINKS"),
+    Format.LIGHTGBM: lambda: filter(None, _table("trees.lightgbm", "LINKS")),
+}
+WHAT = {
+    Format.KERAS: "layers",
+    Format.SKLEARN: "estimators",
+    Format.XGBOOST: "objectives",
+    Format.LIGHTGBM: "objectives",
+}
+"""What the names are of, where they are not operators."""
+
+
+def known(format: Format) -> list[str]:
+    """The operators, layers, estimators or objectives that are read, in order."""
+    return sorted(set(_KNOWN[format]()))
