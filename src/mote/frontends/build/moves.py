@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value, ordered
-from mote.frontends.build.orders import broadcast, common_order, gathered
+from mote.frontends.build.orders import broadcast, common_order, gathered, sizes_of, stored_axes
 from mote.graph.arrangement import Arrangement, Atom
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -147,8 +147,8 @@ def _taken(b: Builder, value: Value, axis: int, at: Sequence[int]) -> Value:
         atoms = gathered(atoms, axis)
         outer = (Atom(axis, 0, value.shape[axis]), list(at))
     atom, places = outer
-    sizes = tuple(a.size for a in atoms)
-    where = atoms.index(atom)
+    groups = stored_axes(b, value, atoms, [atom])
+    sizes, where = sizes_of(groups), groups.index([atom])
     source = b.ordered(value, atoms, sizes)
     made = (*sizes[:where], len(places), *sizes[where + 1 :])
     found = _copied(b, source, where, places, made)
@@ -203,16 +203,21 @@ def concat(b: Builder, values: Sequence[Value], axis: int) -> Value:
     shape = (*values[0].shape[:axis], total, *values[0].shape[axis + 1 :])
     if all(v.data is not None for v in values):
         return b.constant(np.concatenate([b.known(v, "a part") for v in values], axis))
-    atoms = gathered(common_order([v for v in values if not v.constant], shape), axis)
-    where = next(i for i, atom in enumerate(atoms) if atom.axis == axis)
-    parts = []
-    for v in values:
-        own = [replace(atom, size=v.shape[axis]) if atom.axis == axis else atom for atom in atoms]
-        parts.append(b.ordered(v, own, tuple(atom.size for atom in own)))
-    whole = [replace(atom, size=total) if atom.axis == axis else atom for atom in atoms]
-    stored = tuple(atom.size for atom in whole)
+    largest = max((v for v in values if not v.constant), key=lambda v: v.size)
+    atoms = gathered(common_order([largest], shape), axis)
+    along = next(atom for atom in atoms if atom.axis == axis)
+
+    def sized(n: int) -> list[Atom]:
+        return [replace(atom, size=n) if atom == along else atom for atom in atoms]
+
+    own = replace(along, size=largest.shape[axis])
+    groups = stored_axes(b, largest, sized(own.size), [own])
+    where = groups.index([own])
+    stored = sizes_of(groups)
+    parts = [b.ordered(v, sized(v.shape[axis]), (*stored[:where], v.shape[axis], *stored[where + 1 :])) for v in values]
+    made = (*stored[:where], total, *stored[where + 1 :])
     quant = b.tensors[parts[0]].quant
-    return b.value(b.op(Concatenation, parts, stored, quant=quant, axis=where), shape, whole)
+    return b.value(b.op(Concatenation, parts, made, quant=quant, axis=where), shape, sized(total))
 
 
 def stack(b: Builder, values: Sequence[Value], axis: int) -> Value:
@@ -254,12 +259,13 @@ def _filled(b: Builder, value: Value, paddings: Pairs, fill: float) -> Value:
     for axis, (before, after) in enumerate(paddings):
         if before or after:
             atoms = gathered(atoms, axis)
-    around = [paddings[atom.axis] for atom in atoms]
-    source = b.ordered(value, atoms, tuple(atom.size for atom in atoms))
-    whole = [replace(a, size=a.size + sum(more)) for a, more in zip(atoms, around, strict=True)]
-    stored = tuple(atom.size for atom in whole)
-    quant = b.tensors[source].quant
-    return b.value(b.op(Pad, [source], stored, quant=quant, paddings=tuple(around), value=number), shape, whole)
+    groups = stored_axes(b, value, atoms, [atom for atom in atoms if any(paddings[atom.axis])])
+    around = tuple(paddings[group[0].axis] if len(group) == 1 else (0, 0) for group in groups)
+    source = b.ordered(value, atoms, sizes_of(groups))
+    stored = tuple(n + sum(more) for n, more in zip(sizes_of(groups), around, strict=True))
+    whole = [replace(atom, size=atom.size + sum(paddings[atom.axis])) for atom in atoms]
+    made = b.op(Pad, [source], stored, quant=b.tensors[source].quant, paddings=around, value=number)
+    return b.value(made, shape, whole)
 
 
 def expand(b: Builder, value: Value, shape: Sequence[int]) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -144,3 +144,17 @@ def with_last(b: Builder, value: Value, axis: int, *, exact: bool = False) -> tu
     if not value.constant and atoms == wanted and (shape := b.tensors[value.tensor].shape) and shape[-1] == depth:
         stored = shape
     return b.ordered(value, wanted, stored), leading, own
+
+
+def stored_axes(b: Builder, value: Value, atoms: Sequence[Atom], apart: Collection[Atom]) -> list[list[Atom]]:
+    """The axes that a computed value is stored with, its atoms in this order, so that some of them are axes by
+    themselves: those of its tensor, where they are."""
+    groups = stored_groups(atoms, b.tensors[value.tensor].shape)
+    if groups and all(len(group) == 1 or not set(group) & set(apart) for group in groups):
+        return groups
+    return [[atom] for atom in atoms]
+
+
+def sizes_of(groups: Sequence[Sequence[Atom]]) -> Shape:
+    """How large stored axes are."""
+    return tuple(prod(atom.size for atom in group) for group in groups)
