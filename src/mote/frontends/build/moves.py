@@ -197,8 +197,8 @@ def concat(b: Builder, values: Sequence[Value], axis: int) -> Value:
     if len(values) == 1:
         return values[0]
     if len(values) > INPUTS:
-        groups = [values[i : i + INPUTS] for i in range(0, len(values), INPUTS)]
-        return concat(b, [concat(b, group, axis) for group in groups], axis)
+        parts_of = [values[i : i + INPUTS] for i in range(0, len(values), INPUTS)]
+        return concat(b, [concat(b, part, axis) for part in parts_of], axis)
     total = sum(v.shape[axis] for v in values)
     shape = (*values[0].shape[:axis], total, *values[0].shape[axis + 1 :])
     if all(v.data is not None for v in values):
