@@ -3,15 +3,27 @@ layer gives them, with constants that were found for its staircase or by followi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from c_harness import Case, Program, check_cases
+from c_harness import Case, Program, check_cases, int8_inputs
 from even import Layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, scale_even
+from mote.graph.tensor import Array
+from mote.kernels.contract import Layout, View
 from mote.kernels.pack.even import single_scale
+from mote.kernels.pack.mend import layer_sums_of, loose_channels
+from mote.kernels.pack.requantize import staircases
+from mote.ops.common import Axis
+from mote.ops.conv import Conv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.loose import loosened
 from mote.ops.once import once_results, once_steps
 from offered import DSP, PORTABLE, offered
 from support import emulated
@@ -40,6 +52,71 @@ def test_dsp() -> None:
     found = cases(DSP, range(4))
     usual = {case.kernel.family for case in found if case.seed % 2 == 1}
     assert {"pointwise3_pair", "conv3_pair", "pointwise3_wide", "fully_connected4", "winograd2"} <= usual, usual
+    check_cases(found, Program(emulated("cortex-m4")))
+
+
+def mended_layers() -> Iterator[Graph]:
+    """Sums that are scaled by little, so that single precision makes halves of some products."""
+    for seed in range(3):
+        layers = Layers(seed)
+        one, three = Axis(1), Axis(3, before=1, after=1)
+        yield layers.layer(Conv2D, (1, 5, 6, 256), (16, 1, 1, 256), (1, 5, 6, 16), vertical=one, horizontal=one)
+        yield layers.layer(Conv2D, (1, 7, 7, 64), (12, 3, 3, 64), (1, 7, 7, 12), vertical=three, horizontal=three)
+        yield layers.layer(FullyConnected, (3, 512), (20, 512), (3, 20))
+
+
+def aimed(g: Graph, seed: int) -> Graph:
+    """The layer with biases that bring its first output in each loose channel to a sum that is rounded otherwise."""
+    view, op = View(g, g.ops), g.ops[0]
+    loose, sums = loose_channels(view), layer_sums_of(view)
+    other = loosened(sums, loose)
+    bias = g.tensors[2]
+    assert bias.data is not None
+    moved, values = bias.data.copy(), int8_inputs(op, g, seed)
+    for channel in loose:
+        (stairs,) = staircases(sums.some(np.array([channel])))
+        at = np.unique(np.concatenate([stairs.steps, stairs.steps - 1]))
+        wrong = at[sums.outputs(at, channel) != other.outputs(at, channel)]
+        first = first_sum(g, values, channel)
+        moved[channel] += int(wrong[len(wrong) // 2]) - first if len(wrong) else 0
+    return replace(g, tensors={**g.tensors, 2: replace(bias, data=moved)})
+
+
+def first_sum(g: Graph, values: list[Array], channel: int) -> int:
+    """That of a layer's first output in a channel."""
+    x, w = values[0].astype(np.int64) - g.tensors[0].zero_point, values[1].astype(np.int64)[channel]
+    if isinstance(g.ops[0], FullyConnected):
+        return int(x.reshape(-1, w.size)[0] @ w + values[2][channel])
+    before = g.ops[0].vertical.before  # type: ignore[attr-defined]
+    padded = np.pad(x, [(0, 0), (before, 0), (before, 0), (0, 0)])
+    return int((padded[0, : w.shape[0], : w.shape[1]] * w).sum() + values[2][channel])
+
+
+class Written(Case):
+    """What a kernel writes in its layout is compared."""
+
+    @property
+    def expected(self) -> Array:  # type: ignore[override]
+        (found,) = self.op.evaluate(self.graph, self.inputs)
+        return self.kernel.writes.store(found)
+
+
+@pytest.mark.parametrize("line", [0, 12])
+def test_mended(line: int) -> None:
+    """Kernels whose results are mended, at sums that they are wrong for."""
+    found = []
+    for seed, g in enumerate(mended_layers()):
+        if not loose_channels(View(g, g.ops)):
+            continue
+        made = aimed(g, seed + 1)
+        layout = Layout(line, 1) if line else Layout.NHWC
+        if line and not isinstance(g.ops[0], Conv2D):
+            continue
+        kernels = [k for k in offered(made, made.ops[0], DSP, writes=layout) if k.name.startswith("mended_")]
+        found += [Written(made, made.ops[0], kernel, seed + 1) for kernel in kernels]
+    seen = {case.kernel.family for case in found}
+    assert {"pointwise4x2_pair_mended", "conv4x2_wide_mended", "pointwise3_pair_mended", "conv3_wide_mended"} <= seen
+    assert line or "fully_connected4_mended" in seen
     check_cases(found, Program(emulated("cortex-m4")))
 
 

@@ -39,6 +39,8 @@ class Sums:
     even: bool = False
     """They are rounded to even, in single precision. The multiplier and the shift are then those with which integers
     rounded once give the same results, where there are such."""
+    loose: NDArray[np.bool_] | None = None
+    """Channels whose results are rounded once all the same: a few of them, that others mend."""
 
     @property
     def once(self) -> bool:
@@ -51,9 +53,11 @@ class Sums:
         if self.real is None:
             return np.ones(len(self.mult), np.bool_)
         limit = int(np.maximum(np.abs(self.low), np.abs(self.high)).max())
-        scales = zip(self.real.tolist(), self.mult.tolist(), self.shift.tolist(), strict=True)
+        loose = np.zeros(len(self.mult), np.bool_) if self.loose is None else self.loose
+        evens = (self.even & ~loose).tolist()
+        scales = zip(self.real.tolist(), self.mult.tolist(), self.shift.tolist(), evens, strict=True)
         return np.array(
-            [same_once(real, self.zero, limit, (mult, shift), even=self.even) for real, mult, shift in scales]
+            [same_once(real, self.zero, limit, (mult, shift), even=even) for real, mult, shift, even in scales]
         )
 
     @property
@@ -66,12 +70,17 @@ class Sums:
             scaled = rescale(x, self.mult[channel], self.shift[channel])
         else:
             scaled = (scale_even if self.even else scale_once)(x, self.real[channel])
+        if self.loose is not None and self.real is not None:
+            scaled = np.where(self.loose[channel], scale_once(x, self.real[channel]), scaled)
         return np.clip(scaled + self.zero, -128, 127)
 
     def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
         """Those of some channels."""
         real = None if self.real is None else self.real[which]
-        return Sums(self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, real, self.even)
+        loose = None if self.loose is None else self.loose[which]
+        return Sums(
+            self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, real, self.even, loose
+        )
 
     @property
     def left(self) -> Ints:

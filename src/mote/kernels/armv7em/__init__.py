@@ -15,7 +15,13 @@ from mote.kernels.armv7em import (
     vector8,
     winograd,
 )
+from mote.kernels.pack.mend import mended
 
+MENDED = tuple(
+    mended(kernel, f"mend_{kernel.header}")
+    for kernel in (*gemm4x2.KERNELS, *gemm.KERNELS, *vector.KERNELS)
+    if "sparse" not in kernel.name
+)
 KERNELS = (
     *gemm4x2.KERNELS,
     *gemm4x2.SHORT_KERNELS,
@@ -32,4 +38,5 @@ KERNELS = (
     *lines.KERNELS,
     *recurrent.KERNELS,
     *gemm.CODED,
+    *MENDED,
 )

@@ -1,5 +1,5 @@
-"""CONV_2D and DEPTHWISE_CONV_2D with results that are rounded to even: `mote_conv2d_even_s8.h` and
-`mote_depthwise_even_s8.h`."""
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with results that are rounded to even: `mote_conv2d_even_s8.h`,
+`mote_depthwise_even_s8.h` and `mote_fully_connected_even_s8.h`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 from mote.kernels.contract import INT8, Call, Kernel, Packed, Params, Refusal, View, units_of
 from mote.kernels.pack.even import NOT_TO_EVEN, even_finish, rounds_to_even
-from mote.kernels.portable import conv, depthwise
+from mote.kernels.portable import conv, depthwise, fully_connected
 from mote.ops.common import bias_values
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
 
 
 def _gemm(view: View) -> Params:
@@ -59,10 +60,31 @@ def _depthwise(view: View) -> Packed | Refusal:
     return Packed("depthwise_even_s8", params, Call.ROWS, row="depthwise_even_s8_row", taps=op.vertical.kernel)
 
 
+def _fully_connected(view: View) -> Packed | Refusal:
+    op, weights = view.the(FullyConnected), view.constant(1)
+    sums = fully_connected.sums_of(view)
+    if not sums.even:
+        return NOT_TO_EVEN
+    if sums.exact.all():
+        return Refusal("multipliers of 31 bits give the reference's results")
+    plain = fully_connected.packed_params(view, weights)
+    params = {**plain, **even_finish(view, op.activation, sums, fully_connected.starts(view))}
+    return Packed("fully_connected_even_s8", params, Call.FLAT, fully_connected.vectors(view))
+
+
 CONV2D = Kernel("conv2d_even", (Conv2D,), INT8, _conv2d, header="conv2d_even_s8", tuned=True, lanes=2, costs="conv2d")
 KERNELS = (
     replace(CONV2D, name="pointwise_even", pack=_pointwise, costs="pointwise"),
     CONV2D,
+    Kernel(
+        "fully_connected_even",
+        (FullyConnected,),
+        INT8,
+        _fully_connected,
+        header="fully_connected_even_s8",
+        tuned=True,
+        costs="fully_connected",
+    ),
     Kernel(
         "depthwise_even",
         (DepthwiseConv2D,),

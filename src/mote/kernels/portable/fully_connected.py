@@ -29,10 +29,10 @@ def sums_of(view: View) -> Sums:
 def channels_of(view: View) -> Structs:
     """`mote_channel_t`: the input's zero point is folded into the bias."""
     sums = view.once(sums_of)
-    return channel_structs(view.once(_starts), sums.mult, sums.shift)
+    return channel_structs(view.once(starts), sums.mult, sums.shift)
 
 
-def _starts(view: View) -> Ints:
+def starts(view: View) -> Ints:
     """Where sums begin."""
     weights: Ints = view.constant(1).astype(np.int64).sum(axis=1)
     return bias_values(view.op.tensor(view.graph, 2), len(weights)) - view.input.zero_point * weights
@@ -54,8 +54,11 @@ def vectors(view: View) -> int:
 
 def plain_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
     """`mote_fully_connected_s8_t`."""
-    if not view.once(sums_of).exact.all():
-        return FINE
+    return packed_params(view, weights) if view.once(sums_of).exact.all() else FINE
+
+
+def packed_params(view: View, weights: NDArray[np.int8]) -> Params:
+    """The same, whether constants are exact or not."""
     fours = weights.shape[0] // 4 * 4
     packed = np.concatenate([interleave(weights[:fours], 4), weights[fours:].reshape(-1)])
     return _common(view) | {"weights": packed, "channel": view.once(channels_of)}
@@ -97,7 +100,7 @@ def steps_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
         "channels": weights.shape[0],
         "output": output_params(view.the(FullyConnected).activation, view.output),
         "weights": weights,
-        "start": wrap32(view.once(_starts)).astype(np.int32),
+        "start": wrap32(view.once(starts)).astype(np.int32),
         "steps": tables,
         "step": 0 if len(reals) == 1 else STEPS,
     }

@@ -176,7 +176,6 @@ KERNELS = (
             ("conv2d_even_wide", Conv2D, WIDE, _conv2d, "conv2d", "conv2d"),
             ("grouped_even", GroupedConv2D, INT8, _conv2d, "conv2d", "conv2d"),
             ("depthwise_even_wide", DepthwiseConv2D, WIDE, _depthwise, "depthwise", "depthwise"),
-            ("fully_connected_even", FullyConnected, INT8, _inexact, "fully_connected", "fully_connected"),
             ("fully_connected_even_wide", FullyConnected, WIDE, _inexact, "fully_connected", "fully_connected"),
             ("transpose_conv_even", TransposeConv, INT8, _transpose_conv, "transpose_conv", "conv2d"),
         )

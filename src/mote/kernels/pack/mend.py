@@ -1,0 +1,144 @@
+"""Kernels of layers that round to even, where some channels have no constants that are exact: those have constants that
+are wrong for a few sums, whose results are mended (`mote_mend_s8.h`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from mote.graph.fixedpoint import Ints, wrap32
+from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.pack.even import NOT_TO_EVEN, rounds_to_even, single_scale
+from mote.kernels.pack.params import output_params, window_params
+from mote.kernels.pack.requantize import CHOOSING, best_multiplier, room_of, staircases
+from mote.ops.common import bias_values
+from mote.ops.conv import Conv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.loose import LooseConv2D, LooseFullyConnected, loosened
+from mote.ops.sums import Sums
+
+FACTOR, MORE = 256, 7
+"""Constants are looked for with sums that come so many times as large, and are shifted so much further."""
+LIMITS = (-128, 127)
+WORDS = 8
+"""Of a bit for each byte."""
+
+
+def mended(kernel: Kernel, header: str) -> Kernel:
+    """The kernel for layers some of whose channels it has no constants for."""
+
+    def pack(view: View) -> Packed | Refusal:
+        if not rounds_to_even(view):
+            return NOT_TO_EVEN
+        loose = view.once(loose_channels)
+        if not loose:
+            return Refusal("all channels have constants")
+        base = kernel.bind(View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small))
+        return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
+
+    return replace(kernel, name=f"{kernel.name}_mended", pack=pack, header=header, costs=kernel.costs or kernel.name)
+
+
+def layer_sums_of(view: View) -> Sums:
+    op = view.op
+    assert isinstance(op, Conv2D | FullyConnected)
+    return op.sums(view.graph, view.graph.ranges[op.inputs[0]])
+
+
+def loose_channels(view: View) -> tuple[int, ...]:
+    """The channels without exact constants."""
+    sums = layer_sums_of(view)
+    unsure = np.flatnonzero(~sums.exact & ~sums.constant)
+    found = []
+    for channel, stairs in zip(unsure.tolist(), staircases(sums.some(unsure)), strict=True):
+        shift = MORE - int(sums.shift[channel])
+        of = stairs.within(*LIMITS), FACTOR, shift
+        mult = best_multiplier(*of, int(sums.mult[channel]), CHOOSING, LIMITS)
+        low, high = room_of(*of, mult, CHOOSING, LIMITS)
+        if low > high:
+            found.append(channel)
+    return tuple(found)
+
+
+def _loose(view: View, loose: tuple[int, ...]) -> Conv2D | FullyConnected:
+    """The operator with channels that are not exact."""
+    op = view.op
+    values: dict[str, Any] = {field.name: getattr(op, field.name) for field in fields(op)}
+    kind = LooseConv2D if isinstance(op, Conv2D) else LooseFullyConnected
+    return kind(**values, loose=loose)
+
+
+def suspects(sums: Sums, loose: tuple[int, ...]) -> Ints:
+    """[channels, 8]: the bytes that sums become which are rounded otherwise, a bit for each."""
+    other = loosened(sums, loose).some(np.array(loose))
+    even = sums.some(np.array(loose))
+    found = np.zeros((len(loose), WORDS), np.int64)
+    for row, (a, b) in enumerate(zip(staircases(even), staircases(other), strict=True)):
+        at = np.unique(np.concatenate([a.steps, a.steps - 1, b.steps, b.steps - 1]))
+        at = at[(at >= a.low) & (at <= a.high)]
+        wrong = other.outputs(at, row)[even.outputs(at, row) != other.outputs(at, row)] + 128
+        for code in np.unique(wrong).tolist():
+            found[row, code >> 5] |= 1 << (code & 31)
+    return found
+
+
+def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refusal:
+    flat = base.call is Call.FLAT
+    if base.call not in (Call.FLAT, Call.ROWS) or (not flat and base.scratch is None):
+        return Refusal("it is not called by pixels or rows")
+    ending = "FLAT" if flat and base.scratch is None else "FLAT_WORKING" if flat else "ROWS"
+    instances = [*base.instances, Instance(f"MOTE_MENDED_{ending}", (base.name,))]
+    instances += [Instance("MOTE_MENDED_ROW", (base.name, base.row))] if base.row else []
+    instances += [Instance("MOTE_MENDED_SEVERAL", (base.name, base.rows))] if base.rows else []
+    return replace(
+        base,
+        name=f"mended_{base.name}",
+        params={"plain": base.params, "mend": _mend(view, loose, flat)},
+        row=f"mended_{base.row}" if base.row else "",
+        rows=f"mended_{base.rows}" if base.rows else "",
+        instances=tuple(instances),
+        beats=(),
+        family="",
+        header="",
+        costs="",
+    )
+
+
+def _mend(view: View, loose: tuple[int, ...], flat: bool) -> Params:
+    """`mote_mend_t`."""
+    op, weights, sums = view.op, view.constant(1), layer_sums_of(view)
+    assert isinstance(op, Conv2D | FullyConnected) and sums.real is not None
+    which = np.array(loose)
+    bias = bias_values(op.tensor(view.graph, 2), weights.shape[0])[which]
+    scales = np.array([single_scale(real) for real in sums.real[which].tolist()], np.int64)
+    columns = [which[:, None], wrap32(bias)[:, None], scales]
+    writes, y = view.writes, view.output
+    return {
+        **_window(view, flat),
+        "in_channels": weights.shape[-1],
+        "in_zero": view.input.zero_point,
+        "pixel": 1 if writes.planar else y.channels,
+        "line": writes.line,
+        "before": writes.before,
+        "count": len(loose),
+        "output": output_params(op.activation, y),
+        "channel": Structs("mote_mended_t", np.concatenate(columns, axis=1)),
+        "suspects": suspects(sums, loose).reshape(-1).astype(np.uint32),
+        "weights": np.ascontiguousarray(weights[which]),
+    }
+
+
+def _window(view: View, flat: bool) -> Params:
+    """Where the inputs of an output are: of pixels by themselves in one."""
+    if not flat:
+        window = window_params(view)
+        rows = window["rows"]
+        assert isinstance(rows, Mapping)
+        y, line = view.output.shape, view.writes.line
+        return {**window, "rows": {**rows, "out_stride": (line or y[2]) * y[3]}}
+    one = {"taps": 1, "step": 1, "spread": 1, "pad": 0}
+    rows = {"in_rows": 1, "out_rows": 1, "in_stride": 0, "out_stride": 0, **one}
+    return {"rows": rows, "cols": {"in_size": 1, "out_size": 1, **one}}

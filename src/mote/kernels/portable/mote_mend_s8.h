@@ -1,0 +1,159 @@
+/* mote_mend_s8.h: kernels whose results are right but for a few sums, and are mended.
+ *
+ * Where results are rounded to even in single precision, some channels have no constants that are right for all sums: a
+ * few sums, which the compiler knows, become a byte that is off by one. Only pixels with such a byte are suspects; their
+ * sums are computed again, and rounded as mote_even.h says. */
+#ifndef MOTE_MEND_S8_H
+#define MOTE_MEND_S8_H
+
+#include "mote_even.h"
+
+typedef struct {
+    int32_t channel, bias, mult, shift; /* see mote_rescale_even */
+} mote_mended_t;
+
+#define MOTE_MEND_WORDS 8
+
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t in_channels, in_zero;
+    int32_t pixel;        /* from one output pixel to the next, or 1 where outputs are planar: */
+    int32_t line, before; /* lines of one channel, see the kernels that write them, and where their pixels begin; else 0 */
+    int32_t count;        /* of channels that are mended */
+    mote_output_t output;
+    const mote_mended_t *channel;
+    const uint32_t *suspects; /* a bit for each byte, from -128 up, of each of these channels */
+    const int8_t *weights; /* [count][kernel rows][kernel columns][input channels] */
+} mote_mend_t;
+
+static inline int32_t mote_mend_products(const int8_t *x, const int8_t *w, int32_t n, int32_t zero, int32_t sum) {
+#if MOTE_DSP
+    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
+    for (; n >= 4; n -= 4, x += 4, w += 4) {
+        const uint32_t xs = mote_load4(x), ws = mote_load4(w);
+        uint32_t even, odd;
+        __asm__("sxtab16 %0, %1, %2" : "=r"(even) : "r"(minus_zero), "r"(xs));
+        __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(odd) : "r"(minus_zero), "r"(xs));
+        sum = mote_smlad(even, mote_sxtb16(ws), sum);
+        sum = mote_smlad(odd, mote_sxtb16_ror8(ws), sum);
+    }
+#endif
+    for (; n > 0; n--) {
+        sum = MOTE_PLUS(sum, (*x++ - zero) * *w++);
+    }
+    return sum;
+}
+
+static inline int32_t mote_mend_suspect(const uint32_t *suspects, uint32_t code) {
+    return (int32_t)(suspects[code >> 5] >> (code & 31u) & 1u);
+}
+
+/* The byte of a channel under output column x, from all that it reads. */
+MOTE_NOINLINE int8_t mote_mend_one(const mote_mend_t *p, const mote_mended_t *q, const int8_t *w,
+                                   const int8_t *const *rows, int32_t x) {
+    const mote_span_t *s = &p->cols;
+    const int32_t c = p->in_channels, first = x * s->step - s->pad;
+    const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
+    int32_t sum = q->bias;
+    for (int32_t k = 0; k < p->rows.taps; k++, w += s->taps * c) {
+        for (int32_t t = lo; rows[k] != NULL && t < hi; t++) {
+            sum = mote_mend_products(rows[k] + (first + t * s->spread) * c, w + t * c, c, p->in_zero, sum);
+        }
+    }
+    const mote_output_t o = p->output;
+    return mote_clamp(o.zero + mote_rescale_even(sum, q->mult, q->shift, -128 - o.zero, 127 - o.zero), o.lo, o.hi);
+}
+
+/* One output row. Planar ones have bytes that are 128 more, and the middle two of each four exchanged. */
+MOTE_NOINLINE void mote_mend_row(const mote_mend_t *p, const int8_t *const *rows, int8_t *out) {
+    const mote_mended_t *q = p->channel;
+    const int8_t *w = p->weights;
+    const uint32_t more = p->line != 0 ? 0u : 128u;
+    for (int32_t i = 0; i < p->count; i++, q++, w += p->rows.taps * p->cols.taps * p->in_channels) {
+        int8_t *const to = out + q->channel * (p->line != 0 ? p->line : 1);
+        for (int32_t x = 0; x < p->cols.out_size; x++) {
+            const int32_t at = p->before + x;
+            int8_t *const byte =
+                to + (p->line != 0 ? (at & ~3) | ((at & 1) << 1) | ((at >> 1) & 1) : x * p->pixel);
+            const uint32_t code = ((uint32_t)(uint8_t)*byte + more) & 255u;
+            if (mote_mend_suspect(p->suspects + MOTE_MEND_WORDS * i, code)) {
+                const int8_t mended = mote_mend_one(p, q, w, rows, x);
+                *byte = p->line != 0 ? (int8_t)(mended ^ -128) : mended;
+            }
+        }
+    }
+}
+
+/* Pixels one after another, each a vector of its own. */
+static inline void mote_mend_pixels(const mote_mend_t *p, const int8_t *in, int8_t *out, int32_t pixels) {
+    const mote_mended_t *q = p->channel;
+    const int8_t *w = p->weights;
+    for (int32_t i = 0; i < p->count; i++, q++, w += p->in_channels) {
+        int8_t *byte = out + q->channel;
+        for (int32_t x = 0; x < pixels; x++, byte += p->pixel) {
+            const uint32_t code = ((uint32_t)(uint8_t)*byte + 128u) & 255u;
+            if (mote_mend_suspect(p->suspects + MOTE_MEND_WORDS * i, code)) {
+                const int8_t *row = in + x * p->in_channels;
+                *byte = mote_mend_one(p, q, w, &row, 0);
+            }
+        }
+    }
+}
+
+static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi) {
+    const int8_t *rows[MOTE_MAX_TAPS];
+    for (int32_t y = lo; y < hi; y++) {
+        mote_window_s8(&p->rows, in, y, rows);
+        mote_mend_row(p, rows, out + y * p->rows.out_stride);
+    }
+}
+
+#define MOTE_MENDED_STRUCT(name) \
+    typedef struct { \
+        mote_##name##_t plain; \
+        mote_mend_t mend; \
+    } mote_mended_##name##_t;
+
+#define MOTE_MENDED_FLAT(name) \
+    MOTE_MENDED_STRUCT(name) \
+    MOTE_UNUSED static inline void mote_mended_##name(const mote_mended_##name##_t *p, const int8_t *in, int8_t *out, \
+                                                      int32_t pixels) { \
+        mote_##name(&p->plain, in, out, pixels); \
+        mote_mend_pixels(&p->mend, in, out, pixels); \
+    }
+
+#define MOTE_MENDED_FLAT_WORKING(name) \
+    MOTE_MENDED_STRUCT(name) \
+    MOTE_UNUSED static inline void mote_mended_##name(const mote_mended_##name##_t *p, const int8_t *in, int8_t *out, \
+                                                      int32_t pixels, void *scratch) { \
+        mote_##name(&p->plain, in, out, pixels, scratch); \
+        mote_mend_pixels(&p->mend, in, out, pixels); \
+    }
+
+#define MOTE_MENDED_ROWS(name) \
+    MOTE_MENDED_STRUCT(name) \
+    MOTE_UNUSED static inline void mote_mended_##name(const mote_mended_##name##_t *p, const int8_t *in, int8_t *out, \
+                                                      int32_t lo, int32_t hi, void *scratch) { \
+        mote_##name(&p->plain, in, out, lo, hi, scratch); \
+        mote_mend_rows(&p->mend, in, out, lo, hi); \
+    }
+
+/* `row` and `rows` are functions of a kernel for one output row, and for several. */
+#define MOTE_MENDED_ROW(name, row) \
+    MOTE_UNUSED static inline void mote_mended_##row(const mote_mended_##name##_t *p, const int8_t **in, \
+                                                     int8_t *out, void *scratch) { \
+        mote_##row(&p->plain, in, out, scratch); \
+        mote_mend_row(&p->mend, in, out); \
+    }
+
+#define MOTE_MENDED_SEVERAL(name, several) \
+    MOTE_UNUSED static inline void mote_mended_##several(const mote_mended_##name##_t *p, const int8_t **in, \
+                                                         int8_t *const *outs, int32_t count, void *scratch) { \
+        mote_##several(&p->plain, in, outs, count, scratch); \
+        for (int32_t k = 0; k < count; k++) { \
+            mote_mend_row(&p->mend, in + k * p->mend.rows.step, outs[k]); \
+        } \
+    }
+
+#endif
