@@ -31,7 +31,7 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.graph.types import Activation, DType
 from mote.ops.along import TopK
-from mote.ops.angles import Log1p, Sinh, Tan
+from mote.ops.angles import Acos, Atan, Log1p, Sinh, Tan
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
 from mote.ops.gru import Gru
@@ -40,6 +40,7 @@ from mote.ops.pool import AveragePool, MaxPool
 from mote.ops.recurrent import LstmSequence, Recurrent, Result, RnnSequence
 from mote.ops.reshape import Reshape
 from mote.ops.slice import Slice
+from mote.ops.standardize import RootMeanSquare, Standardize
 from mote.ops.transpose_conv import TransposeConv
 from mote.ops.vectors import Distances, Function, Metric, SupportVectors
 from support import needs_litert
@@ -228,6 +229,10 @@ ELSEWHERE: list[tuple[Graph, list[str]]] = [
     (alone(Log1p, [np.abs(IMAGE)]), ["ADD", "LOG"]),
     (alone(Tan, [IMAGE]), ["SIN", "COS", "DIV"]),
     (alone(Sinh, [IMAGE]), []),
+    (alone(Atan, [IMAGE]), []),
+    (alone(Acos, [IMAGE]), []),
+    (alone(Standardize, [IMAGE, normal(3), normal(3)], constant=2, epsilon=1e-5), []),
+    (alone(RootMeanSquare, [IMAGE], epsilon=1e-5), []),
     *(
         (alone(Distances, [IMAGE, normal(5, 3), *weights], constant=1 + len(weights), metric=metric), [])
         for metric in Metric

@@ -11,6 +11,7 @@ from mote.graph import Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.angles import DoublePrecision
+from mote.ops.standardize import BIAS, SCALE, RootMeanSquare, Standardize
 from mote.ops.vectors import COEFFICIENTS, INTERCEPTS, VECTORS, WEIGHTS, Distances, Function, Metric, SupportVectors
 from mote.ops.whole import Function as WholeFunction
 from mote.ops.whole import Whole
@@ -47,6 +48,36 @@ def hyperbolic(e: Emitter, op: DoublePrecision) -> None:
     down = s.make("EXP", [s.make("NEG", [e.at(x.id)], x.shape)], x.shape)
     both = s.make("SUB" if op.kind == "SINH" else "ADD", [up, down], x.shape)
     s.last("MUL", [both, s.number(0.5)])
+
+
+def inverse(e: Emitter, op: DoublePrecision) -> None:
+    """The angle with a tangent, a sine or a cosine: of a triangle whose longest side is 1 in the latter cases."""
+    s, x = Steps(e, op), op.input(e.graph)
+    own = e.at(x.id)
+    if op.kind == "ATAN":
+        s.last("ATAN2", [own, s.make("ADD", [s.make("MUL", [own, s.number(0)], x.shape), s.number(1)], x.shape)])
+        return
+    below = s.make("SUB", [s.number(1), own], x.shape)
+    above = s.make("ADD", [own, s.number(1)], x.shape)
+    other = s.make("SQRT", [s.make("MUL", [below, above], x.shape)], x.shape)
+    s.last("ATAN2", [own, other] if op.kind == "ASIN" else [other, own])
+
+
+def standardize(e: Emitter, op: Standardize) -> None:
+    """Less the mean, over the root of the mean square, times the scale, plus the bias."""
+    s, x = Steps(e, op), op.input(e.graph)
+    axis, one = e.ints([len(x.shape) - 1]), (*x.shape[:-1], 1)
+    found = e.at(x.id)
+    if not isinstance(op, RootMeanSquare):
+        found = s.make("SUB", [found, s.make("MEAN", [found, axis], one, keep_dims=True)], x.shape)
+    square = s.make("MEAN", [s.make("SQUARE", [found], x.shape), axis], one, keep_dims=True)
+    inverse_ = s.make("RSQRT", [s.make("ADD", [square, s.number(op.epsilon)], one)], one)
+    more = [(kind, op.tensor(e.graph, p)) for kind, p in (("MUL", SCALE), ("ADD", BIAS))]
+    steps = [("MUL", inverse_), *((kind, e.at(t.id)) for kind, t in more if t is not None)]
+    for kind, other in steps[:-1]:
+        found = s.make(kind, [found, other], x.shape)
+    kind, other = steps[-1]
+    s.last(kind, [found, other])
 
 
 def whole(e: Emitter, op: Whole) -> None:
