@@ -516,7 +516,8 @@ class _Builder:
             rows = op.reads(self.graph, position, y) or ()
             ids = [r for row in rows for r in self._rows_of(t, row)]
             store = self.stores[self.place[t]]
-            if len(ids) == 1 and store.row_bytes == nbytes and store.kept is None:
+            own_rows = row_count(self.graph.tensors[t].shape) == store.count
+            if len(ids) == 1 and own_rows and store.row_bytes == nbytes and store.kept is None:
                 found.append((ids[0],))
         return tuple(found)
 
