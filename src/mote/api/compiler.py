@@ -20,7 +20,7 @@ from mote.codegen.options import ProjectOptions
 from mote.codegen.project import Job, Project, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.files import write_folder
-from mote.frontends import EDGES, Format, Source
+from mote.frontends import EDGES, FEATURES, Format, Source
 from mote.graph import Graph
 from mote.graph.edges import code_axis
 from mote.graph.rows import row_count
@@ -107,6 +107,10 @@ class Settings:
     """The shapes of inputs, by name, where the model leaves them open or other ones are wanted."""
     edges: str = EDGES[0]
     """How images lie in inputs and outputs of the C: channels-last, as kernels take them, or as in the model."""
+    features: str = FEATURES[0]
+    """The type of the features that a forest is given."""
+    outputs: tuple[str, ...] = ()
+    """The only outputs that are wanted, by name, where not all are."""
     fixed: Fixed | None = None
     """The kernels of the runtime that the model is packed for: no others may be chosen. Not for users to say."""
 
@@ -122,6 +126,7 @@ class Settings:
             ("step", self.step, STEP),
             ("place_code", self.place_code, PLACES),
             ("edges", self.edges, EDGES),
+            ("features", self.features, FEATURES),
         ):
             if value not in allowed:
                 raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
@@ -336,7 +341,14 @@ def settings_and_examples(second: Any, example_inputs: Any) -> tuple[Any, Any]:
 
 def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
     """What a function of the API was given as a model, with what the settings say about reading it."""
-    source = frontends.source_of(model, shapes=settings.shapes, edges=settings.edges, example_inputs=example_inputs)
+    source = frontends.source_of(
+        model,
+        shapes=settings.shapes,
+        edges=settings.edges,
+        example_inputs=example_inputs,
+        features=settings.features,
+        outputs=settings.outputs,
+    )
     if source.format != Format.TFLITE and settings.numerics != NUMERICS[0]:
         raise MoteError(
             f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",

@@ -46,7 +46,7 @@ MARKS = {
     Mode.PROFILE: "mote_mark((unsigned)op);",
 }
 """How the glue notes that an op has ended, but for labels."""
-PREPARING = ("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes")
+PREPARING = ("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs")
 """Options that an image tells of, and that say what graph it was planned from."""
 
 

@@ -43,6 +43,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         found["kernels"] = _pins(found["kernels"])
     if "shapes" in found:
         found["shapes"] = _shapes(found["shapes"])
+    if "outputs" in found:
+        found["outputs"] = _names(found["outputs"])
     return found if point is None else found | point_settings(point)
 
 
@@ -108,6 +110,13 @@ def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
     return {str(name): _shape(name, shape) for name, shape in found.items()}
 
 
+def _names(outputs: Any) -> tuple[str, ...]:
+    """Names of outputs, or one."""
+    if not isinstance(outputs, str | Iterable):
+        raise _wrong("outputs", outputs, "a list of names of outputs")
+    return (outputs,) if isinstance(outputs, str) else tuple(map(str, outputs))
+
+
 def _named_shape(text: Any) -> tuple[str, list[str]]:
     """An input and its shape; the name of an input may hold an equals sign."""
     name, _, shape = str(text).rpartition("=")
@@ -171,6 +180,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
     "Fixed | None": (lambda v: v is None or isinstance(v, Fixed), "a set of kernels"),
     "Mapping[str, tuple[int, ...]]": (lambda v: isinstance(v, Mapping), "a mapping {input: shape}"),
+    "tuple[str, ...]": (lambda v: isinstance(v, tuple) and all(isinstance(n, str) for n in v), "a tuple of names"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
 """By the annotation of a field: whether a value is of that type, and what the type is called."""

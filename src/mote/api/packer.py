@@ -48,7 +48,7 @@ ONLY_C = {
 """Settings of generated C, and why an image has none of them."""
 TOLD = (
     *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
-    *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes"),
+    *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
 )
 """Settings that an image tells tools of."""
 MOST_VERSION = (1 << 32) - 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.files import write_file
-from mote.frontends import EDGES, SUFFIXES
+from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.plan.plan import Plan
 from mote.report.svg import SVG
 from mote.text import printable
@@ -84,6 +84,19 @@ def add_compile_options(
         default=EDGES[0],
         help="how images lie in inputs and outputs of the C: channels last, as kernels take them (default), or as in"
         " the model",
+    )
+    parser.add_argument(
+        "--features",
+        choices=FEATURES,
+        default=FEATURES[0],
+        help="the type of the features that a forest is given (default: float32)",
+    )
+    parser.add_argument(
+        "--outputs",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="compute this output only; may be given several times",
     )
     parser.add_argument(
         "--optimize",
@@ -228,6 +241,8 @@ def settings(arguments: argparse.Namespace) -> Settings:
         kernels=getattr(arguments, "kernel", []),
         shapes=arguments.shape,
         edges=arguments.edges,
+        features=arguments.features,
+        outputs=arguments.outputs,
     )
 
 

@@ -13,10 +13,10 @@ from mote.errors import MoteError, TooLargeError, naming
 from mote.frontends.detection import detect, refuse_folder
 from mote.frontends.model import Model
 from mote.frontends.objects import from_object
-from mote.frontends.source import EDGES, SUFFIXES, Format, Source
+from mote.frontends.source import EDGES, FEATURES, SUFFIXES, Format, Source
 from mote.graph import Graph
 
-__all__ = ["EDGES", "SUFFIXES", "Format", "Source", "load", "parse", "read", "source_of"]
+__all__ = ["EDGES", "FEATURES", "SUFFIXES", "Format", "Source", "load", "parse", "read", "source_of"]
 
 READERS = {
     Format.TFLITE: "tflite",
@@ -33,6 +33,8 @@ MOST_BYTES = (1 << 31) - 1
 """Of a model file."""
 SHAPED = (Format.ONNX, Format.TORCH, Format.KERAS)
 """Formats whose inputs may have other shapes than the file says."""
+FORESTS = (Format.SKLEARN, Format.XGBOOST, Format.LIGHTGBM)
+"""Formats whose models may take features of other types than float32."""
 
 
 def source_of(
@@ -41,10 +43,13 @@ def source_of(
     shapes: Mapping[str, Sequence[int]] | None = None,
     edges: str = EDGES[0],
     example_inputs: Any = None,
+    features: str = FEATURES[0],
+    outputs: Sequence[str] = (),
 ) -> Source:
     """What is given as a model: the path of a file, its bytes, an object of another library, or a source. `shapes` are
     those of inputs by name, `edges` says how images lie in the inputs and outputs of generated code, `example_inputs`
-    are the arguments of a module of PyTorch."""
+    are the arguments of a module of PyTorch, `features` is the type of what a forest is given, and `outputs` are the
+    only ones that are wanted."""
     if isinstance(model, str | Path | bytes | Source) and example_inputs is not None:
         raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="leave it away")
     if isinstance(model, Source):
@@ -62,7 +67,13 @@ def source_of(
             where=f"{found.where}: option shape",
             remedy="leave it away",
         )
-    return replace(found, shapes=wanted or found.shapes, edges=edges)
+    if features != FEATURES[0] and found.format not in FORESTS:
+        raise MoteError(
+            f"a model of {found.title} says itself what it takes",
+            where=f"{found.where}: option features",
+            remedy="leave it away; it is for forests",
+        )
+    return replace(found, shapes=wanted or found.shapes, edges=edges, features=features, outputs=tuple(outputs))
 
 
 def _from_bytes(data: bytes) -> Source:
@@ -85,7 +96,19 @@ def read(source: Source) -> Model:
     """A model of any format, with its unsupported layers marked."""
     reader: Callable[[Source], Model] = import_module(f"mote.frontends.{READERS[source.format]}").read
     with naming(source.where):
-        return reader(source)
+        return _wanted(reader(source), source.outputs)
+
+
+def _wanted(model: Model, outputs: Sequence[str]) -> Model:
+    """The model with some of its outputs only; what nobody needs is left away later."""
+    if not outputs:
+        return model
+    known = {model.tensors[t].name: t for t in model.outputs}
+    if missing := [name for name in outputs if name not in known]:
+        raise MoteError(
+            f"there is no output '{missing[0]}'", where="option outputs", remedy=f"the outputs are {', '.join(known)}"
+        )
+    return replace(model, outputs=tuple(known[name] for name in dict.fromkeys(outputs)))
 
 
 def parse(source: Source) -> Graph:

@@ -12,6 +12,9 @@ EDGES = ("channels-last", "model")
 """How images lie in the inputs and outputs of the generated code: with their channels last, as kernels take them, or as
 the model has them."""
 
+FEATURES = ("float32", "int8", "uint8", "int16", "int32")
+"""Types that the features of a forest may have in the generated code."""
+
 
 class Format(StrEnum):
     TFLITE = "tflite"
@@ -56,6 +59,10 @@ class Source:
     shapes: tuple[tuple[str, Shape], ...] = ()
     """The shapes of inputs, by name, where the model leaves them open or other ones are wanted."""
     edges: str = EDGES[0]
+    features: str = FEATURES[0]
+    """The type of the features that a forest is given."""
+    outputs: tuple[str, ...] = ()
+    """The only outputs that are wanted, by name, where not all are."""
     folder: Path | None = None
     """Where files are that this one names."""
     origin: object | None = field(default=None, compare=False, repr=False)

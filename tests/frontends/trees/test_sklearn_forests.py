@@ -190,3 +190,39 @@ def test_leaves_that_are_fractions_are_whole_numbers_of_units() -> None:
 
 def test_numbers_just_below() -> None:
     assert below(1.0) < 1.0 and below(1.0) > 1.0 - 1e-15
+
+
+# How a forest is asked for
+
+
+def test_features_may_be_integers_and_a_label_all_that_is_wanted() -> None:
+    """The same decisions as on the same numbers as real ones, in generated code, and nothing that nobody wants."""
+    x = np.round(data(False)["x"] * 30).astype(np.int16)
+    model = ensemble.RandomForestClassifier(**SMALL).fit(x, data(False)["four"])
+    compiled = mote.compile(model, features="int16", outputs=["label"])
+    graph = compiled.plan.graph
+    assert graph.tensors[graph.inputs[0]].dtype == DType.INT16
+    assert [op.kind for op in graph.ops if op.kind != "RESHAPE"] == ["FOREST", "ARG_MAX"]
+    assert mote.verify(compiled, 3, sanitize=True).passed
+    rows = inputs(trees_of(graph_of(model)), 300, missing=False)
+    whole = np.clip(np.round(rows * 30), -32768, 32767).astype(np.int16)
+    found = said(graph, whole)["label"].reshape(-1)
+    assert np.array_equal(found, model.predict(whole))
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_tables_for_size_and_code_for_speed(optimize: str) -> None:
+    model, _ = fitted("random forest")
+    chosen = [s.kernel for s in mote.compile(model, optimize=optimize, target="cortex-m4").plan.steps]
+    assert chosen[0].family == {"size": "forest_ranked", "speed": "forest_code"}[optimize]
+
+
+def test_wrong_options_are_told() -> None:
+    model, _ = fitted("tree")
+    for options, reason in (
+        ({"outputs": ["scores"]}, "no output 'scores'"),
+        ({"outputs": 3}, "names of outputs"),
+        ({"features": "int64"}, "'int64' is not one of"),
+    ):
+        with pytest.raises(mote.MoteError, match=reason):
+            mote.compile(model, **options)

@@ -50,13 +50,15 @@ def read(source: Source) -> Model:
     features = getattr(estimator, "n_features_in_", None)
     if features is None:
         raise MoteError("the estimator is not fitted", remedy="call fit before")
-    return model_of(estimator, int(features), source.where)
+    return model_of(estimator, int(features), source.where, dtype=DType(source.features))
 
 
-def model_of(estimator: Estimator, features: int, where: str, samples: int = 1) -> Model:
-    """The model of an estimator for so many samples at once."""
+def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, dtype: DType = DType.FLOAT32) -> Model:
+    """The model of an estimator for so many samples at once. Forests take integers as they are."""
     b = Builder(where)
-    x = b.input(INPUT, (samples, features), DType.FLOAT32)
+    x = b.input(INPUT, (samples, features), dtype)
+    if known(estimator, forests.PREDICTIONS) is None:
+        x = elementwise.cast(b, x, DType.FLOAT32)
     try:
         found = _Reading(b).whole(estimator, x, "model")
     except _NoLayerError:

@@ -26,7 +26,7 @@ def model_of(source: Source, read: Callable[[], Forest]) -> Model:
             raise ValueError(f"it has {described.features} features")
         for tree in described.trees:
             check_tree(tree, described.features, len(described.base))
-    x = b.input(INPUT, (1, described.features), DType.FLOAT32)
+    x = b.input(INPUT, (1, described.features), DType(source.features))
     answer = Answer()
     with b.layer(0, source.title, "forest"):
         answer = forest(b, x, described)

@@ -6,7 +6,7 @@ An estimator is read from its fitted attributes; nothing of scikit-learn is impo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,11 +46,6 @@ def _classes(estimator: Estimator) -> tuple[int | str, ...]:
 
 def _names(estimator: Estimator) -> tuple[str, ...]:
     return tuple(map(str, getattr(estimator, "feature_names_in_", ())))
-
-
-def _learned_missing(trees: Iterable[Any]) -> bool:
-    """Whether the estimator takes features that are no numbers: it has seen some, or refuses them."""
-    return any(np.any(getattr(t.tree_, "missing_go_to_left", np.zeros(1))) for t in trees)
 
 
 def _tree(tree: Any, leaf: Values, features: Sequence[int] | None = None) -> Tree:
@@ -94,7 +89,6 @@ def _mean(estimator: Estimator, trees: Sequence[Any]) -> Forest:
         [_tree(t.tree_, _distribution(t.tree_, width)) for t in trees],
         (0.0,) * width,
         divisor=float(len(trees)),
-        missing=_learned_missing(trees),
         classes=classes,
         names=_names(estimator),
     )
@@ -222,7 +216,6 @@ def _isolation(estimator: Estimator) -> Forest:
         trees,
         (0.0,),
         divisor=len(trees) * size if size else 1.0,
-        missing=False,
         link=Link.ISOLATION,
         cut=-math.log2(-float(estimator.offset_)) * len(trees) * size - TIE,
         offset=-float(estimator.offset_),

@@ -24,9 +24,9 @@ TYPES = {
     DType.INT32: ("s32", "int32_t"),
 }
 ALL = Signature(frozenset(FEATURE_TYPES), frozenset(SUM_TYPES))
-CODE, SEARCH, FEATURE = 12, 9, 10
+CODE, SEARCH, FEATURE = 14, 9, 18
 """About the cycles of making a code, of a step of the search for it, and of a feature that needs none."""
-LOOP, TREE = 12, 18
+LOOP, TREE = 12, 14
 """About the cycles of a node, and of a tree, where trees are tables."""
 BRANCH, RESULT = 4.5, 5
 """The same where they are code."""
@@ -37,7 +37,7 @@ DEEPEST = 100
 """Levels that code may have: compilers need not take more than 127 blocks in each other."""
 MOST_NODES = 20_000
 """Nodes that compilers are asked to make code of."""
-NODE_BYTES, LEAF_BYTES = 8, 4
+NODE_BYTES, LEAF_BYTES = 10, 4
 """About what a node and a leaf take as code."""
 LANES = 4
 """Words that votes are counted in, at most."""
@@ -386,8 +386,6 @@ def _plainly(view: View) -> Packed | Refusal:
     """Features are compared as they are."""
     op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
     trees = op.trees
-    if x == DType.FLOAT32 and not trees.numbers:
-        return Refusal(MAYBE_NONE)
     keys = trees.threshold
 
     def asked(node: int) -> str:
@@ -396,6 +394,9 @@ def _plainly(view: View) -> Packed | Refusal:
         if x != DType.FLOAT32:
             return f"{element} <= {_integer(int(keys[node]))}"
         bits = int(keys[node : node + 1].view(np.uint32)[0])
+        if not trees.numbers:
+            none = "_or_none" if trees.missing[node] else ""
+            return f"mote_forest_{'below' if bits >> 31 else 'low'}{none}({element}, {bits:#x}u)"
         if bits < 1 << 31:
             return f"mote_forest_signed({element}) <= {bits}"
         return f"mote_forest_bits({element}) >= {bits:#x}u"
@@ -405,7 +406,7 @@ def _plainly(view: View) -> Packed | Refusal:
         return written
     name = f"forest_{crc32(written.text.encode()):08x}_{TYPES[x][0]}"
     arguments = (name, TYPES[x][1], *_types(view), trees.features, trees.outputs, written.text)
-    wide = 1.5 if x == DType.FLOAT32 else 1.0
+    wide = 1.0 if x != DType.FLOAT32 else 1.4 if trees.numbers else 1.7
     cost = BRANCH * wide * _levels(trees) + (RESULT + _adding(leaves)) * len(trees.roots)
     return Packed(
         name,

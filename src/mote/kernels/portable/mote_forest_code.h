@@ -34,6 +34,24 @@ static inline int32_t mote_forest_signed(float x) {
     return bits;
 }
 
+/* Whether x is at most t, given by its bits, from zero on or below it, where x may be no number: that counts as more, or
+ * as less. */
+static inline int mote_forest_low(float x, uint32_t t) {
+    return mote_forest_signed(x) <= (int32_t)t && mote_forest_bits(x) <= 0xff800000u;
+}
+
+static inline int mote_forest_low_or_none(float x, uint32_t t) {
+    return mote_forest_bits(x) - (t + 1u) > 0x7f800000u - (t + 1u);
+}
+
+static inline int mote_forest_below(float x, uint32_t t) {
+    return mote_forest_bits(x) - t <= 0xff800000u - t;
+}
+
+static inline int mote_forest_below_or_none(float x, uint32_t t) {
+    return mote_forest_bits(x) >= t || mote_forest_bits(x) - 0x7f800001u < 0x7fffffu;
+}
+
 /* Branches to a few places are what takes least flash, and all that there is to do. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
 #define MOTE_FOREST_SMALL __attribute__((optimize("Os"), noinline, unused)) static
