@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import shutil
 import subprocess
@@ -114,6 +115,7 @@ def test_the_content_tells_the_format(data: bytes, format: Format) -> None:
         (b"hello, this is no model", "no format that Mote knows", ".onnx"),
         (b"", "no format that Mote knows", ".onnx"),
     ],
+    ids=itertools.count(),
 )
 def test_what_is_not_read_has_a_remedy(data: bytes, said: str, remedy: str) -> None:
     with pytest.raises(MoteError, match=f"model.bin: .*{said}(.|\n)*help: .*{remedy}"):
