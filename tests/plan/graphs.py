@@ -63,6 +63,9 @@ class GraphNet:
         self.inputs.append(self._tensor(shape, SCALE, ZERO))
         return self.inputs[-1]
 
+    def constant(self, *shape: int) -> int:
+        return self._tensor(shape, SCALE, ZERO, self.rng.integers(-127, 128, shape).astype(np.int8), "int8")
+
     def op(
         self, kind: Callable[..., Op], *inputs: int, quant: tuple[float, int] = (SCALE, ZERO), **attributes: Any
     ) -> int:

@@ -222,6 +222,15 @@ def test_in_place_takes_no_memory() -> None:
     assert planned(net.graph(net.op(Add, x, branch)), Lowering(), Goal()).arena == 2 * 120
 
 
+def test_nothing_is_written_over_half_a_row() -> None:
+    """Rows of a view that are half of those that are stored, which are as large as what is made of them."""
+    net = GraphNet()
+    halves = net.reshape(net.conv(net.input(1, 4, 2, 4), 2), 8, 1, 2)
+    graph = net.graph(net.op(Mul, halves, net.constant(1, 2, 1)))
+    for goal in (Goal(), LEAST, PUSHED, replace(PUSHED, small_steps=True)):
+        planned(graph, Lowering(), goal)
+
+
 def test_the_order_of_branches() -> None:
     """The branch that leaves less behind runs first."""
     net = GraphNet()

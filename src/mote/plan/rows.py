@@ -506,7 +506,7 @@ class _Builder:
 
     def _over(self, op: Op, y: int, nbytes: int, positions: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """The rows as large as the output's that row y of the output is made from, element by element: those of inputs
-        that are read at these positions only."""
+        that are read at these positions only, and of views whose rows are those that are stored."""
         found = []
         computed = op.computed(self.graph)
         others = {t for position, t in computed if position not in positions}
