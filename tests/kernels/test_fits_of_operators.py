@@ -26,6 +26,7 @@ import test_signal
 import test_spectrum
 import test_svdf
 import test_unary
+import test_vectors
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rooms import Case, Collection, Rooms
@@ -84,6 +85,8 @@ def cases() -> tuple[Case, ...]:
         collection.add(frontends.read(frontends.source_of(data)).partial())
     for network in (test_recurrent.network(judged=False), test_real_bounds.network()[0]):
         collection.add(network.graph())
+    for vectors in reversed(test_vectors.cases()):
+        collection.add(vectors.graph)
     for dtype in test_fuse_functions.NORMS:
         collection.add(test_fuse_functions.optimized(test_fuse_functions.norms(dtype)))
     for case in collection.cases:
