@@ -9,7 +9,7 @@ from mote.codegen.c import BLANK, Comment, Define, Definition, Noted, Text, guar
 from mote.codegen.options import RAMFUNC_SECTION, ProjectOptions, banner
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
 from mote.codegen.states import saved_bytes
-from mote.codegen.values import brief
+from mote.codegen.values import brief, quoted
 from mote.graph import Tensor
 from mote.graph.edges import model_shape
 from mote.graph.rows import row_count
@@ -40,6 +40,8 @@ typedef enum {
 
 WIDTH = 110
 """Letters in a line of the comment at the top."""
+MOST_CLASSES = 256
+"""Whose names are in the header."""
 UNALIGNED = """\
 Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
 that sets it, generate the model with --aligned."""
@@ -228,7 +230,21 @@ def _macros(port: Port) -> list[Definition]:
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),
         Define(f"{macro}_RANK", max(len(t.shape), 1)),
         *quantization,
+        *_classes(port),
         BLANK,
+    ]
+
+
+def _classes(port: Port) -> list[Definition]:
+    """What the values of an output are called that are indices of classes: an initializer, which costs nothing where
+    nobody uses it."""
+    labels = port.tensor.labels
+    if not labels or len(labels) > MOST_CLASSES:
+        return []
+    names = ", ".join(f'"{quoted(label)}"' for label in labels)
+    return [
+        Comment(f"What its values 0, 1, .. stand for: static const char *const names[] = {port.macro}_CLASSES;"),
+        Define(f"{port.macro}_CLASSES", f"{{{names}}}"),
     ]
 
 

@@ -171,6 +171,12 @@ def wrap(items: list[str]) -> str:
     return "\n".join(f"    {line}," for line in lines)
 
 
+def quoted(text: str) -> str:
+    """What stands between the quotes of a C string: other letters than those of ASCII as the bytes of UTF-8."""
+    plain = (32 <= byte < 127 and chr(byte) not in '"\\?' for byte in text.encode())
+    return "".join(chr(byte) if fine else f"\\{byte:03o}" for byte, fine in zip(text.encode(), plain, strict=True))
+
+
 def brief(text: str) -> str:
     """A name as a comment has it: names of layers can be long."""
     return text[:100]

@@ -66,6 +66,8 @@ class Tensor:
     them. What is made of it is compared with the reference, it itself is not."""
     arrangement: Arrangement | None = None
     """How the value of the source file lies in this tensor; None: as it is."""
+    labels: tuple[str, ...] = ()
+    """What its values 0, 1, .. are called, where they are classes with names."""
 
     @property
     def source(self) -> int:

@@ -16,6 +16,7 @@ from sklearn import ensemble, gaussian_process, linear_model, multioutput, neigh
 import classical_page as record
 import mote
 from mote.api.measure import bench
+from mote.codegen.values import quoted
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.frontends import source_of
@@ -84,8 +85,10 @@ def test_on_a_core(name: str, core: str) -> None:
 
 
 def test_labels_are_indices_of_classes() -> None:
-    warnings = mote.compile(fitted("logistic, names")).warnings
-    assert "'label' is an index of the classes rest, run, walk" in warnings
+    compiled = mote.compile(fitted("logistic, names"), name="gesture")
+    assert "'label' is an index of the classes rest, run, walk" in compiled.warnings
+    assert '#define GESTURE_OUTPUT_0_CLASSES {"rest", "run", "walk"}' in compiled.project.files["gesture.h"]
+    assert quoted('a"b\\é') == "a\\042b\\134\\303\\251"
 
 
 def test_names_of_columns() -> None:

@@ -310,8 +310,9 @@ class Builder:
 
     # The end
 
-    def output(self, value: Value, name: str) -> None:
-        """A value that the model gives: with channels last where it lies so and edges are, else as the file has it."""
+    def output(self, value: Value, name: str, labels: Sequence[str] = ()) -> None:
+        """A value that the model gives: with channels last where it lies so and edges are, else as the file has it.
+        `labels`: what the classes that it is an index of are called."""
         channels_last = ordered(value.atoms, [0, *range(2, value.rank), 1]) if value.rank > 2 else []
         moved = not value.constant and not value.arrangement.is_plain
         turned = self.edges == CHANNELS_LAST and moved and value.atoms == channels_last
@@ -329,7 +330,9 @@ class Builder:
             self.warnings.append(f"output '{name}' is a constant, which is copied")
         plain = axes == list(range(value.rank))
         arrangement = None if plain else Arrangement.of(atoms)
-        self.tensors[tensor] = replace(self.tensors[tensor], name=name, inner=False, arrangement=arrangement)
+        self.tensors[tensor] = replace(
+            self.tensors[tensor], name=name, inner=False, arrangement=arrangement, labels=tuple(labels)
+        )
         self._rename(tensor, name)
         self._last += self._ops[begin:]
         self._name = ""

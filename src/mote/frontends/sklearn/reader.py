@@ -66,7 +66,7 @@ def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, 
     if found.classes:
         b.warnings.append(f"'{LABEL}' is an index of the classes {_listed(found.classes)}")
     for name, value in found.values.items():
-        b.output(_shaped(b, name, value), name)
+        b.output(_shaped(b, name, value), name, tuple(map(str, found.classes)) if name == LABEL else ())
     return b.finish()
 
 
