@@ -29,10 +29,13 @@ from keras_files import (
     tensor,
 )
 
+import keras_layers
 import mote
 from mote.errors import MoteError
 from mote.frontends import Format, Source, load, source_of
 from mote.frontends.keras import archive, read
+from mote.frontends.keras.layers import LAYERS
+from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.graph.tensor import Array
 
 SMALL = sequential(given("x", 4), dense("a", 3, activation="relu"), dense("b", 2))
@@ -307,3 +310,10 @@ def test_bytes_that_are_something_else(data: st.DataObject) -> None:
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     cut = whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole
     survives(keras_file(SMALL, bytes(cut)) if inside else bytes(cut))
+
+
+def test_the_page_lists_what_is_read() -> None:
+    """`benchmarks/keras_layers.py --write` writes it."""
+    assert keras_layers.PAGE.read_text(encoding="utf-8") == keras_layers.page()
+    listed = {name for names in keras_layers.FAMILIES.values() for name in names}
+    assert {*LAYERS, *OPERATIONS} - {"GroupedQueryAttention"} <= listed

@@ -11,7 +11,7 @@ import pytest
 
 import mote
 from mote.frontends.keras import activations
-from mote.frontends.keras.layers import LAYERS
+from mote.frontends.keras.layers import LAYERS, core
 
 pytestmark = pytest.mark.frontends
 os.environ.setdefault("KERAS_BACKEND", "torch")
@@ -88,6 +88,14 @@ def test_core_and_what_does_nothing() -> None:
         ((6,), L.SpectralNormalization(L.Dense(3))),
         ((3, 6), lambda x: L.Dense(2)(L.Masking(0.0)(x))),
     )
+
+
+def test_layers_that_change_images_in_training_only() -> None:
+    values = {"RandomPosterization": (1,), "RandomTranslation": (0.2, 0.2)}
+    wide = ("Brightness", "ColorDegeneration", "Contrast", "Hue", "Rotation", "Saturation", "Sharpness", "Zoom")
+    values |= {f"Random{name}": (0.2,) for name in wide}
+    made = [getattr(L, name)(*values.get(name, ())) for name in core.AUGMENTING]
+    check(*(((4, 4, 3), lambda x, layer=layer: L.Dense(1)(layer(x))) for layer in made))
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -273,6 +281,17 @@ def test_attention() -> None:
     )
 
 
+def test_masks_of_attention_that_are_tensors() -> None:
+    x, mask = keras.Input((6, 8)), keras.Input((6, 6), dtype="bool")
+    model = keras.Model([x, mask], L.MultiHeadAttention(2, 4)(x, x, attention_mask=mask))
+    compiled = mote.compile(model)
+    rng = np.random.default_rng(4)
+    given = rng.normal(size=(1, 6, 8)).astype(np.float32)
+    seen = rng.integers(0, 2, (1, 6, 6)).astype(bool) | np.eye(6, dtype=bool)
+    (found,) = mote.run(compiled, {x.name: given, mask.name: seen}).values.values()
+    np.testing.assert_allclose(found, model([given, seen]).detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
 def test_recurrent_layers() -> None:
     check(
         (SEQUENCE, L.LSTM(5)),
@@ -335,7 +354,7 @@ def test_functions_between_layers() -> None:
 def test_no_layer_of_the_table_is_untried() -> None:
     """What is read is also in Keras, and in one of the tests here."""
     text = open(__file__, encoding="utf-8").read()  # noqa: PTH123, SIM115
-    for name in LAYERS:
+    for name in LAYERS.keys() - {*core.AUGMENTING}:
         kind = next((k for k in ("Max", "Average") if f"{k}Pooling" in name), None)
         pattern = name.replace(kind, "{kind}") if kind else name
         assert f'"{pattern}"' in text or f"L.{name}(" in text or f'"{name}"' in text, name

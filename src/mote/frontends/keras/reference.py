@@ -40,7 +40,8 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         with _refusals(), quiet():
             given = [np.asarray(inputs[name]) for name in _input_names(model)]
-            results = asked([keras.ops.convert_to_tensor(x) for x in given] if len(given) > 1 else given[0])
+            tensors = [keras.ops.convert_to_tensor(x) for x in given]
+            results = asked(tensors if len(tensors) > 1 else tensors[0], training=False)
             found = results if isinstance(results, list | tuple) else [results]
             return {name: np.asarray(keras.ops.convert_to_numpy(x)) for name, x in zip(wanted, found, strict=True)}
 

@@ -122,8 +122,36 @@ NOISE = (
     "SpatialDropout3D",
 )
 """Layers that do something in training only."""
+AUGMENTING = (
+    "AugMix",
+    "CutMix",
+    "MixUp",
+    "RandAugment",
+    "RandomBrightness",
+    "RandomColorDegeneration",
+    "RandomColorJitter",
+    "RandomContrast",
+    "RandomElasticTransform",
+    "RandomErasing",
+    "RandomFlip",
+    "RandomGaussianBlur",
+    "RandomGrayscale",
+    "RandomHue",
+    "RandomInvert",
+    "RandomPerspective",
+    "RandomPosterization",
+    "RandomRotation",
+    "RandomSaturation",
+    "RandomSharpness",
+    "RandomShear",
+    "RandomTranslation",
+    "RandomZoom",
+    "Solarization",
+)
+"""Layers that change images in training only. Keras writes that they are called as in training, and the model then says
+otherwise."""
 LAYERS: Mapping[str, Parser] = {
-    **dict.fromkeys(NOISE, identity),
+    **dict.fromkeys((*NOISE, *AUGMENTING), identity),
     "Activation": activation,
     "ActivityRegularization": identity,
     "Dense": dense,

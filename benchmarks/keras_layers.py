@@ -1,0 +1,78 @@
+"""The table of layers in docs/keras.md: what the reader knows, and tests/frontends/keras compare with Keras.
+
+PYTHONPATH=models:tests python benchmarks/keras_layers.py           # print it
+PYTHONPATH=models:tests python benchmarks/keras_layers.py --write   # write the page
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mote.frontends.keras import activations
+from mote.frontends.keras.layers import (
+    attention,
+    core,
+    merging,
+    normalization,
+    operations,
+    recurrent,
+    reshaping,
+    windows,
+)
+
+PAGE = Path(__file__).parents[1] / "docs" / "keras.md"
+BEGIN, END = "<!-- the layers: benchmarks/keras_layers.py -->\n", "<!-- end of the layers -->\n"
+FAMILIES: Mapping[str, Sequence[str]] = {
+    "Core": [name for name in core.LAYERS if name not in (*core.NOISE, *core.AUGMENTING)],
+    "Nothing in an inference": [*core.NOISE, *core.AUGMENTING],
+    "Convolutions and pooling": list(windows.LAYERS),
+    "Normalization": list(normalization.LAYERS),
+    "Shapes and images": list(reshaping.LAYERS),
+    "Several inputs": list(merging.LAYERS),
+    "Attention": [name for name in attention.LAYERS if name != "GroupedQueryAttention"],
+    "Sequences": list(recurrent.LAYERS),
+    "Functions of `keras.ops`, and operators of Python": list(operations.OPERATIONS),
+    "Activations": list(activations.FUNCTIONS),
+}
+LIMITS = {
+    "Core": "no LoRA; a mask of Masking or of Embedding with mask_zero is refused where a layer behind it would use it",
+    "Nothing in an inference": "refused where they are called with training=True",
+    "Convolutions and pooling": "channels last and first; padding valid, same and, along time, causal. Where backends "
+    "of Keras differ (transposed convolutions that cut off unevenly, averages over uneven padding), as TensorFlow and "
+    "JAX",
+    "Normalization": "any axes",
+    "Shapes and images": "nearest and bilinear; CenterCrop only where it crops; no aspect ratios in Resizing",
+    "Several inputs": "Dot of at most three axes",
+    "Attention": "of sequences [batch, steps, channels]; causal masks, sliding windows and masks that are tensors",
+    "Sequences": f"gates of {', '.join(recurrent.GATES)}; cells LSTM, GRU, simple and stacks of them; states zero, "
+    "given or kept (stateful); ConvLSTM begins with zero, and is unrolled",
+    "Functions of `keras.ops`, and operators of Python": "x[...] with numbers and slices",
+    "Activations": "by name, or as a layer",
+}
+
+
+def table() -> str:
+    """The families, the layers of each, and limits."""
+    lines = ["| | what is read | limits |", "| --- | --- | --- |"]
+    lines += [f"| {family} | {', '.join(sorted(names))} | {LIMITS[family]} |" for family, names in FAMILIES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """The page with the table that follows from the reader."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--write", action="store_true", help="write the page")
+    if p.parse_args().write:
+        PAGE.write_text(page(), encoding="utf-8")
+    print(table())
+
+
+if __name__ == "__main__":
+    main()
