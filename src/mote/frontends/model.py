@@ -101,7 +101,13 @@ def _fits(graph: Graph, op: Op) -> bool:
     return op.shapes(graph) == [graph.tensors[t].shape for t in op.outputs]
 
 
-MAY_BE_INFINITE = frozenset({"ADD", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "MAXIMUM", "MINIMUM", "SUB"})
+MAY_BE_INFINITE = frozenset(
+    {
+        *("ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM"),
+        *("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+        *("CONCATENATION", "GATHER", "GATHER_ND", "ONE_HOT", "RESHAPE", "SCATTER"),
+    }
+)
 """Operators whose constants may hold infinity, as masks do; those that choose between values take it too."""
 
 

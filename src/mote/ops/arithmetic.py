@@ -149,6 +149,8 @@ class Arithmetic(Binary):
     """ADD, SUB, MUL or DIV with a fused activation: quantized, of integers that wrap, or of real numbers."""
 
     activation: Activation = Activation.NONE
+    infinite: bool = False
+    """Sums of real numbers may be infinite, as everywhere but in LiteRT, which takes the largest number then."""
     plain16: ClassVar[bool] = False
     """LiteRT takes int16 without a scale too, as integers."""
 
@@ -168,6 +170,11 @@ class Arithmetic(Binary):
         unscaled = self.plain16 and all(t.dtype == DType.INT16 and t.quant is None for t in tensors)
         return unscaled or self.output(g).dtype in (DType.INT32, DType.INT64)
 
+    @property
+    def real_range(self) -> tuple[float, float]:
+        """What real results are clamped to."""
+        return self.activation.bounds if self.infinite else float_range(self.activation)
+
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
         """The quantized result of quantized inputs, as LiteRT's reference kernel computes it."""
         raise NotImplementedError
@@ -184,7 +191,7 @@ class Arithmetic(Binary):
             return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(dtype.numpy)]
         with np.errstate(all="ignore"):
             found = self.real(a, b)
-        limits = float_range(self.activation) if dtype == DType.FLOAT32 else whole_range(self.activation, dtype)
+        limits = self.real_range if dtype == DType.FLOAT32 else whole_range(self.activation, dtype)
         return [np.clip(found, *limits).astype(dtype.numpy)]
 
 

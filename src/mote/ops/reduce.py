@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -207,10 +208,17 @@ class Sum(ScaledSum):
 class Extreme(RowReduction):
     """The largest or the least element. Quantized ones keep their quantization, as LiteRT demands."""
 
+    infinite: bool = False
+    """It may be infinite, as everywhere but in LiteRT, which begins with the least or the largest number."""
     types = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
 
     def unsupported(self, g: Graph) -> str | None:
         return super().unsupported(g) or same_scale_problem(self.input(g), self.output(g))
+
+    @property
+    def begin(self) -> float:
+        """What real numbers are compared with first, without its sign."""
+        return math.inf if self.infinite else FLOAT_MAX
 
     def is_identity(self, g: Graph) -> bool:
         return self.input(g).shape == self.output(g).shape and self.input(g).dtype != DType.FLOAT32
@@ -235,7 +243,7 @@ class ReduceMax(Extreme):
     kind = "REDUCE_MAX"
 
     def reduced(self, g: Graph, x: Array) -> NDArray[Any]:
-        return extreme(x, self.axes, np.maximum, np.fmax, -FLOAT_MAX, self.every_axis(g))
+        return extreme(x, self.axes, np.maximum, np.fmax, -self.begin, self.every_axis(g))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +253,7 @@ class ReduceMin(Extreme):
     kind = "REDUCE_MIN"
 
     def reduced(self, g: Graph, x: Array) -> NDArray[Any]:
-        return extreme(x, self.axes, np.minimum, np.fmin, FLOAT_MAX, self.every_axis(g))
+        return extreme(x, self.axes, np.minimum, np.fmin, self.begin, self.every_axis(g))
 
 
 def extreme(x: Array, axes: tuple[int, ...], whole: np.ufunc, real: np.ufunc, begin: float, single: bool) -> Array:

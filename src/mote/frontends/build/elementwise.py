@@ -17,7 +17,7 @@ from mote.graph import Op
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops import angles, functions
-from mote.ops.arithmetic import Add, Binary, Mul, Sub
+from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul, Sub
 from mote.ops.cast import Cast
 from mote.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from mote.ops.division import Div, FloorDiv, FloorMod
@@ -48,7 +48,8 @@ def _pair(kind: type[Binary], whole: Whole | None = None, dtype: DType | None = 
     def apply(b: Builder, x: Value, y: Value) -> Value:
         if whole is not None and integers.is_whole(x, kind):
             return integers.whole(b, whole, y, x) if turned else integers.whole(b, whole, x, y)
-        return binary(b, kind, x, y, dtype)
+        options = {"infinite": True} if issubclass(kind, Arithmetic) and x.dtype == DType.FLOAT32 else {}
+        return binary(b, kind, x, y, dtype, **options)
 
     return apply
 

@@ -123,6 +123,8 @@ class Scope:
 
     def constant(self, name: str) -> Array | None:
         found = self.find(name)
+        if isinstance(found, Value) and found.quant is None:
+            return found.data
         return found if isinstance(found, np.ndarray) else None
 
     @cached_property

@@ -201,6 +201,8 @@ class _Reader:
         function = definition_of(call, given)
         if function is None:
             raise UnsupportedNodeError("Mote has no such operator yet")
+        if call.domain:  # such definitions say their own domain's version only
+            function = replace(function, versions={**function.versions, **self.container.versions})
         return self._function(function, call, index, scope)
 
     def _function(self, function: Function, call: Call, index: int, scope: Scope) -> Sequence[Entry]:

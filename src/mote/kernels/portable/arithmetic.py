@@ -7,13 +7,13 @@ from mote.kernels.pack.affine import ONE_STEP
 from mote.kernels.pack.arithmetic import Order, elementwise, one_step, product_params, product_scale
 from mote.kernels.pack.params import output_params
 from mote.ops.arithmetic import Add, Mul
-from mote.ops.common import float_range, int8_range
+from mote.ops.common import int8_range
 from mote.ops.even import EvenAdd
 
 
 def _add_f32(view: View) -> Packed:
     op = view.the(Add)
-    low, high = float_range(op.activation)
+    low, high = op.real_range
     signs = (1.0, float(op.sign))
     return elementwise(
         view, "add_f32", lambda o: {"a_sign": signs[o[0]], "b_sign": signs[o[1]], "low": low, "high": high}
@@ -21,7 +21,7 @@ def _add_f32(view: View) -> Packed:
 
 
 def _mul_f32(view: View) -> Packed:
-    low, high = float_range(view.the(Mul).activation)
+    low, high = view.the(Mul).real_range
     return elementwise(view, "mul_f32", lambda _: {"low": low, "high": high})
 
 

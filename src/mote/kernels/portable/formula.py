@@ -59,14 +59,23 @@ def _expression(inner: Graph, op: Op, names: dict[int, str]) -> str:
     if isinstance(op, Pow):
         return " * ".join([given[0]] * (2 if op.input(inner, 1).data == 2 else 3))
     if isinstance(op, Arithmetic):
-        low, high = map(_number, float_range(op.activation))
-        return f"mote_clamp_f32({given[0]} {SIGNS[type(op)]} {given[1]}, {low}, {high})"
+        result = f"{given[0]} {SIGNS[type(op)]} {given[1]}"
+        return _clamped(result, *op.real_range)
     if isinstance(op, Clamp):
         low, high = map(_number, float_range(op.clamp))
         return f"mote_clamp_f32({given[0]}, {low}, {high})"
     if isinstance(op, LeakyRelu):
         return f"{given[0]} > 0.0f ? {given[0]} : {given[0]} * {_number(op.alpha)}"
     return EXPRESSIONS[type(op)](*given) if len(given) == 1 else PAIRS[type(op)](*given)
+
+
+def _clamped(result: str, low: float, high: float) -> str:
+    """A result between two numbers, or infinities, which are no limits."""
+    if np.isfinite(low) and np.isfinite(high):
+        return f"mote_clamp_f32({result}, {_number(low)}, {_number(high)})"
+    if np.isfinite(low):
+        return f"mote_clamp_f32({result}, {_number(low)}, MOTE_INFINITY)"
+    return result
 
 
 def _literal(inner: Graph, tensor: int) -> str:

@@ -9,7 +9,7 @@ from mote.kernels.contract import OTHER, OTHER_F32, Kernel, Packed, Params, Refu
 from mote.kernels.pack.elements import CTYPES
 from mote.kernels.pack.pairs import pair_kernel, plain_kernel, result_params, term_params
 from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul
-from mote.ops.common import float_range, quantized_range, whole_range
+from mote.ops.common import quantized_range, whole_range
 from mote.ops.comparison import Comparison, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from mote.ops.division import Div, FloorDiv, FloorMod
 from mote.ops.plain import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow, RightShift
@@ -159,7 +159,7 @@ def _div_whole(view: View) -> Packed:
 
 
 def _div_f32(view: View) -> Packed:
-    low, high = float_range(view.the(Div).activation)
+    low, high = view.the(Div).real_range
     return plain_kernel(view, "div", "MOTE_DIV_F32", "mote_limits_f32_t", {"low": low, "high": high})
 
 

@@ -33,6 +33,7 @@ from mote.ops.mean import Mean
 from mote.ops.reduce import (
     LOOPS,
     QUANTIZED,
+    Extreme,
     ReduceAll,
     ReduceAny,
     ReduceMax,
@@ -106,6 +107,8 @@ def _way(view: View) -> _Way:
         begin = f"{sign}{FLOAT_MAX}"
         if dtype == DType.FLOAT32 and op.every_axis(view.graph):
             name, begin = f"{name}_all", "*x"
+        elif dtype == DType.FLOAT32 and isinstance(op, Extreme) and op.infinite:
+            name, begin = f"{name}_or_infinite", f"{sign}MOTE_INFINITY"
         elif dtype != DType.FLOAT32:
             begin = f"{limits}_MAX" if name == "min" else "0" if limits == "UINT8" else f"{limits}_MIN"
         return _Way(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import Value, moves
+from mote.frontends.build import Builder, Value, moves
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.windows import pairs
 
@@ -69,9 +71,13 @@ def split(node: Node) -> Sequence[Value]:
         sizes = [min(each, x.shape[axis] - place * each) for place in range(count)]
     if len(sizes) != count:
         raise UnsupportedNodeError(f"{len(sizes)} parts do not make {count} outputs")
-    if min(sizes) < 1:
-        raise UnsupportedNodeError(f"parts of {sizes} elements: one of them is empty")
-    return moves.split(node.b, x, axis, sizes)
+    parts = iter(moves.split(node.b, x, axis, [n for n in sizes if n]))
+    return [next(parts) if n else _nothing(node.b, x, axis) for n in sizes]
+
+
+def _nothing(b: Builder, x: Value, axis: int) -> Value:
+    """A part of a value without elements, which nothing but a concatenation may have."""
+    return b.constant(np.zeros((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x.dtype.numpy))
 
 
 def pad(node: Node) -> Value:
