@@ -219,9 +219,15 @@ def space_to_depth(net: Net) -> int:
 
 
 def shuffled(net: Net) -> int:
-    """Channels in another order are none of these."""
+    """Channels in another order are a list of them."""
     x = net.reshape(net.input(1, 4, 6, 12), 1, 4, 6, 3, 4)
     return net.reshape(transposed(net, x, 0, 1, 2, 4, 3), 1, 4, 6, 12)
+
+
+def shuffled_part(net: Net) -> int:
+    """Half of the channels, of which the next unit of ShuffleNet takes every second one first."""
+    x = net.slice(net.reshape(net.input(1, 4, 6, 12), 1, 4, 6, 2, 6), (0, 0, 0, 0, 0), (1, 4, 6, 2, 3))
+    return net.reshape(transposed(net, x, 0, 1, 2, 4, 3), 1, 4, 6, 6)
 
 
 def gap(net: Net) -> int:
@@ -242,7 +248,8 @@ MOVES: dict[Callable[[Net], int], list[str]] = {
     repeated_steps: ["RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "RESHAPE"],
     depth_to_space: ["DEPTH_TO_SPACE"],
     space_to_depth: ["SPACE_TO_DEPTH"],
-    shuffled: ["RESHAPE", "TRANSPOSE", "RESHAPE"],
+    shuffled: ["GATHER"],
+    shuffled_part: ["GATHER"],
     gap: ["SLICE", "SLICE", "CONCATENATION"],
 }
 

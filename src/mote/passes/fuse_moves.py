@@ -17,6 +17,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Shape
 from mote.ops.move import Concatenation, Transpose, same_steps
+from mote.ops.pick import Pick
 from mote.ops.reshape import Reshape
 from mote.ops.resize import ResizeNearest
 from mote.ops.slice import Slice
@@ -29,6 +30,8 @@ MOVES = (
 )
 MOST_ELEMENTS = 1 << 22
 """Larger tensors are left as they are: their elements would take long to follow."""
+MOST_CHANNELS = 512
+"""Of which a list is made."""
 
 
 def run(graph: Graph) -> Graph:
@@ -50,6 +53,9 @@ def _fuse_one(graph: Graph) -> Graph | None:
             enlarges = any(isinstance(op, ResizeNearest) for op in region.ops)
             if not enlarges and _repeats_steps(x.shape, places):
                 return _enlarged(graph, region)
+            turns = any(isinstance(op, Transpose) for op in region.ops)
+            if turns and (channels := _channels(x.shape, places)) is not None:
+                return _mixed(graph, region, *channels)
     return None
 
 
@@ -107,21 +113,48 @@ def _repeats_steps(x: Shape, places: Ints) -> bool:
 
 def _enlarged(graph: Graph, region: Region) -> Graph:
     """The graph with sequences seen as images of one column, which are enlarged."""
+    small, large = (graph.tensors[i].shape for i in (region.source, region.last.outputs[0]))
+    shapes = ((*small[:2], 1, small[2]), (*large[:2], 1, large[2]))
+    return _between_views(graph, region, shapes, ResizeNearest, size=(large[1], 1))
+
+
+def _between_views(graph: Graph, region: Region, shapes: tuple[Shape, Shape], kind: type[Op], **fields: Any) -> Graph:
+    """The graph with an operator in the place of a region, between tensors that are seen under these shapes."""
     x, last = graph.tensors[region.source], region.last
     y, fresh = last.output(graph), graph.fresh_id()
-    small, large = (
-        replace(t, id=fresh + k, shape=(*t.shape[:2], 1, t.shape[2]), inner=True, copy_of=None)
-        for k, t in enumerate((x, y))
+    given, made = (
+        t if t.shape == shape else replace(t, id=fresh + k, shape=shape, inner=True, copy_of=None)
+        for k, (t, shape) in enumerate(zip((x, y), shapes, strict=True))
     )
     names: dict[str, Any] = {"name": last.name, "index": last.index}
-    ops = (
-        Reshape(inputs=(x.id,), outputs=(small.id,), shape=small.shape, **names),
-        ResizeNearest(inputs=(small.id,), outputs=(large.id,), size=(y.shape[1], 1), **names),
-        Reshape(inputs=(large.id,), outputs=last.outputs, shape=y.shape, **names),
-    )
+    ops: list[Op] = [kind(inputs=(given.id,), outputs=(made.id,), **fields, **names)]
+    if given is not x:
+        ops.insert(0, Reshape(inputs=(x.id,), outputs=(given.id,), shape=given.shape, **names))
+    if made is not y:
+        ops.append(Reshape(inputs=(made.id,), outputs=(y.id,), shape=y.shape, **names))
     gone = {id(op) for op in region.ops[:-1]}
     found = [new for op in graph.ops if id(op) not in gone for new in (ops if op is last else (op,))]
-    return graph.with_ops(found, [small, large])
+    return graph.with_ops(found, [given, made])
+
+
+def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
+    """Which of the elements from an axis on each one of the result is, where everything before that axis has them mixed
+    alike, as the channels of ShuffleNet: the axis, and their numbers."""
+    for axis in reversed(range(1, len(x))):
+        rows, channels = prod(x[:axis]), prod(x[axis:])
+        if rows == 1 or places.size % rows or channels > MOST_CHANNELS:
+            return None
+        own = places.reshape(rows, -1) - np.arange(rows)[:, None] * channels
+        if own.min() >= 0 and own.max() < channels and np.all(own == own[0]):
+            return axis, tuple(own[0].tolist())
+    return None
+
+
+def _mixed(graph: Graph, region: Region, axis: int, channels: tuple[int, ...]) -> Graph:
+    """The graph with a region that mixes channels as one list of them."""
+    shape = graph.tensors[region.source].shape
+    shapes = ((*shape[:axis], prod(shape[axis:])), (*shape[:axis], len(channels)))
+    return _between_views(graph, region, shapes, Pick, places=(*[None] * axis, channels), shape=shapes[1])
 
 
 def _slice(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:

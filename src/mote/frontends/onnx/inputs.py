@@ -107,8 +107,9 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
         notes.append(f"input '{name}' may have any size on its first axis; the model is compiled for 1")
     if open_ := [_size(dim) for dim, size in zip(dims, shape, strict=True) if not size]:
         example = ",".join(str(size) if size else "N" for size in shape)
+        named = f"{', '.join(open_)} {'is' if len(open_) == 1 else 'are'}"
         raise MoteError(
-            f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {', '.join(open_)} is only known at run time",
+            f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {named} only known at run time",
             remedy=f"fix it with --shape {name}={example}, with numbers for N",
         )
     return Input(info.name, tuple(shape), dtype, number)
