@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import (
+    calibration,
     cluster,
     compose,
     cross_decomposition,
@@ -18,7 +19,9 @@ from sklearn import (
     feature_selection,
     impute,
     linear_model,
+    mixture,
     multiclass,
+    multioutput,
     naive_bayes,
     neighbors,
     neural_network,
@@ -85,6 +88,15 @@ def gaps(estimator: Any) -> Callable[[], Any]:
     return fit
 
 
+def categories(estimator: Any) -> Callable[[], Any]:
+    """Of categories from zero on."""
+    return lambda: estimator.fit(np.clip(np.round(data(3)[0]), 0, 3), data(3)[1])
+
+
+def positive(estimator: Any) -> Callable[[], Any]:
+    return lambda: estimator.fit(np.abs(data(3)[0]) + 0.1)
+
+
 def grid(estimator: Any) -> Callable[[], Any]:
     """With categories, which are whole numbers."""
     return lambda: estimator.fit(np.round(data(3)[0][:, :3]), data(3)[1])
@@ -144,6 +156,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "neighbours, regression": regressed(neighbors.KNeighborsRegressor(3, weights="distance"), 2),
     "nearest centroid": classified(neighbors.NearestCentroid(), 4),
     "gaussian bayes": classified(naive_bayes.GaussianNB(), 4),
+    "categorical bayes": categories(naive_bayes.CategoricalNB()),
+    "mixture": transformed(mixture.GaussianMixture(4, random_state=0)),
+    "mixture, tied": transformed(mixture.GaussianMixture(3, covariance_type="tied", random_state=0)),
+    "mixture, diagonal": transformed(mixture.GaussianMixture(3, covariance_type="diag", random_state=0)),
+    "mixture, spherical": transformed(mixture.GaussianMixture(3, covariance_type="spherical", random_state=0)),
     "bernoulli bayes": classified(naive_bayes.BernoulliNB(binarize=1.5)),
     "multinomial bayes": counted(naive_bayes.MultinomialNB()),
     "complement bayes": counted(naive_bayes.ComplementNB()),
@@ -158,6 +175,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "polynomials": transformed(preprocessing.PolynomialFeatures(3)),
     "interactions": transformed(preprocessing.PolynomialFeatures(2, interaction_only=True, include_bias=False)),
     "bins": transformed(preprocessing.KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf")),
+    "powers": transformed(preprocessing.PowerTransformer()),
+    "powers, box-cox": positive(preprocessing.PowerTransformer("box-cox", standardize=False)),
     "imputer": gaps(impute.SimpleImputer(strategy="median", add_indicator=True)),
     "one-hot": grid(preprocessing.OneHotEncoder(handle_unknown="ignore", drop="first")),
     "ordinal": grid(preprocessing.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)),
@@ -190,6 +209,18 @@ CASES: dict[str, Callable[[], Any]] = {
     "one against the rest, two classes": classified(
         multiclass.OneVsRestClassifier(linear_model.LogisticRegression()), 2
     ),
+    "one against the rest, bayes": classified(multiclass.OneVsRestClassifier(naive_bayes.GaussianNB()), 4),
+    "one against the rest, qda": classified(
+        multiclass.OneVsRestClassifier(discriminant_analysis.QuadraticDiscriminantAnalysis()), 3
+    ),
+    "one against one": classified(multiclass.OneVsOneClassifier(svm.LinearSVC()), 4),
+    "calibrated": classified(calibration.CalibratedClassifierCV(svm.SVC(), cv=2), 3),
+    "calibrated, two classes": classified(calibration.CalibratedClassifierCV(naive_bayes.GaussianNB(), cv=2), 2),
+    "outputs side by side": regressed(multioutput.MultiOutputRegressor(svm.SVR()), 2),
+    "consensus": regressed(linear_model.RANSACRegressor(random_state=0)),
+    "mean of regressions": regressed(
+        ensemble.VotingRegressor([("a", linear_model.Ridge()), ("b", svm.SVR())], weights=[2, 1])
+    ),
     "votes": classified(
         ensemble.VotingClassifier(
             [("a", naive_bayes.GaussianNB()), ("b", linear_model.LogisticRegression())], voting="soft", weights=[1, 3]
@@ -211,6 +242,10 @@ def inputs(name: str, estimator: Any, count: int) -> Array:
     x = samples(count)[:, : estimator.n_features_in_]
     if name in ("multinomial bayes", "complement bayes"):
         return np.abs(x)
+    if name == "powers, box-cox":
+        return np.abs(x) + np.float32(0.125)
+    if name == "categorical bayes":
+        return np.clip(np.round(x), 0, 3)
     if name in ("one-hot", "ordinal"):
         return np.round(x)
     if name == "imputer":

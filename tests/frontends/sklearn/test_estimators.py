@@ -154,7 +154,7 @@ def test_every_reader_is_tried() -> None:
     missing = [name for name, reader in read.items() if reader not in seen]
     assert not missing
     assert {type(fitted(name)).__name__ for name in CASES} >= {"Pipeline", "OneVsRestClassifier", "VotingClassifier"}
-    assert len(COMPOSITIONS) == 5
+    assert len(COMPOSITIONS) == 10
 
 
 def test_results_are_data() -> None:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mote.frontends.build import elementwise, matrix, moves, reductions
+from mote.frontends.build import elementwise, matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -56,12 +56,28 @@ def shares(b: Builder, values: Value) -> Value:
     return elementwise.div(b, values, reductions.sum_(b, values, [-1], True))
 
 
+def shares_of_odds(b: Builder, odds: Value) -> Value:
+    """The same of the probabilities that have these odds (their logarithms): those may be too small to be numbers."""
+    return norms.softmax(b, elementwise.neg(b, elementwise.softplus(b, elementwise.neg(b, odds))))
+
+
 def distances(b: Builder, x: Value, vectors: Array, metric: Metric, weights: Array | None = None) -> Value:
     """[.., depth] to each of [count, depth]."""
     constants = [vectors] if weights is None else [vectors, weights]
     inputs = [b.plain(x), *(b.tensor(np.asarray(c, np.float32)) for c in constants)]
     shape = (*x.shape[:-1], len(vectors))
     return b.value(b.op(Distances, inputs, shape, metric=metric), shape)
+
+
+def apart(b: Builder, x: Value, means: Array, axes: Sequence[Array]) -> Value:
+    """[samples, count]: squares of distances to means, each along axes of its own [features, axes]. All are one layer,
+    which takes the input less the mean of means, so that nothing large is subtracted from it."""
+    middle, widest = means.mean(axis=0), max(a.shape[1] for a in axes)
+    padded = [np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in axes]
+    bias = -np.concatenate([(m - middle) @ a for m, a in zip(means, padded, strict=True)])
+    along = affine(b, shifted(b, x, middle, None), np.concatenate([a.T for a in padded]), bias)
+    squares = moves.reshape(b, elementwise.mul(b, along, along), (-1, len(means), widest))
+    return reductions.sum_(b, squares, [-1], False)
 
 
 def decisions(

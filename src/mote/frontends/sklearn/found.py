@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import Builder, Value, classical
+from mote.frontends.build import Builder, Value, classical, elementwise, moves
 from mote.graph.tensor import Array
 
 LABEL, PROBABILITIES, SCORES, PREDICTION, DISTANCES, OUTPUT = (
@@ -33,7 +33,9 @@ class Found:
     values: Mapping[str, Value]
     classes: tuple[Any, ...] = ()
     decision: Value | None = None
-    """The scores that the label is taken by, where there are such."""
+    """What `decision_function` gives, where the estimator has one: of two classes one score."""
+    odds: Value | None = None
+    """Of two classes: the logarithm of the second one's odds, where probabilities are its logistic function."""
 
 
 Predict = Callable[[Builder, Estimator, Value], Found]
@@ -55,11 +57,25 @@ def classes_of(estimator: Estimator) -> tuple[Any, ...]:
     return tuple(np.asarray(found).tolist())
 
 
-def scored(b: Builder, estimator: Estimator, scores: Value, probabilities: Value | None = None) -> Found:
-    """A classifier by its scores: one for each class, or a single one that decides between two."""
+def scored(
+    b: Builder, estimator: Estimator, scores: Value, probabilities: Value | None = None, *, logistic: bool = True
+) -> Found:
+    """A classifier by its scores: one for each class, or a single one that decides between two. `logistic`: whether
+    probabilities are a logistic function of these."""
     label = classical.above(b, scores) if scores.shape[-1] == 1 else classical.best(b, scores)
     found = {SCORES: scores} if probabilities is None else {PROBABILITIES: probabilities}
-    return Found({LABEL: label, **found}, classes_of(estimator), scores)
+    single = scores if scores.shape[-1] != 2 else _difference(b, scores)
+    return Found(
+        {LABEL: label, **found},
+        classes_of(estimator),
+        single if hasattr(estimator, "decision_function") else None,
+        single if logistic and probabilities is not None and single.shape[-1] == 1 else None,
+    )
+
+
+def _difference(b: Builder, scores: Value) -> Value:
+    first, second = moves.split(b, scores, 1, [1, 1])
+    return elementwise.sub(b, second, first)
 
 
 def regression(b: Builder, values: Value) -> Found:

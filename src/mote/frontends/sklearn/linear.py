@@ -58,7 +58,7 @@ def logistic(b: Builder, estimator: Estimator, x: Value) -> Found:
     alone = way == "ovr" or (way != "multinomial" and getattr(estimator, "solver", "") == "liblinear")
     if scores.shape[-1] == 1:
         doubled = elementwise.scaled(b, scores, 2) if way == "multinomial" else scores
-        return scored(b, estimator, scores, classical.pair(b, doubled))
+        return scored(b, estimator, scores, classical.pair(b, doubled), logistic=way != "multinomial")
     if alone:
         return scored(b, estimator, scores, classical.shares(b, elementwise.sigmoid(b, scores)))
     return scored(b, estimator, scores, norms.softmax(b, scores))
@@ -74,7 +74,7 @@ def stochastic(b: Builder, estimator: Estimator, x: Value) -> Found:
         found = _clipped(b, scores)
     else:
         return scored(b, estimator, scores)
-    return scored(b, estimator, scores, found)
+    return scored(b, estimator, scores, found, logistic=estimator.loss == "log_loss")
 
 
 def _clipped(b: Builder, scores: Value) -> Value:
@@ -95,22 +95,13 @@ def discriminant(b: Builder, estimator: Estimator, x: Value) -> Found:
 
 
 def quadratic(b: Builder, estimator: Estimator, x: Value) -> Found:
-    """Every class has axes and scales of its own: the input along them, as far from the class's mean. All classes are
-    one layer; it takes the input less the mean of all classes, so that nothing large is subtracted from it."""
-    means, count = reals(estimator.means_), len(estimator.classes_)
-    middle = means.mean(axis=0)
+    """Every class has axes and scales of its own: the input along them, as far from the class's mean."""
     parts = zip(estimator.rotations_, estimator.scalings_, strict=True)
-    axes = [reals(r) / np.sqrt(reals(s)) for r, s in parts]
-    widest = max(a.shape[1] for a in axes)
-    axes = [np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in axes]
-    weights = np.concatenate([a.T for a in axes])
-    bias = -np.concatenate([(m - middle) @ a for m, a in zip(means, axes, strict=True)])
-    along = classical.affine(b, classical.shifted(b, x, middle, None), weights, bias)
-    squares = moves.reshape(b, elementwise.mul(b, along, along), (-1, count, widest))
-    norms_ = reductions.sum_(b, squares, [-1], False)
+    axes = [reals(rotation) / np.sqrt(reals(scaling)) for rotation, scaling in parts]
+    squares = classical.apart(b, x, reals(estimator.means_), axes)
     sizes = np.array([np.log(reals(s)).sum() for s in estimator.scalings_])
     constants = np.log(reals(estimator.priors_)) - 0.5 * sizes
-    scores = elementwise.add(b, elementwise.scaled(b, norms_, -0.5), b.constant(constants.astype(np.float32)))
+    scores = elementwise.add(b, elementwise.scaled(b, squares, -0.5), b.constant(constants.astype(np.float32)))
     return scored(b, estimator, scores, norms.softmax(b, scores))
 
 
@@ -142,7 +133,8 @@ def network_classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
         return scored(b, estimator, scores, norms.softmax(b, scores))
     if scores.shape[-1] != 1:
         raise UnsupportedNodeError("a classifier with several labels at once is not supported")
-    return Found({LABEL: classical.above(b, scores), PROBABILITIES: classical.pair(b, scores)}, classes_of(estimator))
+    found = {LABEL: classical.above(b, scores), PROBABILITIES: classical.pair(b, scores)}
+    return Found(found, classes_of(estimator), None, scores)
 
 
 REGRESSORS = (

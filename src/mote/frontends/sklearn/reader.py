@@ -34,7 +34,10 @@ PREDICTIONS: Mapping[str, Predict] = {
     **forests.PREDICTIONS,
 }
 TRANSFORMS: Mapping[str, Transform] = {**transforms.TRANSFORMS, **vectors.TRANSFORMS}
-COMPOSITIONS = ("ColumnTransformer", "FeatureUnion", "OneVsRestClassifier", "Pipeline", "VotingClassifier")
+COMPOSITIONS = (
+    *("CalibratedClassifierCV", "ColumnTransformer", "FeatureUnion", "MultiOutputRegressor", "OneVsOneClassifier"),
+    *("OneVsRestClassifier", "Pipeline", "RANSACRegressor", "VotingClassifier", "VotingRegressor"),
+)
 """Estimators that are made of others."""
 INPUT = "input"
 SHOWN = 12
@@ -57,10 +60,11 @@ def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, 
     """The model of an estimator for so many samples at once. Forests take integers as they are."""
     b = Builder(where)
     x = b.input(INPUT, (samples, features), dtype)
-    if known(estimator, forests.PREDICTIONS) is None:
-        x = elementwise.cast(b, x, DType.FLOAT32)
+    reading = _Reading(b)
     try:
-        found = _Reading(b).whole(estimator, x, "model")
+        if known(estimator, forests.PREDICTIONS) is None:
+            x = reading.real(x)
+        found = reading.whole(estimator, x, "model")
     except _NoLayerError:
         return b.finish()
     if found.classes:
@@ -101,6 +105,12 @@ class _Reading:
     b: Builder
     layers: int = 0
 
+    def real(self, x: Value) -> Value:
+        """An input of integers as real numbers: a layer of its own."""
+        if x.dtype == DType.FLOAT32:
+            return x
+        return self._layer("Cast", INPUT, lambda: elementwise.cast(self.b, x, DType.FLOAT32))
+
     def whole(self, estimator: Estimator, x: Value, name: str) -> Found:
         """An estimator that is a model, or the last step of one."""
         kind = _kind(estimator)
@@ -109,10 +119,18 @@ class _Reading:
             for step, part in before:
                 x = self.transformed(part, x, step)
             return self.whole(final, x, last)
-        if kind == "OneVsRestClassifier":
-            return self._one_against_rest(estimator, x, name)
-        if kind == "VotingClassifier":
-            return self._votes(estimator, x, name)
+        if kind == "RANSACRegressor":
+            return self.whole(estimator.estimator_, x, name)
+        composed = {
+            "CalibratedClassifierCV": self._calibrated,
+            "MultiOutputRegressor": self._side_by_side,
+            "OneVsOneClassifier": self._one_against_one,
+            "OneVsRestClassifier": self._one_against_rest,
+            "VotingClassifier": self._votes,
+            "VotingRegressor": self._mean,
+        }
+        if kind in composed:
+            return composed[kind](estimator, x, name)
         if (predict := known(estimator, PREDICTIONS)) is not None:
             return self._layer(kind, name, lambda: PREDICTIONS[predict](self.b, estimator, x))
         return Found({OUTPUT: self.transformed(estimator, x, name)})
@@ -179,21 +197,79 @@ class _Reading:
         """The mean of the probabilities of several classifiers."""
         if estimator.voting != "soft":
             return self._refused(estimator, name, "only soft voting is supported")
-        given = np.ones(len(estimator.estimators)) if estimator.weights is None else np.array(estimator.weights)
-        weights = [float(w) for w, (_, part) in zip(given, estimator.estimators, strict=True) if part != "drop"]
+        weights = _weights(estimator)
         found = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
         if any(PROBABILITIES not in values for values in found):
             return self._refused(estimator, name, "one of its classifiers gives no probabilities")
         classes = classes_of(estimator)
 
         def mean() -> Found:
-            total = elementwise.scaled(self.b, found[0][PROBABILITIES], weights[0] / sum(weights))
-            for values, weight in zip(found[1:], weights[1:], strict=True):
-                own = elementwise.scaled(self.b, values[PROBABILITIES], weight / sum(weights))
-                total = elementwise.add(self.b, total, own)
+            total = _mean(self.b, [values[PROBABILITIES] for values in found], weights)
             return Found({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
 
         return self._layer(_kind(estimator), name, mean)
+
+    def _mean(self, estimator: Estimator, x: Value, name: str) -> Found:
+        """The mean of several regressions."""
+        found = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
+        if any(PREDICTION not in values for values in found):
+            return self._refused(estimator, name, "one of its estimators predicts no numbers")
+        values, weights = [values[PREDICTION] for values in found], _weights(estimator)
+        return self._layer(_kind(estimator), name, lambda: Found({PREDICTION: _mean(self.b, values, weights)}))
+
+    def _side_by_side(self, estimator: Estimator, x: Value, name: str) -> Found:
+        """A regression for each output."""
+        found = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
+        if any(PREDICTION not in values for values in found):
+            return self._refused(estimator, name, "one of its estimators predicts no numbers")
+        values = [values[PREDICTION] for values in found]
+        return self._layer(_kind(estimator), name, lambda: Found({PREDICTION: moves.concat(self.b, values, -1)}))
+
+    def _one_against_one(self, estimator: Estimator, x: Value, name: str) -> Found:
+        """An estimator for every two classes: the second one of them where its score is above zero."""
+        if estimator.n_features_in_ != x.shape[-1] or estimator.pairwise_indices_ is not None:
+            return self._refused(estimator, name, "kernels that are computed before are not supported")
+        parts = [self.whole(part, x, f"{name}, pair {i}").decision for i, part in enumerate(estimator.estimators_)]
+        scores = [part for part in parts if part is not None]
+        if len(scores) < len(parts):
+            return self._refused(estimator, name, "one of its classifiers has no decision_function")
+        classes = classes_of(estimator)
+
+        def choose() -> Found:
+            decided = elementwise.neg(self.b, moves.concat(self.b, scores, -1))
+            if len(classes) == 2:
+                return Found({LABEL: classical.above(self.b, scores[0]), SCORES: scores[0]}, classes, scores[0])
+            found = classical.one_against_rest(self.b, decided, classical.votes(self.b, decided, len(classes)))
+            return Found({LABEL: classical.best(self.b, found), SCORES: found}, classes, found)
+
+        return self._layer(_kind(estimator), name, choose)
+
+    def _calibrated(self, estimator: Estimator, x: Value, name: str) -> Found:
+        """The mean of classifiers whose scores became probabilities by a logistic function for each class."""
+        parts = estimator.calibrated_classifiers_
+        if any(type(c).__name__ != "_SigmoidCalibration" for part in parts for c in part.calibrators):
+            return self._refused(estimator, name, "only the method sigmoid is supported")
+        scores = [self._response(part.estimator, x, f"{name}, fold {i}") for i, part in enumerate(parts)]
+        if any(score is None for score in scores):
+            return self._refused(estimator, name, "its classifier gives no scores")
+        classes = classes_of(estimator)
+
+        def mean() -> Found:
+            found = [
+                _logistic(self.b, score, part.calibrators) for score, part in zip(scores, parts, strict=True) if score
+            ]
+            total = _mean(self.b, found, [1.0] * len(found))
+            return Found({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
+
+        return self._layer(_kind(estimator), name, mean)
+
+    def _response(self, estimator: Estimator, x: Value, name: str) -> Value | None:
+        """What `decision_function` gives, else the probabilities: of two classes that of the second one."""
+        found = self.whole(estimator, x, name)
+        chances = found.values.get(PROBABILITIES)
+        if found.decision is not None or chances is None or len(found.classes) > 2:
+            return found.decision if found.decision is not None else chances
+        return self._layer(_kind(estimator), name, lambda: moves.slice_(self.b, chances, 1, 1, 1))
 
     def _refused(self, estimator: Estimator, name: str, reason: str) -> Found:
         def refuse() -> Found:
@@ -212,6 +288,27 @@ class _Reading:
         return made[0]
 
 
+def _weights(estimator: Estimator) -> list[float]:
+    """What each estimator of several counts."""
+    given = np.ones(len(estimator.estimators)) if estimator.weights is None else np.array(estimator.weights)
+    return [float(w) for w, (_, part) in zip(given, estimator.estimators, strict=True) if part != "drop"]
+
+
+def _mean(b: Builder, values: Sequence[Value], weights: Sequence[float]) -> Value:
+    total = elementwise.scaled(b, values[0], weights[0] / sum(weights))
+    for value, weight in zip(values[1:], weights[1:], strict=True):
+        total = elementwise.add(b, total, elementwise.scaled(b, value, weight / sum(weights)))
+    return total
+
+
+def _logistic(b: Builder, scores: Value, calibrators: Sequence[Any]) -> Value:
+    """Probabilities from scores, one for each class or one for the second of two."""
+    slopes, offsets = (np.array([float(getattr(c, name)) for c in calibrators]) for name in ("a_", "b_"))
+    steep = classical.shifted(b, scores, None, -slopes)
+    moved = elementwise.sub(b, steep, b.constant(offsets.astype(np.float32)))
+    return classical.pair(b, moved) if len(calibrators) == 1 else classical.shares(b, elementwise.sigmoid(b, moved))
+
+
 def _kind(estimator: Estimator) -> str:
     return type(estimator).__name__
 
@@ -223,18 +320,25 @@ def _refuse() -> Value:
 def _best_of(b: Builder, parts: Sequence[Found], classes: tuple[Any, ...]) -> Found:
     """The class whose own estimator says most: by what it decides by, else by its probabilities. Of two classes one
     estimator decides."""
+    decisions, odds = _all([part.decision for part in parts]), _all([part.odds for part in parts])
     probable = all(PROBABILITIES in part.values for part in parts)
-    decisions = [part.decision for part in parts if part.decision is not None]
-    by_score = len(decisions) == len(parts)
-    chances = [moves.slice_(b, part.values[PROBABILITIES], 1, 1, 1) for part in parts] if probable else []
-    shown = moves.concat(b, chances, -1) if probable else None
-    deciding = moves.concat(b, decisions, -1) if by_score else shown
-    assert deciding is not None
-    if len(parts) > 1:
-        label = classical.best(b, deciding)
-        given = {SCORES: deciding} if shown is None else {PROBABILITIES: classical.shares(b, shown)}
+    chances = [moves.slice_(b, part.values[PROBABILITIES], 1, 1, 1) for part in parts] if probable and not odds else []
+    deciding = moves.concat(b, decisions or odds or chances, -1)
+    if not probable:
+        shown = None
+    elif odds:
+        joined = moves.concat(b, odds, -1)
+        shown = classical.pair(b, joined) if len(parts) == 1 else classical.shares_of_odds(b, joined)
     else:
-        label = classical.above(b, deciding, 0.0 if by_score else 0.5)
-        both = None if shown is None else moves.concat(b, [elementwise.scaled(b, shown, -1, 1), shown], -1)
-        given = {SCORES: deciding} if both is None else {PROBABILITIES: both}
-    return Found({LABEL: label, **given}, classes)
+        joined = moves.concat(b, chances, -1)
+        both = [elementwise.scaled(b, joined, -1, 1), joined]
+        shown = moves.concat(b, both, -1) if len(parts) == 1 else classical.shares(b, joined)
+    single = classical.above(b, deciding, 0.0 if decisions or odds else 0.5) if len(parts) == 1 else None
+    label = classical.best(b, deciding) if single is None else single
+    return Found({LABEL: label, **({SCORES: deciding} if shown is None else {PROBABILITIES: shown})}, classes)
+
+
+def _all(values: Sequence[Value | None]) -> list[Value]:
+    """The values, if all are there; else none."""
+    found = [value for value in values if value is not None]
+    return found if len(found) == len(values) else []

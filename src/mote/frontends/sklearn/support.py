@@ -52,7 +52,7 @@ def classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
     rest = estimator.decision_function_shape == "ovr"
     scores = classical.one_against_rest(b, decided, won) if rest else decided
     label = classical.best(b, scores if rest and estimator.break_ties else won)
-    return Found({LABEL: label, SCORES: scores}, classes)
+    return Found({LABEL: label, SCORES: scores}, classes, scores)
 
 
 def regressor(b: Builder, estimator: Estimator, x: Value) -> Found:

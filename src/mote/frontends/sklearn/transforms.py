@@ -166,6 +166,28 @@ def discriminant(b: Builder, estimator: Estimator, x: Value) -> Value:
     return classical.affine(b, classical.shifted(b, x, middle, None), axes.T, None)
 
 
+def power(b: Builder, estimator: Estimator, x: Value) -> Value:
+    """PowerTransformer: powers of what is above zero (and, by Yeo and Johnson, of what is below), and one scale."""
+    exponents = reals(estimator.lambdas_)
+    if estimator.method == "box-cox":
+        found = _raised(b, x, exponents)
+    else:
+        one = elementwise.scalar(b, 1.0)
+        above = _raised(b, elementwise.add(b, elementwise.relu(b, x), one), exponents)
+        below = _raised(b, elementwise.add(b, elementwise.relu(b, elementwise.neg(b, x)), one), 2 - exponents)
+        found = elementwise.sub(b, above, below)
+    return standard_scaler(b, estimator._scaler, found) if estimator.standardize else found
+
+
+def _raised(b: Builder, x: Value, exponents: np.ndarray) -> Value:
+    """(x ** exponent - 1) / exponent, and the logarithm where the exponent is zero."""
+    none = np.abs(exponents) < np.finfo(np.float64).eps
+    safe = np.where(none, 1.0, exponents)
+    raised = elementwise.power(b, x, b.constant(safe.astype(np.float32)))
+    found = classical.shifted(b, raised, np.ones(1), 1 / safe)
+    return elementwise.where(b, b.constant(none), elementwise.log(b, x), found) if none.any() else found
+
+
 def nothing(b: Builder, estimator: Estimator, x: Value) -> Value:
     """FunctionTransformer without a function."""
     if estimator.func is not None:
@@ -190,6 +212,7 @@ TRANSFORMS: Mapping[str, Transform] = {
     "OrdinalEncoder": ordinal,
     "PCA": components,
     "PolynomialFeatures": polynomial,
+    "PowerTransformer": power,
     "RobustScaler": robust_scaler,
     "SimpleImputer": imputer,
     "StandardScaler": standard_scaler,

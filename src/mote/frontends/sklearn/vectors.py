@@ -137,6 +137,34 @@ def _counted(b: Builder, estimator: Estimator, x: Value, weights: Array, bias: A
     return scored(b, estimator, scores, norms.softmax(b, scores))
 
 
+def categorical(b: Builder, estimator: Estimator, x: Value) -> Found:
+    """Every category of every feature has a logarithm for each class."""
+    counts = [int(n) for n in estimator.n_categories_]
+    parts = [
+        moves.reshape(b, classical.matches(b, moves.slice_(b, x, 1, i, 1), range(n)), (-1, n))
+        for i, n in enumerate(counts)
+    ]
+    weights = np.concatenate([reals(logs) for logs in estimator.feature_log_prob_], axis=1)
+    return _counted(b, estimator, moves.concat(b, parts, -1), weights, reals(estimator.class_log_prior_))
+
+
+def mixture(b: Builder, estimator: Estimator, x: Value) -> Found:
+    """GaussianMixture: the logarithms of its normal distributions, weighed."""
+    kind, means, roots = estimator.covariance_type, reals(estimator.means_), reals(estimator.precisions_cholesky_)
+    count, features = means.shape
+    logs = np.log(reals(estimator.weights_)) - 0.5 * features * np.log(2 * np.pi)
+    if kind in ("diag", "spherical"):
+        wide = roots if kind == "diag" else np.repeat(roots[:, None], features, axis=1)
+        apart = classical.distances(b, x, means, Metric.SQUARED, wide**2)
+        logs = logs + np.log(wide).sum(axis=1)
+    else:
+        axes = roots if kind == "full" else np.broadcast_to(roots, (count, features, features))
+        apart = classical.apart(b, x, means, list(axes))
+        logs = logs + np.array([np.log(np.diag(a)).sum() for a in axes])
+    scores = elementwise.add(b, elementwise.scaled(b, apart, -0.5), b.constant(logs.astype(np.float32)))
+    return Found({LABEL: classical.best(b, scores), PROBABILITIES: norms.softmax(b, scores)})
+
+
 def _ones(b: Builder, x: Value, threshold: float) -> Value:
     return elementwise.cast(b, elementwise.greater(b, x, elementwise.scalar(b, threshold)), DType.FLOAT32)
 
@@ -148,7 +176,9 @@ def binarizer(b: Builder, estimator: Estimator, x: Value) -> Value:
 PREDICTIONS: Mapping[str, Predict] = {
     "BernoulliNB": bernoulli,
     "BisectingKMeans": clusters,
+    "CategoricalNB": categorical,
     "ComplementNB": complement,
+    "GaussianMixture": mixture,
     "GaussianNB": gaussian,
     "KMeans": clusters,
     "KNeighborsClassifier": neighbour_classifier,
