@@ -27,7 +27,12 @@ import test_unsigned
 from streams import Variable
 
 from flow import Flow
+from mote.frontends.build import Builder
+from mote.frontends.build import norms as normalizations
+from mote.frontends.build import recurrent as sequential
+from mote.frontends.model import Model
 from mote.frontends.tflite.writer import Writer
+from mote.graph.types import DType
 from network import FLOAT, Net, Quant
 
 
@@ -313,6 +318,33 @@ def sequences() -> bytes:
     few = test_sequences.Config(time=2, inputs=2, units=2, cells=2)
     rnn = replace(few, kind="BIDIRECTIONAL_SEQUENCE_RNN", activation="RELU")
     return test_sequences.model(few, rnn, replace(few, kind="RNN"))
+
+
+def built() -> Model:
+    """Layers that TFLite has no operators for: recurrent ones that begin with zeros, with states, and with gates of any
+    kind, and normalizations."""
+    rng, b = np.random.default_rng(0), Builder("built")
+    shapes_of = {"x": (2, 1, 2), "h": (1, 1, 5), "c": (1, 1, 5)}
+    x, h, c = (b.input(name, shape, DType.FLOAT32) for name, shape in shapes_of.items())
+    for i, (kind, blocks) in enumerate(sequential.BLOCKS.items()):
+        shapes = (blocks * 5, 2), (blocks * 5, 5), (2 * blocks * 5,), (15,)
+        w, r, bias, seen = (rng.uniform(-0.5, 0.5, shape).astype(np.float32) for shape in shapes)
+        names = ("softplus", "elu", "softsign")[: len(sequential.GATES[kind])]
+        unusual = tuple(sequential.gate(name, clip=2.0) for name in names)
+        of_lstm = kind == "LSTM"
+        for form, gates in enumerate((None, None, unusual)):
+            side = sequential.Side(w, r, bias, gates, seen if of_lstm and form else None, backward=form == 1)
+            states = {} if form != 1 else {"hidden": h, "cell": c} if of_lstm else {"hidden": h}
+            with b.layer(3 * i + form, kind, f"{kind}{form}"):
+                found = sequential.layer(b, kind, x, [side], after=form == 1, **states)
+            for result, value in found.items():
+                b.output(value, f"{kind}{form}_{result}")
+    with b.layer(9, "NORM", "norm"):
+        scale = b.constant(np.ones(5, np.float32))
+        both = normalizations.layer_norm(b, h, [2], scale, scale), normalizations.rms_norm(b, h, [2])
+    for i, value in enumerate(both):
+        b.output(value, f"norm{i}")
+    return b.finish()
 
 
 def spectra() -> bytes:

@@ -30,11 +30,13 @@ from typing import Any
 import test_scatter
 
 import provable
+from built import compile_model
 from mote.api import compiler
 from mote.api.compiler import Compiled
 from mote.codegen.arenas import places
 from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.errors import MoteError
+from mote.frontends.model import Model
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.kernels import portable
@@ -51,7 +53,7 @@ MODES: dict[str, dict[str, Any]] = {
     "caller arena": {"caller_arena": True},
     "row steps": {"step": "row"},
 }
-SMALL: dict[str, Callable[[], bytes]] = {
+SMALL: dict[str, Callable[[], bytes | Model]] = {
     "layers": partial(provable.layers, "int8"),
     "layers float": partial(provable.layers, "float32"),
     "elements": partial(provable.elements, "int8"),
@@ -85,6 +87,7 @@ SMALL: dict[str, Callable[[], bytes]] = {
     "unsigned": provable.unsigned,
     "hybrid": provable.hybrid,
     "flow": provable.flow,
+    "built": provable.built,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -124,6 +127,7 @@ QUICK = (
     ("unsigned", "layers"),
     ("hybrid", "layers"),
     ("flow", "layers"),
+    ("built", "layers"),
 )
 """The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"
@@ -279,7 +283,8 @@ def compiled_as(name: str, mode: str) -> Compiled | None:
     """A model of the matrix, or a file, in a mode; None where the model is refused in this mode."""
     data = SMALL[name]() if name in SMALL else Path(name).read_bytes()
     try:
-        return compiler.compile(data, target="host", name="net", **MODES[mode])
+        make = compile_model if isinstance(data, Model) else compiler.compile
+        return make(data, target="host", name="net", **MODES[mode])
     except MoteError:
         return None
 

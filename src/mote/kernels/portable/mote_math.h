@@ -96,12 +96,13 @@ static inline float mote_sqrtf(float x) {
 /* y * 2^n for y around 1: at most one rounding, where the result is below the least normal number. */
 static inline float mote_times_two_to(float y, int32_t n) {
     const int32_t half = n / 2;
-    return y * mote_float((uint32_t)(127 + half) << 23) * mote_float((uint32_t)(127 + n - half) << 23);
+    return y * mote_float((127u + (uint32_t)half) << 23) * mote_float((127u + (uint32_t)n - (uint32_t)half) << 23);
 }
 
 /* x = n * log(2) + rest; gives exp(rest) - 1. |x| < 110. */
 static inline float mote_expm1_rest(float x, int32_t *n) {
-    const float whole = (x * 1.44269504f + 12582912.0f) - 12582912.0f; /* rounded: floats of that size are whole */
+    const float shifted = x * 1.44269504f + 12582912.0f; /* rounded: floats of that size are whole, and count by one bit */
+    const float whole = shifted - 12582912.0f;
     const float rest = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
     float sum = 0.000197903501f;
     sum = sum * rest + 0.0013944651f;
@@ -109,12 +110,12 @@ static inline float mote_expm1_rest(float x, int32_t *n) {
     sum = sum * rest + 0.0416662954f;
     sum = sum * rest + 0.166666657f;
     sum = sum * rest + 0.5f;
-    *n = (int32_t)whole;
+    *n = (int32_t)(mote_bits_of(shifted) - 0x4b400000u);
     return rest * rest * sum + rest;
 }
 
 /* y * 2^n where that is a normal number, from -126 to 127: exact. */
-static inline float mote_times_power(float y, int32_t n) { return y * mote_float((uint32_t)(127 + n) << 23); }
+static inline float mote_times_power(float y, int32_t n) { return y * mote_float((127u + (uint32_t)n) << 23); }
 
 /* e^x, within 1 ulp. Where the result is far from both ends, n is added to the exponent of a number around 1. */
 static inline float mote_expf(float x) {
