@@ -10,7 +10,7 @@ from typing import Any
 
 from mote import files
 from mote.errors import MoteError, TooLargeError, naming
-from mote.frontends.detection import detect, refuse_folder
+from mote.frontends.detection import detect, files_beside, refuse_folder
 from mote.frontends.model import Model
 from mote.frontends.objects import from_object
 from mote.frontends.source import EDGES, FEATURES, SUFFIXES, Format, Source
@@ -88,8 +88,10 @@ def _from_file(path: str | Path) -> Source:
         raise TooLargeError(
             f"has more than {MOST_BYTES:,} bytes", where=str(path), remedy="no microcontroller has memory for it"
         )
-    data = files.read_file(place)
-    return Source(str(path), detect(data, str(path)), data, folder=place.resolve().parent)
+    data, folder = files.read_file(place), place.resolve().parent
+    format = detect(data, str(path))
+    beside = files_beside(data, folder) if format == Format.ONNX else ()
+    return Source(str(path), format, data, folder=folder, beside=beside)
 
 
 def read(source: Source) -> Model:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
@@ -25,6 +27,9 @@ EXPORT_TORCH = (
 LOAD_OBJECT = "load it in Python, where you trust it, and give the object: mote.compile(joblib.load('model.joblib'))"
 TO_TFLITE = "tf.lite.TFLiteConverter.from_saved_model(folder).convert() makes a .tflite file of it"
 
+_LOCATION = re.compile(rb"\x0a\x08location\x12")
+"""How ONNX says in which file a tensor is; the length of its name and the name follow."""
+
 Refusal = tuple[str, str]
 """What a file is instead of a model that Mote reads, and what to do about it."""
 
@@ -42,6 +47,18 @@ def detect(data: bytes, where: str) -> Format:
             return named
     what, remedy = found or ("is of no format that Mote knows", EXPORT)
     raise MoteError(what, where=where, remedy=remedy)
+
+
+def files_beside(data: bytes, folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """The files that an ONNX file keeps weights in: their names, sizes, and when they were written."""
+    found = []
+    for match in _LOCATION.finditer(data):
+        size, begin = _varint(data, match.end())
+        name = data[begin : begin + size].decode("utf-8", "replace")
+        with suppress(OSError, ValueError):
+            about = (folder / name).stat()
+            found.append((name, about.st_size, about.st_mtime_ns))
+    return tuple(sorted(set(found)))
 
 
 def refuse_folder(path: Path) -> None:

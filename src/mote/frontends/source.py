@@ -65,6 +65,9 @@ class Source:
     """The only outputs that are wanted, by name, where not all are."""
     folder: Path | None = None
     """Where files are that this one names."""
+    beside: tuple[tuple[str, int, int], ...] = ()
+    """Those files: their names, how large they are, and when they were written. A model whose weights were written anew
+    is another one."""
     origin: object | None = field(default=None, compare=False, repr=False)
     """The object that it was made from, if it was: what `verify` asks."""
 

@@ -37,6 +37,7 @@ from mote.frontends.keras import archive, read
 from mote.frontends.keras.layers import LAYERS
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.graph.tensor import Array
+from support import examples
 
 SMALL = sequential(given("x", 4), dense("a", 3, activation="relu"), dense("b", 2))
 WEIGHTS = dense_weights("layers/dense", 4, 3) | dense_weights("layers/dense_1", 3, 2, seed=1)
@@ -288,7 +289,7 @@ ODD = [None, True, -1, 0, 1, 2, 7, 1 << 40, 0.5, "", "same", "x", [], [1], [2, 2
 
 
 @drawn(st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_networks_that_say_something_else(random: Random) -> None:
     said = json.loads(json.dumps(FUZZED))
     for _ in range(random.randint(1, 3)):
@@ -302,7 +303,7 @@ def test_networks_that_say_something_else(random: Random) -> None:
 
 
 @drawn(st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_bytes_that_are_something_else(data: st.DataObject) -> None:
     whole = bytearray(data.draw(st.sampled_from([keras_file(SMALL, WEIGHTS), stored(WEIGHTS)])))
     inside = whole[:4] != b"PK\x03\x04"
