@@ -8,9 +8,12 @@ import pytest
 from mote.codegen.golden import FULL, runs
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
-from mote.graph import Graph
+from mote.graph import Graph, Quantization, Tensor
 from mote.graph.tensor import Array
 from mote.graph.tolerance import FLOAT_TOLERANCE, Magnitudes, compare, computes_floats
+from mote.graph.types import DType, Rounding
+from mote.ops.arithmetic import Add, Mul
+from mote.ops.quantize import Quantize
 from network import Net
 
 N = 64
@@ -117,7 +120,40 @@ def test_infinity_allows_nothing_else() -> None:
 
 
 def test_integers_are_exact() -> None:
-    assert compare(np.int8([1]), np.int8([2]), magnitude=1e9) == (1.0, 1)
+    """Unless real numbers were quantized on the way to them."""
+    assert compare(np.int8([1]), np.int8([2])) == (1.0, 1)
+    assert compare(np.int8([1]), np.int8([2]), magnitude=1.5 / FLOAT_TOLERANCE) == (1.0, 0)
+
+
+def quantizing(x: float) -> Magnitudes:
+    """Of a number plus one that is quantized in steps of one, times 10 and quantized again."""
+    plain, coded = Quantization(np.float32([1]), np.zeros(1, np.int64)), DType.INT8
+    tensors = {
+        0: Tensor(0, "x", (1,), DType.FLOAT32),
+        1: Tensor(1, "one", (1,), DType.FLOAT32, data=np.float32([1])),
+        2: Tensor(2, "sum", (1,), DType.FLOAT32),
+        3: Tensor(3, "codes", (1,), coded, plain),
+        4: Tensor(4, "ten", (1,), coded, plain, np.int8([10])),
+        5: Tensor(5, "product", (1,), coded, plain),
+    }
+    ops = (
+        Add(inputs=(0, 1), outputs=(2,)),
+        Quantize(inputs=(2,), outputs=(3,), rounding=Rounding.EVEN),
+        Mul(inputs=(3, 4), outputs=(5,)),
+    )
+    g = Graph("quantizing", tensors, ops, (0,), (5,))
+    sizes = Magnitudes(g)
+    sizes.step(g.evaluate({0: np.float32([x])}))
+    return sizes
+
+
+def test_codes_of_real_numbers_near_a_half() -> None:
+    """A step is allowed of them, and what it makes of integers behind them; of others nothing."""
+    near, far = quantizing(0.500001), quantizing(0.6)
+    assert set(near.drifted) == {2, 3, 5} and set(far.drifted) == {2}
+    assert near.step(near.values)[5] * FLOAT_TOLERANCE == pytest.approx(21.5)
+    assert near.step(near.values)[3] * FLOAT_TOLERANCE == pytest.approx(3.5)
+    assert 5 not in far.step(far.values)
 
 
 def test_the_self_test_has_the_same_tolerance() -> None:

@@ -8,6 +8,10 @@ difference of FLOAT_TOLERANCE of that counts as none. What is not a sum is as la
 A layer also passes on what its inputs bring, and small differences grow or vanish on their way through many layers.
 That is a property of the network, so it is tried: the reference is computed a second time with noise in every layer, a
 tenth of what the layer itself may differ by; ten times what has become of all of it at a tensor is allowed there.
+
+Real numbers that are quantized on the way to integers may be off by a step where one lies so near to a half between two
+of them that a difference which is allowed leads to the other side. The reference is then computed with all of those on
+the other side, and twice what has become of it is allowed of integers behind them, and a step.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ def largest(values: Array) -> float:
 
 def allowed_difference(want: Array, magnitude: float = 0.0) -> float:
     """By how much any element may differ from `want`, a tensor of this magnitude (at least that of its values)."""
-    return FLOAT_TOLERANCE * max(magnitude, largest(want)) if want.dtype in REALS else 0.0
+    return FLOAT_TOLERANCE * (max(magnitude, largest(want)) if want.dtype in REALS else magnitude)
 
 
 def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int]:
@@ -75,7 +79,39 @@ class Magnitudes:
         for op in self.graph.ops:
             self._add(op)
             self._drift(op, noise)
-        return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.found.items()}
+            self._flip(op)
+        codes = {t: self._steps_of(t) / FLOAT_TOLERANCE for t in self.drifted if t not in self.found}
+        return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.found.items()} | codes
+
+    def _flip(self, op: Op) -> None:
+        """What an operator makes of real numbers near to a half, or of integers that were made of such."""
+        drifted = any(i in self.drifted for i in op.inputs if i != ABSENT)
+        codes = [out for out in op.outputs if self.graph.tensors[out].dtype.integer]
+        if not drifted or not codes or op.bodies:
+            return
+        given = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
+        results = dict(zip(op.outputs, op.evaluate(self.graph, given), strict=True))
+        for out in codes:
+            found = results[out].reshape(self.values[out].shape)
+            if op.kind == "QUANTIZE" and (near := self._nearest(op)) is not None:
+                found = np.where(near == self.values[out], found, near).astype(found.dtype)
+            if not np.array_equal(found, self.values[out]):
+                self.drifted[out] = found
+
+    def _nearest(self, op: Op) -> Array | None:
+        """The codes that real numbers become which are moved by what is allowed: up, or down where that is another."""
+        source = op.inputs[0]
+        if source not in self.found:
+            return None
+        off = FLOAT_TOLERANCE * max(self.found[source], self._drift_of(source) / NOISE)
+        up, down = (op.evaluate(self.graph, [self.values[source] + np.float32(d)])[0] for d in (off, -off))
+        shape = self.values[op.outputs[0]].shape
+        return np.where(up != self.values[op.outputs[0]].reshape(up.shape), up, down).reshape(shape)
+
+    def _steps_of(self, tensor: int) -> float:
+        """By how many steps integers may differ, and half a one more, for what products with the tolerance lose."""
+        drift = np.abs(self.drifted[tensor].astype(np.float64) - self.values[tensor].astype(np.float64))
+        return 2 * float(drift.max(initial=0.0)) + 1.5
 
     def _drift(self, op: Op, noise: np.random.Generator) -> None:
         """What an operator makes of inputs that have drifted, and its own share of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
@@ -310,17 +310,24 @@ class Builder:
 
     # The end
 
-    def output(self, value: Value, name: str, labels: Sequence[str] = ()) -> None:
+    def output(
+        self,
+        value: Value,
+        name: str,
+        labels: Sequence[str] = (),
+        through: Callable[[Builder, Value], Value] | None = None,
+    ) -> None:
         """A value that the model gives: with channels last where it lies so and edges are, else as the file has it.
-        `labels`: what the classes that it is an index of are called."""
+        `labels`: what the classes that it is an index of are called; `through`: what is made of it before."""
+        self._name = name
+        begin = len(self._ops)
+        value = value if through is None else through(self, value)
         channels_last = ordered(value.atoms, [0, *range(2, value.rank), 1]) if value.rank > 2 else []
         moved = not value.constant and not value.arrangement.is_plain
         turned = self.edges == CHANNELS_LAST and moved and value.atoms == channels_last
         axes = [0, *range(2, value.rank), 1] if turned else list(range(value.rank))
         shape = tuple(value.shape[a] for a in axes)
         atoms = ordered(value.atoms, axes)
-        self._name = name
-        begin = len(self._ops)
         tensor = self.ordered(value, atoms, shape)
         t = self.tensors[tensor]
         given = tensor in (*self._inputs, *self._outputs, *(s.before for s in self._states)) or t.data is not None

@@ -77,7 +77,7 @@ class _Reader:
             if found is None:
                 raise DamagedError(f"nothing computes the output '{printable(name)}'")
             if found is not LOST:
-                self.b.output(quantized.uncoded(self.b, self.value(found)), printable(name))
+                self.b.output(self.value(found), printable(name), through=quantized.uncoded)
         self._note_types()
         return with_numbers(_joined(self.b.finish()))
 

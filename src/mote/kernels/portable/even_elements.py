@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -67,7 +68,8 @@ def _add(view: View) -> Packed | Refusal:
         "terms": fixed.astype(np.int32),
         "exact": terms,
     }
-    return elementwise(view, "add_even_s8", lambda order: params | {"turned": int((order == (1, 0)) != op.turned)})
+    made = elementwise(view, "add_even_s8", lambda order: params | {"turned": int((order == (1, 0)) != op.turned)})
+    return replace(made, costs=OTHER)
 
 
 def _followed(
@@ -126,7 +128,7 @@ def _mul_steps(view: View) -> Packed:
         a, b = (op.input(g, i).zero_point for i in order)
         return {"a_zero": a, "b_zero": b, "lo": -128, "hi": 127, "steps": steps}
 
-    return elementwise(view, "mul_steps_s8", params)
+    return replace(elementwise(view, "mul_steps_s8", params), costs=OTHER)
 
 
 def _mean(view: View) -> Packed:
