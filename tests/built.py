@@ -35,7 +35,7 @@ class Network:
         self.layers = 0
 
     def add(self, make: Make, want: Array | Sequence[Array], *inputs: Array, images: bool = True) -> None:
-        """A piece, from inputs to what it must give."""
+        """A piece, from inputs to what it must give, which may be known only when it has been made."""
         b, i = self.builder, self.layers
         values = [
             b.input(f"in{i}_{k}", x.shape, DType(x.dtype.name), channels_last=images) for k, x in enumerate(inputs)

@@ -6,16 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from built import Network, close
+from mote.files import temporary_folder
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, reductions, windows
 from mote.graph import Graph
 from mote.graph.arrangement import Arrangement
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from support import examples
 
 
 @dataclass
@@ -258,6 +263,31 @@ def test_networks_of_images_have_no_transpose(data: st.DataObject) -> None:
     assert transposes(graph) == 0
     values = graph.evaluate({graph.inputs[0]: x.transpose(0, 2, 3, 1)})
     np.testing.assert_allclose(values[graph.outputs[0]], chain.array.reshape(1, -1) @ weights, 1e-3, 1e-4)
+
+
+@pytest.mark.soak
+@settings(max_examples=examples(12), deadline=None)
+@given(st.data())
+def test_chains_as_c(data: st.DataObject) -> None:
+    """Several chains as one program, planned for little memory, or for inputs that come row by row."""
+    network = Network()
+    for i in range(6):
+        shape = data.draw(st.sampled_from(((1, 4, 6, 5), (1, 6, 4, 4), (2, 4, 3, 5), (4, 6), (3, 4, 5))))
+        rng = np.random.default_rng(i)
+        x = rng.uniform(-1, 1, shape).astype(np.float32)
+        arrays: list[Array] = []
+
+        def make(b: Builder, value: Value, x: Array = x, rng: Any = rng, arrays: Any = arrays) -> Value:
+            chain = Chain(b, value, x, rng)
+            for _ in range(data.draw(st.integers(2, 6))):
+                data.draw(st.sampled_from(ANY))(chain, data)
+            arrays.append(chain.array)
+            return chain.value
+
+        network.add(make, arrays, x, images=len(shape) == 4)
+    options = data.draw(st.sampled_from(({"least_ram": True}, {"optimize": "size"}, {"step": "row"})))
+    with temporary_folder() as folder:
+        close(network.executed(folder, **options), network.wanted, 1e-3, 1e-4)
 
 
 @given(st.data())
