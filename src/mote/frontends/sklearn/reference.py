@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mote.errors import MoteError
 from mote.frontends.extras import installed, quiet, require, version_of
 from mote.frontends.sklearn.found import DISTANCES, LABEL, OUTPUT, PREDICTION, PROBABILITIES, SCORES
 from mote.frontends.sklearn.reader import INPUT
@@ -23,8 +24,16 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         return None
 
     def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
-        with quiet():
-            return {name: _output(estimator, name, _given(estimator, inputs[INPUT])) for name in names & OUTPUTS.keys()}
+        x = _given(estimator, inputs[INPUT])
+        try:
+            with quiet():
+                return {name: _output(estimator, name, x) for name in names & OUTPUTS.keys()}
+        except ValueError as error:
+            raise MoteError(
+                f"scikit-learn refuses an input that is tried: {' '.join(str(error).split())}",
+                where=source.where,
+                remedy="compare with samples that the estimator takes: mote.run(compiled, inputs=...)",
+            ) from None
 
     return f"scikit-learn {version_of('scikit-learn')}", run
 
