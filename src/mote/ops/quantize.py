@@ -38,10 +38,11 @@ def quantization_problem(t: Tensor) -> str | None:
     return None
 
 
-def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE) -> Array:
-    """Real numbers as an integer tensor holds them."""
+def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Array:
+    """Real numbers as an integer tensor holds them; `factor` is multiplied with instead of dividing by the scale."""
+    real = x.astype(np.float32)
     with np.errstate(over="ignore"):
-        steps = (x.astype(np.float32) / np.float32(like.scale)).astype(np.float64)
+        steps = (real / np.float32(like.scale) if factor is None else real * np.float32(factor)).astype(np.float64)
     away = np.copysign(np.floor(np.abs(steps) + 0.5), steps)
     rounded: Array = (np.rint(steps) if rounding is Rounding.EVEN else away) + like.zero_point
     return np.clip(rounded, *like.dtype.limits).astype(like.dtype.numpy)
@@ -61,6 +62,8 @@ class Quantize(Conversion):
     """round(x / scale) + zero point, halves away from zero or to even, clamped. NaN may become anything."""
 
     rounding: Rounding = Rounding.ONCE
+    factor: float | None = None
+    """What numbers are multiplied by, where a runtime does that instead of dividing by the scale."""
     kind = "QUANTIZE"
 
     def unsupported(self, g: Graph) -> str | None:
@@ -68,7 +71,7 @@ class Quantize(Conversion):
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         assert values[0] is not None
-        return [quantized(values[0], self.output(g), self.rounding)]
+        return [quantized(values[0], self.output(g), self.rounding, self.factor)]
 
 
 @dataclass(frozen=True, kw_only=True)

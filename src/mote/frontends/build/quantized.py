@@ -78,6 +78,12 @@ def quant_of(b: Builder, x: Value) -> Quantization | None:
     return x.quant if x.constant else b.tensors[x.tensor].quant
 
 
+def codes_of(b: Builder, value: Value) -> Value | None:
+    """The codes that real numbers were made of, if they were."""
+    maker = None if value.constant else b.maker(value.tensor)
+    return b.value(maker.inputs[0], value.shape, value.atoms) if isinstance(maker, Dequantize) else None
+
+
 def known_quant(b: Builder, x: Value) -> Quantization:
     quant = quant_of(b, x)
     if quant is None:

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import Builder, Value, quantized
+from mote.frontends.build import Value, quantized
 from mote.frontends.onnx.node import MICROSOFT, Call, Node, Parser, Scope, words
 from mote.frontends.onnx.ops import moves, reductions, resize, windows
 from mote.frontends.onnx.ops import quantized as parsers
 from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.quantize import Dequantize
 
 Found = Mapping[str, Value | None]
 NEAR, FACTOR = 1e-6, 1e-2
@@ -103,12 +102,6 @@ def _quantization(call: Call, scope: Scope, number: int) -> tuple[Quantization, 
         return None
 
 
-def codes_of(b: Builder, value: Value) -> Value | None:
-    """The codes that real numbers were made of, if they were."""
-    maker = None if value.constant else b.maker(value.tensor)
-    return b.value(maker.inputs[0], value.shape, value.atoms) if isinstance(maker, Dequantize) else None
-
-
 def _operand(node: Node, position: int) -> Operand | None:
     """An input that is a DequantizeLinear of 8 bits, perhaps with moves behind it."""
     value = node.optional(position)
@@ -116,7 +109,7 @@ def _operand(node: Node, position: int) -> Operand | None:
         return None
     if value.constant:
         return _constant(node, position, value)
-    codes = codes_of(node.b, value)
+    codes = quantized.codes_of(node.b, value)
     quant = None if codes is None else node.b.tensors[codes.tensor].quant
     if codes is None or quant is None or quant.per_channel or codes.dtype != DType.INT8:
         return None
@@ -195,7 +188,7 @@ def _bound(scope: Scope, call: Call, place: int, name: str) -> float | None:
 def _moved(node: Node) -> Found | None:
     """Codes are moved, and stand for numbers then."""
     value = node.optional(0)
-    codes = None if value is None else codes_of(node.b, value)
+    codes = None if value is None else quantized.codes_of(node.b, value)
     parser = PARSERS.get(("", node.op_type))
     if codes is None or parser is None or not _moves(node):
         return None

@@ -17,6 +17,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.elementwise import cast
+from mote.frontends.build.quantized import uncoded
 from mote.frontends.torch.program import Program
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -76,7 +77,8 @@ class Node:
         found = self.values.get(str(getattr(given, "name", "")))
         if not isinstance(found, Value):
             raise UnsupportedNodeError(f"argument '{name}' is no tensor")
-        return found
+        coded = found.dtype == DType.INT8 and dtype_of(given.meta["val"].dtype) == DType.UINT8
+        return uncoded(self.b, found) if coded else found
 
     def known(self, name: str) -> Array:
         """The data of a tensor that must be a constant."""

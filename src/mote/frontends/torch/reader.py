@@ -8,12 +8,15 @@ from typing import Any
 
 from mote.errors import UnsupportedNodeError, naming
 from mote.frontends.build.builder import Builder, Value
+from mote.frontends.build.quantized import uncoded
 from mote.frontends.model import Model
 from mote.frontends.source import Source
+from mote.frontends.torch.grids import MOVES, Grids
 from mote.frontends.torch.node import Node, dtype_of
 from mote.frontends.torch.ops import PARSERS
 from mote.frontends.torch.origin import with_line
 from mote.frontends.torch.program import Program, loaded
+from mote.frontends.torch.quantized import OWN, grouped, moved, of_bytes
 
 THROUGH = frozenset(
     f"aten.{name}"
@@ -53,6 +56,7 @@ class _Reading:
         self.program = program
         self.b = builder
         self.values: dict[str, Any] = {}
+        self.grids = Grids.found(program)
         builder.warnings += program.warnings
 
     def model(self) -> Model:
@@ -72,7 +76,9 @@ class _Reading:
         for index, (kept, tensor) in enumerate(after.items(), len(program.nodes)):
             with b.layer(index, "aten.copy_", kept.buffer):
                 b.written(self.values[kept.after], tensor)
-        for name, label in program.results:
+        for index, (name, label) in enumerate(program.results, len(program.nodes) + len(after)):
+            with b.layer(index, "output", label):
+                self.values[name] = uncoded(b, self.values[name])
             b.output(self.values[name], label)
         return b.finish()
 
@@ -92,6 +98,8 @@ class _Reading:
 
     def _add(self, index: int, call: Any) -> None:
         """One node: what it makes, or what stands for it where it is not supported."""
+        if call.name in self.values:
+            return
         code = "getitem" if call.target is operator.getitem else str(call.target)
         origin = call.meta.get("custom") or {}
         made: Value | Sequence[Value | None] | None = None
@@ -102,17 +110,28 @@ class _Reading:
                 raise UnsupportedNodeError(with_line(str(error), origin)) from None
         if made is None:
             made = self._placeholder(call)
-        self.values[call.name] = self._named(call, made) if isinstance(made, Value) else tuple(made)
+        if call.name not in self.values:
+            self.values[call.name] = self._named(call, made) if isinstance(made, Value) else tuple(made)
 
     def _parsed(self, code: str, call: Any) -> Value | Sequence[Value | None]:
         if call.target is operator.getitem:
             return _part(self.values[call.args[0].name], call.args[1])
-        parser = PARSERS.get(code)
+        node = Node(self.b, self.program, call, self.values)
+        if (group := self.grids.groups.get(call.name)) is not None:
+            found = grouped(node, group)
+            self.values |= {part.name: found for part in group.between}
+            return found
+        if call.name in self.grids.of and code in MOVES:
+            parts = moved(node)
+            return parts if isinstance(call.meta["val"], Sequence) else _part(parts, 0)
+        if (made := of_bytes(node)) is not None:
+            return made
+        parser = OWN.get(code) or PARSERS.get(code)
         if parser is None and self.program.torch.Tag.nondeterministic_seeded in getattr(call.target, "tags", ()):
             raise UnsupportedNodeError("random numbers are not supported: a compiled model is a function of its inputs")
         if parser is None:
             raise UnsupportedNodeError("Mote has no such operator yet")
-        return parser(Node(self.b, self.program, call, self.values))
+        return parser(node)
 
     def _named(self, call: Any, value: Value) -> Value:
         return self.b.named(value, self.program.names.get(call.name, call.name))

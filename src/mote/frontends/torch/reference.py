@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,50 +11,90 @@ import numpy as np
 from mote.errors import MoteError
 from mote.frontends.extras import installed
 from mote.frontends.source import Source
+from mote.frontends.torch.coded import Coded, codes, numbers
+from mote.frontends.torch.grids import Grids, Group
 from mote.frontends.torch.program import Program, loaded
 from mote.graph.tensor import Array
 
 
-def reference(
-    source: Source, names: Collection[str] = ()
-) -> tuple[str, Callable[[Mapping[str, Array]], Mapping[str, Array]]] | None:
+def reference(source: Source, names: Collection[str] = ()) -> tuple[str, Reference] | None:
     """What to call the reference, and what computes all values by name from those of the inputs; states go on from one
     run to the next. None: PyTorch is not installed."""
     if not installed("torch"):
         return None
-    program = loaded(source.data, source.where, dict(source.shapes))
-    state = {kept.before: program.given[kept.before].clone() for kept in program.states}
+    found = Reference(loaded(source.data, source.where, dict(source.shapes)))
+    how = ", with groups of quantized layers in integers" if found.groups else ""
+    return f"PyTorch {found.program.torch.__version__}{how}", found
 
-    def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        torch = program.torch
-        values = {**program.given, **state}
+
+class Reference:
+    """A program that PyTorch computes node by node. Groups of nodes between codes are computed with the codes, by
+    Mote's operators in NumPy, since PyTorch computes them with real numbers whose roundings depend on the machine; what
+    it makes of the same codes may be another one for some elements, and must be the next one there."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.grids = Grids.found(program)
+        self.groups = self.grids.groups
+        self.models = {name: Coded(program, self.grids, group) for name, group in self.groups.items()}
+        self.state = {kept.before: program.given[kept.before].clone() for kept in program.states}
+        self.compared: Counter[str] = Counter()
+        """Elements that each group has made, in all runs."""
+        self.differing: Counter[str] = Counter()
+        """Those of which PyTorch makes the next code."""
+
+    def __call__(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        program, torch = self.program, self.program.torch
+        values = {**program.given, **self.state}
         for name in program.inputs:
             values[name] = torch.from_numpy(np.array(inputs[name], order="C")).to(program.types[name])
         with torch.no_grad():
-            _compute(program, values)
-        state.update({kept.before: values[kept.after].clone() for kept in program.states})
+            for node in program.nodes:
+                self._compute(node, values)
+        self.state.update({kept.before: values[kept.after].clone() for kept in program.states})
         return {
             program.names.get(name, name): x.detach().numpy()
             for name, x in values.items()
             if isinstance(x, torch.Tensor)
         }
 
-    return f"PyTorch {program.torch.__version__}", run
-
-
-def _compute(program: Program, values: dict[str, Any]) -> None:
-    """Add the value of every node."""
-    map_arg = program.torch.fx.node.map_arg
-    for node in program.nodes:
-        args, kwargs = map_arg((node.args, node.kwargs), lambda n: values[n.name])
+    def _compute(self, node: Any, values: dict[str, Any]) -> None:
+        """Add the value of a node, or of a group that begins with it."""
+        if node.name in values:
+            return
+        torch = self.program.torch
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: values[n.name])
         try:
-            values[node.name] = _called(program.torch, node, args, kwargs)
+            values[node.name] = _called(torch, node, args, kwargs)
         except (RuntimeError, IndexError, ValueError) as error:
             raise MoteError(
                 f"PyTorch does not run '{node.name}', so that there is nothing to compare with: "
                 f"{' '.join(str(error).split())}",
                 remedy="give inputs that the module takes",
             ) from None
+        if node.name in self.groups:
+            self._code(self.groups[node.name], values)
+
+    def _code(self, group: Group, values: dict[str, Any]) -> None:
+        """Put what codes make in the place of what PyTorch makes of the numbers that they stand for."""
+        torch = self.program.torch
+        for part in group.between[1:]:
+            args, kwargs = torch.fx.node.map_arg((part.args, part.kwargs), lambda n: values[n.name])
+            values[part.name] = part.target(*args, **kwargs)
+        real = values[group.between[-1].name].numpy()
+        own = codes(real, group.grid)
+        given = {x.name: codes(values[x.name].numpy(), self.grids.of[x.name]) for x in group.operands}
+        found = self.models[group.anchor.name].run(given)
+        apart = np.abs(own.astype(np.int64) - found.reshape(own.shape))
+        if apart.max(initial=0) > 1:
+            raise MoteError(
+                f"'{group.anchor.name}' is {apart.max()} steps from what PyTorch computes",
+                remedy="please report this as a bug",
+            )
+        self.compared[group.anchor.name] += apart.size
+        self.differing[group.anchor.name] += int(np.count_nonzero(apart))
+        reals = torch.from_numpy(numbers(found.reshape(own.shape), group.grid))
+        values |= {part.name: reals for part in group.between}
 
 
 def _called(torch: Any, node: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -172,11 +172,14 @@ def _softmax(view: View) -> Packed:
 
 def _quantize(view: View) -> Packed | Refusal:
     y = view.output
-    if view.the(Quantize).rounding is not Rounding.EVEN:
+    op = view.the(Quantize)
+    if op.rounding is not Rounding.EVEN:
         return NOT_EVEN
-    name = f"quantize_even_{NAMES[y.dtype][0]}"
-    instance = Instance("MOTE_QUANTIZE_EVEN", (name, NAMES[y.dtype][1], *y.dtype.limits))
-    return Packed(name, {"scale": y.scale, "zero": y.zero_point}, Call.FLAT, y.size, instances=(instance,))
+    divides = op.factor is None
+    name = f"quantize_{'even' if divides else 'times'}_{NAMES[y.dtype][0]}"
+    instance = Instance("MOTE_QUANTIZE_EVEN", (name, NAMES[y.dtype][1], *y.dtype.limits, "/" if divides else "*"))
+    scale = y.scale if op.factor is None else float(np.float32(op.factor))
+    return Packed(name, {"scale": scale, "zero": y.zero_point}, Call.FLAT, y.size, instances=(instance,))
 
 
 REAL_TO_CODES = Signature(frozenset({DType.FLOAT32}), frozenset(QUANTIZED))

@@ -4,8 +4,8 @@
 
 #include "mote_even_real.h"
 
-/* It must be a division: multiplying by the inverse rounds differently. */
-#define MOTE_QUANTIZE_EVEN(name, to, lo, hi) \
+/* Either by a division or by a multiplication, as the runtime that is followed: they round differently. */
+#define MOTE_QUANTIZE_EVEN(name, to, lo, hi, by) \
     typedef struct { \
         float scale; \
         int32_t zero; \
@@ -14,7 +14,7 @@
         const float scale = p->scale; \
         const int32_t zero = p->zero; \
         for (; n > 0; n--) { \
-            const int32_t code = zero + mote_round_even(*in++ / scale, 131072.0f); \
+            const int32_t code = zero + mote_round_even(*in++ by scale, 131072.0f); \
             *out++ = (to)(code < (lo) ? (lo) : code > (hi) ? (hi) : code); \
         } \
     }

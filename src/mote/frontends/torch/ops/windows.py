@@ -8,6 +8,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves, resize, windows
 from mote.frontends.build.builder import Value
 from mote.frontends.torch.node import Node, Parser
+from mote.graph.tensor import Array
 from mote.ops.common import Axis
 
 
@@ -22,22 +23,26 @@ def _back(node: Node, x: Value, alone: bool) -> Value:
     return moves.squeeze(node.b, x, [0]) if alone else x
 
 
+def conv_window(node: Node, weights: Array) -> list[Axis]:
+    """The window of a convolution."""
+    count = weights.ndim - 2
+    pads = [(n, n) for n in node.each("padding", count)]
+    return windows.window(weights.shape[2:], node.each("stride", count), pads, node.each("dilation", count))
+
+
 def _convolution(node: Node) -> Value:
     weights = node.known("weight")
     bias = node.known("bias") if node.has("bias") else None
     count = weights.ndim - 2
     x, alone = _image(node, "input", count)
-    strides, dilations = node.each("stride", count), node.each("dilation", count)
-    pads = [(n, n) for n in node.each("padding", count)]
-    axes = windows.window(weights.shape[2:], strides, pads, dilations)
-    groups = node.integer("groups")
+    axes, groups = conv_window(node, weights), node.integer("groups")
     if node.flag("transposed"):
         more = node.each("output_padding", count, 0)
         return _back(node, windows.conv_transpose(node.b, x, weights, bias, axes, more, groups), alone)
     return _back(node, windows.conv(node.b, x, weights, bias, axes, groups), alone)
 
 
-def _window(node: Node, count: int) -> list[Axis]:
+def pool_window(node: Node, count: int) -> list[Axis]:
     """The window of a pooling layer: without a stride windows lie side by side."""
     kernel = node.each("kernel_size", count)
     strides = node.each("stride", count) if node.integers("stride") else kernel
@@ -49,7 +54,7 @@ def _max_pool(count: int) -> Parser:
     def parse(node: Node) -> Sequence[Value | None]:
         _refuse_places(node)
         x, alone = _image(node, "self", count)
-        found = windows.max_pool(node.b, x, _window(node, count), ceil=node.flag("ceil_mode"))
+        found = windows.max_pool(node.b, x, pool_window(node, count), ceil=node.flag("ceil_mode"))
         return [_back(node, found, alone), None]
 
     return parse
@@ -66,7 +71,9 @@ def _average_pool(count: int) -> Parser:
             raise UnsupportedNodeError("average pooling with a divisor of its own is not supported")
         x, alone = _image(node, "self", count)
         ceil, include = node.flag("ceil_mode"), node.flag("count_include_pad")
-        return _back(node, windows.average_pool(node.b, x, _window(node, count), ceil=ceil, include_pad=include), alone)
+        return _back(
+            node, windows.average_pool(node.b, x, pool_window(node, count), ceil=ceil, include_pad=include), alone
+        )
 
     return parse
 
