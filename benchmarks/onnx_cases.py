@@ -31,6 +31,8 @@ TOLERANCES = (1e-3, 1e-7)
 
 OLDEST, NEWER = 9, 13
 """The oldest set of operators that Mote reads, and what older models are converted to."""
+CHANGED = ("PRelu", "Scan")
+"""Operators that meant something else then, which the package does not convert."""
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 PARAMETERS: dict[str, Sequence[int]] = {
     **{f"Reduce{name}": (1,) for name in _REDUCTIONS},
@@ -189,7 +191,7 @@ def _version(model: ModelProto) -> int:
 
 def _converted(model: ModelProto) -> ModelProto:
     """With a set of operators that Mote reads: older ones are converted by the package, as users do it."""
-    if not 0 < _version(model) < OLDEST:
+    if not 0 < _version(model) < OLDEST or any(node.op_type in CHANGED for node in model.graph.node):
         return model
     try:
         return version_converter.convert_version(model, NEWER)

@@ -154,8 +154,9 @@ def floats(values: Array) -> list[str]:
 
 def integers(values: Array) -> list[str]:
     """The C literals of whole numbers."""
-    plain = values.size == 0 or values.min() > -(1 << 31)
-    return list(map(str if plain else number, values.reshape(-1).astype(np.int64).tolist()))
+    plain = values.size == 0 or (values.min() > -(1 << 31) and values.max() <= _MOST)
+    wide = np.uint64 if values.dtype == np.uint64 else np.int64
+    return list(map(str if plain else number, values.reshape(-1).astype(wide).tolist()))
 
 
 def wrap(items: list[str]) -> str:

@@ -18,8 +18,8 @@ from mote.ops.plain import Plain
 
 
 class Function(StrEnum):
-    """What becomes of two integers. Divided by zero they are 0, and so are powers with negative exponents; shifts go by
-    no places where they are negative, and leave 0 (or the sign) where they are longer than the integer."""
+    """What becomes of two integers. Divided by zero they are 0, and so are powers with negative exponents; shifts
+    that are longer than the integer, or negative, leave 0 (or the sign)."""
 
     ADD = auto()
     SUBTRACT = auto()
@@ -112,12 +112,12 @@ def _power(a: Array, b: Array) -> Array:
 def _shift_left(a: Array, b: Array) -> Array:
     bits = 8 * a.dtype.itemsize
     places = np.clip(b, 0, bits - 1).astype(np.uint64)
-    return np.where(b >= bits, 0, (a.astype(np.uint64) << places).astype(a.dtype)).astype(a.dtype)
+    return np.where((b < 0) | (b >= bits), 0, (a.astype(np.uint64) << places).astype(a.dtype)).astype(a.dtype)
 
 
 def _shift_right(a: Array, b: Array) -> Array:
     bits = 8 * a.dtype.itemsize
-    places = np.clip(b, 0, bits - 1).astype(a.dtype)
+    places = np.where(b < 0, bits - 1, np.clip(b, 0, bits - 1)).astype(a.dtype)
     beyond = b >= bits if np.issubdtype(a.dtype, np.unsignedinteger) else False
     return np.where(beyond, 0, a >> places).astype(a.dtype)
 

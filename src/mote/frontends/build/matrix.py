@@ -134,6 +134,7 @@ def gemm(
 def einsum(b: Builder, equation: str, values: Sequence[Value]) -> Value:
     """Einstein's sums: letters name axes, those that the result lacks are summed over."""
     terms, result = _parsed(equation, values)
+    values, terms = _diagonals(b, values, terms)
     if len(values) == 1:
         found, letters = values[0], terms[0]
     else:
@@ -166,9 +167,26 @@ def _parsed(equation: str, values: Sequence[Value]) -> tuple[list[str], str]:
         result = dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in dots))
     result = result.replace("...", dots)
     for value, term in zip(values, named, strict=True):
-        if len(term) != value.rank or len(set(term)) != len(term):
+        if len(term) != value.rank:
             raise UnsupportedNodeError(f"'{equation}' does not fit a value of the shape {value.shape}")
     return named, result
+
+
+def _diagonals(b: Builder, values: Sequence[Value], terms: Sequence[str]) -> tuple[list[Value], list[str]]:
+    """Operands whose letters are different: of an axis that stands twice only the diagonal counts."""
+    found, named = list(values), list(terms)
+    for i, term in enumerate(terms):
+        while len(set(named[i])) < len(named[i]):
+            value, term = found[i], named[i]
+            first = next(a for a, letter in enumerate(term) if letter in term[a + 1 :])
+            second = term.index(term[first], first + 1)
+            others = [a for a in range(value.rank) if a not in (first, second)]
+            size = value.shape[first]
+            turned = moves.transpose(b, value, [*others, first, second])
+            flat = moves.reshape(b, turned, [*(value.shape[a] for a in others), size * value.shape[second]])
+            found[i] = moves.slice_(b, flat, flat.rank - 1, 0, size, size + 1)
+            named[i] = "".join(term[a] for a in others) + term[first]
+    return found, named
 
 
 def _pair(b: Builder, first: tuple[Value, str], second: tuple[Value, str], later: set[str]) -> tuple[Value, str]:

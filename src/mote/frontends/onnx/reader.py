@@ -36,6 +36,9 @@ from mote.frontends.source import Source
 from mote.graph.types import DType
 from mote.text import printable
 
+MISJUDGED = ("STFT",)
+"""Operators of which the package infers other shapes than the standard says."""
+
 
 def read(source: Source) -> Model:
     """The file with its unsupported layers marked."""
@@ -77,6 +80,11 @@ class _Reader:
             if found is None:
                 raise DamagedError(f"nothing computes the output '{printable(name)}'")
             if found is not LOST:
+                if 0 in found.shape:
+                    raise MoteError(
+                        f"output '{printable(name)}' has the shape {found.shape}: no elements",
+                        remedy="export the model without this output",
+                    )
                 self.b.output(self.value(found), printable(name), through=quantized.uncoded)
         self._note_types()
         return with_numbers(_joined(self.b.finish()))
@@ -103,6 +111,11 @@ class _Reader:
                 raise MoteError(
                     f"input '{printable(given.name)}' has elements of the type {dtype}",
                     remedy="export the part of the model behind it, which computes with numbers",
+                )
+            if 0 in given.shape:
+                raise MoteError(
+                    f"input '{printable(given.name)}' has the shape {given.shape}: no elements",
+                    remedy="give it a shape with --shape, or leave the input away",
                 )
             image = is_image(self.main, given.name)
             made = self.b.input(printable(given.name), given.shape, dtype, channels_last=image)
@@ -191,7 +204,8 @@ class _Reader:
             raise UnsupportedNodeError(f"the attribute {printable(min(unread))} is not supported")
         for value, type_ in zip(values, types, strict=False):
             sizes = folding.sizes_of(type_)
-            if value is not None and sizes is not None and value.shape != sizes:
+            known = sizes is not None and node.op_type not in MISJUDGED
+            if value is not None and known and value.shape != sizes:
                 raise UnsupportedNodeError(f"makes {sizes} by the standard, not {value.shape}")
         return values
 

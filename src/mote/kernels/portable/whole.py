@@ -27,8 +27,8 @@ SIGNED = {
     Function.MODULO: "y == 0 || y == -1 ? 0 : (type)mote_modulo(x, y)",
     Function.REMAINDER: "y == 0 || y == -1 ? 0 : (type)(x % y)",
     Function.POWER: "y < 0 ? 0 : (type)mote_wrapping_power((uint64_t)a, (uint64_t)b)",
-    Function.SHIFT_LEFT: "y <= 0 ? a : y >= bits ? 0 : a << y",
-    Function.SHIFT_RIGHT: "x >> (y <= 0 ? 0 : y >= bits ? bits - 1 : y)",
+    Function.SHIFT_LEFT: "y < 0 || y >= bits ? 0 : a << y",
+    Function.SHIFT_RIGHT: "x >> (y < 0 || y >= bits ? bits - 1 : y)",
 }
 UNSIGNED = {
     Function.DIVIDE: "y == 0 ? 0 : (type)(x / y)",

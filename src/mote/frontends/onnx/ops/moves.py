@@ -104,14 +104,19 @@ def tile(node: Node) -> Value:
 
 
 def depth_to_space(node: Node) -> Value:
+    return moves.depth_to_space(node.b, node.input(), node.integer("blocksize"), crd=_mode(node) == "CRD")
+
+
+def _mode(node: Node) -> str:
+    """Whether the depth or the columns and rows of a block count faster."""
     mode = node.text("mode", "DCR")
     if mode not in ("DCR", "CRD"):
         raise UnsupportedNodeError(f"the mode {mode} is not supported")
-    return moves.depth_to_space(node.b, node.input(), node.integer("blocksize"), crd=mode == "CRD")
+    return mode
 
 
 def space_to_depth(node: Node) -> Value:
-    return moves.space_to_depth(node.b, node.input(), node.integer("blocksize"))
+    return moves.space_to_depth(node.b, node.input(), node.integer("blocksize"), crd=_mode(node) == "CRD")
 
 
 PARSERS: Mapping[Key, Parser] = {

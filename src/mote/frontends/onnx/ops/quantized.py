@@ -13,6 +13,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, quantized, reductions, windows
 from mote.frontends.build.codes import Codes
 from mote.frontends.onnx.node import MICROSOFT, Key, Node, Parser
+from mote.frontends.onnx.ops.steps import codes_type, dequantize_in_steps, quantize_in_steps, written_out
 from mote.frontends.onnx.ops.windows import axes_of
 from mote.frontends.onnx.tensors import DTYPES
 from mote.graph import Quantization
@@ -56,12 +57,12 @@ def operand(node: Node, position: int) -> Value:
 
 def quantize_linear(node: Node) -> Value:
     x, zero = node.input(), node.maybe_known(2)
-    if node.integer("block_size", 0):
-        raise UnsupportedNodeError("scales of blocks are supported for constants only")
+    if written_out(node, codes_type(node)):
+        return quantize_in_steps(node)
     number = node.integer("output_dtype", 0)
     node.integer("saturate", 1), node.integer("precision", 0)
     dtype = type_of(zero, number)
-    quant = quantization_of(node, 1, 2, number, node.integer("axis", 1) if node.known(1, "the scale").size > 1 else 0)
+    quant = quantization_of(node, 1, 2, number)
     if dtype not in (*quantized.BYTES, DType.INT16, DType.UINT16):
         raise UnsupportedNodeError(f"quantized {dtype} is supported for constants only")
     return quantized.quantize(node.b, x, quant, dtype)
@@ -71,11 +72,10 @@ def dequantize_linear(node: Node) -> Value:
     x = node.input()
     if x.data is not None and node.has(1) and node.input(1).data is not None:
         return _constant(node, x.data)
-    if node.integer("block_size", 0):
-        raise UnsupportedNodeError("scales of blocks are supported for constants only")
+    if written_out(node, node.element_type()):
+        return dequantize_in_steps(node)
     node.integer("output_dtype", 0)
-    axis = node.integer("axis", 1) if node.known(1, "the scale").size > 1 else 0
-    quant = quantization_of(node, 1, 2, node.element_type(), axis)
+    quant = quantization_of(node, 1, 2, node.element_type())
     if x.dtype == DType.INT32:
         return _scaled(node.b, x, quant)
     return quantized.dequantize(node.b, quantized.coded(node.b, x, quant))

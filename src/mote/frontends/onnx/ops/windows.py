@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import Builder, Value, windows
+from mote.frontends.build import Builder, Value, elementwise, windows
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.ops.common import Axis
 
 
@@ -107,7 +109,12 @@ def _pool(node: Node, apply: Callable[[Builder, Value, list[Axis]], Value]) -> V
 def max_pool(node: Node) -> Value:
     if node.wants(1):
         raise UnsupportedNodeError("the places of the largest elements (output Indices) are not supported")
-    return _pool(node, partial(windows.max_pool, ceil=node.flag("ceil_mode", False)))
+    apply = partial(windows.max_pool, ceil=node.flag("ceil_mode", False))
+    dtype = node.input().dtype
+    if not dtype.integer or node.input().quant is not None:
+        return _pool(node, apply)
+    real = replace(node, inputs=(elementwise.cast(node.b, node.input(), DType.FLOAT32), *node.inputs[1:]))
+    return elementwise.cast(node.b, _pool(real, apply), dtype)
 
 
 def average_pool(node: Node) -> Value:
