@@ -13,9 +13,11 @@ from built import Network
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, recurrent
 from mote.graph.tensor import Array
 from mote.ops.recurrent import Result
-from support import HOST_FPU, emulated
+from support import HOST_FPU, emulated, soaked
 
 ULP = 2.0**-23
+CORES = ("", "cortex-m4", "cortex-m7", "cortex-m55", "cortex-m0plus")
+"""The host, and cores that have a floating-point unit, one that fuses, vectors, and none."""
 RNG = np.random.default_rng(7)
 Bound = Callable[[Array, Array], Array]
 """How far a layer may be off, from its input and its exact output."""
@@ -82,7 +84,7 @@ def test_layers_are_as_exact_as_is_stated(tmp_path: Path) -> None:
     check(tmp_path)
 
 
-@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m7"])
+@pytest.mark.parametrize("core", soaked(("cortex-m4", "cortex-m7"), ("cortex-m4",)))
 def test_the_same_on_cores_that_round_twice_and_once(core: str, tmp_path: Path) -> None:
     check(tmp_path, target=emulated(core), sanitize=False)
 
@@ -99,7 +101,9 @@ def encoder(b: Builder, x: Value, weights: dict[str, Array]) -> Value:
     return recurrent.layer(b, "GRU", joined, [side], batch_first=True, wanted=[Result.SEQUENCE])[Result.SEQUENCE]
 
 
-@pytest.mark.parametrize("core", ["", "cortex-m4", "cortex-m7", "cortex-m55", "cortex-m0plus"])
+@pytest.mark.parametrize(
+    "core", soaked(("", "cortex-m4", "cortex-m7", "cortex-m55", "cortex-m0plus"), ("", "cortex-m4"))
+)
 def test_attention_and_recurrence_on_every_kind_of_core(core: str, tmp_path: Path) -> None:
     """Sums of fours, and what is left of them: 7 tokens, heads of 6."""
     rng = np.random.default_rng(2)
