@@ -31,7 +31,7 @@ soak: $(VENV)/test tools
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m soak
 
 # What tests and benchmarks import from each other.
-FOLDERS := models tests $(wildcard tests/*/) tests/frontends/onnx tests/frontends/sklearn tests/frontends/tflite benchmarks
+FOLDERS := models tests $(wildcard tests/*/) $(wildcard tests/frontends/*/) benchmarks
 CHECKER := PYTHONPATH=$(subst $() ,:,$(FOLDERS)) $(BIN)/python
 
 # Mutants of models (see tests/fuzz) and of images (tests/image/damaged.py), then the property tests on other random

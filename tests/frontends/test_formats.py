@@ -135,6 +135,7 @@ def test_commands(
         assert json.loads(said.out)
         if command[0] == "inspect":
             assert json.loads(said.out)["format"] == format
+            assert json.loads(said.out)["inputs"][0]["shape"] == [1, 2, 6, 5]
 
 
 def test_edges_as_in_the_model(files: dict[Format, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from mote.api.compiler import make_settings
 from mote.cli.common import Subparsers, add_json, add_model, bold, print_json, red, shortened, table
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
+from mote.graph.edges import model_shape
 
 
 def add(commands: Subparsers) -> None:
@@ -34,8 +35,8 @@ def describe(path: str, shapes: Mapping[str, Sequence[int]] | None = None) -> di
     return {
         "model": path,
         "format": source.format,
-        "inputs": [_tensor(model.tensors[t]) for t in model.inputs],
-        "outputs": [_tensor(model.tensors[t]) for t in model.outputs],
+        "inputs": [_edge(model.tensors[t]) for t in model.inputs],
+        "outputs": [_edge(model.tensors[t]) for t in model.outputs],
         "layers": layers,
         "macs": sum(x["macs"] or 0 for x in layers),
         "weights": sum(t.nbytes for t in _constants(model))
@@ -78,6 +79,11 @@ def _inner_weights(op: Op) -> int:
     """Bytes of the constants inside of control flow."""
     inside = [t.nbytes for body in op.bodies for t in body.tensors.values() if t.data is not None]
     return sum(inside) + sum(_inner_weights(inner) for body in op.bodies for inner in body.ops)
+
+
+def _edge(t: Tensor) -> dict[str, Any]:
+    """An input or output, with the shape that it has in the model."""
+    return _tensor(t) | {"shape": list(model_shape(t))}
 
 
 def _tensor(t: Tensor) -> dict[str, Any]:

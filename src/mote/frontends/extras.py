@@ -50,3 +50,18 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         warnings.simplefilter("ignore")
         yield
+
+
+@contextmanager
+def refusals(who: str) -> Iterator[None]:
+    """What another library refuses to run is said as it says it, in one line: errors of libraries have no class in
+    common."""
+    try:
+        yield
+    except MoteError:
+        raise
+    except Exception as error:
+        raise MoteError(
+            f"{who} does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
+            remedy=f"export the model again, so that {who} runs it; `mote run` runs it without a comparison",
+        ) from None

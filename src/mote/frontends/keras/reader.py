@@ -20,7 +20,7 @@ from mote.frontends.keras.layers import LAYERS
 from mote.frontends.keras.layers.core import MASKING, NOISE
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.names import output_names, value_name
-from mote.frontends.model import Model
+from mote.frontends.model import Model, with_numbers
 from mote.frontends.source import Source
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
@@ -79,7 +79,7 @@ class _Reader:
             pass
         if self.half:
             self.b.warnings.append(f"layers of {', '.join(sorted(self.half))} are computed in float32")
-        return self.b.finish()
+        return with_numbers(self.b.finish())
 
     def _outputs(self, inputs: Sequence[Value]) -> Iterator[tuple[Value, str]]:
         """The results of the whole network, each under a name of its own."""

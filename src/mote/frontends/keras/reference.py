@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError
 from mote.files import temporary_folder
-from mote.frontends.extras import installed, quiet, require, version_of
+from mote.frontends.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
@@ -31,14 +30,14 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         return None
     with _backend(backend):
         keras = require("keras", what="verifying Keras models")
-    with _refusals(), quiet():
+    with refusals("Keras"), quiet():
         model: Any = source.origin if source.origin is not None else _loaded(keras, source.data)
         known = _values(model)
         wanted = {name: tensor for name, tensor in known.items() if name in names}
         asked = keras.Model(model.inputs, list(wanted.values()))
 
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        with _refusals(), quiet():
+        with refusals("Keras"), quiet():
             given = [np.asarray(inputs[name]) for name in _input_names(model)]
             tensors = [keras.ops.convert_to_tensor(x) for x in given]
             results = asked(tensors if len(tensors) > 1 else tensors[0], training=False)
@@ -85,17 +84,3 @@ def _backend(package: str) -> Iterator[None]:
     finally:
         if not chosen:
             del os.environ[BACKEND]
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """What Keras refuses is said as it says it, in one line: its errors have no class in common."""
-    try:
-        yield
-    except MoteError:
-        raise
-    except Exception as error:
-        raise MoteError(
-            f"Keras does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
-            remedy="save the model again, so that Keras runs it; `mote run` runs it without a comparison",
-        ) from None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from mote.errors import MoteError
-from mote.frontends.extras import installed, quiet, require, version_of
+from mote.frontends.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
 
@@ -33,7 +31,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
     """Which runtime there is, and what it computes of these values, by name, from inputs by name: ONNX Runtime, else
     the reference in Python of the `onnx` package, which is slow and knows no operators of Microsoft's."""
     onnx = require("onnx", extra="onnx", what="ONNX models")
-    with _refusals("onnx"):
+    with refusals("onnx"):
         model = onnx.load_model_from_string(source.data)
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
@@ -60,13 +58,13 @@ def _signed(model: Any) -> bool:
 
 def _ort(model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
     ort = require("onnxruntime", extra="onnx", what="verifying ONNX models")
-    with _refusals("ONNX Runtime"):
+    with refusals("ONNX Runtime"):
         session = _session(ort, model)
     wanted = [output.name for output in session.get_outputs()]
     taken = {given.name for given in session.get_inputs()}
 
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        with _refusals("ONNX Runtime"):
+        with refusals("ONNX Runtime"):
             given = {name: _typed(value, types[name]) for name, value in inputs.items() if name in taken}
             return dict(zip(wanted, session.run(wanted, given), strict=True))
 
@@ -96,11 +94,11 @@ def _session(ort: Any, model: Any) -> Any:
 
 
 def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
-    with _refusals("onnx.reference"), quiet():
+    with refusals("onnx.reference"), quiet():
         evaluator = require("onnx.reference", extra="onnx").ReferenceEvaluator(model)
 
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        with _refusals("onnx.reference"), quiet():
+        with refusals("onnx.reference"), quiet():
             found = evaluator.run(None, {name: _typed(value, types[name]) for name, value in inputs.items()})
         return dict(zip(evaluator.output_names, found, strict=True))
 
@@ -112,17 +110,3 @@ def _typed(value: Array, dtype: np.dtype[Any]) -> Array:
     if dtype == np.uint8 and value.dtype == np.int8:
         return value.view(np.uint8) ^ np.uint8(128)
     return value.astype(dtype, copy=False)
-
-
-@contextmanager
-def _refusals(who: str) -> Iterator[None]:
-    """What a runtime refuses is said as it says it, in one line: its errors have no class in common."""
-    try:
-        yield
-    except MoteError:
-        raise
-    except Exception as error:
-        raise MoteError(
-            f"{who} does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
-            remedy=f"export the model again, so that {who} runs it; `mote run` runs it without a comparison",
-        ) from None

@@ -19,11 +19,17 @@ NEVER = 1e9
 """What Keras takes from scores of places that are masked."""
 
 
-def _check(call: Call) -> None:
+def _sequences(call: Call) -> tuple[Value, Value, Value]:
+    """Queries, keys and values, all of them [batch, steps, channels]."""
     call.refuse_mask()
     for name in ("query_mask", "value_mask", "key_mask"):
         if call.kwargs.get(name) is not None:
             raise UnsupportedNodeError(f"{name} is not supported")
+    query, value, key = call.x, call.argument("value", 1), call.argument("key", 2)
+    key = value if key is None else key
+    if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
+        raise UnsupportedNodeError("attention is supported of sequences of vectors only")
+    return query, key, value
 
 
 def _inside(call: Call, part: str) -> Description:
@@ -88,13 +94,7 @@ def _masked(call: Call, scores: Value) -> Value:
 
 
 def multi_head(call: Call) -> Results:
-    _check(call)
-    layer, query = call.layer, call.x
-    value = call.argument("value", 1)
-    key = call.argument("key", 2)
-    key = value if key is None else key
-    if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
-        raise UnsupportedNodeError("attention is supported of sequences of vectors only")
+    layer, (query, key, value) = call.layer, _sequences(call)
     axes = layer.get("attention_axes", None)
     if axes not in (None, 1, [1]):
         raise UnsupportedNodeError(f"attention along the axes {axes} is not supported")
@@ -108,13 +108,7 @@ def multi_head(call: Call) -> Results:
 
 def grouped_query(call: Call) -> Results:
     """Several heads of queries for each head of keys and values."""
-    _check(call)
-    layer, query = call.layer, call.x
-    value = call.argument("value", 1)
-    key = call.argument("key", 2)
-    key = value if key is None else key
-    if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
-        raise UnsupportedNodeError("attention is supported of sequences of vectors only")
+    layer, (query, key, value) = call.layer, _sequences(call)
     heads, few, size = (layer.integer(o) for o in ("num_query_heads", "num_key_value_heads", "head_dim"))
     if few < 1 or heads % few:
         raise UnsupportedNodeError(f"{heads} heads of queries do not fit {few} of keys")
