@@ -23,6 +23,7 @@ import prove
 from mote import compile
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
+from onnx_numbers import numbers
 from support import HOST_DSP, HOST_FPU, HOST_HELIUM, soaked
 from test_mixed import mixed
 
@@ -161,6 +162,7 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "helium": (images(Net(11)), dsp | {"target": HOST_HELIUM}),
         "pools": (pools(Net(12)), dsp | {"target": HOST_HELIUM}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
+        "numbers": (numbers(), {}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import test_along
+import test_angles
 import test_batch_matmul
 import test_detection
 import test_functions
@@ -17,6 +18,7 @@ import test_fuse_functions
 import test_lookup
 import test_lstm
 import test_pairs
+import test_places
 import test_real_bounds
 import test_recurrent
 import test_reduce
@@ -27,6 +29,7 @@ import test_spectrum
 import test_svdf
 import test_unary
 import test_vectors
+import test_whole
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rooms import Case, Collection, Rooms
@@ -87,6 +90,8 @@ def cases() -> tuple[Case, ...]:
         collection.add(network.graph())
     for vectors in reversed(test_vectors.cases()):
         collection.add(vectors.graph)
+    for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *test_angles.every()):
+        collection.add(alone.graph)
     for dtype in test_fuse_functions.NORMS:
         collection.add(test_fuse_functions.optimized(test_fuse_functions.norms(dtype)))
     for case in collection.cases:

@@ -28,6 +28,12 @@ def arguments() -> np.ndarray:
     return np.concatenate([SPECIAL, signed, rng.uniform(-1.5, 1.5, 1000)]).astype(np.float32)
 
 
+def every() -> list[Case]:
+    """Some of all kernels."""
+    x = arguments()[:40]
+    return [Case(alone(op, [x]), [x]) for op in FUNCTIONS[:2]] + [Case(alone(Narrow, [x], format=Format.FLOAT16), [x])]
+
+
 def test_functions() -> None:
     x = arguments()
     check_alone([Case(alone(op, [x]), [x], BOUND * ULP, 1e-44) for op in FUNCTIONS])

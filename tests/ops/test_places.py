@@ -71,6 +71,11 @@ def others(seed: int) -> list[Case]:
     return found
 
 
+def every() -> list[Case]:
+    """Some of all kernels."""
+    return [*samples(3, 2)[::3], *regions(4)[::3], *scattered(5, "int64", "float32")[::3], *others(6)[::3]]
+
+
 def test_samples_of_lines_images_and_volumes() -> None:
     check_alone([case for axes in (1, 2, 3) for case in samples(axes, axes)])
 
@@ -80,8 +85,7 @@ def test_regions_and_parts_and_others() -> None:
 
 
 def test_on_a_core() -> None:
-    some = [*samples(3, 2)[::3], *regions(4)[::3], *scattered(5, "int64")[::3], *others(6)[::5]]
-    check_alone(some, Program(emulated("cortex-m4")))
+    check_alone(every(), Program(emulated("cortex-m4")))
 
 
 def test_samples_are_those_of_pytorch() -> None:
