@@ -13,6 +13,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError, working_on
 from mote.frontends import limits
 from mote.frontends.model import Layer, Model, checked
+from mote.frontends.source import EDGES
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.arrangement import Arrangement, Atom
 from mote.graph.graph import ABSENT
@@ -24,8 +25,7 @@ from mote.ops.state import Assign
 
 NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BFLOAT16: DType.FLOAT32}
 """Types of files that are computed in another one."""
-CHANNELS_LAST = "channels-last"
-MODEL = "model"
+CHANNELS_LAST, MODEL = EDGES
 """Whether images at the edges of a compiled model have their channels last, or the order that the file has."""
 
 ONE = Arrangement.plain(1)
@@ -204,7 +204,7 @@ class Builder:
         own = tuple(self._ops[begin:])
         made = {o for op in own for o in op.outputs}
         inputs = dict.fromkeys(i for op in own for i in op.inputs if i != ABSENT and i not in made)
-        outputs = [o for o in made if not self.tensors[o].inner] or sorted(made)[-1:]
+        outputs = sorted(o for o in made if not self.tensors[o].inner) or sorted(made)[-1:]
         self._layers.append(Layer(index, code, name, tuple(inputs), tuple(outputs), own, problem))
         self._index, self._name = -1, ""
 
@@ -229,15 +229,6 @@ class Builder:
         else:
             self._ops.append(made)
         return output
-
-    def ops(
-        self, kind: type[Op], inputs: Sequence[int], outputs: Sequence[tuple[Shape, DType] | int], **attributes: Any
-    ) -> list[int]:
-        """The same of an operator with several outputs: shapes and types, or tensors that are there, such as states."""
-        made = [o if isinstance(o, int) else self._add(*o, self._name, inner=True) for o in outputs]
-        op = kind(inputs=tuple(inputs), outputs=tuple(made), name=self._name, index=self._index, **attributes)
-        self._ops.append(op)
-        return made
 
     def maker(self, tensor: int) -> Op | None:
         """The operator that computes a tensor."""
