@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -163,12 +164,14 @@ def test_kernels_of_two_operands(core: str, features: frozenset[str], count: int
 
 
 def test_quantize() -> None:
-    """Halves, what is beside them, and numbers beyond all codes."""
+    """Halves, what is beside them, and numbers beyond all codes; by a division, or multiplied as PyTorch does."""
     program, wanted = Program(), []
     steps = np.concatenate([np.arange(-300, 300) / 2, [1e30, -1e30, np.inf, -np.inf]]).astype(np.float32)
-    for dtype, zero, scale in ((DType.INT8, 3, 0.25), (DType.UINT8, 128, 0.1), (DType.INT16, 0, 0.3)):
+    kinds = ((DType.INT8, 3, 0.25), (DType.UINT8, 128, 0.1), (DType.INT16, 0, 0.3))
+    for (dtype, zero, scale), times in product(kinds, (False, True)):
         x = np.concatenate([steps * np.float32(scale) * np.float32(f) for f in (1, 1 + 1e-7, 1 - 1e-7)])
-        op = Quantize(inputs=(0,), outputs=(1,), name="q", index=0, rounding=Rounding.EVEN)
+        factor = 1 / scale if times else None
+        op = Quantize(inputs=(0,), outputs=(1,), name="q", index=0, rounding=Rounding.EVEN, factor=factor)
         tensors = {
             0: Tensor(0, "x", x.shape, DType.FLOAT32),
             1: Tensor(1, "y", x.shape, dtype, quantization(scale, zero)),

@@ -12,7 +12,7 @@ from torch_support import check, check_numpy, file_of
 import mote
 from support import emulated
 
-USUAL = ("mobilenet_v3", "encoder")
+USUAL = ("mobilenet_v3",)
 """Networks that `make test` has; `make test-frontends` has all."""
 ON_CORES = ("ds_cnn", "cnn_1d", "lstm", "gru", "encoder")
 TURNED = {"yolo_head": 1}

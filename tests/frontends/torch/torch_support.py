@@ -91,10 +91,10 @@ def _stored(tensor: Tensor, given: Mapping[str, Array]) -> Array:
     return tensor.part(given[tensor.name]).reshape(tensor.shape)
 
 
-def check(data: bytes, inputs: int = 2, **options: Any) -> Compiled:
-    """Every tensor of the generated C, with sanitizers, against PyTorch."""
+def check(data: bytes, inputs: int = 2, *, sanitize: bool = True, **options: Any) -> Compiled:
+    """Every tensor of the generated C against PyTorch."""
     compiled = mote.compile(data, **options)
-    result = mote.verify(compiled, inputs, sanitize=True)
+    result = mote.verify(compiled, inputs, sanitize=sanitize)
     assert result.reference.startswith("PyTorch"), result.reference
     assert result.passed, result.mismatches[:8]
     return compiled

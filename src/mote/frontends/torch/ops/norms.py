@@ -74,10 +74,11 @@ def _log_softmax(node: Node) -> Value:
     return norms.log_softmax(node.b, node.operand("self", node.dtype), node.integer("dim"))
 
 
+TRAINING = ("aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit_functional.default")
+"""What is known only to be refused with a reason."""
 PARSERS: Mapping[str, Parser] = {
     "aten._native_batch_norm_legit_no_training.default": _batch_norm,
-    "aten._native_batch_norm_legit.no_stats": _training_batch_norm,
-    "aten._native_batch_norm_legit_functional.default": _training_batch_norm,
+    **dict.fromkeys(TRAINING, _training_batch_norm),
     "aten.native_layer_norm.default": _layer_norm,
     "aten.rms_norm.default": _rms_norm,
     "aten.native_group_norm.default": _group_norm,
