@@ -190,5 +190,5 @@ def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | 
             yield path + name, value
 
 
-ANY = Fixed(lambda packed: "")
-"""Any kernel, but no operator whose kernel is code of one model."""
+ANY = Fixed(lambda packed: "its code would be that of one model" if packed.written else "")
+"""Any kernel, but none that is code of one model."""

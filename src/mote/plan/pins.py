@@ -46,12 +46,13 @@ def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
     return found[0]
 
 
-Key = tuple[int, str]
-"""What an operator is known by in every graph that is made of the model: the place and the name of its layer there."""
+Key = tuple[int, str, str]
+"""What an operator is known by in every graph that is made of the model: the place and the name of its layer there, and
+its kind, since one layer may be several operators."""
 
 
 def _key(op: Op) -> Key:
-    return op.index, op.name
+    return op.index, op.name, op.kind
 
 
 class Pinned(Offers):

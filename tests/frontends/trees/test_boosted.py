@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forests import SETS, data, graph_of, inputs, said, trees_of
+from fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 import mote
 from mote import frontends
@@ -19,6 +19,7 @@ from mote.graph.types import DType
 xgb = pytest.importorskip("xgboost")
 lgb = pytest.importorskip("lightgbm")
 
+pytestmark = pytest.mark.frontends
 SIZE: dict[str, Any] = {"n_estimators": 8, "n_jobs": 1}
 KINDS = ["q"] * SETS + ["c"]
 CATEGORIES: dict[str, Any] = {"enable_categorical": True, "feature_types": KINDS}

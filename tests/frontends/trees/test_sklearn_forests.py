@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forests import SETS, data, graph_of, inputs, said, trees_of
+from fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 import mote
 from mote.frontends.trees.forest import Forest, Leaf, Split, below, check_tree, grow, rounded_down
@@ -55,7 +55,7 @@ def fitted(name: str) -> tuple[Any, bool]:
 def test_answers_are_those_of_scikit_learn(name: str) -> None:
     model, missing = fitted(name)
     trees = trees_of(graph_of(model))
-    rows = inputs(trees, 2000, missing=missing)
+    rows = inputs(trees, 1500, missing=missing)
     if missing and (not name.startswith("histograms") or "sets" in name):
         rows = np.nan_to_num(rows, nan=np.nan, posinf=3e38, neginf=-3e38)
     described = forest_of(model)
@@ -64,7 +64,7 @@ def test_answers_are_those_of_scikit_learn(name: str) -> None:
     sums = grown.trees.sums(rows) / grown.units / described.divisor
     want = raw(model, rows)
     assert np.abs(sums - want).max() <= 1e-6 * max(1, np.abs(want).max())
-    agrees(said(graph_of(model), rows[:100]), model, rows[:100])
+    agrees(said(graph_of(model), rows[:60]), model, rows[:60])
     if described.classes is not None and sums.shape[1] > 1:
         label = np.asarray(described.classes)[np.argmax(grown.trees.sums(rows), axis=1)]
         assert np.array_equal(label, model.predict(rows))
