@@ -6,6 +6,7 @@ models' self-tests. It is built for this computer, and for a big-endian one of 3
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -138,6 +139,32 @@ def variable(net: Net) -> bytes:
     return net.finish(y)
 
 
+def forest() -> bytes:
+    """Trees as XGBoost writes them, over two features, for three classes."""
+    rng = np.random.default_rng(0)
+
+    def tree() -> dict[str, Any]:
+        inner = [int(f) for f in rng.integers(0, 2, 3)]
+        return {
+            "tree_param": {"size_leaf_vector": "1"},
+            "left_children": [1, 3, 5, -1, -1, -1, -1],
+            "right_children": [2, 4, 6, -1, -1, -1, -1],
+            "split_indices": [*inner, 0, 0, 0, 0],
+            "split_conditions": [float(v) for v in np.round(rng.normal(0, 2, 7), 2)],
+            "default_left": [int(v) for v in rng.integers(0, 2, 7)],
+        }
+
+    learner = {
+        "gradient_booster": {
+            "name": "gbtree",
+            "model": {"trees": [tree() for _ in range(6)], "tree_info": [0, 1, 2] * 2},
+        },
+        "objective": {"name": "multi:softprob"},
+        "learner_model_param": {"base_score": "0.5", "num_class": "3", "num_feature": "2", "num_target": "1"},
+    }
+    return json.dumps({"learner": learner}).encode()
+
+
 def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
     """Models that use every kernel, with the options that bring that about."""
     lstm, svdf = test_lstm.Config, test_svdf.Config
@@ -161,6 +188,10 @@ def cocktail() -> dict[str, tuple[bytes, dict[str, Any]]]:
         "norms": (prove.SMALL["norms"](), dsp),
         "helium": (images(Net(11)), dsp | {"target": HOST_HELIUM}),
         "pools": (pools(Net(12)), dsp | {"target": HOST_HELIUM}),
+        "ranked_trees": (forest(), {}),
+        "plain_trees": (forest(), {"features": "int16", "kernels": ["0=forest"]}),
+        "branches": (forest(), {"kernels": ["0=forest_code"]}),
+        "coded_branches": (forest(), {"kernels": ["0=forest_coded"]}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
