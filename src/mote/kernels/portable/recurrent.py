@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from mote.graph.tensor import Array
 from mote.kernels.contract import FLOAT32, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.fours import by_channels
 from mote.ops.common import FLOAT_MAX
 from mote.ops.gates import Gate
 from mote.ops.gru import Gru
@@ -24,7 +22,6 @@ from mote.ops.recurrent import (
     RnnSequence,
 )
 
-FOUR = 4
 REASONS = {
     "any": "gates have unusual functions",
     "given": "lengths and states are given",
@@ -32,13 +29,6 @@ REASONS = {
 }
 """Why a form of a layer's kernel is not for it, by the form that is."""
 Pack = Callable[[View], Packed | Refusal]
-
-
-def by_fours(lines: Array) -> Array:
-    """Lines of weights as [fours of them][numbers][4], and those that are left one after another."""
-    whole = len(lines) // FOUR * FOUR
-    fours = lines[:whole].reshape(-1, FOUR, lines.shape[1]).transpose(0, 2, 1)
-    return np.concatenate([fours.reshape(-1), lines[whole:].reshape(-1)])
 
 
 def _steps(view: View) -> Params:
@@ -73,9 +63,9 @@ def _gru(view: View) -> Params:
     params: Params = {
         "gate": _gate(op.gate),
         "fresh": _gate(op.fresh),
-        "weights": by_fours(view.constant(WEIGHTS)),
-        "recurrent": by_fours(recurrent[: 2 * units]),
-        "candidate": by_fours(recurrent[2 * units :]),
+        "weights": by_channels(view.constant(WEIGHTS)),
+        "recurrent": by_channels(recurrent[: 2 * units]),
+        "candidate": by_channels(recurrent[2 * units :]),
         "bias": bias[: 3 * units],
     }
     return params | ({"after": bias[3 * units :]} if op.after else {})
@@ -97,7 +87,7 @@ def _rnn(view: View) -> Params:
 
 
 def _matrices(view: View) -> Params:
-    weights, recurrent = (by_fours(view.constant(p)) for p in (WEIGHTS, RECURRENT))
+    weights, recurrent = (by_channels(view.constant(p)) for p in (WEIGHTS, RECURRENT))
     return {"weights": weights, "recurrent": recurrent, "bias": view.constant(BIAS)}
 
 

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mote.graph.tensor import Array
 from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Refusal, View, units_of
+from mote.kernels.pack.fours import BLOCK, by_channels
 from mote.kernels.portable.conv import real_params as conv_params
 from mote.kernels.portable.depthwise import real_params as depthwise_params
 from mote.kernels.portable.fully_connected import real_params as vector_params
@@ -15,16 +13,7 @@ from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
 
-BLOCK = 4
-"""Pixels, and channels, that are computed at once."""
 FEW = Refusal("there are fewer than four output channels")
-
-
-def by_channels(weights: Array) -> Array:
-    """[channels, products] as [blocks of four channels][products][4], and those that are left one after another."""
-    fours = len(weights) // BLOCK * BLOCK
-    blocks = weights[:fours].reshape(-1, BLOCK, weights.shape[1]).transpose(0, 2, 1)
-    return np.concatenate([blocks.reshape(-1), weights[fours:].reshape(-1)])
 
 
 def _conv2d(view: View) -> Packed | Refusal:
