@@ -17,6 +17,7 @@ from estimators import fitted, inputs
 from onnx import TensorProto, helper
 from onnx_support import graph_of, judged, outputs_of, source_of
 
+import mote
 from mote.frontends.onnx import read
 from mote.frontends.onnx.node import ML
 from mote.graph.tensor import Array
@@ -186,3 +187,24 @@ def test_vectors_side_by_side() -> None:
 def test_what_is_refused(op: str, attributes: dict[str, Any], said: str) -> None:
     model = read(source_of(node_of(op, {"x": 4}, 2 if "Classifier" in op else 1, **attributes)))
     assert [said in problem.reason for problem in model.problems] == [True], model.problems
+
+
+def named(names: list[str]) -> bytes:
+    """A classifier with names of classes, and a mapping of them to scores."""
+    numbers_ = {"coefficients": numbers(3, 4), "intercepts": numbers(3)}
+    nodes = [
+        helper.make_node("LinearClassifier", ["x"], ["y", "s"], domain=ML, classlabels_strings=names, **numbers_),
+        helper.make_node("ZipMap", ["s"], ["z"], domain=ML, classlabels_strings=names),
+    ]
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])]
+    graph = helper.make_graph(nodes, "one", given, [helper.make_empty_tensor_value_info(n) for n in "yz"])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(ML, 3)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+
+
+def test_names_of_classes_are_indices() -> None:
+    """Names and mappings that ONNX Runtime gives are compared with indices and vectors, in the order of the file."""
+    compiled = mote.compile(named(["walk", "rest", "run"]))
+    result = mote.verify(compiled, 4)
+    assert result.passed and result.reference.startswith("ONNX Runtime"), result
+    assert "'y' is an index of the classes walk, rest, run" in compiled.warnings

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from alone import alone
 
 import mote
 from fuzz.bases import base
+from mote import ops
 from mote.api import reference
 from mote.api.stimuli import stimuli
 from mote.cli import main
@@ -25,6 +28,7 @@ from mote.frontends import tflite
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite.emit import WRITERS, windows
 from mote.frontends.tflite.export import UnsaidLayersError, export
+from mote.frontends.tflite.schema import OPTIONS
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
@@ -305,3 +309,27 @@ def test_the_check_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert main(["convert", str(MODELS / "digits.tflite"), str(out), "--no-verify", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["check"] is None and said["file"] == str(out) and said["bytes"] == len(out.read_bytes())
+
+
+def test_every_operator_of_tflite_has_a_writer() -> None:
+    """But for those that passes make, and what others of TFLite Micro and custom ones are made of."""
+    for module in pkgutil.iter_modules(ops.__path__):
+        importlib.import_module(f"{ops.__name__}.{module.name}")
+    waiting, missing = [Op], set()
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind.kind in OPTIONS and kind not in WRITERS and kind.__module__.startswith(ops.__name__):
+            missing.add(kind.__name__)
+    by_passes = {
+        "HeadMatmul",
+        "Product",
+        "StateUpdate",
+        "Custom",
+        "Average",
+        "Assign",
+        "LooseConv2D",
+        "LooseFullyConnected",
+    }
+    to_even = {"EvenAdd", "EvenAveragePool", "EvenMean", "EvenMul", "EvenSoftmax"}
+    assert missing == by_passes | to_even

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mote.frontends.extras import installed, quiet, refusals, require, version_of
+from mote.frontends.onnx.classes import Classes, classes_of
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
 
@@ -36,10 +37,11 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
     _expose(onnx, model, names)
+    classes = classes_of(onnx, model)
     types = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input}
     if installed("onnxruntime"):
-        return f"ONNX Runtime {version_of('onnxruntime')}".strip(), _ort(model, types)
-    return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types)
+        return f"ONNX Runtime {version_of('onnxruntime')}".strip(), _ort(model, types, classes)
+    return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types, classes)
 
 
 def _expose(onnx: Any, model: Any, names: Collection[str]) -> None:
@@ -56,7 +58,7 @@ def _signed(model: Any) -> bool:
     return any(types.get(name) == INT8 for name in zeros)
 
 
-def _ort(model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
+def _ort(model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Run:
     ort = require("onnxruntime", extra="onnx", what="verifying ONNX models")
     with refusals("ONNX Runtime"):
         session = _session(ort, model)
@@ -66,7 +68,7 @@ def _ort(model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         with refusals("ONNX Runtime"):
             given = {name: _typed(value, types[name]) for name, value in inputs.items() if name in taken}
-            return dict(zip(wanted, session.run(wanted, given), strict=True))
+            return dict(zip(wanted, map(classes.numbers, session.run(wanted, given)), strict=True))
 
     return run
 
@@ -93,14 +95,14 @@ def _session(ort: Any, model: Any) -> Any:
         return loaded()
 
 
-def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]]) -> Run:
+def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Run:
     with refusals("onnx.reference"), quiet():
         evaluator = require("onnx.reference", extra="onnx").ReferenceEvaluator(model)
 
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         with refusals("onnx.reference"), quiet():
             found = evaluator.run(None, {name: _typed(value, types[name]) for name, value in inputs.items()})
-        return dict(zip(evaluator.output_names, found, strict=True))
+        return dict(zip(evaluator.output_names, map(classes.numbers, found), strict=True))
 
     return run
 

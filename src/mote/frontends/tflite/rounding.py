@@ -53,6 +53,8 @@ def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
         twin = kind(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in known})
         counted = isinstance(op, EvenAveragePool) and op.count > 0 and _padded(op)
         return [op] if counted else [twin] if _has_twin(graph, op) else _through_reals(graph, twin, tensors)
+    if isinstance(op, Quantize) and op.factor is not None:
+        return [op.with_(factor=None, rounding=Rounding.ONCE)]
     if op.attributes().get("rounding") is Rounding.EVEN:
         usual = next(f.default for f in fields(op) if f.name == "rounding")
         return [op.with_(rounding=usual)]

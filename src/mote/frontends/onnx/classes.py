@@ -1,0 +1,56 @@
+"""What runtimes give for classes, as numbers: Mote has vectors for mappings of classes, and indices for their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mote.graph.tensor import Array
+
+NAMES = ("classlabels_strings", "classlabels_string")
+NUMBERS = ("classlabels_int64s", "classlabels_ints")
+"""The attributes with the classes of a model."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The lists of classes in a model."""
+
+    lists: Sequence[Sequence[Any]]
+
+    def numbers(self, value: Any) -> Array:
+        """A mapping for each sample is a vector in the order of the classes, a name the index of it."""
+        if isinstance(value, list):
+            return np.array([self._ordered(row) for row in value], np.float32)
+        found: Array = np.asarray(value)
+        if found.dtype.kind not in "OSU":
+            return found
+        names = found.reshape(-1).tolist()
+        known = self._with(names)
+        return np.array([known.index(name) for name in names], np.int64).reshape(found.shape)
+
+    def _ordered(self, row: dict[Any, float]) -> list[float]:
+        return [row[name] for name in self._with(row) if name in row]
+
+    def _with(self, names: Any) -> list[Any]:
+        """The first list that has all of them; else they themselves, in order."""
+        wanted = set(names)
+        return next((list(known) for known in self.lists if wanted <= set(known)), sorted(wanted))
+
+
+def classes_of(onnx: Any, model: Any) -> Classes:
+    """From the attributes of nodes, and from constants of strings."""
+    found: list[list[Any]] = []
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name in NAMES:
+                found.append([name.decode() for name in attribute.strings])
+            elif attribute.name in NUMBERS:
+                found.append(list(attribute.ints))
+    for proto in model.graph.initializer:
+        if proto.data_type == onnx.TensorProto.STRING:
+            found.append([name.decode() for name in proto.string_data])
+    return Classes(found)
