@@ -14,6 +14,7 @@ from mote.frontends.keras import activations
 from mote.frontends.keras.layers import (
     attention,
     core,
+    encoding,
     merging,
     normalization,
     operations,
@@ -31,6 +32,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Normalization": list(normalization.LAYERS),
     "Shapes and images": list(reshaping.LAYERS),
     "Several inputs": list(merging.LAYERS),
+    "Categories": list(encoding.LAYERS),
     "Attention": [name for name in attention.LAYERS if name != "GroupedQueryAttention"],
     "Sequences": list(recurrent.LAYERS),
     "Functions of `keras.ops`, and operators of Python": list(operations.OPERATIONS),
@@ -45,6 +47,7 @@ LIMITS = {
     "Normalization": "any axes",
     "Shapes and images": "nearest and bilinear; CenterCrop only where it crops; no aspect ratios in Resizing",
     "Several inputs": "Dot of at most three axes",
+    "Categories": "as numbers, one_hot, multi_hot or count; boundaries and categories that the file holds",
     "Attention": "of sequences [batch, steps, channels]; causal masks, sliding windows and masks that are tensors",
     "Sequences": f"gates of {', '.join(recurrent.GATES)}; cells LSTM, GRU, simple and stacks of them; states zero, "
     "given or kept (stateful); ConvLSTM begins with zero, and is unrolled",

@@ -262,6 +262,21 @@ def test_merging() -> None:
     )
 
 
+def test_categories() -> None:
+    """In C, from numbers that reach every category."""
+    bounds = [-0.5, 0.0, 0.75]
+    x, tokens = keras.Input((6,), name="x"), keras.Input((6,), dtype="int32", name="tokens")
+    made = [L.Discretization(bin_boundaries=bounds)(x)]
+    made += [L.Discretization(bin_boundaries=bounds, output_mode="one_hot")(x)]
+    made += [L.CategoryEncoding(num_tokens=5, output_mode=mode)(tokens) for mode in ("one_hot", "multi_hot", "count")]
+    made += [L.CategoryEncoding(num_tokens=5, output_mode="one_hot")(tokens[:, :1])]
+    model = keras.Model([x, tokens], made)
+    given = np.array([[-1, -0.5, -0.25, 0, 0.75, 2]], np.float32), np.array([[0, 4, 2, 2, 1, 0]], np.int32)
+    found = mote.run(mote.compile(model), {"x": given[0], "tokens": given[1]}).values
+    for value, wanted in zip(found.values(), model(list(given)), strict=True):
+        np.testing.assert_array_equal(value, wanted.detach().numpy())
+
+
 def test_attention() -> None:
     def itself(layer: Any, **how: Any) -> Callable[[Any], Any]:
         return lambda x: layer(x, x, **how)
@@ -282,13 +297,13 @@ def test_attention() -> None:
 
 
 def test_masks_of_attention_that_are_tensors() -> None:
-    x, mask = keras.Input((6, 8)), keras.Input((6, 6), dtype="bool")
+    x, mask = keras.Input((6, 8), name="x"), keras.Input((6, 6), dtype="bool", name="mask")
     model = keras.Model([x, mask], L.MultiHeadAttention(2, 4)(x, x, attention_mask=mask))
     compiled = mote.compile(model)
     rng = np.random.default_rng(4)
     given = rng.normal(size=(1, 6, 8)).astype(np.float32)
     seen = rng.integers(0, 2, (1, 6, 6)).astype(bool) | np.eye(6, dtype=bool)
-    (found,) = mote.run(compiled, {x.name: given, mask.name: seen}).values.values()
+    (found,) = mote.run(compiled, {"x": given, "mask": seen}).values.values()
     np.testing.assert_allclose(found, model([given, seen]).detach().numpy(), rtol=1e-4, atol=1e-5)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mote.frontends.keras.call import Parser
-from mote.frontends.keras.layers import attention, core, merging, normalization, recurrent, reshaping, windows
+from mote.frontends.keras.layers import attention, core, encoding, merging, normalization, recurrent, reshaping, windows
 
 LAYERS: Mapping[str, Parser] = {
     **attention.LAYERS,
     **core.LAYERS,
+    **encoding.LAYERS,
     **merging.LAYERS,
     **normalization.LAYERS,
     **recurrent.LAYERS,
