@@ -163,6 +163,16 @@ def test_kernels_of_two_operands(core: str, features: frozenset[str], count: int
     assert not got.size
 
 
+def quantizing() -> Graph:
+    """Real numbers to codes."""
+    op = Quantize(inputs=(0,), outputs=(1,), name="q", index=0, rounding=Rounding.EVEN)
+    tensors = {
+        0: Tensor(0, "x", (3, 7), DType.FLOAT32),
+        1: Tensor(1, "y", (3, 7), DType.INT8, quantization(0.1, 3)),
+    }
+    return Graph("quantize", tensors, (op,), (0,), (1,))
+
+
 def test_quantize() -> None:
     """Halves, what is beside them, and numbers beyond all codes; by a division, or multiplied as PyTorch does."""
     program, wanted = Program(), []

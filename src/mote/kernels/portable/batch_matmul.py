@@ -66,7 +66,7 @@ BYTES = _Form(
     "mote_matmul_s8_t", "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "MOTE_MATMUL_LEFT_ZERO", "MOTE_PLUS",
     "MOTE_MATMUL_S8", "MOTE_MATMUL_RUN_S8",
 )  # fmt: skip
-EVEN = replace(BYTES, finish="MOTE_MATMUL_EVEN")
+EVEN = replace(BYTES, params="mote_matmul_even_t", finish="MOTE_MATMUL_EVEN")
 SUMS = _Form(PLAIN, "int8_t", "int8_t", "int32_t", "int32_t", "int32_t")
 REAL = _Form(PLAIN, "float", "float", "float", "float", "float", run="MOTE_MATMUL_RUN_F32")
 

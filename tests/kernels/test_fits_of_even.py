@@ -1,0 +1,41 @@
+"""Checks of parameters of kernels that round to even, with mutants of layers from their tests. See `rooms.py`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import test_even_elements
+from even import Layers
+from rooms import Case, Collection, Rooms
+
+from support import examples
+
+MUTANTS = examples(150)
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """A call of each kernel, in every form; those for layers that meet halves."""
+    collection = Collection(each=1)
+    for wide in (False, True):
+        for graph in Layers(1, halves=True, wide=wide).some():
+            collection.add(graph)
+    for graph in (*test_even_elements.layers(3), *test_even_elements.pairs(3), test_even_elements.quantizing()):
+        collection.add(graph)
+    return tuple(case for case in collection.cases if "even" in case.kernel.header or "steps" in case.kernel.header)
+
+
+def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
+    rooms = Rooms(cases(), tmp_path)
+    findings = rooms.run(MUTANTS)
+    assert not findings, "\n".join(map(str, findings))
+    assert min(rooms.admitted.values()) > MUTANTS / 20, rooms.admitted
+
+
+def test_every_header_is_tried() -> None:
+    headers = {case.kernel.header for case in cases()}
+    layers = {"conv2d_even_s8", "depthwise_even_s8", "fully_connected_even_s8", "even_conv2d", "even_depthwise"}
+    layers |= {"even_fully_connected", "even_transpose_conv", "even_batch_matmul"}
+    assert layers <= headers
+    assert {"mean_even_s8", "pool_even_s8", "softmax_even_s8", "quantize_even"} <= headers
