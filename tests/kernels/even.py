@@ -31,6 +31,10 @@ class Layers:
     halves: bool = False
     wide: bool = False
     """Weights have 9 bits."""
+    coarse: float = 1.0
+    """By how much steps of outputs are larger than usual."""
+    first: int | None = None
+    """The zero point of inputs, where it is given."""
     rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,11 +56,12 @@ class Layers:
         weights[(slice(None),) * axis + (slice(0, 1),)] //= 8
         depth = weights.size // channels
         scales = self.scale(0.01, channels if self.rng.random() < 0.7 and not self.wide else 1)
-        size = 0.05 * 0.01 * float(np.sqrt(depth)) * 75.0 * 75.0 / 60.0
+        size = self.coarse * 0.05 * 0.01 * float(np.sqrt(depth)) * 75.0 * 75.0 / 60.0
         bias = self.rng.integers(-2000, 2000, channels).astype(np.int32)
         dtype = DType.INT16 if self.wide else DType.INT8
+        zero = self.zero() if self.first is None else self.first
         tensors = {
-            0: Tensor(0, "x", x, DType.INT8, quantization(self.scale(0.05), self.zero())),
+            0: Tensor(0, "x", x, DType.INT8, quantization(self.scale(0.05), zero)),
             1: Tensor(1, "w", w, dtype, quantization(scales, 0, axis, unsigned=self.wide), weights),
             2: Tensor(2, "b", bias.shape, DType.INT32, None, bias),
             3: Tensor(3, "y", y, DType.INT8, quantization(self.scale(size), self.zero())),

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, scale_even
 from mote.graph.tensor import Array
+from mote.kernels import catalogue
 from mote.kernels.contract import Layout, View
 from mote.kernels.pack.even import single_scale
 from mote.kernels.pack.mend import layer_sums_of, loose_channels
 from mote.kernels.pack.requantize import staircases
 from mote.ops.common import Axis
 from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.loose import loosened
 from mote.ops.once import once_results, once_steps
@@ -63,6 +65,11 @@ def mended_layers() -> Iterator[Graph]:
         yield layers.layer(Conv2D, (1, 5, 6, 256), (16, 1, 1, 256), (1, 5, 6, 16), vertical=one, horizontal=one)
         yield layers.layer(Conv2D, (1, 7, 7, 64), (12, 3, 3, 64), (1, 7, 7, 12), vertical=three, horizontal=three)
         yield layers.layer(FullyConnected, (3, 512), (20, 512), (3, 20))
+        layers.coarse, layers.first = 2.0, -128
+        shape = (1, 5, 9, 64)
+        yield layers.layer(DepthwiseConv2D, shape, (1, 3, 3, 64), shape, 3, vertical=three, horizontal=three)
+        five = Axis(5, before=2, after=2)
+        yield layers.layer(DepthwiseConv2D, shape, (1, 5, 5, 64), shape, 3, vertical=five, horizontal=five)
 
 
 def aimed(g: Graph, seed: int) -> Graph:
@@ -84,7 +91,11 @@ def aimed(g: Graph, seed: int) -> Graph:
 
 def first_sum(g: Graph, values: list[Array], channel: int) -> int:
     """That of a layer's first output in a channel."""
-    x, w = values[0].astype(np.int64) - g.tensors[0].zero_point, values[1].astype(np.int64)[channel]
+    x, w = values[0].astype(np.int64) - g.tensors[0].zero_point, values[1].astype(np.int64)
+    if isinstance(g.ops[0], DepthwiseConv2D):
+        x, w = x[..., channel : channel + 1], w[0, :, :, channel : channel + 1]
+    else:
+        w = w[channel]
     if isinstance(g.ops[0], FullyConnected):
         return int(x.reshape(-1, w.size)[0] @ w + values[2][channel])
     before = g.ops[0].vertical.before  # type: ignore[attr-defined]
@@ -112,11 +123,15 @@ def test_mended(line: int) -> None:
         layout = Layout(line, 1) if line else Layout.NHWC
         if line and not isinstance(g.ops[0], Conv2D):
             continue
-        kernels = [k for k in offered(made, made.ops[0], DSP, writes=layout) if k.name.startswith("mended_")]
+        views = [{"writes": layout}]
+        if isinstance(g.ops[0], DepthwiseConv2D):
+            reads = catalogue.wanted_layout(View(made, made.ops), DSP)
+            views = [] if reads is None else [{"reads": reads}]
+        kernels = [k for view in views for k in offered(made, made.ops[0], DSP, **view) if k.name.startswith("mended_")]
         found += [Written(made, made.ops[0], kernel, seed + 1) for kernel in kernels]
     seen = {case.kernel.family for case in found}
     assert {"pointwise4x2_pair_mended", "conv4x2_wide_mended", "pointwise3_pair_mended", "conv3_wide_mended"} <= seen
-    assert line or "fully_connected4_mended" in seen
+    assert line or {"fully_connected4_mended", "depthwise3_mended", "depthwise_wide_mended"} <= seen, seen
     check_cases(found, Program(emulated("cortex-m4")))
 
 

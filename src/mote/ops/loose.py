@@ -9,6 +9,7 @@ import numpy as np
 from mote.graph import Graph
 from mote.graph.ranges import Range
 from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.once import once_multiplier
 from mote.ops.sums import Sums
@@ -27,6 +28,16 @@ class LooseConv2D(Conv2D):
 @dataclass(frozen=True, kw_only=True)
 class LooseFullyConnected(FullyConnected):
     """The same of a fully connected layer."""
+
+    loose: tuple[int, ...] = ()
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return loosened(super().sums(g, inputs), self.loose)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooseDepthwiseConv2D(DepthwiseConv2D):
+    """The same of a depthwise convolution."""
 
     loose: tuple[int, ...] = ()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mote.graph import Op
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.even import NOT_TO_EVEN, rounds_to_even, single_scale
@@ -16,8 +17,9 @@ from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize import CHOOSING, best_multiplier, room_of, staircases
 from mote.ops.common import bias_values
 from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
-from mote.ops.loose import LooseConv2D, LooseFullyConnected, loosened
+from mote.ops.loose import LooseConv2D, LooseDepthwiseConv2D, LooseFullyConnected, loosened
 from mote.ops.sums import Sums
 
 FACTOR, MORE = 256, 7
@@ -25,13 +27,20 @@ FACTOR, MORE = 256, 7
 LIMITS = (-128, 127)
 WORDS = 8
 """Of a bit for each byte."""
+LOOSE: dict[type[Op], type[Any]] = {
+    Conv2D: LooseConv2D,
+    DepthwiseConv2D: LooseDepthwiseConv2D,
+    FullyConnected: LooseFullyConnected,
+}
+"""What stands for operators while kernels are bound to them."""
+LAYERS = Conv2D | DepthwiseConv2D | FullyConnected
 
 
 def mended(kernel: Kernel, header: str) -> Kernel:
     """The kernel for layers some of whose channels it has no constants for."""
 
     def pack(view: View) -> Packed | Refusal:
-        if not rounds_to_even(view):
+        if not rounds_to_even(view) or type(view.op) not in LOOSE:
             return NOT_TO_EVEN
         loose = view.once(loose_channels)
         if not loose:
@@ -44,7 +53,7 @@ def mended(kernel: Kernel, header: str) -> Kernel:
 
 def layer_sums_of(view: View) -> Sums:
     op = view.op
-    assert isinstance(op, Conv2D | FullyConnected)
+    assert isinstance(op, LAYERS)
     return op.sums(view.graph, view.graph.ranges[op.inputs[0]])
 
 
@@ -63,12 +72,12 @@ def loose_channels(view: View) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _loose(view: View, loose: tuple[int, ...]) -> Conv2D | FullyConnected:
+def _loose(view: View, loose: tuple[int, ...]) -> Op:
     """The operator with channels that are not exact."""
     op = view.op
     values: dict[str, Any] = {field.name: getattr(op, field.name) for field in fields(op)}
-    kind = LooseConv2D if isinstance(op, Conv2D) else LooseFullyConnected
-    return kind(**values, loose=loose)
+    found: Op = LOOSE[type(op)](**values, loose=loose)
+    return found
 
 
 def suspects(sums: Sums, loose: tuple[int, ...]) -> Ints:
@@ -87,16 +96,17 @@ def suspects(sums: Sums, loose: tuple[int, ...]) -> Ints:
 
 def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refusal:
     flat = base.call is Call.FLAT
-    if base.call not in (Call.FLAT, Call.ROWS) or (not flat and base.scratch is None):
+    if base.call not in (Call.FLAT, Call.ROWS):
         return Refusal("it is not called by pixels or rows")
-    ending = "FLAT" if flat and base.scratch is None else "FLAT_WORKING" if flat else "ROWS"
+    dry = "_DRY" if base.scratch is None else ""
+    ending = f"ROWS{dry}" if not flat else "FLAT" if dry else "FLAT_WORKING"
     instances = [*base.instances, Instance(f"MOTE_MENDED_{ending}", (base.name,))]
-    instances += [Instance("MOTE_MENDED_ROW", (base.name, base.row))] if base.row else []
-    instances += [Instance("MOTE_MENDED_SEVERAL", (base.name, base.rows))] if base.rows else []
+    instances += [Instance(f"MOTE_MENDED_ROW{dry}", (base.name, base.row))] if base.row else []
+    instances += [Instance(f"MOTE_MENDED_SEVERAL{dry}", (base.name, base.rows))] if base.rows else []
     return replace(
         base,
         name=f"mended_{base.name}",
-        params={"plain": base.params, "mend": _mend(view, loose, flat)},
+        params={"plain": base.params, "mend": _mend(view, loose, base)},
         row=f"mended_{base.row}" if base.row else "",
         rows=f"mended_{base.rows}" if base.rows else "",
         instances=tuple(instances),
@@ -107,19 +117,23 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
     )
 
 
-def _mend(view: View, loose: tuple[int, ...], flat: bool) -> Params:
+def _mend(view: View, loose: tuple[int, ...], base: Packed) -> Params:
     """`mote_mend_t`."""
     op, weights, sums = view.op, view.constant(1), layer_sums_of(view)
-    assert isinstance(op, Conv2D | FullyConnected) and sums.real is not None
-    which = np.array(loose)
-    bias = bias_values(op.tensor(view.graph, 2), weights.shape[0])[which]
+    assert isinstance(op, LAYERS) and sums.real is not None
+    which, depthwise = np.array(loose), isinstance(op, DepthwiseConv2D)
+    bias = bias_values(op.tensor(view.graph, 2), view.output.channels)[which]
+    own = weights[0].transpose(2, 0, 1)[which] if depthwise else weights[which]
     scales = np.array([single_scale(real) for real in sums.real[which].tolist()], np.int64)
     columns = [which[:, None], wrap32(bias)[:, None], scales]
     writes, y = view.writes, view.output
     return {
-        **_window(view, flat),
+        **_window(view, base),
         "in_channels": weights.shape[-1],
         "in_zero": view.input.zero_point,
+        "depthwise": int(depthwise),
+        "in_line": base.reads.line,
+        "in_before": base.reads.before,
         "pixel": 1 if writes.planar else y.channels,
         "line": writes.line,
         "before": writes.before,
@@ -127,18 +141,19 @@ def _mend(view: View, loose: tuple[int, ...], flat: bool) -> Params:
         "output": output_params(op.activation, y),
         "channel": Structs("mote_mended_t", np.concatenate(columns, axis=1)),
         "suspects": suspects(sums, loose).reshape(-1).astype(np.uint32),
-        "weights": np.ascontiguousarray(weights[which]),
+        "weights": np.ascontiguousarray(own),
     }
 
 
-def _window(view: View, flat: bool) -> Params:
+def _window(view: View, base: Packed) -> Params:
     """Where the inputs of an output are: of pixels by themselves in one."""
-    if not flat:
+    if base.call is Call.ROWS:
         window = window_params(view)
         rows = window["rows"]
         assert isinstance(rows, Mapping)
-        y, line = view.output.shape, view.writes.line
-        return {**window, "rows": {**rows, "out_stride": (line or y[2]) * y[3]}}
+        x, y = view.input.shape, view.output.shape
+        strides = {"in_stride": (base.reads.line or x[2]) * x[3], "out_stride": (view.writes.line or y[2]) * y[3]}
+        return {**window, "rows": {**rows, **strides}}
     one = {"taps": 1, "step": 1, "spread": 1, "pad": 0}
     rows = {"in_rows": 1, "out_rows": 1, "in_stride": 0, "out_stride": 0, **one}
     return {"rows": rows, "cols": {"in_size": 1, "out_size": 1, **one}}

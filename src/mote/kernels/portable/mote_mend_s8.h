@@ -18,13 +18,15 @@ typedef struct {
     mote_window_t rows;
     mote_span_t cols;
     int32_t in_channels, in_zero;
+    int32_t depthwise;          /* 1: a channel reads its own channel of inputs */
+    int32_t in_line, in_before; /* of inputs that are planar, see below; else 0 */
     int32_t pixel;        /* from one output pixel to the next, or 1 where outputs are planar: */
     int32_t line, before; /* lines of one channel, see the kernels that write them, and where their pixels begin; else 0 */
     int32_t count;        /* of channels that are mended */
     mote_output_t output;
     const mote_mended_t *channel;
     const uint32_t *suspects; /* a bit for each byte, from -128 up, of each of these channels */
-    const int8_t *weights; /* [count][kernel rows][kernel columns][input channels] */
+    const int8_t *weights; /* [count][kernel rows][kernel columns][input channels, or one] */
 } mote_mend_t;
 
 static inline int32_t mote_mend_products(const int8_t *x, const int8_t *w, int32_t n, int32_t zero, int32_t sum) {
@@ -49,6 +51,22 @@ static inline int32_t mote_mend_suspect(const uint32_t *suspects, uint32_t code)
     return (int32_t)(suspects[code >> 5] >> (code & 31u) & 1u);
 }
 
+/* Where a pixel lies in a planar line: the middle two of each four are exchanged. */
+static inline int32_t mote_mend_place(int32_t at) { return (at & ~3) | ((at & 1) << 1) | ((at >> 1) & 1); }
+
+/* A channel's inputs of one row of the window times weights. Planar ones are 128 more than values, whose zero is -128. */
+static inline int32_t mote_mend_line(const mote_mend_t *p, const int8_t *row, const int8_t *w, int32_t channel,
+                                     int32_t first, int32_t lo, int32_t hi, int32_t sum) {
+    for (int32_t t = lo; t < hi; t++) {
+        const int32_t x = first + t * p->cols.spread;
+        const int32_t value = p->in_line != 0
+                                  ? (uint8_t)row[channel * p->in_line + mote_mend_place(p->in_before + x)]
+                                  : row[x * p->in_channels + channel] - p->in_zero;
+        sum = MOTE_PLUS(sum, value * w[t]);
+    }
+    return sum;
+}
+
 /* The byte of a channel under output column x, from all that it reads. */
 MOTE_NOINLINE int8_t mote_mend_one(const mote_mend_t *p, const mote_mended_t *q, const int8_t *w,
                                    const int8_t *const *rows, int32_t x) {
@@ -56,7 +74,11 @@ MOTE_NOINLINE int8_t mote_mend_one(const mote_mend_t *p, const mote_mended_t *q,
     const int32_t c = p->in_channels, first = x * s->step - s->pad;
     const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
     int32_t sum = q->bias;
-    for (int32_t k = 0; k < p->rows.taps; k++, w += s->taps * c) {
+    for (int32_t k = 0; k < p->rows.taps; k++, w += p->depthwise ? s->taps : s->taps * c) {
+        if (p->depthwise) {
+            sum = rows[k] != NULL ? mote_mend_line(p, rows[k], w, q->channel, first, lo, hi, sum) : sum;
+            continue;
+        }
         for (int32_t t = lo; rows[k] != NULL && t < hi; t++) {
             sum = mote_mend_products(rows[k] + (first + t * s->spread) * c, w + t * c, c, p->in_zero, sum);
         }
@@ -65,17 +87,16 @@ MOTE_NOINLINE int8_t mote_mend_one(const mote_mend_t *p, const mote_mended_t *q,
     return mote_clamp(o.zero + mote_rescale_even(sum, q->mult, q->shift, -128 - o.zero, 127 - o.zero), o.lo, o.hi);
 }
 
-/* One output row. Planar ones have bytes that are 128 more, and the middle two of each four exchanged. */
+/* One output row. */
 MOTE_NOINLINE void mote_mend_row(const mote_mend_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_mended_t *q = p->channel;
     const int8_t *w = p->weights;
     const uint32_t more = p->line != 0 ? 0u : 128u;
-    for (int32_t i = 0; i < p->count; i++, q++, w += p->rows.taps * p->cols.taps * p->in_channels) {
+    const int32_t each = p->rows.taps * p->cols.taps * (p->depthwise ? 1 : p->in_channels);
+    for (int32_t i = 0; i < p->count; i++, q++, w += each) {
         int8_t *const to = out + q->channel * (p->line != 0 ? p->line : 1);
         for (int32_t x = 0; x < p->cols.out_size; x++) {
-            const int32_t at = p->before + x;
-            int8_t *const byte =
-                to + (p->line != 0 ? (at & ~3) | ((at & 1) << 1) | ((at >> 1) & 1) : x * p->pixel);
+            int8_t *const byte = to + (p->line != 0 ? mote_mend_place(p->before + x) : x * p->pixel);
             const uint32_t code = ((uint32_t)(uint8_t)*byte + more) & 255u;
             if (mote_mend_suspect(p->suspects + MOTE_MEND_WORDS * i, code)) {
                 const int8_t mended = mote_mend_one(p, q, w, rows, x);
@@ -137,6 +158,31 @@ static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t
                                                       int32_t lo, int32_t hi, void *scratch) { \
         mote_##name(&p->plain, in, out, lo, hi, scratch); \
         mote_mend_rows(&p->mend, in, out, lo, hi); \
+    }
+
+/* The same of kernels without working memory. */
+#define MOTE_MENDED_ROWS_DRY(name) \
+    MOTE_MENDED_STRUCT(name) \
+    MOTE_UNUSED static inline void mote_mended_##name(const mote_mended_##name##_t *p, const int8_t *in, int8_t *out, \
+                                                      int32_t lo, int32_t hi) { \
+        mote_##name(&p->plain, in, out, lo, hi); \
+        mote_mend_rows(&p->mend, in, out, lo, hi); \
+    }
+
+#define MOTE_MENDED_ROW_DRY(name, row) \
+    MOTE_UNUSED static inline void mote_mended_##row(const mote_mended_##name##_t *p, const int8_t *const *in, \
+                                                     int8_t *out) { \
+        mote_##row(&p->plain, in, out); \
+        mote_mend_row(&p->mend, in, out); \
+    }
+
+#define MOTE_MENDED_SEVERAL_DRY(name, several) \
+    MOTE_UNUSED static inline void mote_mended_##several(const mote_mended_##name##_t *p, const int8_t *const *in, \
+                                                         int8_t *const *outs, int32_t count) { \
+        mote_##several(&p->plain, in, outs, count); \
+        for (int32_t k = 0; k < count; k++) { \
+            mote_mend_row(&p->mend, in + k * p->mend.rows.step, outs[k]); \
+        } \
     }
 
 /* `row` and `rows` are functions of a kernel for one output row, and for several. */
