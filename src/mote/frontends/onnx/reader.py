@@ -21,7 +21,7 @@ from mote.frontends.onnx.inputs import inputs_of, is_image
 from mote.frontends.onnx.local import written_out
 from mote.frontends.onnx.node import LOST, Call, Entry, LostError, Node, Parser, Scope
 from mote.frontends.onnx.ops import GROUPS, PARSERS
-from mote.frontends.onnx.schema import check_call, definition_of, schema_of
+from mote.frontends.onnx.schema import check_call, check_types, definition_of, schema_of
 from mote.frontends.onnx.tensors import (
     DTYPES,
     FLOATS,
@@ -155,6 +155,7 @@ class _Reader:
         values: Sequence[Entry] | None = None
         try:
             check_call(call)
+            check_types(call, [scope.element_type(name) for name in call.inputs])
             values = self._known(call, scope, types)
             values = self._made(call, index, scope, types) if values is None else values
         except LostError:

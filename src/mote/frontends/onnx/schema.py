@@ -71,6 +71,20 @@ def definition_of(call: Call, types: Sequence[Any]) -> Function | None:
     return function_of(found, defaults, frozenset(schema.attributes))
 
 
+def check_types(call: Call, numbers: Sequence[int]) -> None:
+    """Refuse inputs of types that the operator does not take; 0 stands for one that is not known."""
+    from onnx import TensorProto
+
+    schema = schema_of(call)
+    if schema is None or not schema.inputs:
+        return
+    names = {number: f"tensor({name.lower()})" for name, number in TensorProto.DataType.items()}
+    for place, number in enumerate(numbers):
+        taken = schema.inputs[min(place, len(schema.inputs) - 1)].types
+        if number and names.get(number) not in taken:
+            raise UnsupportedNodeError(f"input {place} is {names.get(number, number)}, which the operator does not take")
+
+
 def _from_to(least: int, most: int) -> str:
     if least == most:
         return str(least)

@@ -52,7 +52,7 @@ def weights_of(node: Node, x: Value) -> tuple[Array, Array | None]:
     weights = node.b.known(node.input(1), "the weights")
     bias = node.b.known(node.input(2), "the bias") if node.has(2) else None
     kernel = node.integers("kernel_shape", weights.shape[2:])
-    if weights.ndim != x.rank or tuple(kernel) != weights.shape[2:] or not weights.size:
+    if x.rank < 3 or weights.ndim != x.rank or tuple(kernel) != weights.shape[2:] or not weights.size:
         raise UnsupportedNodeError(f"weights of {weights.shape} do not fit a window of {tuple(kernel)} over {x.shape}")
     return weights, bias
 
