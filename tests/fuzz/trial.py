@@ -105,7 +105,7 @@ def _is_judged(compiled: Compiled) -> bool:
     if any(op.misjudged(compiled.source) for op in compiled.source.ops):
         return False
     try:
-        apart(lambda: bool(_judge(compiled)), RUN_SECONDS)
+        apart(lambda: _judge(compiled)(stimuli(compiled.source, 1)[0]) is None, RUN_SECONDS)
     except (DiedError, MoteError):
         return False
     return True

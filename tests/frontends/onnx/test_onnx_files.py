@@ -63,6 +63,11 @@ def renamed(model: ModelProto, place: int, inputs: list[str], outputs: list[str]
     model.graph.node[place].output.extend(outputs)
 
 
+def nothing_out(model: ModelProto) -> None:
+    model.graph.node.append(node("Shape", ["x"], ["none"], start=2, end=1))
+    model.graph.output[0].name = "none"
+
+
 def dims(model: ModelProto) -> list:
     return model.graph.input[0].type.tensor_type.shape.dim
 
@@ -143,6 +148,18 @@ REFUSED = {
         "Mote has no such operator",
     ),
     "shapes that do not fit": (with_(lambda m: setattr(dims(m)[1], "dim_value", 5)), "layer 0 MatMul 'product'"),
+    "an operator of another version": (
+        with_(lambda m: setattr(m.graph.node[1], "op_type", "Mish")),
+        "layer 1 Mish 'act': is no operator of version 17",
+    ),
+    "an input of another type": (
+        with_(lambda m: setattr(m.graph.node[1], "op_type", "Not")),
+        r"layer 1 Not 'act': input 0 is tensor\(float\), which the operator does not take",
+    ),
+    "an output without elements": (
+        with_(nothing_out),
+        "output 'none' has no elements",
+    ),
     "strings": (
         with_(lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", TensorProto.STRING)),
         "input 'x' has elements of the type string",

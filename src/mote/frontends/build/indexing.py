@@ -138,6 +138,8 @@ def one_hot(b: Builder, indices: Value, depth: int, axis: int, on: Value, off: V
 
 def reverse_sequence(b: Builder, x: Value, lengths: Value, axis: int, batch_axis: int) -> Value:
     """The first elements along an axis from the last to the first of them, as many as `lengths` says for each batch."""
+    if lengths.shape != (x.shape[x.axis(batch_axis)],) or x.axis(axis) == x.axis(batch_axis):
+        raise UnsupportedNodeError(f"lengths of the shape {lengths.shape} do not fit a value of the shape {x.shape}")
     given = lengths if lengths.dtype in INDICES else elementwise.cast(b, lengths, DType.INT32)
     made = b.op(
         ReverseSequence, [b.plain(x), b.plain(given)], x.shape, axis=x.axis(axis), batch_axis=x.axis(batch_axis)

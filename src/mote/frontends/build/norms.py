@@ -11,7 +11,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves, reductions
 from mote.frontends.build.builder import Builder, Value, places
-from mote.frontends.build.orders import with_last
+from mote.frontends.build.orders import broadcast, with_last
 from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
@@ -144,7 +144,9 @@ def _of_elements(value: Value | None, x: Value, axes: Sequence[int]) -> Array | 
     data = value.data.reshape((1,) * (x.rank - value.rank) + value.shape)
     if any(n != 1 for axis, n in enumerate(data.shape) if axis not in axes):
         return None
-    whole = [n if axis in axes else 1 for axis, n in enumerate(x.shape)]
+    whole = tuple(n if axis in axes else 1 for axis, n in enumerate(x.shape))
+    if broadcast(data.shape, whole) != whole:
+        raise UnsupportedNodeError(f"a constant of the shape {value.shape} does not fit a value of {x.shape}")
     return np.broadcast_to(data, whole).reshape(-1)
 
 

@@ -235,6 +235,13 @@ class Node:
             raise UnsupportedNodeError(f"{what} must be integers, not {data.dtype}")
         return [int(n) for n in data.reshape(-1)]
 
+    def number(self, position: int, what: str) -> float:
+        """The same as one number, whole or real."""
+        data = self.known(position, what)
+        if data.size != 1 or data.dtype.kind not in "iufb":
+            raise UnsupportedNodeError(f"{what} must be one number, not {data.dtype} of the shape {data.shape}")
+        return data.reshape(-1)[0].item()  # type: ignore[no-any-return]
+
     def numbers(self, name: str, position: int) -> list[int] | None:
         """Integers that are an attribute in older sets of operators and a constant input in newer ones; None where
         neither is there."""

@@ -79,6 +79,8 @@ class _Reader:
             found = self.main.find(name)
             if found is None:
                 raise DamagedError(f"nothing computes the output '{printable(name)}'")
+            if found is not LOST and 0 in found.shape:
+                raise MoteError(f"output '{printable(name)}' has no elements", remedy="export the model without it")
             if found is not LOST:
                 if 0 in found.shape:
                     raise MoteError(

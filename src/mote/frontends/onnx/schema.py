@@ -10,6 +10,9 @@ from mote.frontends.onnx.container import Function, function_of
 from mote.frontends.onnx.node import TYPES, Call
 from mote.text import did_you_mean, printable
 
+_EARLY = "LayerNormalization"
+"""ONNX Runtime's optimizer writes it into files of versions before 17, which have no such operator."""
+
 
 def schema_of(call: Call) -> Any:
     """The standard's definition of an operator; None where it has none."""
@@ -25,8 +28,12 @@ def schema_of(call: Call) -> Any:
 
 def check_call(call: Call) -> None:
     """Refuse a node that does not fit its definition."""
+    from onnx import defs
+
     schema = schema_of(call)
     if schema is None:
+        if defs.has(call.op_type, call.domain) and call.op_type != _EARLY:
+            raise UnsupportedNodeError(f"is no operator of version {call.version}")
         return
     counts = (("inputs", call.inputs, schema.min_input, schema.max_input),)
     for what, names, least, most in (*counts, ("outputs", call.outputs, schema.min_output, schema.max_output)):
@@ -82,7 +89,9 @@ def check_types(call: Call, numbers: Sequence[int]) -> None:
     for place, number in enumerate(numbers):
         taken = schema.inputs[min(place, len(schema.inputs) - 1)].types
         if number and names.get(number) not in taken:
-            raise UnsupportedNodeError(f"input {place} is {names.get(number, number)}, which the operator does not take")
+            raise UnsupportedNodeError(
+                f"input {place} is {names.get(number, number)}, which the operator does not take"
+            )
 
 
 def _from_to(least: int, most: int) -> str:

@@ -63,7 +63,7 @@ def clip(node: Node) -> Value:
         if node.given(name):
             bounds[place - 1] = node.real(name)
         elif known is not None:
-            bounds[place - 1] = known.reshape(-1)[0].item()
+            bounds[place - 1] = node.number(place, name)
         else:
             bounds[place - 1] = node.optional(place)
     low, high = bounds

@@ -91,7 +91,7 @@ def pad(node: Node) -> Value:
     mode = node.text("mode", "constant")
     fill = node.real("value", 0.0)
     if node.has(2) and node.input(2).size:
-        fill = node.known(2, "what to fill with").reshape(-1)[0].item()
+        fill = node.number(2, "what to fill with")
     return moves.pad(node.b, x, around, mode, fill)
 
 

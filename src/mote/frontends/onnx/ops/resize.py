@@ -40,7 +40,7 @@ def _new_sizes(node: Node, x: Value, axes: list[int]) -> tuple[list[float], list
 
 def _scaled(size: int, scale: float, more: float = 0.0) -> int:
     """How many elements an axis has then."""
-    if not 0 < scale * size < limits.MOST_ELEMENTS:
+    if not 1 <= scale * size + more < limits.MOST_ELEMENTS:
         raise UnsupportedNodeError(f"a scale of {scale} for {size} elements is not supported")
     return floor(size * scale + more)
 
