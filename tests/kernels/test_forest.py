@@ -168,6 +168,32 @@ def test_tables_of_every_width_lead_to_the_same_leaves(width: Width, dtype: DTyp
             assert np.array_equal(found.walk(np.array(codes, np.int64)), want)
 
 
+@pytest.mark.parametrize("width", [BYTES, HALVES], ids=["bytes", "halves"])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_codes_decide_what_thresholds_decide_for_every_number(width: Width, dtype: DType) -> None:
+    """Codes never fall where numbers grow. So it is enough that at every threshold of every node the number has a code
+    that is not above the node's, and the next number one that is."""
+    for seed in range(3):
+        trees = grow(described(seed, "row", trees=6, depth=7, features=3), dtype).trees
+        slots, keys = slots_of(trees, width, dtype), keys_of(trees.threshold)
+        for number, slot in enumerate(slots.slots):
+            every = np.arange(-(1 << 15), 1 << 15) if dtype != DType.FLOAT32 else np.sort(np.r_[keys, keys + 1])
+            assert np.all(np.diff(slot.codes(every)) >= 0)
+            (nodes,) = np.nonzero(slots.slot == number)
+            assert np.all(trees.feature[nodes] == slot.key[0])
+            assert np.all(slot.codes(keys[nodes]) <= slots.code[nodes])
+            assert np.all(slot.codes(keys[nodes] + 1) > slots.code[nodes])
+
+
+def test_keys_compare_as_numbers_do() -> None:
+    rng = np.random.default_rng(0)
+    numbers = np.concatenate([rng.normal(size=99), [0.0, 1e-45, -1e-45, np.inf, -np.inf, 3e38]]).astype(np.float32)
+    numbers = np.sort(np.concatenate([numbers, -numbers]))
+    keys = keys_of(numbers)
+    assert np.all((np.diff(keys) > 0) == (np.diff(numbers.view(np.uint32).astype(np.int64)) != 0))
+    assert keys_of(np.array([-0.0, 0.0], np.float32)).tolist() == [-1, 0]
+
+
 def slot_code(slot: object, value: np.generic, low: bool) -> int:
     if value != value:
         return 0 if low else len(slot.thresholds)  # type: ignore[attr-defined]
