@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -87,6 +87,12 @@ class Axis:
     def size(self, size: int) -> int:
         """Output positions over an input of `size`."""
         return (size + self.before + self.after - self.extent) // self.stride + 1
+
+    def inner(self, size: int) -> Axis:
+        """The same pooling of an image of `size` without the taps of the window that are in the padding everywhere."""
+        behind = (self.size(size) - 1) * self.stride
+        above, below = max(self.before - behind, 0), max(self.after - behind, 0)
+        return replace(self, kernel=self.kernel - above - below, before=self.before - above, after=self.after - below)
 
     def rows(self, out: int, size: int) -> tuple[int, ...]:
         """The input positions that output position `out` reads, OUTSIDE where an image of `size` has none."""

@@ -331,20 +331,13 @@ def _pool(b: Builder, kind: type[Pool], x: Value, axes: Sequence[Axis]) -> Value
 def pool_2d(b: Builder, kind: type[WindowOp], x: Value, axes: Sequence[Axis], **attributes: Any) -> Value:
     """Pooling of images, or of sequences."""
     source, stored = b.loosely(x, _stored_axes(x), (1,))
-    inner = [_inner(axis, n) for axis, n in zip(axes, x.shape[2:], strict=True)]
+    inner = [axis.inner(n) for axis, n in zip(axes, x.shape[2:], strict=True)]
     new = [axis.size(n) for axis, n in zip(inner, x.shape[2:], strict=True)]
     vertical, horizontal = (Axis(1), *inner)[-2:]
     shape = (x.shape[0], *(1, *new)[-2:], x.shape[1])
     attributes = {"quant": b.tensors[source].quant} | attributes
     made = b.op(kind, [source], shape, vertical=vertical, horizontal=horizontal, **attributes)
     return _image(b, made, x, stored[-1], new)
-
-
-def _inner(axis: Axis, size: int) -> Axis:
-    """The same pooling without the taps of the window that are in the padding everywhere."""
-    above = max(axis.before - (axis.size(size) - 1) * axis.stride, 0)
-    below = max(axis.after - (axis.size(size) - 1) * axis.stride, 0)
-    return replace(axis, kernel=axis.kernel - above - below, before=axis.before - above, after=axis.after - below)
 
 
 def _pooled_along(b: Builder, kind: type[Pool], x: Value, axis: int, window: Axis) -> Value:
