@@ -19,6 +19,7 @@ from mote.ops.mean import Mean
 from mote.ops.pool import AveragePool
 from mote.ops.quantize import Dequantize, Quantize
 from mote.ops.softmax import Softmax
+from mote.ops.unary import Relu, Relu6, Requantize, Table, Unary
 
 TWINS: Mapping[type[Op], type[Op]] = {
     EvenAdd: Add,
@@ -28,6 +29,8 @@ TWINS: Mapping[type[Op], type[Op]] = {
     EvenSoftmax: Softmax,
 }
 """LiteRT's operators for those that only differ in their rounding."""
+FUNCTIONS: tuple[type[Unary], ...] = (Requantize, Relu, Relu6)
+"""Those that tables are tried for."""
 SOFTMAX_SCALE = 1 / 256
 """The one that LiteRT wants the results of an int8 softmax to have, with the least zero point."""
 
@@ -53,12 +56,25 @@ def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
         twin = kind(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in known})
         counted = isinstance(op, EvenAveragePool) and op.count > 0 and _padded(op)
         return [op] if counted else [twin] if _has_twin(graph, op) else _through_reals(graph, twin, tensors)
+    if isinstance(op, Table):
+        return [_named(graph, op)]
     if isinstance(op, Quantize) and op.factor is not None:
         return [op.with_(factor=None, rounding=Rounding.ONCE)]
     if op.attributes().get("rounding") is Rounding.EVEN:
         usual = next(f.default for f in fields(op) if f.name == "rounding")
         return [op.with_(rounding=usual)]
     return [op]
+
+
+def _named(graph: Graph, op: Table) -> Op:
+    """A table as LiteRT's function that has the same results but for their rounding, if there is one."""
+    for kind in FUNCTIONS:
+        twin = kind(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index)
+        if twin.unsupported(graph) is None:
+            steps = np.abs(twin.table(graph).astype(np.int16) - op.values)
+            if steps.max() <= 1:
+                return twin
+    return op
 
 
 def _through_reals(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
