@@ -6,10 +6,10 @@ PYTHONPATH=models:tests python benchmarks/aten_operators.py --write   # write th
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+from generated_table import Page
 from mote.frontends.torch import grids
 from mote.frontends.torch.ops import (
     activations,
@@ -69,17 +69,8 @@ def table() -> str:
 
 def page() -> str:
     """The page with the table that follows from the reader."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
-
-
-def main() -> None:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--write", action="store_true", help="write the page")
-    if p.parse_args().write:
-        PAGE.write_text(page(), encoding="utf-8")
-    print(table())
+    return Page(PAGE, BEGIN, END).with_table(table())
 
 
 if __name__ == "__main__":
-    main()
+    Page(PAGE, BEGIN, END).run(table(), __doc__)
