@@ -20,7 +20,7 @@ from support import needs_litert
 pytestmark = needs_litert
 SLICE = 240
 """Mutants of `make test`."""
-ONNX_SLICE = 120
+ONNX_SLICE = 80
 
 
 def tried(name: str, mode: str) -> Outcome:
