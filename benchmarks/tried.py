@@ -26,8 +26,8 @@ def rows() -> list[tuple[str, str, str]]:
     return [
         (
             f"models edited through the schema: refused by name, or compiled; one in {EVERY_COMPUTED} compared with"
-            f" LiteRT, one in {EVERY_RUN} built with sanitizers, run and compared",
-            f"{test_fuzz.SLICE} mutants",
+            f" LiteRT or ONNX Runtime, one in {EVERY_RUN} built with sanitizers, run and compared",
+            f"{test_fuzz.SLICE} mutants of `.tflite` files, {test_fuzz.ONNX_SLICE} of `.onnx` files",
             "`make fuzz`: without end",
         ),
         (
