@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.frontends.tflite.emit.elementwise import weights
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
-from mote.frontends.tflite.ops.windows import inner, same
+from mote.frontends.tflite.ops.windows import same
 from mote.frontends.tflite.schema import ACTIVATIONS
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE
@@ -150,7 +150,7 @@ def _whole(size: int, axis: Axis) -> Axis | None:
     """An axis whose padding is SAME and which is this one without the taps that lie in the padding everywhere."""
     for kernel in range(axis.kernel, axis.kernel + MOST_SEARCHED):
         found = same(size, replace(_bare(axis), kernel=kernel))
-        if inner(found, size) == axis:
+        if found.inner(size) == axis:
             return found
     return None
 

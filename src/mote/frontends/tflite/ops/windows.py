@@ -156,8 +156,8 @@ def _pool(node: Node, kind: type[Pool]) -> Pool:
     horizontal = _axis(node, width, node.options.integer("filter_width"), "stride_w")
     return kind(
         **node.same(),
-        vertical=inner(vertical, height),
-        horizontal=inner(horizontal, width),
+        vertical=vertical.inner(height),
+        horizontal=horizontal.inner(width),
         activation=node.activation(),
     )
 
@@ -224,10 +224,3 @@ def same(size: int, axis: Axis) -> Axis:
     """An axis without padding, with as much as makes one output for each stride."""
     total = max((-(-size // axis.stride) - 1) * axis.stride + axis.extent - size, 0)
     return replace(axis, before=total // 2, after=total - total // 2)
-
-
-def inner(axis: Axis, size: int) -> Axis:
-    """The same pooling of an image of `size` without the taps of the window that are in the padding everywhere."""
-    above = max(axis.before - (axis.size(size) - 1) * axis.stride, 0)
-    below = max(axis.after - (axis.size(size) - 1) * axis.stride, 0)
-    return replace(axis, kernel=axis.kernel - above - below, before=axis.before - above, after=axis.after - below)
