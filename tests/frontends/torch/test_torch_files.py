@@ -223,6 +223,46 @@ def test_damage_is_explained(data: Any) -> None:
         assert error.reason and error.where
 
 
+@given(st.data())
+@settings(max_examples=examples(12), deadline=None)
+def test_other_programs_are_explained(data: Any) -> None:
+    """The same of programs in which something else stands in a place."""
+
+    def edit(fields: Any) -> None:
+        for _ in range(data.draw(st.integers(1, 2))):
+            place = fields
+            while True:
+                keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+                key = data.draw(st.sampled_from(keys))
+                if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.integers(0, 9)) == 0:
+                    break
+                place = place[key]
+            place[key] = data.draw(st.sampled_from(OTHERS))
+
+    try:
+        graph_of(edited(_tiny_file(), edit))
+    except MoteError as error:
+        assert error.reason and error.where
+
+
+OTHERS = (
+    None,
+    True,
+    -1,
+    0,
+    3,
+    1 << 40,
+    1 << 70,
+    0.5,
+    "",
+    "x",
+    "conv1d",
+    "p_conv_weight",
+    [],
+    [1, 2],
+    {},
+    {"as_int": 3},
+)
 _KEPT: list[bytes] = []
 
 
