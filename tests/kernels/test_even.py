@@ -53,7 +53,7 @@ def test_dsp() -> None:
     """Usual layers have the kernels that LiteRT's have, with weights of one byte."""
     found = cases(DSP, range(4))
     usual = {case.kernel.family for case in found if case.seed % 2 == 1}
-    assert {"pointwise3_pair", "conv3_pair", "pointwise3_wide", "fully_connected4", "winograd2"} <= usual, usual
+    assert {"pointwise3_pair", "conv3_pair", "pointwise3_wide", "fully_connected4"} <= usual, usual
     check_cases(found, Program(emulated("cortex-m4")))
 
 
@@ -112,7 +112,21 @@ class Written(Case):
         return self.kernel.writes.store(found)
 
 
-@pytest.mark.parametrize("line", [0, 12])
+@pytest.mark.soak
+def test_mended_vectors() -> None:
+    """Those of Helium, in lanes."""
+    found = []
+    for seed, g in enumerate(mended_layers()):
+        if loose_channels(View(g, g.ops)):
+            made = aimed(g, seed + 1)
+            kernels = [k for k in offered(made, made.ops[0], HELIUM) if k.name.startswith("mended_")]
+            found += [Written(made, made.ops[0], kernel, seed + 1) for kernel in kernels]
+    seen = {case.kernel.family for case in found}
+    assert {"pointwise4_mended", "depthwise_taps_mended", "fully_connected8_mended"} <= seen, seen
+    check_cases(found, Program(emulated("cortex-m55")))
+
+
+@pytest.mark.parametrize("line", [0, pytest.param(12, marks=pytest.mark.soak)])
 def test_mended(line: int) -> None:
     """Kernels whose results are mended, at sums that they are wrong for."""
     found = []
@@ -135,6 +149,7 @@ def test_mended(line: int) -> None:
     check_cases(found, Program(emulated("cortex-m4")))
 
 
+@pytest.mark.soak
 def test_helium() -> None:
     check_cases(cases(HELIUM, range(2)), Program(emulated("cortex-m55")))
 

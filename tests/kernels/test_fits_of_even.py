@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import pytest
 import test_even_elements
 from even import Layers
 from rooms import Case, Collection, Rooms
@@ -26,6 +27,7 @@ def cases() -> tuple[Case, ...]:
     return tuple(case for case in collection.cases if "even" in case.kernel.header or "steps" in case.kernel.header)
 
 
+@pytest.mark.soak
 def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
     rooms = Rooms(cases(), tmp_path)
     findings = rooms.run(MUTANTS)

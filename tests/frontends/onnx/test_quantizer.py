@@ -28,7 +28,7 @@ STATIC = {
     "QOperator uint8 weights": ("QOperator", "QUInt8", "QUInt8", False),
     "QOperator int8, per channel": ("QOperator", "QInt8", "QInt8", True),
 }
-QUICK = ("QDQ uint8, per channel", "QOperator int8, per channel")
+QUICK = ("QDQ uint8, per channel",)
 
 
 def real(net: Net, *shape: int) -> str:

@@ -17,6 +17,8 @@ TO_EVEN = Refusal("results are rounded to even")
 NOT_TO_EVEN = Refusal("results are not rounded to even")
 BITS = 24
 """Of a number in single precision."""
+EVEN_SHIFT = 64
+"""What is added to shifts in single precision, so that they can be told from others."""
 LEAST_SHIFT, MOST_SHIFT = 1, 62
 """Sums of 1 and more that are shifted less leave all of int8, those of 32 bits that are shifted more are zero."""
 
@@ -40,16 +42,16 @@ def even_sums(real: float, zero: int, limit: int) -> Sums:
     return Sums(-ends, ends, np.array([mult]), np.array([shift]), zero, np.array([real]), even=True)
 
 
-def even_channels(sums: Sums, bias: Ints) -> tuple[Structs, bool]:
-    """`mote_channel_t` of each channel, and whether rounding once with these is exact."""
-    if sums.exact.all():
-        return channel_structs(bias, sums.mult, sums.shift), True
+def even_channels(sums: Sums, bias: Ints) -> Structs:
+    """`mote_channel_t` of each channel as `mote_requantize_even` takes them: constants for rounding once where those
+    are exact."""
     assert sums.real is not None
-    scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64)
-    return Structs("mote_channel_t", np.concatenate([wrap32(bias)[:, None], scales], axis=1)), False
+    once = channel_structs(bias, sums.mult, sums.shift).rows
+    scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64) + np.array([0, EVEN_SHIFT])
+    followed = np.concatenate([wrap32(bias)[:, None], scales], axis=1)
+    return Structs("mote_channel_t", np.where(sums.exact[:, None], once, followed))
 
 
 def even_finish(view: View, activation: Activation, sums: Sums, bias: Ints) -> Params:
     """`mote_finish_s8_t` as `MOTE_FINISH_EVEN` takes it."""
-    channels, plain = even_channels(sums, bias)
-    return {"channel": channels, "output": output_params(activation, view.output) | {"plain": int(plain)}}
+    return {"channel": even_channels(sums, bias), "output": output_params(activation, view.output)}

@@ -168,14 +168,14 @@ def _even(view: View) -> Packed | Refusal:
     left, right = op.input(view.graph), op.input(view.graph, 1)
     far = [abs(t.zero_point) + 128 for t in (left, right)]
     limit = min(op.sizes(view.graph)[1] * far[0] * far[1], INT32_MAX)
-    channels, plain = even_channels(even_sums(op.ratio(view.graph), y.zero_point, limit), np.zeros(1, np.int64))
-    _, mult, shift = channels.rows[0].tolist()
+    sums = even_sums(op.ratio(view.graph), y.zero_point, limit)
+    _, mult, shift = even_channels(sums, np.zeros(1, np.int64)).rows[0].tolist()
     more: Params = {
         "left_zero": left.zero_point,
         "right_zero": right.zero_point,
         "mult": mult,
         "shift": shift,
-        "output": output_params(Activation.NONE, y) | {"plain": int(plain)},
+        "output": output_params(Activation.NONE, y),
     }
     return _packed(view, "batch_matmul_even_s8", EVEN, more)
 

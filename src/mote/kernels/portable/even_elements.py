@@ -135,9 +135,8 @@ def _mean(view: View) -> Packed:
     op, y = view.the(EvenMean), view.output
     zero, count, real = view.input.zero_point, op.count(view.graph), op.ratio(view.graph)
     sums = even_sums(real, y.zero_point, count * (128 + abs(zero)))
-    channels, plain = even_channels(sums, np.array([-zero * count]))
-    bias, mult, shift = channels.rows[0].tolist()
-    output = output_params(Activation.NONE, y) | {"plain": int(plain)}
+    bias, mult, shift = even_channels(sums, np.array([-zero * count])).rows[0].tolist()
+    output = output_params(Activation.NONE, y)
     return Packed(
         "mean_even_s8",
         {**walk_params(view), "channel": {"bias": bias, "mult": mult, "shift": shift}, "output": output},

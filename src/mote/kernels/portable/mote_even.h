@@ -2,7 +2,7 @@
  *
  * The compiler looks for a multiplier with which integers, rounded once, give the same bytes for all sums that can occur,
  * and compares at every sum at which a byte becomes more. Where there is none, because sums meet halves, of which every
- * other one is rounded down, `plain` is 0 and the steps of single precision are followed in integers. */
+ * other one is rounded down, the steps of single precision are followed in integers. */
 #ifndef MOTE_EVEN_H
 #define MOTE_EVEN_H
 
@@ -46,10 +46,13 @@ static inline int32_t mote_rescale_even(int32_t sum, int32_t mult, int32_t shift
     return y < lo ? lo : y > hi ? hi : y;
 }
 
-/* A channel's sum as int8; the constants are those of mote_rescale_once where the output is plain. */
+#define MOTE_EVEN_SHIFT 64
+
+/* A channel's sum as int8. Shifts beyond MOTE_EVEN_SHIFT are those of mote_rescale_even, others of mote_rescale_once. */
 static inline int8_t mote_requantize_even(int32_t sum, int32_t mult, int32_t shift, mote_output_t o) {
-    const int32_t y = o.plain ? mote_rescale_once(sum, mult, shift)
-                              : mote_rescale_even(sum, mult, shift, -128 - o.zero, 127 - o.zero);
+    const int32_t y = shift < MOTE_EVEN_SHIFT ? mote_rescale_once(sum, mult, shift)
+                                              : mote_rescale_even(sum, mult, shift - MOTE_EVEN_SHIFT, -128 - o.zero,
+                                                                  127 - o.zero);
     return mote_clamp(MOTE_PLUS(y, o.zero), o.lo, o.hi);
 }
 

@@ -189,8 +189,10 @@ static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t
 #define MOTE_MENDED_ROW(name, row) \
     MOTE_UNUSED static inline void mote_mended_##row(const mote_mended_##name##_t *p, const int8_t **in, \
                                                      int8_t *out, void *scratch) { \
+        const int8_t *kept[MOTE_MAX_TAPS]; /* kernels may put other rows there */ \
+        memcpy(kept, in, (size_t)p->mend.rows.taps * sizeof *kept); \
         mote_##row(&p->plain, in, out, scratch); \
-        mote_mend_row(&p->mend, in, out); \
+        mote_mend_row(&p->mend, kept, out); \
     }
 
 #define MOTE_MENDED_SEVERAL(name, several) \

@@ -11,7 +11,7 @@ static inline int mote_gemm_even_fits(const mote_gemm_s8_t *g, const mote_room_t
     return mote_counts(g->depth | g->channels | g->pixel) && g->channels > 0 && g->pixel > 0 &&
            mote_holds(room, g->weights,
                       mote_much_times((uint32_t)(g->channels + 1) / 2, (uint32_t)(g->depth + 3) / 4 * 8), 4) &&
-           mote_evens_fit(g->channel, &g->output, room, g->channels);
+           mote_evens_fit(g->channel, room, g->channels);
 }
 
 static inline int mote_pointwise_even_s8_fits(const mote_pointwise_even_s8_t *p, const mote_room_t *room) {

@@ -8,7 +8,7 @@
 
 static inline int mote_depthwise_even_s8_fits(const mote_depthwise_even_s8_t *p, const mote_room_t *room) {
     return p->multiplier > 0 && mote_depthwise_s8_holds(p, room) &&
-           mote_evens_fit(p->channel, &p->output, room, p->channels) &&
+           mote_evens_fit(p->channel, room, p->channels) &&
            mote_pixels_fit(&p->rows, &p->cols, room, p->in_channels, p->channels, 1);
 }
 

@@ -7,7 +7,7 @@
 #include "mote_even_fits.h"
 
 static inline int mote_matmul_even_t_finishes(const mote_matmul_even_t *p) {
-    return mote_even_shifts(p->shift, &p->output);
+    return mote_even_shifts(p->shift);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "mote_mean_even_s8.h"
 
 static inline int mote_mean_even_s8_fits(const mote_mean_even_s8_t *p, const mote_room_t *room) {
-    return mote_loops_fit(room, p->kept, p->averaged, p->inner, 1) && mote_even_shifts(p->channel.shift, &p->output);
+    return mote_loops_fit(room, p->kept, p->averaged, p->inner, 1) && mote_even_shifts(p->channel.shift);
 }
 
 #endif
