@@ -111,6 +111,7 @@ def convert(
         if verify and not all(mistakes.values()):
             warnings.append(f"not compared with LiteRT: {', '.join(mistakes)}")
         elif verify:
+            _check_installed()
             judge = _judge(source, own, graph, rounded, fast=bool(mistakes))
             check = _checked(judge, graph, exported, inputs, seed)
     return Converted(
@@ -168,6 +169,14 @@ class _Judge:
     """LiteRT runs its default kernels, because it has no reference kernels for some layers."""
 
 
+def _check_installed() -> None:
+    if not reference.litert_installed():
+        raise MoteError(
+            "LiteRT is not installed, so that nobody can say whether the file is right",
+            remedy="pip install 'moteml[reference]', or convert without the check (--no-verify)",
+        )
+
+
 def _judge(source: Source, own: Graph, graph: Graph, rounded: int, *, fast: bool) -> _Judge:
     """The file that was read, the model's own runtime, or Mote's reference with LiteRT's rounding."""
     if source.format == Format.TFLITE:
@@ -180,11 +189,6 @@ def _judge(source: Source, own: Graph, graph: Graph, rounded: int, *, fast: bool
 
 
 def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed: int) -> Check:
-    if not reference.litert_installed():
-        raise MoteError(
-            "LiteRT is not installed, so that nobody can say whether the file is right",
-            remedy="pip install 'moteml[reference]', or convert without the check (--no-verify)",
-        )
     written, magnitudes = reference.litert(exported.data, fast=wanted.fast), reference.magnitudes(graph)
     compared = {t for t in graph.producers if t in exported.tensors and not graph.tensors[t].inner}
     judge, cases, loose = Judge(), stimuli(graph, inputs, seed), _decided(graph)

@@ -299,6 +299,14 @@ def test_convert(tmp_path: Path) -> None:
         found.write(str(tmp_path / "notes.txt"))
 
 
+def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "litert_installed", lambda: False)
+    with pytest.raises(MoteError, match="LiteRT is not installed") as error:
+        mote.convert(MODELS / "digits.tflite")
+    assert "--no-verify" in error.value.remedy
+    assert mote.convert(MODELS / "digits.tflite", verify=False).check is None
+
+
 @needs_litert
 def test_the_check_sees_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
     """A file with another activation is not written."""
