@@ -70,6 +70,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "fixed": ("cortex-m4", 3),
     "shapes": ("x=1", ["x"], {"x": (0, 3)}, {"x": 3}, ["x=1,,3"], 3),
     "edges": ("nhwc", None),
+    "features": ("float64", None),
+    "outputs": (3, None),
     "point": ("ram-lots", 9000),
 }
 
