@@ -155,7 +155,8 @@ def _operator(name: str, model: ModelProto) -> str:
         outputs = [o for n in model.graph.node for o in n.output]
         of = {found[1] for o in outputs if (found := re.match(r"(\w+?)_test_.*_expanded_function", o))}
         return of.pop() if len(of) == 1 else kinds[-1]
-    return kinds[0] if len(set(kinds)) == 1 else "several"
+    told = [kind for kind in kinds if name.startswith(f"test_{kind.lower()}_")]
+    return kinds[0] if len(set(kinds)) == 1 else told[0] if told else "several"
 
 
 def _package() -> Iterator[Case]:

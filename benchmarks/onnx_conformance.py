@@ -13,15 +13,21 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 
 from mote.api.compiler import Compiled, compile
 from mote.errors import MoteError, UnsupportedError
@@ -41,7 +47,12 @@ STEPS = {"float16": 2.0**-9, "bfloat16": 2.0**-6}
 one apart: how large these are."""
 SINGLE = 2.0**-22
 """The same for all others: sums in float32 that nearly cancel out."""
-PASSED, REFUSED, FAILED = "passed", "refused", "failed"
+PASSED, REFUSED, RUNTIME, FAILED = RESULTS = ("passed", "refused", "as ONNX Runtime", "failed")
+SEVERAL = "several"
+"""What models of several operators are tests of."""
+MANUAL = ROOT / "docs" / "onnx.md"
+BEGIN, END = "<!-- the record: benchmarks/onnx_conformance.py -->\n", "<!-- end of the record -->\n"
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -147,8 +158,23 @@ def judged(it: Ready, library: ctypes.CDLL) -> Outcome:
             t = graph.tensors[tensor]
             for who, got in (("NumPy", numpy[tensor]), ("C", c[number])):
                 if problem := difference(logical(t, got), want, case):
-                    return _outcome(case, FAILED, f"{who}: output {number} {problem}", types_of(graph))
+                    found = [logical(graph.tensors[o], x) for o, x in zip(graph.outputs, c, strict=True)]
+                    result = RUNTIME if as_runtime(case, inputs, found) else FAILED
+                    return _outcome(case, result, f"{who}: output {number} {problem}", types_of(graph))
     return _outcome(case, PASSED, types=types_of(graph))
+
+
+def as_runtime(case: Case, inputs: Sequence[Array | None], ours: Sequence[Array]) -> bool:
+    """Whether ONNX Runtime, too, gives something else than a test wants, and Mote gives that."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(case.model.SerializeToString(), options)
+        known = {it.name for it in session.get_inputs()}
+        theirs = session.run(None, {n: x for n, x in zip(case.names, inputs, strict=False) if n in known})
+    except Exception:  # it has errors of its own for each kind of trouble
+        return False
+    return all(not difference(a, b, case) for a, b in zip(ours, theirs, strict=True))
 
 
 def types_of(graph: Graph) -> set[str]:
@@ -211,15 +237,157 @@ def difference(got: Array, want: Array | None, case: Case) -> str:
     return f"has {apart.size} of {want.size} elements wrong, by up to {np.max(apart):.3g}" if apart.size else ""
 
 
+# The record and the pages
+
+KINDS = {
+    "strings": ("string",),
+    "sequences of tensors": ("sequence",),
+    "values that may be missing": ("optional", "may be missing"),
+    "training": ("training",),
+    "random numbers": ("random",),
+    "files with images": ("files with images",),
+    "results whose size depends on values": ("only known at run time", "how many elements"),
+    "values without elements": ("no elements", "0 elements"),
+    "sets of operators before version 9 that ONNX does not convert": ("Mote reads them from",),
+}
+"""What refused tests need, and words that their reasons have then; everything else is told as it is."""
+
+
+WIDTH = 120
+ABOUT = """Each is a model, mostly of one operator, with inputs and the outputs that it must have. Mote reads it,
+computes it with its NumPy reference, compiles it to C and runs that; both results must be within the test's own
+tolerances. Inputs that say what an operator does (axes, shapes, weights of layers) are made constants first, as they are
+in real models; models older than version 9 are converted by the package onnx. Results of float16 and bfloat16 tests,
+which Mote computes in float32, may be two steps of the largest element apart, and float32 ones 2^-22 of it. This page is
+written by `benchmarks/onnx_conformance.py --write`."""
+
+
+def kind_of(reason: str) -> str:
+    return next((kind for kind, words in KINDS.items() if any(word in reason for word in words)), reason)
+
+
+def recorded(outcomes: Sequence[Outcome]) -> Record:
+    """What is kept of a run: for each operator its versions, types and tests."""
+    operators: dict[str, Any] = {}
+    for it in outcomes:
+        entry = operators.setdefault(it.operator, _no_tests())
+        if it.result == PASSED:
+            entry[PASSED].append(it.case)
+            entry["opsets"] = sorted({*entry["opsets"], it.opset})
+            entry["types"] = sorted({*entry["types"], *it.types})
+        else:
+            entry[it.result][it.case] = it.reason.splitlines()[0]
+    return {"onnx": onnx.__version__, "operators": dict(sorted(operators.items()))}
+
+
+def _no_tests() -> dict[str, Any]:
+    return {"opsets": [], "types": [], PASSED: [], REFUSED: {}, RUNTIME: {}, FAILED: {}}
+
+
+def load() -> Record:
+    found: Record = json.loads(RECORD.read_text(encoding="utf-8"))
+    return found
+
+
+def text(record: Record) -> str:
+    return json.dumps(record, indent=1, sort_keys=True) + "\n"
+
+
+def page(record: Record) -> str:
+    """docs/onnx-conformance.md."""
+    operators = record["operators"]
+    counts = {result: sum(len(entry[result]) for entry in operators.values()) for result in RESULTS}
+    lines = [
+        "# The tests that come with ONNX",
+        "",
+        *_told(sum(counts.values()), record["onnx"]),
+        "",
+        f"| {' | '.join(RESULTS)} |",
+        "|--:|--:|--:|--:|",
+        f"| {' | '.join(f'{counts[result]:,}' for result in RESULTS)} |",
+        "",
+        "## Refused",
+        "",
+        "| why | tests | operators |",
+        "|---|--:|---|",
+        *_reasons(operators),
+        "",
+    ]
+    if counts[RUNTIME]:
+        told = "ONNX Runtime gives something else than these tests want, and Mote gives what ONNX Runtime does:"
+        lines += [f"## {RUNTIME[0].upper()}{RUNTIME[1:]}", "", told, "", *_named(operators, RUNTIME), ""]
+    if counts[FAILED]:
+        lines += ["## Failed", "", *_named(operators, FAILED), ""]
+    lines += [
+        "## Operators",
+        "",
+        f"| operator | {' | '.join(RESULTS)} |",
+        "|---|--:|--:|--:|--:|",
+        *(f"| {name} | {' | '.join(str(len(entry[r]) or '') for r in RESULTS)} |" for name, entry in operators.items()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _told(count: int, version: str) -> list[str]:
+    """What the page is about, in lines of its length."""
+    words = (
+        f"{count:,} tests, those of Debian's package libonnx-testdata and those of the package onnx {version}. {ABOUT}"
+    )
+    return textwrap.wrap(words, WIDTH)
+
+
+def _reasons(operators: Mapping[str, Any]) -> list[str]:
+    """Rows: what refused tests need, the most frequent first."""
+    found: dict[str, Counter[str]] = {}
+    for name, entry in operators.items():
+        for reason in entry[REFUSED].values():
+            found.setdefault(kind_of(reason), Counter())[name] += 1
+    rows = sorted(found.items(), key=lambda item: (-item[1].total(), item[0]))
+    return [f"| {_cell(kind)} | {counts.total()} | {', '.join(sorted(counts))} |" for kind, counts in rows]
+
+
+def _named(operators: Mapping[str, Any], result: str) -> list[str]:
+    return [f"- `{case}`: {_cell(why)}" for entry in operators.values() for case, why in entry[result].items()]
+
+
+def _cell(words: str) -> str:
+    return words.replace("|", "/")
+
+
+def manual(record: Record) -> str:
+    """docs/onnx.md with the table that follows from the record."""
+    before, rest = MANUAL.read_text(encoding="utf-8").split(BEGIN)
+    return f"{before}{BEGIN}{_table(record)}{END}{rest.split(END)[1]}"
+
+
+def _table(record: Record) -> str:
+    """The operators that pass tests: in which versions, between which types."""
+    rows = ["| operator | sets of operators tested | types at the edges | tests passed |", "|---|---|---|--:|"]
+    for name, entry in record["operators"].items():
+        if entry[PASSED] and name != SEVERAL:
+            opsets = ", ".join(map(str, entry["opsets"]))
+            rows.append(f"| {name} | {opsets} | {', '.join(entry['types'])} | {len(entry[PASSED])} |")
+    return "\n".join([*rows, ""])
+
+
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--write", action="store_true", help="write the record and the page")
+    p.add_argument("--write", action="store_true", help="write the record and the pages")
     p.add_argument("--only", default="", metavar="PATTERN", help="a regular expression that names or operators match")
     given = p.parse_args()
     chosen = [case for case in cases() if re.search(given.only, f"{case.name} {case.operator}")]
-    for outcome in run(chosen):
-        if outcome.result != PASSED or given.only:
-            print(outcome.result, outcome.case, outcome.operator, outcome.reason, sep="\t")
+    outcomes = run(chosen)
+    if given.only:
+        for it in outcomes:
+            print(it.result, it.case, it.operator, it.reason, sep="\t")
+        return
+    record = recorded(outcomes)
+    if given.write:
+        RECORD.write_text(text(record), encoding="utf-8")
+        PAGE.write_text(page(record), encoding="utf-8")
+        MANUAL.write_text(manual(record), encoding="utf-8")
+    print(page(record))
 
 
 if __name__ == "__main__":

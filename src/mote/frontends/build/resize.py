@@ -76,9 +76,15 @@ def nearest(at: Floats, size: int, rounding: str = "round_prefer_floor") -> Taps
     return Taps(places[:, None], np.ones((len(at), 1)))
 
 
-def linear(at: Floats, size: int, scale: float = 1.0) -> Taps:
-    """Between two neighbours. With a scale below 1 over as many as one element becomes fewer (against aliasing)."""
-    return _filtered(at, size, min(scale, 1.0), 1, lambda x: np.maximum(0, 1 - np.abs(x)), exclude_outside=scale < 1)
+def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool = False) -> Taps:
+    """Between two neighbours. With a scale below 1 over as many as one element becomes fewer (against aliasing).
+    `exclude_outside`: what lies behind an edge does not count, instead of being what is at the edge."""
+
+    def kernel(x: Floats) -> Floats:
+        found: Floats = np.maximum(0, 1 - np.abs(x))
+        return found
+
+    return _filtered(at, size, min(scale, 1.0), 1, kernel, exclude_outside=exclude_outside)
 
 
 def cubic(at: Floats, size: int, scale: float = 1.0, a: float = -0.75, *, exclude_outside: bool = False) -> Taps:
@@ -90,7 +96,7 @@ def cubic(at: Floats, size: int, scale: float = 1.0, a: float = -0.75, *, exclud
         far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
         return np.where(d <= 1, near, np.where(d < 2, far, 0.0))
 
-    return _filtered(at, size, min(scale, 1.0), 2, kernel, exclude_outside=exclude_outside or scale < 1)
+    return _filtered(at, size, min(scale, 1.0), 2, kernel, exclude_outside=exclude_outside)
 
 
 def _filtered(
@@ -103,6 +109,7 @@ def _filtered(
     weights = kernel((places - at[:, None]) * scale)
     if exclude_outside:
         weights = np.where((places >= 0) & (places < size), weights, 0)
+    if exclude_outside or scale < 1:
         weights = weights / weights.sum(axis=1, keepdims=True)
     return Taps(np.clip(places, 0, size - 1), weights)
 

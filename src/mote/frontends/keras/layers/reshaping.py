@@ -79,7 +79,8 @@ def _resized(call: Call, x: Value, sizes: list[int], how: str, smooth: bool = Fa
         if how == "nearest":
             taps[axis] = resize.nearest(at, size, "floor")
         else:
-            taps[axis] = resize.linear(np.clip(at, 0, size - 1), size, new / size if smooth else 1.0)
+            narrow = new / size if smooth else 1.0
+            taps[axis] = resize.linear(np.clip(at, 0, size - 1), size, narrow, exclude_outside=narrow < 1)
     return resize.resize(call.b, x, taps)
 
 

@@ -76,10 +76,10 @@ def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> Taps:
     narrow = scale if node.flag("antialias", False) else 1.0
     if mode == "nearest":
         return resize.nearest(at, size, node.text("nearest_mode", "round_prefer_floor"))
+    outside = node.flag("exclude_outside", False)
     if mode == "linear":
-        return resize.linear(at, size, narrow)
+        return resize.linear(at, size, narrow, exclude_outside=outside)
     if mode == "cubic":
-        outside = node.flag("exclude_outside", False)
         return resize.cubic(at, size, narrow, node.real("cubic_coeff_a", -0.75), exclude_outside=outside)
     raise UnsupportedNodeError(f"the mode {mode} is not supported (only {', '.join(_MODES)})")
 

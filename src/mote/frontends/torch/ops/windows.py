@@ -150,7 +150,7 @@ def _linear(size: int, new: int, scale: float | None, corners: bool) -> resize.T
 
 def _linear_smooth(size: int, new: int, scale: float | None, corners: bool) -> resize.Taps:
     at = resize.positions(size, new, "align_corners" if corners else "half_pixel", scale)
-    return resize.linear(at, size, new / size if scale is None else scale)
+    return resize.linear(at, size, new / size if scale is None else scale, exclude_outside=True)
 
 
 def _cubic(size: int, new: int, scale: float | None, corners: bool) -> resize.Taps:
