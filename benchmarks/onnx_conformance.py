@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import onnx
@@ -37,6 +38,7 @@ from onnx_cases import Array, Case, cases
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).with_suffix(".json")
+COMMAND = "python benchmarks/onnx_conformance.py --write"
 PAGE = ROOT / "docs" / "onnx-conformance.md"
 BUILD = ROOT / "build" / "onnx-conformance"
 FLAGS = ("-std=c99", "-O0", "-fPIC", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
@@ -82,7 +84,7 @@ def run(those: Sequence[Case]) -> list[Outcome]:
     ready = []
     for number, case in enumerate(those):
         _progress(f"reading and compiling {number + 1} of {len(those)}")
-        made = prepared(case, number)
+        made = prepared(case)
         if isinstance(made, Ready):
             ready.append(made)
         else:
@@ -107,11 +109,11 @@ def _outcome(case: Case, result: str, reason: str = "", types: Iterable[str] = (
     return Outcome(case.name, case.operator, case.opset, result, reason, tuple(sorted(types)))
 
 
-def prepared(case: Case, number: int) -> Ready | Outcome:
+def prepared(case: Case) -> Ready | Outcome:
     """The compiled model, or that it is refused."""
     try:
         source = Source(f"{case.name.split(',')[0]}.onnx", Format.ONNX, case.data(), case.shapes())
-        compiled = compile(source, name=f"t{number}", edges="model")
+        compiled = compile(source, name=f"t{crc32(case.name.encode()):08x}", edges="model")
     except UnsupportedError as error:
         return _outcome(case, REFUSED, "; ".join(dict.fromkeys(layer.reason for layer in error.layers)))
     except MoteError as error:
@@ -256,23 +258,29 @@ KINDS = {
 WIDTH = 120
 ABOUT = """Each is a model, mostly of one operator, with inputs and the outputs that it must have. Mote reads it,
 computes it with its NumPy reference, compiles it to C and runs that; both results must be within the test's own
-tolerances. Inputs that say what an operator does (axes, shapes, weights of layers) are made constants first, as they are
-in real models; models older than version 9 are converted by the package onnx. Results of float16 and bfloat16 tests,
-which Mote computes in float32, may be two steps of the largest element apart, and float32 ones 2^-22 of it. This page is
-written by `benchmarks/onnx_conformance.py --write`."""
+tolerances. Inputs that say what an operator does (axes, shapes, weights of layers) are made constants first, as they
+are in real models; models older than version 9 are converted by the package onnx. Results of float16 and bfloat16
+tests, which Mote computes in float32, may be two steps of the largest element apart, and float32 ones 2^-22 of it.
+This page is written by `benchmarks/onnx_conformance.py --write`."""
 
 
 def kind_of(reason: str) -> str:
     return next((kind for kind, words in KINDS.items() if any(word in reason for word in words)), reason)
 
 
-def recorded(outcomes: Sequence[Outcome]) -> Record:
-    """What is kept of a run: for each operator its versions, types and tests."""
-    operators: dict[str, Any] = {}
+def recorded(outcomes: Sequence[Outcome], before: Record | None = None) -> Record:
+    """What is kept of a run: for each operator its versions, types and tests. A run of some goes into the record of the
+    others."""
+    operators: dict[str, Any] = {} if before is None else before["operators"]
+    new = {it.case for it in outcomes}
+    for entry in operators.values():
+        entry[PASSED] = [case for case in entry[PASSED] if case not in new]
+        for result in (REFUSED, RUNTIME, FAILED):
+            entry[result] = {case: why for case, why in entry[result].items() if case not in new}
     for it in outcomes:
         entry = operators.setdefault(it.operator, _no_tests())
         if it.result == PASSED:
-            entry[PASSED].append(it.case)
+            entry[PASSED] = sorted([*entry[PASSED], it.case])
             entry["opsets"] = sorted({*entry["opsets"], it.opset})
             entry["types"] = sorted({*entry["types"], *it.types})
         else:
@@ -381,13 +389,13 @@ def main() -> None:
     if given.only:
         for it in outcomes:
             print(it.result, it.case, it.operator, it.reason, sep="\t")
-        return
-    record = recorded(outcomes)
+    record = recorded(outcomes, load() if given.only else None)
     if given.write:
         RECORD.write_text(text(record), encoding="utf-8")
         PAGE.write_text(page(record), encoding="utf-8")
         MANUAL.write_text(manual(record), encoding="utf-8")
-    print(page(record))
+    if not given.only:
+        print(page(record))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from mote.frontends.build import Builder, Value, elementwise, indexing, integers
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.types import DType
 from mote.ops.cast import BitCast
+from mote.ops.common import Axis
 from mote.ops.update import Combine
 from mote.ops.whole import Function
 
@@ -149,6 +152,31 @@ def max_unpool(node: Node) -> Value:
     places, flat = moves.reshape(b, indices, [x.size, 1]), moves.reshape(b, x, [x.size])
     found = indexing.scatter_nd(b, elementwise.full(b, (int(np.prod(inner)),), 0, x.dtype), places, flat)
     return _corner(b, replace(found, shape=inner), shape)
+
+
+def largest_places(b: Builder, x: Value, axes: Sequence[Axis], *, column_major: bool = False) -> Value:
+    """Where in the whole value the first of the largest elements of each window is; pixels are counted row by row, or
+    column by column."""
+    space = x.shape[2:]
+    pads = [(0, 0), (0, 0), *((axis.before, axis.after) for axis in axes)]
+    padded = moves.pad(b, x, pads, fill=-np.inf)
+    counts = [axis.size(n) for axis, n in zip(axes, space, strict=True)]
+    step = [prod(space[:i]) if column_major else prod(space[i + 1 :]) for i in range(len(space))]
+    parts, offsets = [], []
+    for taps in product(*(range(axis.kernel) for axis in axes)):
+        part = padded
+        for i, (tap, axis) in enumerate(zip(taps, axes, strict=True)):
+            part = moves.slice_(b, part, i + 2, tap * axis.dilation, counts[i], axis.stride)
+        parts.append(part)
+        offsets.append(sum(tap * axis.dilation * n for tap, axis, n in zip(taps, axes, step, strict=True)))
+    chosen = reductions.arg_max(b, moves.stack(b, parts, x.rank), x.rank, keep=False, dtype=DType.INT32)
+    base = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(space)) * prod(space)
+    for i, (axis, count) in enumerate(zip(axes, counts, strict=True)):
+        first = (np.arange(count) * axis.stride - axis.before) * step[i]
+        base = base + first.reshape([-1 if a == i + 2 else 1 for a in range(x.rank)])
+    tapped = indexing.gather(b, b.constant(np.array(offsets, np.int32)), 0, chosen)
+    found = elementwise.add(b, tapped, b.constant(base.astype(np.int32)))
+    return elementwise.cast(b, found, DType.INT64)
 
 
 def _corner(b: Builder, x: Value, shape: Sequence[int]) -> Value:

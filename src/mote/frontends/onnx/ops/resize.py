@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import floor
 
+import numpy as np
+
 from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
-from mote.frontends.build import Value, resize
+from mote.frontends.build import Value, elementwise, resize
 from mote.frontends.build.resize import Taps
 from mote.frontends.onnx.node import Key, Node, Parser
+from mote.graph.tensor import Array
 
 _MODES = ("nearest", "linear", "cubic")
 
@@ -58,16 +61,21 @@ def resize_node(node: Node) -> Value:
     if len(part) != 2 * len(axes):
         raise UnsupportedNodeError(f"a part of the image of {len(part)} numbers does not fit {len(axes)} axes")
     taps = {}
+    inside: Array = np.ones((1,) * x.rank, bool)
     for place, (axis, scale, new) in enumerate(zip(axes, scales, sizes, strict=True)):
         if not 0 < new < limits.MOST_ELEMENTS:
             raise UnsupportedNodeError(f"an axis of {x.shape[axis]} elements would have {new}")
         roi = (part[place], part[place + len(axes)])
-        if not 0 <= min(roi) <= max(roi) <= 1:
-            raise UnsupportedNodeError(f"a part of the image from {roi[0]} to {roi[1]} lies outside of it")
         if new != x.shape[axis] or roi != (0.0, 1.0) or scale != 1:
             at = resize.positions(x.shape[axis], new, rule, scale, roi)
-            taps[axis] = _taps(node, at, x.shape[axis], scale)
-    return resize.resize(node.b, x, taps) if taps else x
+            taps[axis] = _taps(node, np.clip(at, 0, x.shape[axis] - 1) if given else at, x.shape[axis], scale)
+            own = (at >= 0) & (at <= x.shape[axis] - 1) if given else np.ones(new, bool)
+            inside = inside & own.reshape([-1 if a == axis else 1 for a in range(x.rank)])
+    made = resize.resize(node.b, x, taps) if taps else x
+    if inside.all():
+        return made
+    other = elementwise.scalar(node.b, node.real("extrapolation_value", 0.0), x.dtype)
+    return elementwise.where(node.b, node.b.constant(inside), made, other)
 
 
 def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> Taps:

@@ -10,6 +10,7 @@ from math import prod
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, windows
 from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.onnx.ops.places import largest_places
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import Axis
@@ -106,9 +107,15 @@ def _pool(node: Node, apply: Callable[[Builder, Value, list[Axis]], Value]) -> V
     return apply(node.b, x, axes_of(node, x, node.integers("kernel_shape")))
 
 
-def max_pool(node: Node) -> Value:
-    if node.wants(1):
-        raise UnsupportedNodeError("the places of the largest elements (output Indices) are not supported")
+def max_pool(node: Node) -> Value | Sequence[Value]:
+    if not node.wants(1):
+        return _max_pool(node)
+    x, column_major = node.input(), node.flag("storage_order", False)
+    axes = windows.ceiled(x, axes_of(node, x, node.integers("kernel_shape")), node.flag("ceil_mode", False))
+    return _max_pool(node), largest_places(node.b, x, axes, column_major=column_major)
+
+
+def _max_pool(node: Node) -> Value:
     apply = partial(windows.max_pool, ceil=node.flag("ceil_mode", False))
     dtype = node.input().dtype
     if not dtype.integer or node.input().quant is not None:
