@@ -19,6 +19,7 @@ def numbers() -> bytes:
     constants = {
         "axis": np.array(3, np.int64),
         "images": np.zeros(1, np.int64),
+        "image": np.zeros((1, 1), np.float32),
         "places": np.array([[[[2, 0, 1]]]], np.int64),
         "new": np.array([[[[1.0, 2.0, 3.0]]]], np.float32),
         "mask": np.array([255, -1, 65535], np.int32),
@@ -29,6 +30,8 @@ def numbers() -> bytes:
         h.make_node("Cast", ["short"], ["rounded"], to=real),
         h.make_node("GridSample", ["x", "grid"], ["sampled"], mode="cubic", padding_mode="reflection"),
         h.make_node("RoiAlign", ["x", "regions", "images"], ["cells"], output_height=2, output_width=2),
+        h.make_node("Concat", ["image", "regions"], ["numbered"], axis=1),
+        h.make_node("MaxRoiPool", ["x", "numbered"], ["most"], pooled_shape=[2, 2]),
         h.make_node("Det", ["x"], ["determinants"]),
         h.make_node("CumProd", ["x", "axis"], ["products"]),
         h.make_node("ScatterElements", ["x", "places", "new"], ["scattered"], axis=3, reduction="add"),
@@ -36,7 +39,7 @@ def numbers() -> bytes:
         h.make_node("BitwiseAnd", ["bits", "mask"], ["masked"]),
     ]
     inputs = {"x": (1, 2, 3, 3), "grid": (1, 2, 2, 2), "regions": (1, 4)}
-    outputs = ("tan", "rounded", "sampled", "cells", "determinants", "products", "scattered", "masked")
+    outputs = ("tan", "rounded", "sampled", "cells", "most", "determinants", "products", "scattered", "masked")
     graph = h.make_graph(
         nodes,
         "numbers",

@@ -1,4 +1,4 @@
-"""GRID_SAMPLE and ROI_ALIGN: images read at places that are computed, between pixels. Channels are last."""
+"""GRID_SAMPLE, ROI_ALIGN and MAX_ROI_POOL: images read at places that are computed. Channels are last."""
 
 from __future__ import annotations
 
@@ -230,3 +230,59 @@ def _neighbours(at: float, size: int) -> list[tuple[int, float]]:
     if first >= size - 1:
         return [(size - 1, 1.0), (size - 1, 0.0)]
     return [(first, 1.0 - (at - first)), (first + 1, at - first)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxRoiPool(Op):
+    """Regions of images (input 0: n, height, width, channels), each as the largest elements of `size` cells. A region
+    (input 1) is the number of an image, then left, top, right and bottom, which are multiplied by `scale` and rounded
+    to whole pixels, halves away from zero; cells of no pixels are 0."""
+
+    size: tuple[int, int]
+    scale: float
+    kind = "MAX_ROI_POOL"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.input(g, 1).shape[0], *self.size, self.input(g).shape[-1])]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if self.input(g, 1).shape[1:] != (5,):
+            return f"regions of the shape {self.input(g, 1).shape} are not supported (only five numbers each)"
+        return _real_problem(g, self, 0, 1)
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no such operator"
+
+    def work(self, g: Graph) -> int:
+        return self.input(g).size * self.input(g, 1).shape[0]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, regions = values
+        assert x is not None and regions is not None
+        found = np.zeros(self.output(g).shape, np.float32)
+        for (image, *edges), out in zip(regions.astype(np.float32), found, strict=True):
+            if 0 <= image < x.shape[0]:
+                left, top, right, bottom = (_pixel(edge * np.float32(self.scale)) for edge in edges)
+                rows = _cells(top, bottom, self.size[0], x.shape[1])
+                columns = _cells(left, right, self.size[1], x.shape[2])
+                for (i, row), (j, column) in product(enumerate(rows), enumerate(columns)):
+                    cell = x[int(image), slice(*row), slice(*column)].reshape(-1, x.shape[-1])
+                    out[i, j] = cell.max(axis=0) if cell.size else 0
+        return [found]
+
+
+MOST_PIXELS = 1 << 20
+"""So far outside of an image nothing is left of a region."""
+
+
+def _pixel(at: np.float32) -> int:
+    """The nearest pixel, halves away from zero."""
+    within = float(np.clip(np.nan_to_num(at), -MOST_PIXELS, MOST_PIXELS))
+    return int(np.copysign(np.floor(np.float32(abs(within)) + np.float32(0.5)), within))
+
+
+def _cells(begin: int, end: int, count: int, size: int) -> list[tuple[int, int]]:
+    """The pixels of each cell along an axis, as far as there are any: from one on, up to before another one."""
+    cell = np.float32(max(end - begin + 1, 1)) / np.float32(count)
+    edges = [(int(np.floor(np.float32(i) * cell)), int(np.ceil(np.float32(i + 1) * cell))) for i in range(count)]
+    return [(min(max(a + begin, 0), size), min(max(b + begin, 0), size)) for a, b in edges]

@@ -1,4 +1,5 @@
-"""Images read between pixels, at places that are computed: `mote_grid_sample_f32.h` and `mote_roi_align_f32.h`."""
+"""Images read between pixels, at places that are computed: `mote_grid_sample_f32.h`, `mote_roi_align_f32.h` and
+`mote_max_roi_pool_f32.h`."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from mote.kernels.contract import FLOAT32, OTHER_F32, Kernel, Packed, Params, Structs, View
 from mote.ops.move import steps
-from mote.ops.sample import GridSample, Outside, RoiAlign
+from mote.ops.sample import GridSample, MaxRoiPool, Outside, RoiAlign
 
 OUTSIDE = (Outside.ZEROS, Outside.BORDER, Outside.REFLECTION)
 
@@ -50,7 +51,23 @@ def _roi_align(view: View) -> Packed:
     return Packed("roi_align_f32", params, operands=(0, 1, 2))
 
 
+def _max_roi_pool(view: View) -> Packed:
+    op, (images, height, width, channels) = view.the(MaxRoiPool), view.input.shape
+    params: Params = {
+        "images": images,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "regions": view.output.shape[0],
+        "rows": op.size[0],
+        "columns": op.size[1],
+        "scale": op.scale,
+    }
+    return Packed("max_roi_pool_f32", params, operands=(0, 1))
+
+
 KERNELS = (
+    Kernel("max_roi_pool_f32", (MaxRoiPool,), FLOAT32, _max_roi_pool, costs=OTHER_F32),
     Kernel("grid_sample_f32", (GridSample,), FLOAT32, _grid_sample, costs=OTHER_F32),
     Kernel("roi_align_f32", (RoiAlign,), FLOAT32, _roi_align, costs=OTHER_F32),
 )

@@ -12,7 +12,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, moves, windows
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.windows import pairs
-from mote.ops.sample import GridSample, Outside, RoiAlign, Sampling
+from mote.ops.sample import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
 
 SAMPLINGS = {
     "nearest": Sampling.NEAREST,
@@ -63,6 +63,17 @@ def roi_align(node: Node) -> Value:
         largest=mode == "max",
         half_pixel=rule == "half_pixel",
     )
+    return _channels_first(b, b.value(made, shape))
+
+
+def max_roi_pool(node: Node) -> Value:
+    b, x, regions = node.b, node.input(0), node.input(1)
+    size = node.integers("pooled_shape")
+    if len(size) != 2 or x.rank != 4:
+        raise UnsupportedNodeError(f"cells of the shape {size} in a value of the shape {x.shape} are not supported")
+    shape = (regions.shape[0], *size, x.shape[1])
+    scale = node.real("spatial_scale", 1.0)
+    made = b.op(MaxRoiPool, [b.channels_last(x), b.plain(regions)], shape, size=(size[0], size[1]), scale=scale)
     return _channels_first(b, b.value(made, shape))
 
 
@@ -166,5 +177,6 @@ PARSERS: Mapping[Key, Parser] = {
     ("", "Col2Im"): columns_to_image,
     ("", "DeformConv"): deformed_conv,
     ("", "GridSample"): grid_sample,
+    ("", "MaxRoiPool"): max_roi_pool,
     ("", "RoiAlign"): roi_align,
 }
