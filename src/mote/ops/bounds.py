@@ -5,6 +5,7 @@ from __future__ import annotations
 from mote.graph import Graph, Op
 from mote.ops.move import Join, Transpose
 from mote.ops.pick import Pick
+from mote.ops.select import Select
 from mote.ops.walk import Walk
 
 Bounds = tuple[int, int]
@@ -16,7 +17,7 @@ def input_bounds(graph: Graph) -> dict[int, Bounds]:
     found: dict[int, Bounds] = {}
     for op in reversed(graph.ops):
         for position, i in op.computed(graph):
-            through = found.get(op.outputs[0]) if _passes_on(op) else None
+            through = found.get(op.outputs[0]) if _passes_on(op, position) else None
             for bounds in (op.bounds(graph, position), through):
                 if bounds is not None:
                     low, high = found.get(i, bounds)
@@ -24,6 +25,7 @@ def input_bounds(graph: Graph) -> dict[int, Bounds]:
     return {t: (low, max(low, high)) for t, (low, high) in found.items() if t in graph.inputs}
 
 
-def _passes_on(op: Op) -> bool:
-    """Whether the values of the output are those of the inputs."""
-    return op.is_view or isinstance(op, Join | Transpose | Walk | Pick) or op.kind == "CAST"
+def _passes_on(op: Op, position: int) -> bool:
+    """Whether the values of the output are those of an input; what chooses between others has its condition first."""
+    chooses = isinstance(op, Select) and position > 0
+    return op.is_view or chooses or isinstance(op, Join | Transpose | Walk | Pick) or op.kind == "CAST"

@@ -177,6 +177,21 @@ class Recurrent(nn.Module):
         return self.out(self.layer(x)[0][:, -1])
 
 
+class Words(nn.Module):
+    """Words of a sentence, by their numbers, which see those before them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(20, 8)
+        self.layer = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.embed(x)
+        mask = torch.triu(torch.full((x.shape[1], x.shape[1]), float("-inf")), 1)
+        return self.out(self.layer(y, y, y, attn_mask=mask, need_weights=False)[0].mean(1))
+
+
 class Norms(nn.Module):
     """Normalizations and activations that others have."""
 
@@ -204,6 +219,7 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "encoder": (Encoder, (1, 8, 6)),
     "shuffle": (Shuffle, (1, 3, 16, 16)),
     "norms": (Norms, (1, 3, 6, 6)),
+    "words": (Words, (1, 6)),
     "lstm": (lambda: Recurrent(nn.LSTM(4, 6, batch_first=True), 6), (1, 5, 4)),
     "gru": (lambda: Recurrent(nn.GRU(4, 6, batch_first=True), 6), (1, 5, 4)),
     "rnn": (lambda: Recurrent(nn.RNN(4, 6, batch_first=True, bidirectional=True), 12), (1, 5, 4)),
@@ -220,7 +236,7 @@ def trained(name: str) -> tuple[nn.Module, Tensor]:
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.uniform_(-0.5, 0.5)
             module.running_var.uniform_(0.5, 1.5)
-    return network.eval(), torch.randn(shape)
+    return network.eval(), torch.zeros(shape, dtype=torch.long) if name == "words" else torch.randn(shape)
 
 
 def exported(name: str, *, dynamo: bool = False, dynamic: bool = False, opset: int | None = None) -> bytes:

@@ -60,7 +60,8 @@ def difference(got: Array, want: Array) -> float:
 
 def worst(graph: Graph, data: bytes, shape: Shape) -> float:
     """How far the outputs are from those of ONNX Runtime, for an input `x` of that shape."""
-    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    rng, dtype = np.random.default_rng(3), graph.tensors[graph.inputs[0]].dtype.numpy
+    x = rng.standard_normal(shape).astype(dtype) if dtype.kind == "f" else rng.integers(0, 9, shape, dtype)
     pairs = zip(outputs_of(graph, {"x": x}), judged(data, {"x": x}), strict=True)
     return max(difference(got, want) for got, want in pairs)
 
