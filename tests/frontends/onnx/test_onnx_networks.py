@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import load_model_from_string
+from onnx import TensorProto, helper, load_model_from_string
 from onnx_networks import NETWORKS, exported
-from onnx_support import graph_of, moved, worst
+from onnx_support import graph_of, model_of, moved, worst
 
 from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify
@@ -47,6 +47,20 @@ def test_an_open_batch_is_one() -> None:
     graph = graph_of(data)
     assert graph.tensors[graph.inputs[0]].shape == (1, 20, 10, 1)
     assert np.isfinite(worst(graph, data, NETWORKS["ds_cnn"][1]))
+
+
+def test_half_precision_is_computed_in_float32() -> None:
+    """And so is what it is compared with, but for what is cast to it."""
+    nodes = [
+        helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16),
+        helper.make_node("MatMul", ["h", "w"], ["m"]),
+        helper.make_node("Tanh", ["m"], ["t"]),
+        helper.make_node("Cast", ["t"], ["y"], to=TensorProto.FLOAT),
+    ]
+    weights = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float16)
+    compiled = compile(model_of(nodes, {"x": (2, 3)}, ["y"], {"w": weights}).SerializeToString())
+    assert compiled.warnings == ("float16 values are computed in float32",)
+    assert verify(compiled, 4).passed
 
 
 @pytest.mark.parametrize("opset", [9, 13])

@@ -36,12 +36,36 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         model = onnx.load_model_from_string(source.data)
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
+    _widen(onnx, model.graph)
     _expose(onnx, model, names)
     classes = classes_of(onnx, model)
     types = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input}
     if installed("onnxruntime"):
         return f"ONNX Runtime {version_of('onnxruntime')}".strip(), _ort(model, types, classes)
     return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types, classes)
+
+
+def _widen(onnx: Any, graph: Any) -> None:
+    """Let 16 bits of real numbers be 32, as Mote computes them; what is cast to 16 is rounded to that before."""
+    halves = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        if info.type.tensor_type.elem_type in halves:
+            info.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    tensors = [*graph.initializer, *(a.t for node in graph.node for a in node.attribute if a.HasField("t"))]
+    for t in (t for t in tensors if t.data_type in halves):
+        t.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(t).astype(np.float32), t.name))
+    nodes = []
+    for node in graph.node:
+        nodes.append(node)
+        for a in node.attribute:
+            if a.HasField("g"):
+                _widen(onnx, a.g)
+            if node.op_type == "Cast" and a.name == "to" and a.i in halves:
+                rounded = f"{node.output[0]} (rounded)"
+                nodes.append(onnx.helper.make_node("Cast", [rounded], list(node.output), to=onnx.TensorProto.FLOAT))
+                node.output[0] = rounded
+    del graph.node[:]
+    graph.node.extend(nodes)
 
 
 def _expose(onnx: Any, model: Any, names: Collection[str]) -> None:
