@@ -17,6 +17,7 @@ from mote.frontends.torch.ops import PARSERS
 from mote.frontends.torch.origin import with_line
 from mote.frontends.torch.program import Program, loaded
 from mote.frontends.torch.quantized import OWN, grouped, moved, of_bytes
+from mote.graph.types import DType
 
 THROUGH = frozenset(
     f"aten.{name}"
@@ -76,11 +77,16 @@ class _Reading:
         for index, (kept, tensor) in enumerate(after.items(), len(program.nodes)):
             with b.layer(index, "aten.copy_", kept.buffer):
                 b.written(self.values[kept.after], tensor)
-        for index, (name, label) in enumerate(program.results, len(program.nodes) + len(after)):
-            with b.layer(index, "output", label):
-                self.values[name] = uncoded(b, self.values[name])
-            b.output(self.values[name], label)
+        for name, label in program.results:
+            b.output(self._as_given(self.values[name], label), label)
         return b.finish()
+
+    def _as_given(self, value: Value, label: str) -> Value:
+        """An output in the type that the program has for it: codes of uint8 are int8 in Mote."""
+        if value.dtype != DType.INT8:
+            return value
+        with self.b.layer(len(self.program.nodes), "output", label):
+            return uncoded(self.b, value)
 
     def _constant(self, name: str, tensor: Any) -> Any:
         """A tensor, or several, that are known; of a type that Mote has nothing of it stays what it is, and who reads
@@ -98,6 +104,9 @@ class _Reading:
 
     def _add(self, index: int, call: Any) -> None:
         """One node: what it makes, or what stands for it where it is not supported."""
+        part = _part(self.values[call.args[0].name], call.args[1]) if call.target is operator.getitem else None
+        if part is not None:
+            self.values[call.name] = self._named(call, part)
         if call.name in self.values:
             return
         code = "getitem" if call.target is operator.getitem else str(call.target)
@@ -115,7 +124,7 @@ class _Reading:
 
     def _parsed(self, code: str, call: Any) -> Value | Sequence[Value | None]:
         if call.target is operator.getitem:
-            return _part(self.values[call.args[0].name], call.args[1])
+            raise UnsupportedNodeError(f"result {call.args[1]} of the operator is not supported")
         node = Node(self.b, self.program, call, self.values)
         if (group := self.grids.groups.get(call.name)) is not None:
             found = grouped(node, group)
@@ -123,7 +132,7 @@ class _Reading:
             return found
         if call.name in self.grids.of and code in MOVES:
             parts = moved(node)
-            return parts if isinstance(call.meta["val"], Sequence) else _part(parts, 0)
+            return parts if isinstance(call.meta["val"], Sequence) or parts[0] is None else parts[0]
         if (made := of_bytes(node)) is not None:
             return made
         parser = OWN.get(code) or PARSERS.get(code)
@@ -147,12 +156,9 @@ class _Reading:
         return self.b.placeholder(name, tuple(sample.shape), dtype_of(sample.dtype))
 
 
-def _part(parts: Sequence[Value | None], index: int) -> Value:
-    """One of several results."""
-    found = parts[index] if index < len(parts) else None
-    if found is None:
-        raise UnsupportedNodeError(f"result {index} of the operator is not supported")
-    return found
+def _part(parts: Sequence[Value | None], index: int) -> Value | None:
+    """One of several results; None where it is not supported."""
+    return parts[index] if index < len(parts) else None
 
 
 def _is_image(placeholder: Any) -> bool:
