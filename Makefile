@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 LOCK := requirements/test.lock
+INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 
 .PHONY: demo test test-frontends soak fuzz prove misra tried lint types tools lock clean
 
@@ -77,13 +78,8 @@ tools:
 
 $(VENV)/demo: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint $(LOCK) --editable '.[demo]'
+	$(INSTALL) --editable '.[demo]'
 	@touch $@
-
-# PyTorch for Linux is built for graphics cards on the usual index, and is ten times as large: the CPU build has an index
-# of its own. `make test TORCH_INDEX=` asks the usual one only.
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
-INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
 $(VENV)/test: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
@@ -98,7 +94,7 @@ $(VENV)/frontends: $(VENV)/test
 # TFLite Micro is left away: its nightly builds do not stay on the index.
 lock:
 	$(PYTHON) -m venv --clear build/lock
-	build/lock/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[frontends]'
+	build/lock/bin/pip install --quiet --editable '.[frontends]'
 	{ echo '# What the tests run with, as constraints of pip. `make lock` writes it anew.'; \
 	  build/lock/bin/pip freeze --exclude-editable | grep -v '^tflite-micro' | sed 's/+cpu$$//'; } > $(LOCK)
 
