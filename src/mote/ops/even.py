@@ -18,7 +18,7 @@ from mote.graph.fixedpoint import Ints, scale_even, wrap32
 from mote.graph.ranges import LEAST, Peak, Range, between
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
+from mote.graph.types import DType
 from mote.ops.analysis import end, rising
 from mote.ops.arithmetic import INT8, Add, Arithmetic, quantization_problem
 from mote.ops.common import MOST_SUMMED, WindowOp
@@ -265,10 +265,3 @@ class EvenSoftmax(Op):
 
 RESERVED = 5
 """Of the logarithm of the largest float, so that sums of exponentials have room."""
-
-
-def activation_range(activation: Activation, scale: float, zero: int) -> tuple[int, int]:
-    """The quantized bounds of a fused activation, halves to even."""
-    bounds = np.rint(np.asarray(activation.bounds, np.float32) / np.float32(scale)) + zero
-    low, high = np.clip(bounds, LOW, HIGH).astype(np.int64).tolist()
-    return low, high
