@@ -295,6 +295,11 @@ def test_everything_unsupported_is_in_one_message() -> None:
     assert "aten.cummax" in text and "test_torch_files.py:" in text
 
 
+def test_types_that_nothing_is_computed_in_are_refused() -> None:
+    for dtype, reason in ((torch.complex128, "type number 11"), (torch.complex32, "type number 9")):
+        assert reason in refusal(file_of(nn.Identity(), torch.ones(1, 3, dtype=dtype))).reason
+
+
 def test_modules_that_are_in_training_are_refused() -> None:
     """Normalizations would use the statistics of their input, where the exporter was given such a module."""
     for norm in (nn.BatchNorm1d(3), nn.BatchNorm1d(3, track_running_stats=False)):

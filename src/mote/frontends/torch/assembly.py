@@ -91,7 +91,10 @@ class Assembly:
     def dtype(self, number: object, *, narrow: bool = True) -> Any:
         """The type that the file has a number for."""
         if number not in TYPES:
-            raise MalformedError(f"a tensor has the type number {number}")
+            raise MoteError(
+                f"a tensor has type number {number} of PyTorch's, which is not supported",
+                remedy=f"export the module with one of {', '.join(TYPES.values())}",
+            )
         found = getattr(self.torch, TYPES[number])
         return self.narrowed(found) if narrow else found
 

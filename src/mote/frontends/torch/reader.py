@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from mote.errors import UnsupportedNodeError, naming
+from mote.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.quantized import uncoded
 from mote.frontends.model import Model
@@ -47,7 +47,10 @@ def read(source: Source) -> Model:
     """The model of a `.pt2` file, with its unsupported nodes marked."""
     with naming(source.where):
         program = loaded(source.data, source.where, dict(source.shapes))
-        return _Reading(program, Builder(source.where, source.edges)).model()
+        try:
+            return _Reading(program, Builder(source.where, source.edges)).model()
+        except UnsupportedNodeError as error:  # of an input or a state, which are no layers
+            raise MoteError(str(error), remedy="export the module with other types, or without it") from None
 
 
 class _Reading:
