@@ -206,6 +206,22 @@ def test_what_is_wrong_is_named(change: Any, reason: str) -> None:
         read(Format.XGBOOST, wrong(change))
 
 
+def test_what_the_package_does_not_read_is_told() -> None:
+    def damaged(learner: Any, tree: Any) -> None:
+        del tree["loss_changes"]
+
+    with pytest.raises(mote.MoteError, match="XGBoost does not run the model"):
+        mote.verify(mote.compile(wrong(damaged)))
+
+
+def test_a_forest_without_trees_is_refused() -> None:
+    def none(learner: Any, tree: Any) -> None:
+        learner["gradient_booster"]["model"] |= {"trees": [], "tree_info": []}
+
+    with pytest.raises(mote.MoteError, match="without trees"):
+        read(Format.XGBOOST, wrong(none))
+
+
 def test_deep_containers_do_not_exhaust_the_stack() -> None:
     for given in (b"{" + b'"a":{' * 50_000, b'{"learner":' + b"[" * 200_000):
         with pytest.raises(mote.MoteError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms
 from mote.frontends.trees.forest import Forest, Grown, Link, grow, rounded_down
 from mote.graph.types import DType
@@ -33,6 +34,8 @@ class Answer:
 
 def summed(b: Builder, x: Value, grown: Grown) -> Value:
     """The sums of the leaves over [samples, features]."""
+    if not grown.trees.roots.size:
+        raise UnsupportedNodeError("a forest without trees is not supported")
     shape = (*x.shape[:-1], grown.trees.outputs)
     dtype = DType(grown.trees.values.dtype.name)
     return b.value(b.op(Trees, [b.plain(x)], shape, dtype, trees=grown.trees), shape)

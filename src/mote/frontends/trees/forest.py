@@ -363,7 +363,7 @@ class _Grower:
             np.array([key[4] for key in keys], bool),
             turned(roots),
             np.array([column for column, _ in leaves], np.int64),
-            np.array([values for _, values in leaves], dtype),
+            np.array([values for _, values in leaves] or np.zeros((0, 1)), dtype),
             np.array(base, dtype),
             not self.missing,
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.frontends.extras import installed, quiet, require, version_of
+from mote.frontends.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.source import Format, Source
 from mote.frontends.trees import lightgbm, xgboost
 from mote.frontends.trees.files import INPUT
@@ -25,10 +25,11 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         return None
     made = _xgboost if source.format is Format.XGBOOST else _lightgbm
     described = (xgboost if source.format is Format.XGBOOST else lightgbm).forest_of(source)
-    predict = made(source)
+    with quiet(), refusals(source.title):
+        predict = made(source)
 
     def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
-        with quiet():
+        with quiet(), refusals(source.title):
             found = _outputs(described, np.asarray(predict(inputs[INPUT].astype(np.float32)), np.float64))
         return {name: value for name, value in found.items() if name in names}
 

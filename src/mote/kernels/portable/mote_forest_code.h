@@ -5,12 +5,14 @@
 #include "mote_forest.h"
 
 /* Feature i of a row. Cores with 16-bit instructions only load signed ones from a sum of two registers: gcc would make one
- * address after another for that. What is read here does not change while the code runs. */
+ * address after another for that. */
 #if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__)
 #define MOTE_FOREST_LOAD(suffix, type, load) \
     static inline int32_t mote_forest_##suffix(const type *x, uint32_t i) { \
         int32_t value; \
-        __asm__(load " %0, [%1, %2]" : "=l"(value) : "l"(x), "l"(i * sizeof(type))); \
+        __asm__(load " %0, [%1, %2]" \
+                : "=l"(value) \
+                : "l"(x), "l"(i * sizeof(type)), "m"(*(const type(*)[])x)); \
         return value; \
     }
 #else
