@@ -149,7 +149,7 @@ class Arithmetic(Binary):
     """ADD, SUB, MUL or DIV with a fused activation: quantized, of integers that wrap, or of real numbers."""
 
     activation: Activation = Activation.NONE
-    infinite: bool = False
+    infinite: bool | None = None
     """Sums of real numbers may be infinite, as everywhere but in LiteRT, which takes the largest number then."""
     plain16: ClassVar[bool] = False
     """LiteRT takes int16 without a scale too, as integers."""

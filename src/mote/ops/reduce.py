@@ -208,7 +208,7 @@ class Sum(ScaledSum):
 class Extreme(RowReduction):
     """The largest or the least element. Quantized ones keep their quantization, as LiteRT demands."""
 
-    infinite: bool = False
+    infinite: bool | None = None
     """It may be infinite, as everywhere but in LiteRT, which begins with the least or the largest number."""
     types = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
 
