@@ -227,7 +227,7 @@ def misfit(net: Net) -> str:
     return net.op("QuantizeLinear", net.input(2, 3), net.const(np.float32([1, 2])), axis=1)
 
 
-REFUSED = [("a zero point that is computed", computed_zero), ("a scale of 0", no_scale), ("do not fit axis", misfit)]
+REFUSED = [("a zero point that is computed", computed_zero), ("a scale of 0", no_scale), ("do not fit", misfit)]
 
 
 @pytest.mark.parametrize(("words", "build"), REFUSED)
