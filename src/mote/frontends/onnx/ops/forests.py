@@ -250,7 +250,8 @@ class _Nodes:
         self.features, self.true, self.false, self.true_leaf, self.false_leaf = _columns(node, count, *names)
         self.tracks = node.integers("nodes_missing_value_tracks_true", ()) or [0] * count
         self.modes = [_chosen(MODES, int(m)) for m in modes]
-        self.values = [float(v) for v in node.array("nodes_splits").reshape(-1)]
+        splits = node.array("nodes_splits").astype(np.float32)  # as features are, also where the file has float64
+        self.values = [float(v) for v in splits.reshape(-1)]
         self.targets = node.integers("leaf_targetids")
         self.weights = [float(w) for w in node.array("leaf_weights").reshape(-1)]
         node.asked.add("nodes_hitrates")
