@@ -14,6 +14,7 @@ from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.graph import Graph
 from mote.graph.chain import Numbers
+from mote.image.entries import has_checks
 from mote.image.kernels import KernelRecord, merged, record
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
@@ -23,7 +24,7 @@ from mote.plan.select import Offers
 
 RECORD = "MOTE_RECORD_KERNELS"
 """The variable that names the folder for records."""
-OWN_CODE = ("formula_f32", "lines_s8", "lines_f32")
+OWN_CODE = ("formula_f32", "lines_s8", "lines_f32", "forest_code")
 """Headers of kernels that are code of one model."""
 FEATURES = tuple(dict.fromkeys(targets.load(name).features for name in targets.names()))
 
@@ -33,7 +34,12 @@ def seen(graph: Graph) -> list[KernelRecord]:
     optimized, _ = optimize(graph, own_code=False)
     bodies = [body for op in optimized.ops for body in op.bodies]
     found = [record(packed) for g in (optimized, *bodies) for packed in kernels(g)]
-    return merged(r for r in found if not r.assembly)
+    return merged(filter(for_everybody, found))
+
+
+def for_everybody(record: KernelRecord) -> bool:
+    """Whether a kernel is no code that was made for one model or shape, and something checks its parameters."""
+    return not record.assembly and record.header not in OWN_CODE and has_checks(record.header)
 
 
 def kernels(graph: Graph) -> Iterator[Packed]:
@@ -81,10 +87,8 @@ def note(folder: Path) -> None:
 
     def binding(self: Kernel, view: View) -> Packed | Refusal:
         found = bind(self, view)
-        if isinstance(found, Packed) and self.header not in OWN_CODE:
-            one = record(found)
-            if not one.assembly:
-                noted[one.id] = one.joined(noted[one.id]) if one.id in noted else one
+        if isinstance(found, Packed) and for_everybody(one := record(found)):
+            noted[one.id] = one.joined(noted[one.id]) if one.id in noted else one
         return found
 
     def write() -> None:
