@@ -61,6 +61,8 @@ class VerifyResult:
     max_abs_diff: float
     max_share: float
     """The largest difference of a tensor as a part of what is allowed for that tensor (`mote.graph.tolerance`)."""
+    max_steps: int
+    """By how much an integer differs at most: by none, unless real numbers near a half were quantized on the way."""
     reference: str
     inputs: int
 
@@ -181,6 +183,7 @@ class Judge:
     mismatches: list[Mismatch] = field(default_factory=list)
     worst: float = 0.0
     share: float = 0.0
+    steps: int = 0
 
     def compare(
         self, tensor: Tensor, number: str, op: str, case: int, got: Array, want: Array, magnitude: float
@@ -189,6 +192,7 @@ class Judge:
         allowed = allowed_difference(want, magnitude)
         self.worst = max(self.worst, diff)
         self.share = max(self.share, diff / allowed if allowed else 0.0)
+        self.steps = max(self.steps, int(diff) if tensor.dtype.integer else 0)
         if bad:
             self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
 
@@ -202,6 +206,7 @@ class Judge:
             mismatches=self.mismatches,
             max_abs_diff=self.worst,
             max_share=self.share,
+            max_steps=self.steps,
             reference=reference,
             inputs=inputs,
         )

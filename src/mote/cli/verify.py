@@ -75,10 +75,11 @@ def print_text(result: VerifyResult) -> None:
     if result.exact:
         print(f"{head}: {green('equal bit for bit')}")
     elif result.passed:
+        steps = f"within {result.max_steps} where real numbers near a half were quantized before"
         print(
-            f"{head}: {green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of the magnitude of "
-            f"what was added up: no tensor differs by more than {100 * result.max_share:.2g}% of what that allows, "
-            f"and none by more than {result.max_abs_diff:.3g})"
+            f"{head}: {green('equal')} (integers {steps if result.max_steps else 'bit for bit'}, float32 within "
+            f"{FLOAT_TOLERANCE:g} of the magnitude of what was added up: no tensor differs by more than "
+            f"{100 * result.max_share:.2g}% of what that allows, and none by more than {result.max_abs_diff:.3g})"
         )
     else:
         print(f"{head}: {red(f'{len(result.mismatches)} mismatches')}, largest difference {result.max_abs_diff:.6g}")
