@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -14,8 +15,9 @@ from mote.api.compiler import Compiled, compile
 from mote.api.measure import bench
 from mote.frontends import Format, Source
 from mote.frontends.build import Builder, Value
-from mote.frontends.model import Model
-from mote.graph import Graph
+from mote.frontends.model import Layer, Model
+from mote.graph import Graph, Tensor
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.toolchain import Mode
@@ -97,6 +99,24 @@ def compile_model(model: Model, **options: object) -> Compiled:
     source = Source("built.tflite", Format.TFLITE, b"built %d" % next(NUMBERS))
     with patch.object(frontends, "read", lambda _: model):
         return compile(source, **options)
+
+
+def side_by_side(graphs: Iterable[Graph]) -> Model:
+    """One model of graphs that have inputs and outputs of their own."""
+    tensors: dict[int, Tensor] = {}
+    layers: list[Layer] = []
+    edges: tuple[list[int], list[int]] = ([], [])
+    for graph in graphs:
+        number = {ABSENT: ABSENT, **{t: len(tensors) + i for i, t in enumerate(graph.tensors)}}
+        for t in graph.tensors.values():
+            tensors[number[t.id]] = replace(t, id=number[t.id], name=f"{t.name}{number[t.id]}")
+        for op in graph.ops:
+            inputs, outputs = (tuple(number[t] for t in ids) for ids in (op.inputs, op.outputs))
+            own = op.with_(inputs=inputs, outputs=outputs, name=f"{op.kind}{len(layers)}", index=len(layers))
+            layers.append(Layer(own.index, own.kind, own.name, inputs, outputs, (own,)))
+        for found, ids in zip(edges, (graph.inputs, graph.outputs), strict=True):
+            found += [number[t] for t in ids]
+    return Model("built", tensors, tuple(layers), *map(tuple, edges))
 
 
 def close(found: Sequence[Array], wanted: Sequence[Array], relative: float = 1e-4, absolute: float = 1e-5) -> None:
