@@ -116,10 +116,10 @@ static mote_status mote_check_kernels(const mote_interpreter_t *it, mote_problem
 
 /* Inputs and outputs. */
 static int mote_check_port(const mote_interpreter_t *it, const mote_port_t *port, int input) {
-    static const uint8_t sizes[16] = {4, 0, 4, 1, 8, 0, 1, 2, 8, 1, 0, 0, 8, 0, 0, 4}; /* of elements, by type */
+    static const uint8_t sizes[] = {4, 0, 4, 1, 8, 0, 1, 2, 8, 1, 0, 0, 8, 0, 0, 4, 2}; /* of elements, by type */
     const mote_header_t *const header = mote_header(it);
     const int pushed = input && (header->features & MOTE_FEATURE_PUSHED) != 0;
-    if (port->dtype >= 16 || sizes[port->dtype] == 0 || !mote_is_text(header, port->name) ||
+    if (port->dtype >= sizeof sizes || sizes[port->dtype] == 0 || !mote_is_text(header, port->name) ||
         (port->labels != 0 && !mote_is_text(header, port->labels)) || port->shape % 4u != 0 ||
         !mote_among(port->shape, 4u * port->rank, header->bytes)) {
         return 0;

@@ -115,7 +115,8 @@ enum { /* types of elements, as LiteRT numbers them */
     MOTE_COMPLEX64 = 8,
     MOTE_INT8 = 9,
     MOTE_UINT64 = 12,
-    MOTE_UINT32 = 15
+    MOTE_UINT32 = 15,
+    MOTE_UINT16 = 16
 };
 
 /* A model that is loaded. Its fields are the runtime's own. */
