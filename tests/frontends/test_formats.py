@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,9 @@ def torch_module() -> tuple[Any, Any]:
 
 def keras_model() -> Any:
     os.environ.setdefault("KERAS_BACKEND", "torch")
-    keras = pytest.importorskip("keras")
-    return keras.Sequential([keras.Input((6, 5, 2)), keras.layers.Conv2D(3, 3, activation="relu")])
+    layers = pytest.importorskip("keras.layers")
+    keras = sys.modules["keras"]
+    return keras.Sequential([keras.Input((6, 5, 2)), layers.Conv2D(3, 3, activation="relu")])
 
 
 def sklearn_model() -> Any:

@@ -18,8 +18,9 @@ PROJECT = "moteml"
 
 
 def installed(package: str) -> bool:
-    """Whether a package could be loaded, without loading it."""
-    return find_spec(package) is not None
+    """Whether a package could be loaded, without loading it. A folder of that name without code is none."""
+    found = find_spec(package)
+    return found is not None and found.origin is not None
 
 
 def version_of(distribution: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,8 @@ from mote.frontends.keras.layers import LAYERS, core
 
 pytestmark = pytest.mark.frontends
 os.environ.setdefault("KERAS_BACKEND", "torch")
-keras = pytest.importorskip("keras")
-L = keras.layers
+L = pytest.importorskip("keras.layers", reason="Keras is not installed")
+keras = sys.modules["keras"]
 
 Branch = tuple[tuple[int, ...], Callable[..., Any]]
 """The shape of an input, and what is made of it."""

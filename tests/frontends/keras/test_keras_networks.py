@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ from support import emulated
 
 pytestmark = pytest.mark.frontends
 os.environ.setdefault("KERAS_BACKEND", "torch")
-keras = pytest.importorskip("keras")
-L = keras.layers
+L = pytest.importorskip("keras.layers", reason="Keras is not installed")
+keras = sys.modules["keras"]
 
 
 def ds_cnn() -> Any:
