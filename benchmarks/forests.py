@@ -16,6 +16,7 @@ import argparse
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -128,18 +129,17 @@ def diabetes() -> tuple[Array, Array]:
     return np.round(x * 1e5).astype(np.int16), y
 
 
-def of(kind: str, **options: Any) -> Callable[[], Any]:
+def of(kind: str, home: str = "ensemble", **options: Any) -> Callable[[], Any]:
     """An estimator of scikit-learn's, always grown in the same way."""
 
     def made() -> Any:
-        from sklearn import ensemble
-
-        return getattr(ensemble, kind)(random_state=0, **options)
+        return getattr(import_module(f"sklearn.{home}"), kind)(random_state=0, **options)
 
     return made
 
 
 FORESTS: dict[str, Forest] = {
+    "digits, one tree": Forest(of("DecisionTreeClassifier", "tree"), digits),
     "digits, random forest, 10 trees": Forest(of("RandomForestClassifier", n_estimators=10), digits),
     "digits, random forest, 100 trees": Forest(of("RandomForestClassifier", n_estimators=100), digits),
     "digits, extra trees, 30 trees": Forest(of("ExtraTreesClassifier", n_estimators=30), digits),
