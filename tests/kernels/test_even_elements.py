@@ -23,7 +23,7 @@ from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftm
 from mote.ops.quantize import Quantize
 from offered import DSP, PORTABLE, offered
 from onnx_models import Operators
-from support import emulated
+from support import emulated, exact_on_x86
 
 CODES = np.arange(-128, 128).astype(np.int8)
 
@@ -76,6 +76,7 @@ def asked(operators: Operators, kind: str, s: Scales, unsigned: bool, given: lis
     return signed(operators.run(kind, [*operands, *scaled[2]], len(values), **attributes), unsigned)
 
 
+@exact_on_x86
 @pytest.mark.parametrize("unsigned", [False, True])
 def test_onnx_runtime(unsigned: bool) -> None:
     """All 65,536 pairs of values, and random images."""

@@ -12,6 +12,7 @@ from mote.api.compiler import Compiled, compile
 from mote.api.verifier import verify
 from mote.graph import Graph
 from onnx_models import Net
+from support import exact_on_x86
 
 MICROSOFT = "com.microsoft"
 SCALES = (0.0371, 0.0529, 0.0713)
@@ -91,6 +92,7 @@ def matrix_of(net: Net, depth: int, channels: int) -> np.ndarray:
     return net.rng.integers(-127, 128, (depth, channels)).astype(np.int8)
 
 
+@exact_on_x86
 @pytest.mark.parametrize("dtype", BYTES)
 def test_operators(dtype: str) -> None:
     net = Net(seed=len(dtype))
@@ -152,6 +154,7 @@ def groups(net: Net, dtype: str) -> Iterator[str]:
     )
 
 
+@exact_on_x86
 @pytest.mark.parametrize("dtype", BYTES)
 def test_groups(dtype: str) -> None:
     net = Net(seed=3 * len(dtype))
@@ -175,6 +178,7 @@ def left_alone(net: Net) -> Iterator[str]:
         yield net.op("ReduceMean", x, net.const(np.array([2, 3])))
 
 
+@exact_on_x86
 def test_left_alone() -> None:
     """Real numbers that are quantized again may be off by a step where two sums are rounded to different sides of a
     half; here none is."""
@@ -185,6 +189,7 @@ def test_left_alone() -> None:
     assert [of for kind, of in kinds(graph) if kind == "CONV_2D"] == ["float32"] * 4
 
 
+@exact_on_x86
 def test_codes_at_the_edges() -> None:
     """A model that takes and gives uint8."""
     net = Net()
@@ -197,6 +202,7 @@ def test_codes_at_the_edges() -> None:
     assert kinds(graph)[-1] != ("CONV_2D", "float32") and ("CONV_2D", "int8") in kinds(graph)
 
 
+@exact_on_x86
 def test_dynamic() -> None:
     """Scales that follow from the values, as quantize_dynamic writes them."""
     net = Net()

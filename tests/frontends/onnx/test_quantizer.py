@@ -15,7 +15,7 @@ from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.graph.types import Rounding
 from onnx_models import Net, onnx, ort
-from support import emulated
+from support import emulated, exact_on_x86
 
 quantization = pytest.importorskip("onnxruntime.quantization")
 STATIC = {
@@ -136,6 +136,7 @@ def exact(model: bytes, inputs: int = 3, **options: Any) -> Any:
     return compiled
 
 
+@exact_on_x86
 @pytest.mark.parametrize("way", QUICK)
 def test_on_the_host(way: str) -> None:
     graph = exact(quantized(inverted, way)).source
@@ -143,6 +144,7 @@ def test_on_the_host(way: str) -> None:
     assert len(layers) == 11 and all(op.attributes()["rounding"] is Rounding.EVEN for op in layers)
 
 
+@exact_on_x86
 @pytest.mark.frontends
 @pytest.mark.parametrize("way", [*STATIC, "dynamic"])
 @pytest.mark.parametrize("network", NETWORKS)
@@ -150,6 +152,7 @@ def test_every_way(network: Any, way: str) -> None:
     exact(quantized(network, way))
 
 
+@exact_on_x86
 @pytest.mark.frontends
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55", "cortex-m0plus"])
 @pytest.mark.parametrize("network", [separable, inverted])
@@ -157,6 +160,7 @@ def test_on_cores(network: Any, core: str) -> None:
     exact(quantized(network, "QDQ int8, per channel"), 2, target=emulated(core))
 
 
+@exact_on_x86
 def test_all_outputs_are_equal() -> None:
     """Of the whole model as users run it, with ONNX Runtime's usual options."""
     model = quantized(separable, "QDQ uint8, per channel")
