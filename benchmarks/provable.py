@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import test_along
@@ -10,6 +13,7 @@ import test_batch_matmul
 import test_control
 import test_conv3d
 import test_detection
+import test_even_elements
 import test_functions
 import test_fuse_functions
 import test_hybrid
@@ -24,14 +28,18 @@ import test_signal
 import test_spectrum
 import test_svdf
 import test_unsigned
+import test_vectors
+from even import Layers
 from streams import Variable
 
+from built import side_by_side
 from flow import Flow
 from mote.frontends.build import Builder
 from mote.frontends.build import norms as normalizations
 from mote.frontends.build import recurrent as sequential
 from mote.frontends.model import Model
 from mote.frontends.tflite.writer import Writer
+from mote.graph import Graph
 from mote.graph.types import DType
 from network import FLOAT, Net, Quant
 
@@ -410,3 +418,47 @@ def hybrid() -> bytes:
     test_lstm.add_layer(net.writer, 8, normalized)
     test_lstm.add_layer(net.writer, 9, test_lstm.Config("float32", time=2, inputs=2, cells=3, coupled=True))
     return net.finish(*found)
+
+
+def trees() -> bytes:
+    """Trees as XGBoost writes them, over two features, for three classes."""
+    rng = np.random.default_rng(0)
+
+    def tree() -> dict[str, Any]:
+        inner = [int(f) for f in rng.integers(0, 2, 3)]
+        return {
+            "tree_param": {"size_leaf_vector": "1"},
+            "left_children": [1, 3, 5, -1, -1, -1, -1],
+            "right_children": [2, 4, 6, -1, -1, -1, -1],
+            "split_indices": [*inner, 0, 0, 0, 0],
+            "split_conditions": [float(v) for v in np.round(rng.normal(0, 2, 7), 2)],
+            "default_left": [int(v) for v in rng.integers(0, 2, 7)],
+        }
+
+    learner = {
+        "gradient_booster": {
+            "name": "gbtree",
+            "model": {"trees": [tree() for _ in range(6)], "tree_info": [0, 1, 2] * 2},
+        },
+        "objective": {"name": "multi:softprob"},
+        "learner_model_param": {"base_score": "0.5", "num_class": "3", "num_feature": "2", "num_target": "1"},
+    }
+    return json.dumps({"learner": learner}).encode()
+
+
+def vectors() -> Model:
+    """Distances to vectors, and support vectors."""
+    return side_by_side(case.graph for case in test_vectors.cases())
+
+
+def even() -> Model:
+    """Results that are rounded to even, in every way."""
+    return side_by_side(_even_layers())
+
+
+def _even_layers() -> Iterator[Graph]:
+    for seed, wide in ((0, False), (1, False), (0, True)):
+        yield from Layers(seed, halves=seed == 1, wide=wide).some()
+    yield from test_even_elements.layers(2)
+    yield from (g for g in test_even_elements.pairs(7) if g.ops[0].output(g).size < 1000)
+    yield test_even_elements.quantizing()

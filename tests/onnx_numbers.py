@@ -12,8 +12,8 @@ onnx = pytest.importorskip("onnx")
 OPSET = 26
 
 
-def numbers() -> bytes:
-    """Each operator reads an input, and gives an output."""
+def numbers(*, regions: bool = True) -> bytes:
+    """Each operator reads an input, and gives an output; with regions and samples of images, or without."""
     h = onnx.helper
     real, bfloat16, int32 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16, onnx.TensorProto.INT32
     constants = {
@@ -28,18 +28,23 @@ def numbers() -> bytes:
         h.make_node("Tan", ["x"], ["tan"]),
         h.make_node("Cast", ["x"], ["short"], to=bfloat16),
         h.make_node("Cast", ["short"], ["rounded"], to=real),
-        h.make_node("GridSample", ["x", "grid"], ["sampled"], mode="cubic", padding_mode="reflection"),
-        h.make_node("RoiAlign", ["x", "regions", "images"], ["cells"], output_height=2, output_width=2),
-        h.make_node("Concat", ["image", "regions"], ["numbered"], axis=1),
-        h.make_node("MaxRoiPool", ["x", "numbered"], ["most"], pooled_shape=[2, 2]),
         h.make_node("Det", ["x"], ["determinants"]),
         h.make_node("CumProd", ["x", "axis"], ["products"]),
         h.make_node("ScatterElements", ["x", "places", "new"], ["scattered"], axis=3, reduction="add"),
         h.make_node("BitCast", ["x"], ["bits"], to=int32),
         h.make_node("BitwiseAnd", ["bits", "mask"], ["masked"]),
     ]
-    inputs = {"x": (1, 2, 3, 3), "grid": (1, 2, 2, 2), "regions": (1, 4)}
-    outputs = ("tan", "rounded", "sampled", "cells", "most", "determinants", "products", "scattered", "masked")
+    inputs = {"x": (1, 2, 3, 3)}
+    outputs = ["tan", "rounded", "determinants", "products", "scattered", "masked"]
+    if regions:
+        nodes += [
+            h.make_node("GridSample", ["x", "grid"], ["sampled"], mode="cubic", padding_mode="reflection"),
+            h.make_node("RoiAlign", ["x", "regions", "images"], ["cells"], output_height=2, output_width=2),
+            h.make_node("Concat", ["image", "regions"], ["numbered"], axis=1),
+            h.make_node("MaxRoiPool", ["x", "numbered"], ["most"], pooled_shape=[2, 2]),
+        ]
+        inputs |= {"grid": (1, 2, 2, 2), "regions": (1, 4)}
+        outputs += ["sampled", "cells", "most"]
     graph = h.make_graph(
         nodes,
         "numbers",

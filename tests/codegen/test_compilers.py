@@ -6,30 +6,25 @@ models' self-tests. It is built for this computer, and for a big-endian one of 3
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import test_even
-import test_even_elements
 import test_lstm
 import test_pairs
 import test_scatter
 import test_svdf
-import test_vectors
-from even import Layers
 from streams import Variable
 
+import provable
 import prove
 from built import compile_model, side_by_side
 from mote import compile
 from mote.frontends.model import Model
-from mote.graph import Graph
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
 from onnx_numbers import numbers
@@ -155,41 +150,6 @@ def variable(net: Net) -> bytes:
     return net.finish(y)
 
 
-def forest() -> bytes:
-    """Trees as XGBoost writes them, over two features, for three classes."""
-    rng = np.random.default_rng(0)
-
-    def tree() -> dict[str, Any]:
-        inner = [int(f) for f in rng.integers(0, 2, 3)]
-        return {
-            "tree_param": {"size_leaf_vector": "1"},
-            "left_children": [1, 3, 5, -1, -1, -1, -1],
-            "right_children": [2, 4, 6, -1, -1, -1, -1],
-            "split_indices": [*inner, 0, 0, 0, 0],
-            "split_conditions": [float(v) for v in np.round(rng.normal(0, 2, 7), 2)],
-            "default_left": [int(v) for v in rng.integers(0, 2, 7)],
-        }
-
-    learner = {
-        "gradient_booster": {
-            "name": "gbtree",
-            "model": {"trees": [tree() for _ in range(6)], "tree_info": [0, 1, 2] * 2},
-        },
-        "objective": {"name": "multi:softprob"},
-        "learner_model_param": {"base_score": "0.5", "num_class": "3", "num_feature": "2", "num_target": "1"},
-    }
-    return json.dumps({"learner": learner}).encode()
-
-
-def even_layers() -> Iterator[Graph]:
-    """Results that are rounded to even, in every way."""
-    for seed, wide in ((0, False), (1, False), (0, True)):
-        yield from Layers(seed, halves=seed == 1, wide=wide).some()
-    yield from test_even_elements.layers(2)
-    yield from (g for g in test_even_elements.pairs(7) if g.ops[0].output(g).size < 1000)
-    yield test_even_elements.quantizing()
-
-
 def mended(*which: int) -> Model:
     """Layers with sums that the quick kernels round to the wrong side."""
     layers = list(test_even.mended_layers())
@@ -219,15 +179,15 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "norms": (prove.SMALL["norms"](), dsp),
         "helium": (images(Net(11)), dsp | {"target": HOST_HELIUM}),
         "pools": (pools(Net(12)), dsp | {"target": HOST_HELIUM}),
-        "ranked_trees": (forest(), {}),
-        "plain_trees": (forest(), {"features": "int16", "kernels": ["0=forest"]}),
-        "branches": (forest(), {"kernels": ["0=forest_code"]}),
-        "coded_branches": (forest(), {"kernels": ["0=forest_coded"]}),
+        "ranked_trees": (provable.trees(), {}),
+        "plain_trees": (provable.trees(), {"features": "int16", "kernels": ["0=forest"]}),
+        "branches": (provable.trees(), {"kernels": ["0=forest_code"]}),
+        "coded_branches": (provable.trees(), {"kernels": ["0=forest_coded"]}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
-        "vectors": (side_by_side(case.graph for case in test_vectors.cases()), {}),
+        "vectors": (provable.vectors(), {}),
         "sequences": (prove.SMALL["built"](), {}),
-        "even": (side_by_side(even_layers()), {"shrink": False}),
+        "even": (provable.even(), {"shrink": False}),
         "mended": (mended(5, 7), dsp | {"shrink": False, "kernels": MENDED}),
         "mended_quads": (mended(10), dsp | {"shrink": False}),
         "mended_lanes": (mended(5, 7, 8), {"target": HOST_HELIUM, "shrink": False, "kernels": MENDED_LANES}),

@@ -38,7 +38,7 @@ static inline int32_t mote_rescale_even(int32_t sum, int32_t mult, int32_t shift
     if (whole > 255) {
         return sum < 0 ? lo : hi;
     }
-    const int64_t beyond = (int64_t)(product - (whole << shift)) - ((int64_t)1 << (shift - 1));
+    const int64_t beyond = (int64_t)(product & (((uint64_t)1 << shift) - 1)) - ((int64_t)1 << (shift - 1));
     const int32_t places = shift + (whole == 0 ? -(beyond < 0) : mote_bit_length((uint32_t)whole)) - 25;
     const int64_t near = places < 0 ? 0 : (int64_t)1 << places;
     const int32_t size = (int32_t)whole + (beyond > near || (beyond >= -near && (whole & 1) != 0));

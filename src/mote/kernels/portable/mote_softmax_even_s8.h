@@ -19,13 +19,14 @@ static inline void mote_softmax_even_s8(const mote_softmax_even_s8_t *p, const i
         for (int32_t i = 0; i < depth; i++) {
             most = in[i] > most ? in[i] : most;
         }
-        const float *exp = p->exp + 255 - most;
+        const int32_t below = 255 - most;
         float sum = 0.0f;
         for (int32_t i = 0; i < depth; i++) {
-            sum += exp[in[i]];
+            sum += p->exp[(below + in[i]) & 255];
         }
         for (int32_t i = 0; i < depth; i++) {
-            out[i] = mote_clamp(mote_round_even(exp[in[i]] * p->factor / sum, 1024.0f) + p->zero, -128, 127);
+            const float exp = p->exp[(below + in[i]) & 255];
+            out[i] = mote_clamp(mote_round_even(exp * p->factor / sum, 1024.0f) + p->zero, -128, 127);
         }
     }
 }
