@@ -31,9 +31,10 @@ def _grid_sample(view: View) -> Packed:
     return Packed("grid_sample_f32", params, operands=(0, 1))
 
 
-def _roi_align(view: View) -> Packed:
-    op, (images, height, width, channels) = view.the(RoiAlign), view.input.shape
-    params: Params = {
+def _regions(view: View, op: RoiAlign | MaxRoiPool) -> Params:
+    """The images, the regions of them, and the cells of each."""
+    images, height, width, channels = view.input.shape
+    return {
         "images": images,
         "height": height,
         "width": width,
@@ -42,6 +43,13 @@ def _roi_align(view: View) -> Packed:
         "rows": op.size[0],
         "columns": op.size[1],
         "scale": op.scale,
+    }
+
+
+def _roi_align(view: View) -> Packed:
+    op = view.the(RoiAlign)
+    params: Params = {
+        **_regions(view, op),
         "offset": 0.5 if op.half_pixel else 0.0,
         "samples": op.samples,
         "smallest": int(not op.half_pixel),
@@ -52,18 +60,7 @@ def _roi_align(view: View) -> Packed:
 
 
 def _max_roi_pool(view: View) -> Packed:
-    op, (images, height, width, channels) = view.the(MaxRoiPool), view.input.shape
-    params: Params = {
-        "images": images,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "regions": view.output.shape[0],
-        "rows": op.size[0],
-        "columns": op.size[1],
-        "scale": op.scale,
-    }
-    return Packed("max_roi_pool_f32", params, operands=(0, 1))
+    return Packed("max_roi_pool_f32", _regions(view, view.the(MaxRoiPool)), operands=(0, 1))
 
 
 KERNELS = (
