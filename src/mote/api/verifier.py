@@ -151,6 +151,7 @@ def compared(
         run = on.execute(Mode.DUMP, raw)
     judge = Judge()
     seen: set[int] = set()
+    alone = set(graph.outputs) - {tensor.id for work in judged.works for tensor in work.tensors}
     by_name = judged.model.format != Format.TFLITE
     for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
         expected, sizes = oracle(source_inputs(judged.source, graph, case)), magnitudes(case)
@@ -173,7 +174,7 @@ def compared(
                 got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
                 size = sizes.get(tensor.id, 0.0)
                 judge.compare(tensor, work.number, work.kind, i, got.reshape(want.shape), want, size)
-    return judge.result(judged.path, judged.firmware.target.name, len(seen), name, len(cases) - before)
+    return judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before)
 
 
 @dataclass
