@@ -251,6 +251,13 @@ static inline int8_t mote_requantize(int32_t sum, int32_t mult, int32_t shift, m
     return mote_clamp(MOTE_PLUS(mote_rescale(sum, mult, shift), o.zero), o.lo, o.hi);
 }
 
+/* A variable in a register for real numbers, as an operand of assembly that may change it. */
+#if defined(__aarch64__)
+#define MOTE_REAL(variable) "+w"(variable)
+#else
+#define MOTE_REAL(variable) "+t"(variable)
+#endif
+
 /* sum + x * w, with the product rounded or, where generated code says that the core is quicker so, not: contraction is
  * chosen here and not left to the compiler. */
 static inline float mote_add_product_f32(float sum, float x, float w) {
@@ -258,7 +265,7 @@ static inline float mote_add_product_f32(float sum, float x, float w) {
     return __builtin_fmaf(x, w, sum);
 #elif defined(__ARM_FP) && (__ARM_FP & 4) && defined(__GNUC__)
     float product = x * w;
-    __asm__("" : "+t"(product)); /* a compiler that sees both would fuse them */
+    __asm__("" : MOTE_REAL(product)); /* a compiler that sees both would fuse them */
     return sum + product;
 #else
     return sum + x * w;

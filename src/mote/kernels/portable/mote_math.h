@@ -65,7 +65,11 @@ static inline float mote_rintf(float x) {
 
 /* The square root, rounded right. */
 static inline float mote_sqrtf(float x) {
-#if defined(__ARM_FP) && (__ARM_FP & 4) && defined(__GNUC__)
+#if defined(__aarch64__) && defined(__GNUC__)
+    float root;
+    __asm__("fsqrt %s0, %s1" : "=w"(root) : "w"(x));
+    return root;
+#elif defined(__ARM_FP) && (__ARM_FP & 4) && defined(__GNUC__)
     float root;
     __asm__("vsqrt.f32 %0, %1" : "=t"(root) : "t"(x));
     return root;
