@@ -94,7 +94,7 @@ $(VENV)/frontends: $(VENV)/test
 # TFLite Micro is left away: its nightly builds do not stay on the index.
 lock:
 	$(PYTHON) -m venv --clear build/lock
-	build/lock/bin/pip install --quiet --editable '.[frontends]'
+	build/lock/bin/pip install --quiet --editable '.[frontends,compare]'
 	{ echo '# What the tests run with, as constraints of pip. `make lock` writes it anew.'; \
 	  build/lock/bin/pip freeze --exclude-editable | grep -v '^tflite-micro' | sed 's/+cpu$$//'; } > $(LOCK)
 
