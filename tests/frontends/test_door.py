@@ -20,9 +20,9 @@ import mote
 from mote import frontends
 from mote.cli import main
 from mote.errors import MoteError
+from mote.extras import require
 from mote.frontends import Format, Source, source_of
 from mote.frontends.detection import detect
-from mote.frontends.extras import require
 from mote.frontends.objects import from_object
 
 MODELS = Path(__file__).parents[2] / "models"

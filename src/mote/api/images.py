@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from mote.api.compiler import Settings, given_model, make_settings, prepared
-from mote.api.data import Inputs
 from mote.api.interpreter import Interpreter, turned_ports
 from mote.api.measure import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
 from mote.api.options import check_at_least
 from mote.api.stimuli import stimuli
 from mote.api.verifier import Judge, Judged, VerifyResult, Work, compared
 from mote.codegen.names import c_prefix
+from mote.data.inputs import Inputs
 from mote.errors import MoteError, explaining, naming
 from mote.files import temporary_folder
 from mote.frontends import SUFFIXES, Source, source_of

@@ -15,11 +15,11 @@ import numpy as np
 from mote import toolchain
 from mote.api import compiler as line
 from mote.api.compiler import Compiled, Settings, check_budgets
-from mote.api.data import Inputs, given_inputs
 from mote.api.stimuli import stimuli
 from mote.codegen import glue
 from mote.codegen.golden import FULL
 from mote.codegen.ramcode import hot_files
+from mote.data.inputs import Inputs, given_inputs
 from mote.errors import BudgetError, MoteError, explaining
 from mote.files import fill, temporary_folder
 from mote.graph import Graph, Tensor

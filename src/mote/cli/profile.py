@@ -6,7 +6,6 @@ import argparse
 
 from mote import targets
 from mote.api import measure
-from mote.api.data import read_inputs
 from mote.api.images import LoadedImage, profile_image
 from mote.cli.common import (
     Subparsers,
@@ -20,6 +19,7 @@ from mote.cli.common import (
     table,
 )
 from mote.cli.images import add_runtime, image_of
+from mote.data.inputs import read_inputs
 from mote.errors import MoteError
 from mote.profiler import Profile, profile, profile_elf
 from mote.report.text import bar

@@ -7,8 +7,6 @@ import argparse
 import numpy as np
 
 from mote.api import measure
-from mote.api.arrays import ZIP, packed_arrays
-from mote.api.data import read_inputs
 from mote.api.images import LoadedImage, run_image
 from mote.api.measure import Inference, RunResult
 from mote.cli.common import (
@@ -23,6 +21,8 @@ from mote.cli.common import (
     table,
 )
 from mote.cli.images import add_runtime, image_of
+from mote.data.arrays import ZIP, packed_arrays
+from mote.data.inputs import read_inputs
 from mote.files import write_file
 from mote.graph.tensor import Array
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mote.errors import MoteError
+from mote.extras import quiet
 from mote.files import temporary_folder
-from mote.frontends.extras import quiet
 from mote.frontends.source import Format, Source
 from mote.frontends.torch.export import exported, refuse_weights, saved
 

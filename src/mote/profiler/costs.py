@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from mote import toolchain
 from mote.api.compiler import Compiled
-from mote.api.data import Inputs
 from mote.api.measure import Bench, Firmware, bench, firmware, kernel_label, stimulus
+from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.targets import Reads, Target

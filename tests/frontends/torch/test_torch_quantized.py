@@ -19,7 +19,7 @@ from torch_support import check, check_numpy, file_of, graph_of, random_inputs, 
 
 import mote
 from mote.errors import MoteError, UnsupportedError
-from mote.frontends.extras import quiet
+from mote.extras import quiet
 from mote.frontends.torch.export import exported_bytes
 from mote.frontends.torch.reference import Reference, reference
 from mote.graph import Graph

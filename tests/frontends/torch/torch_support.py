@@ -12,7 +12,7 @@ from torch import nn
 
 import mote
 from mote.api.compiler import Compiled
-from mote.frontends.extras import quiet
+from mote.extras import quiet
 from mote.frontends.model import Model
 from mote.frontends.source import Format, Source
 from mote.frontends.torch import read

@@ -13,7 +13,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from mote.errors import MoteError, TooLargeError
-from mote.frontends.extras import require
+from mote.extras import require
 from mote.graph.tensor import Array
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"

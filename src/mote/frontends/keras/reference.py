@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mote.extras import installed, quiet, refusals, require, version_of
 from mote.files import temporary_folder
-from mote.frontends.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.source import Source
 from mote.graph.tensor import Array

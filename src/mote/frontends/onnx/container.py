@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mote.errors import MoteError, TooLargeError
+from mote.extras import require
 from mote.frontends import limits
-from mote.frontends.extras import require
 from mote.frontends.onnx.node import ML, Call
 from mote.frontends.onnx.tensors import EXPORT, MOST_BYTES, DamagedError
 from mote.text import printable

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mote.errors import TooLargeError, UnsupportedNodeError
+from mote.extras import quiet, require
 from mote.frontends import limits
-from mote.frontends.extras import quiet, require
 from mote.frontends.onnx.node import ML, Call, words
 from mote.frontends.onnx.tensors import read_sparse, read_tensor
 from mote.graph.tensor import Array

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mote.frontends.extras import installed, quiet, refusals, require, version_of
+from mote.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.onnx.classes import Classes, classes_of
 from mote.frontends.source import Source
 from mote.graph.tensor import Array

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import MoteError
-from mote.frontends.extras import installed, quiet, require, version_of
+from mote.extras import installed, quiet, require, version_of
 from mote.frontends.sklearn.found import DISTANCES, LABEL, OUTPUT, PREDICTION, PROBABILITIES, SCORES
 from mote.frontends.sklearn.reader import INPUT
 from mote.frontends.source import Source

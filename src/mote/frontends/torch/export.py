@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import Any
 
 from mote.errors import MoteError
-from mote.frontends.extras import quiet, require
+from mote.extras import quiet, require
 
 GIVE_INPUTS = "give example inputs: mote.compile(module, example_inputs=(torch.zeros(1, 3, 96, 96),))"
 GIVE_MODULE = "give the module itself, with its weights loaded: module.load_state_dict(...)"

@@ -12,8 +12,8 @@ from math import prod
 from typing import Any
 
 from mote.errors import MoteError, naming
+from mote.extras import quiet, require
 from mote.frontends import limits
-from mote.frontends.extras import quiet, require
 from mote.frontends.torch.archive import MalformedError, opened
 from mote.frontends.torch.signature import assembled
 from mote.graph.tensor import Shape

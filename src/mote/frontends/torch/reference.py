@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import MoteError
-from mote.frontends.extras import installed
+from mote.extras import installed
 from mote.frontends.source import Source
 from mote.frontends.torch.coded import Coded, codes, numbers
 from mote.frontends.torch.grids import Grids, Group

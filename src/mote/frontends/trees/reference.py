@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.frontends.extras import installed, quiet, refusals, require, version_of
+from mote.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.source import Format, Source
 from mote.frontends.trees import lightgbm, xgboost
 from mote.frontends.trees.files import INPUT

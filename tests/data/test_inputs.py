@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.api.data import given_inputs, read_inputs
+from mote.data.inputs import given_inputs, read_inputs
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
@@ -122,7 +122,7 @@ def test_files_that_hold_no_arrays(tmp_path: Path) -> None:
 
 def test_the_api_runs_arrays_as_they_are() -> None:
     """An array of all samples in one call."""
-    digits = Path(__file__).parents[1] / "models" / "digits.tflite"
+    digits = Path(__file__).parents[2] / "models" / "digits.tflite"
     samples = np.load(digits.with_name("digits_samples.npz"))
     result = mote.run(mote.compile(digits), samples["inputs"], layers=False)
     assert len(result.inferences) == 16

@@ -1,4 +1,4 @@
-"""Packages that only some formats need: they are loaded when a model of that format comes, and named where they are
+"""Packages that only some formats need: they are loaded when a file of that format comes, and named where they are
 missing."""
 
 from __future__ import annotations

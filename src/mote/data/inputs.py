@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mote.api.arrays import ONE, load_arrays
+from mote.data.arrays import ONE, load_arrays
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.edges import model_shape, to_code
