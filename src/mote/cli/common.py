@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
+from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.plan.plan import Plan
@@ -210,6 +211,38 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--emulator", choices=("qemu", "unicorn"), help="which emulator (default: qemu where installed)"
     )
+
+
+def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose: bool = True) -> None:
+    """Samples of the user's; `choose`: with the options that choose among arrays."""
+    parser.set_defaults(input_names="", label_name="")
+    parser.add_argument(
+        "--data",
+        metavar="DATA",
+        required=required,
+        help=".npy or .npz file: samples along the first axis, and labels (docs/data.md)",
+    )
+    if choose:
+        parser.add_argument(
+            "--inputs",
+            dest="input_names",
+            default="",
+            metavar="NAMES",
+            help="the arrays or columns that are inputs, with commas between (default: all but labels)",
+        )
+        parser.add_argument(
+            "--labels",
+            dest="label_name",
+            default="",
+            metavar="NAME",
+            help="the array or column of labels (default: y, labels, ...)",
+        )
+
+
+def data_of(arguments: argparse.Namespace, *, labelled: bool = False, several: bool = True) -> Dataset:
+    """The samples that the options name; `labelled` and `several` refuse as `dataset` does."""
+    names = {"inputs": arguments.input_names, "labels": arguments.label_name}
+    return dataset(arguments.data, **names, labelled=labelled, several=several)
 
 
 def settings(arguments: argparse.Namespace) -> Settings:

@@ -22,21 +22,21 @@ Inputs = Array | Arrays | Sequence[Arrays]
 
 def read_inputs(graph: Graph, path: str | Path) -> list[dict[int, Array]]:
     """The inputs in a .npy or .npz file."""
-    return _inferences(graph, load_arrays(path), str(path))
+    return inferences(graph, load_arrays(path), str(path))
 
 
 def given_inputs(graph: Graph, inputs: Inputs) -> list[dict[int, Array]]:
     """The inputs that a caller of the API hands over."""
     if isinstance(inputs, np.ndarray):
-        return _inferences(graph, {ONE: inputs}, "option inputs")
+        return inferences(graph, {ONE: inputs}, "option inputs")
     if isinstance(inputs, Mapping):
         names: dict[int | str, str] = {t: f"arr_{i}" for i, t in enumerate(graph.inputs)}
         arrays = {names.get(key, str(key)): np.asarray(value) for key, value in inputs.items()}
-        return _inferences(graph, arrays, "option inputs")
+        return inferences(graph, arrays, "option inputs")
     return [case for several in inputs for case in given_inputs(graph, several)]
 
 
-def _inferences(graph: Graph, arrays: Mapping[str, Array], where: str) -> list[dict[int, Array]]:
+def inferences(graph: Graph, arrays: Mapping[str, Array], where: str) -> list[dict[int, Array]]:
     """Each input's array, cut into inferences: of as many as there are rows of a batch, or pieces of a stream."""
     found = {t: _found(graph.tensors[t], i, arrays, where) for i, t in enumerate(graph.inputs)}
     counts = {graph.tensors[t].name: len(cases) for t, cases in found.items()}
@@ -54,7 +54,7 @@ def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str)
     if named is None and len(fitting) == 1:
         return next(iter(fitting.values()))
     if named is None and not (len(arrays) == 1 and not fitting):
-        shown = ", ".join(f"{name} ({_shown(value)})" for name, value in arrays.items()) or "none"
+        shown = ", ".join(f"{name} ({described(value)})" for name, value in arrays.items()) or "none"
         which = f"{len(fitting)} arrays that fit" if fitting else "no array for"
         raise MoteError(
             f"has {which} '{tensor.name}', {_wanted(tensor)}; it has {shown}",
@@ -65,7 +65,7 @@ def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str)
     cases = _cases(tensor, value)
     if not cases:
         raise MoteError(
-            f"'{tensor.name}' is {_shown(value)}, the model takes {_wanted(tensor)}",
+            f"'{tensor.name}' is {described(value)}, the model takes {_wanted(tensor)}",
             where=where,
             remedy="give an array of that shape, or several along an axis before it or instead of a first one of 1",
         )
@@ -76,7 +76,8 @@ def _wanted(tensor: Tensor) -> str:
     return f"{tensor.dtype} {'x'.join(map(str, model_shape(tensor)))}"
 
 
-def _shown(value: Array) -> str:
+def described(value: Array) -> str:
+    """The type and the shape of an array, for messages."""
     return f"{value.dtype} {'x'.join(map(str, value.shape)) or 'scalar'}"
 
 

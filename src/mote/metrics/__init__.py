@@ -1,0 +1,6 @@
+"""How good answers are: pure functions of arrays, which know nothing of models."""
+
+from mote.metrics.score import METRICS, Score, measure
+from mote.metrics.signal import noise
+
+__all__ = ["METRICS", "Score", "measure", "noise"]

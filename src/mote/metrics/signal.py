@@ -1,0 +1,23 @@
+"""How much of a signal is left in another one."""
+
+from __future__ import annotations
+
+from math import inf, log10
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.metrics.arrays import Array
+
+
+def noise(reference: Array, other: Array) -> float:
+    """The signal-to-noise ratio in decibels: the energy of the reference over that of the difference. Infinite where
+    nothing differs; minus infinite where there was no signal."""
+    if reference.shape != other.shape:
+        raise MoteError(f"arrays of the shapes {reference.shape} and {other.shape} cannot be compared")
+    wanted = reference.astype(np.float64)
+    signal = float(np.square(wanted).sum())
+    wrong = float(np.square(wanted - other).sum())
+    if wrong == 0:
+        return inf
+    return 10 * (log10(signal) - log10(wrong)) if signal else -inf
