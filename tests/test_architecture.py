@@ -11,10 +11,11 @@ import mote
 TOP = Path(mote.__file__).parent
 COMPILING = {"frontends", "passes", "kernels", "plan", "codegen", "image", "api", "cli"}
 FORBIDDEN = {
-    "graph": {"ops", "frontends", "passes", "kernels", "plan", "codegen", "image", "api", "cli"},
-    "ops": {"frontends", "passes", "kernels", "plan", "codegen", "image", "api", "cli"},
-    "frontends": {"passes", "kernels", "plan", "codegen", "image", "api", "cli"},
-    "passes": {"frontends", "kernels", "plan", "codegen", "image", "api", "cli"},
+    "graph": {"quantize", "ops", "frontends", "passes", "kernels", "plan", "codegen", "image", "api", "cli"},
+    "ops": {"quantize", "frontends", "passes", "kernels", "plan", "codegen", "image", "api", "cli"},
+    "frontends": {"quantize", "passes", "kernels", "plan", "codegen", "image", "api", "cli"},
+    "passes": {"quantize", "frontends", "kernels", "plan", "codegen", "image", "api", "cli"},
+    "quantize": {"frontends", "kernels", "plan", "codegen", "image", "api", "cli"},
     "kernels": {"frontends", "passes", "plan", "codegen", "image", "api", "cli"},
     "plan": {"frontends", "passes", "codegen", "image", "api", "cli"},
     "codegen": {"frontends", "passes", "image", "api", "cli"},

@@ -1,0 +1,231 @@
+"""A float graph, the ranges of its tensors and a scheme of precisions -> the graph that computes with integers.
+
+Each operator gets a precision; then tensors get types and scales (`mote.quantize.places`), and operators and constants
+are written anew over these, with conversions where a reader wants another type than the writer makes. An operator that
+turns out not to take its scales becomes one of real numbers, and everything is done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op, Tensor
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.move import Pad
+from mote.ops.quantize import Dequantize, Quantize, Rescale
+from mote.ops.unary import Requantize
+from mote.quantize.constants import Chosen, layer_constants
+from mote.quantize.families import FAMILIES, Family, Rule
+from mote.quantize.numbers import in_steps
+from mote.quantize.places import Held, Place, Ranges, held, is_real
+from mote.quantize.precision import Precision, Rounded, Scheme
+
+IO = ("int8", "float32")
+"""What a model takes and gives: integers as its layers have them, or real numbers."""
+NO_FAMILY = "there are no integers that LiteRT computes it with"
+COMPUTED = "its weights are computed"
+NO_FOUR_BITS = "LiteRT takes no weights of 4 bits for it: they have 8"
+
+
+@dataclass(frozen=True)
+class Integers:
+    """What became of a float graph."""
+
+    graph: Graph
+    precisions: Mapping[int, Precision]
+    """Of each operator of the float graph that computes with real numbers there, by its number."""
+    refused: Mapping[int, str]
+    """Why operators have another precision than the scheme asks for."""
+
+
+def quantized(
+    graph: Graph,
+    ranges: Ranges,
+    scheme: Scheme | None = None,
+    *,
+    io: str = IO[0],
+    weights: Mapping[int, Rounded] | None = None,
+    biases: Mapping[int, Array] | None = None,
+) -> Graph:
+    """The integer graph of a float graph in normal form. Its tensors have the ids of the float ones; what is converted
+    between them is `inner`. `weights` are integers that somebody has chosen, by the ids of the float ones, and `biases`
+    other real numbers than those of layers, by the ids of what the layers make."""
+    return integers(graph, ranges, scheme, io=io, chosen=Chosen(weights or {}, biases or {})).graph
+
+
+def integers(
+    graph: Graph, ranges: Ranges, scheme: Scheme | None = None, *, io: str = IO[0], chosen: Chosen | None = None
+) -> Integers:
+    """The same, with what each operator became, and why."""
+    if io not in IO:
+        raise MoteError(f"'{io}' is not one of {', '.join(IO)}", where="option io")
+    refused: dict[int, str] = {}
+    while True:
+        precisions = _precisions(graph, scheme or Scheme(), refused)
+        places = held(graph, ranges, precisions, real_edges=io == "float32")
+        assembly = _Assembly(graph, precisions, places, chosen or Chosen(), real_edges=io == "float32")
+        found = assembly.graph()
+        problems = {i: problem for i, op in assembly.whole.items() if (problem := op.unsupported(found))}
+        if not problems:
+            return Integers(found.verify(), precisions, refused)
+        refused |= problems
+
+
+def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[int, Precision]:
+    """What each operator on real numbers computes with, by its number; `refused` grows by those that cannot have what
+    the scheme asks for."""
+    found: dict[int, Precision] = {}
+    made: dict[int, Precision] = {}
+    for op in graph.ops:
+        if not any(is_real(graph, t) for t in (*op.inputs, *op.outputs)):
+            continue
+        family = FAMILIES.get(type(op))
+        if family is not None and family.rule is Rule.LAYER and len(op.computed(graph)) > 1:
+            refused.setdefault(op.index, COMPUTED)
+        before = [made[t] for _, t in op.computed(graph) if t in made]
+        follows = family is not None and family.rule is Rule.SAME and op.index not in scheme.layers and before
+        found[op.index] = _possible(op, family, before[0] if follows else scheme.of(op), refused)
+        made |= dict.fromkeys(op.outputs, found[op.index])
+    return found
+
+
+def _possible(op: Op, family: Family | None, wanted: Precision, refused: dict[int, str]) -> Precision:
+    """What an operator gets where a precision is wanted."""
+    layer = family is not None and family.rule is Rule.LAYER
+    if not wanted.integer:
+        return wanted if layer else Precision.FLOAT32
+    if family is None:
+        refused.setdefault(op.index, NO_FAMILY)
+    elif wanted.activations not in family.types:
+        refused.setdefault(op.index, f"LiteRT has none of {wanted.activations}")
+    elif layer and wanted is Precision.INT4 and not family.four_bits:
+        refused.setdefault(op.index, NO_FOUR_BITS)
+    reason = refused.get(op.index)
+    if reason is not None and reason != NO_FOUR_BITS:
+        return Precision.FLOAT32
+    return Precision.INT8 if wanted is Precision.INT4 and (reason or not layer) else wanted
+
+
+@dataclass
+class _Assembly:
+    """The integer graph as it is put together."""
+
+    source: Graph
+    precisions: Mapping[int, Precision]
+    places: Held
+    chosen: Chosen
+    real_edges: bool
+    tensors: dict[int, Tensor] = field(default_factory=dict)
+    ids: dict[Place, int] = field(default_factory=dict)
+    """The tensors at places, as far as they are there."""
+    constants: dict[tuple[int, bytes, bytes], int] = field(default_factory=dict)
+    """Those of integers, by what they were and what they became: a constant that two operators read alike is one."""
+    ops: list[Op] = field(default_factory=list)
+    whole: dict[int, Op] = field(default_factory=dict)
+    """The operators that compute with integers, by their numbers."""
+
+    def graph(self) -> Graph:
+        for t in self.source.inputs:
+            if is_real(self.source, t):
+                self._id(self.places.written[t])
+        for op in self.source.ops:
+            self._write(op)
+        for t in self.source.outputs:
+            if is_real(self.source, t):
+                self._found(self._edge(t), self.ops[-1].index if self.ops else 0)
+        return self.source.with_ops(self.ops, self.tensors.values())
+
+    def _write(self, op: Op) -> None:
+        operands = zip(op.inputs, self.places.read[op.index], strict=True)
+        inputs = [t if place is None else self._found(place, op.index) for t, place in operands]
+        outputs = [self._id(self.places.written[t]) if is_real(self.source, t) else t for t in op.outputs]
+        precision = self.precisions.get(op.index, Precision.FLOAT32)
+        if precision.integer:
+            if FAMILIES[type(op)].rule is Rule.LAYER:
+                made = layer_constants(self.source, op, self.tensors[inputs[0]].scale, precision, self.chosen)
+                inputs[1:] = [self._constant(t) for t in made]
+            op = _integer_form(op, self.tensors.get(outputs[0]))
+            self.whole[op.index] = op.with_(inputs=tuple(inputs), outputs=tuple(outputs))
+        self.ops.append(op.with_(inputs=tuple(inputs), outputs=tuple(outputs)))
+
+    def _constant(self, t: Tensor) -> int:
+        """A constant of integers in the place of a float one: under its id, where nobody else reads that."""
+        assert t.data is not None and t.quant is not None
+        key = t.id, t.data.tobytes(), t.quant.scale.tobytes() + t.quant.zero_point.tobytes()
+        if key not in self.constants:
+            alone = len(self.source.consumers.get(t.id, [])) == 1 and t.id not in self.tensors
+            self.constants[key] = self._hold(t if alone else replace(t, id=self._fresh()))
+        return self.constants[key]
+
+    def _found(self, place: Place, reader: int) -> int:
+        """The tensor at a place for an operator that reads it, by its number: as it was written, converted once for all
+        readers, or a constant in steps."""
+        if place in self.ids:
+            return self.ids[place]
+        t = self.source.tensors[place.tensor]
+        scale = self.places.scales.get(place)
+        if t.data is not None:
+            if scale is None:
+                return t.id
+            stored = in_steps(t.data, scale, place.dtype)
+            return self._constant(replace(t, dtype=place.dtype, quant=scale, data=stored))
+        first = self.places.written[t.id]
+        if place == first or (scale is not None and scale is self.places.scales.get(first)):
+            return self._id(first)
+        given, made = self._id(first), self._id(place)
+        kind = _conversion(first.dtype, place.dtype)
+        self.ops.append(kind(inputs=(given,), outputs=(made,), name=self.tensors[made].name, index=reader))
+        return made
+
+    def _edge(self, tensor: int) -> Place:
+        """How an output is given."""
+        return Place(tensor, DType.FLOAT32) if self.real_edges else self.places.written[tensor]
+
+    def _id(self, place: Place) -> int:
+        """The tensor at a place, a new one where it is not there: with the id of the float one as the world sees it, or
+        as it is written where the world does not."""
+        if place not in self.ids:
+            t = self.source.tensors[place.tensor]
+            own = self._edge(t.id) if t.id in self.source.outputs else self.places.written[t.id]
+            kept = place == own
+            self.ids[place] = self._hold(
+                replace(
+                    t,
+                    id=t.id if kept else self._fresh(),
+                    name=t.name if kept else f"{t.name} ({place.dtype})",
+                    dtype=place.dtype,
+                    quant=self.places.scales.get(place),
+                    inner=t.inner or not kept,
+                )
+            )
+        return self.ids[place]
+
+    def _hold(self, t: Tensor) -> int:
+        self.tensors[t.id] = t
+        return t.id
+
+    def _fresh(self) -> int:
+        return max((*self.source.tensors, *self.tensors)) + 1
+
+
+def _integer_form(op: Op, y: Tensor | None) -> Op:
+    """An operator of real numbers as one of integers with LiteRT's rounding."""
+    usual = {f.name: f.default for f in fields(op) if f.name == "rounding"}
+    if isinstance(op, Pad):
+        assert y is not None and y.quant is not None
+        usual["value"] = int(in_steps(np.asarray(op.value), y.quant, y.dtype))
+    return op.with_(**usual)
+
+
+def _conversion(given: DType, made: DType) -> type[Op]:
+    """The operator that makes one type of another."""
+    if given == DType.FLOAT32:
+        return Quantize
+    if made == DType.FLOAT32:
+        return Dequantize
+    return Requantize if given == made == DType.INT8 else Rescale
