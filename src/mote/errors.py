@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from mote.version import __version__
 
@@ -27,6 +27,16 @@ class MoteError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.reason}" if self.where else self.reason
         return f"{head}\n  help: {self.remedy}" if self.remedy else head
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[Exception], arguments: tuple[object, ...], attributes: dict[str, object]) -> Exception:
+    """An error that came from another process, whatever its class is made from."""
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 @contextmanager
@@ -106,6 +116,9 @@ class InternalError(Exception):
 
     def __str__(self) -> str:
         return f"{self.reason}\n  help: {self.remedy}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
 
 
 class Layer(Protocol):
