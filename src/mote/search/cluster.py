@@ -1,0 +1,148 @@
+"""Evaluations on a cluster of Dask.
+
+What all evaluations share is a value of the cluster that Dask passes from worker to worker, and makes again from what
+the scheduler knows when the workers that had it die. An evaluation names it, and carries its item only.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from importlib import import_module
+from pydoc import locate
+from typing import Any
+
+from mote.errors import MoteError
+from mote.search.work import Function, Outcome, Outcomes, died, other_version, packed, perform_packed
+from mote.version import __version__
+
+CONNECT = 10.0
+"""Seconds that a scheduler has to answer."""
+ARRIVE = 30.0
+"""Seconds for the first worker of a cluster to arrive."""
+LOGGERS = ("distributed", "distributed.client")
+"""Who writes tracebacks of what is an error that explains itself, here."""
+
+
+class Cluster:
+    """Workers behind a scheduler that runs somewhere; `most`: how many evaluations at once, 0: as many as there are
+    threads."""
+
+    def __init__(self, shared: Any, address: str, most: int) -> None:
+        data = packed("what is searched", shared)
+        self._dask = _package()
+        self._address = address
+        self._most = most
+        self._silenced = {name: logging.getLogger(name).level for name in LOGGERS}
+        for name in LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            self._client = self._dask.Client(address, timeout=CONNECT, set_as_default=False)
+        except Exception as error:
+            self._unsilence()
+            raise MoteError(
+                f"no scheduler of Dask answers ({_line(error)})",
+                where=f"scheduler {address}",
+                remedy="start one with `dask scheduler`, which prints its address, such as tcp://192.168.0.2:8786, and"
+                " workers with `dask worker ADDRESS --nthreads 1`",
+            ) from None
+        try:
+            self._check_workers()
+            self._key = sha256(data).hexdigest()
+            self._shared = self._submit(bytes, data, key=f"mote-{self._key}")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def capacity(self) -> int:
+        return self._most or max(1, sum(self._client.nthreads().values()))
+
+    def outcomes(self, function: Function, items: Sequence[Any], names: Sequence[str]) -> Outcomes:
+        waiting = deque((i, packed(names[i], item)) for i, item in enumerate(items))
+        called = packed("the function", function)
+        numbers: dict[Any, int] = {}
+        done = self._dask.as_completed(loop=self._client.loop, raise_errors=False)
+        while waiting or numbers:
+            while waiting and (not self._most or len(numbers) < self._most):
+                number, item = waiting.popleft()
+                future = self._submit(perform_packed, called, self._shared, self._key, item, __version__, pure=False)
+                numbers[future.key] = number
+                done.add(future)
+            finished = next(done)
+            number = numbers.pop(finished.key)
+            yield number, self._outcome(finished, names[number])
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._client.close(timeout=CONNECT)
+        self._unsilence()
+
+    def _unsilence(self) -> None:
+        for name, level in self._silenced.items():
+            logging.getLogger(name).setLevel(level)
+
+    def _submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that what evaluations share is large: it is sent once
+            return self._client.submit(function, *arguments, **options)
+
+    def _outcome(self, future: Any, name: str) -> Outcome:
+        """What came of an evaluation. A result that was lost with its worker is waited for once more: Dask evaluates it
+        again."""
+        where = f"scheduler {self._address}"
+        try:
+            found = future.result()
+        except self._dask.scheduler.KilledWorker:
+            return Outcome(error=died(name, where))
+        except self._dask.CancelledError:
+            return Outcome(error=_dropped(name, where))
+        except ModuleNotFoundError:
+            return Outcome(error=other_version(__version__, {"a worker": ""}))
+        except Exception as error:
+            return Outcome(error=MoteError(f"{name}: the cluster failed ({_line(error)})", where=where))
+        assert isinstance(found, Outcome)
+        return found
+
+    def _check_workers(self) -> None:
+        """Every worker has this version of Mote. Those that come later are checked when they evaluate something."""
+        try:
+            self._client.wait_for_workers(1, timeout=ARRIVE)
+            found = self._client.run(locate, "mote.version.__version__")
+        except Exception as error:
+            raise MoteError(
+                f"has no workers that answer ({_line(error)})",
+                where=f"scheduler {self._address}",
+                remedy=f"start some with `dask worker {self._address} --nthreads 1`",
+            ) from None
+        others = {worker: version or "" for worker, version in found.items() if version != __version__}
+        if others:
+            raise other_version(__version__, others)
+
+
+def _dropped(name: str, where: str) -> MoteError:
+    return MoteError(
+        f"the cluster has dropped the evaluation of {name}: its scheduler ended, or was started anew",
+        where=where,
+        remedy="start it again, and the search: a journal keeps what was found",
+    )
+
+
+def _package() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise MoteError(
+            "a cluster needs the package distributed, which is not installed",
+            where="option scheduler",
+            remedy="pip install 'moteml[cluster]'",
+        ) from None
+
+
+def _line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,130 @@
+"""What a search has found, kept in a file, so that one that was stopped goes on where it was.
+
+The file has a line of JSON for each result, with a key: a digest of everything that the result depends on. Lines are
+only ever added, each in one write. A kill leaves a torn line at most; lines that are not whole are passed over, and
+what they would have said is found again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.files import read_file, write_file
+from mote.stopping import undisturbed
+from mote.version import __version__
+
+HEAD = b'{"journal": "of a search by Mote", "format": 1}\n'
+"""How every journal begins, so that no other file is taken for one and added to."""
+
+
+class Journal:
+    """Results by key, of this search and of all that were written to the same file before."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        if not Path(path).exists():
+            write_file(self.path, HEAD, HEAD)
+        text = read_file(path)
+        if not text.startswith(HEAD):
+            raise MoteError(
+                "is not a journal of a search", where=self.path, remedy="name a new file, or one that a search has made"
+            )
+        self._results = dict(_results(text))
+        self._torn = not text.endswith(b"\n")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._results
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._results[key]
+
+    def add(self, key: str, name: str, value: Any) -> Any:
+        """Keep a result, which must be something that JSON can say; what is returned is what a later search reads."""
+        line = json.dumps({"key": key, "name": name, "result": value}).encode() + b"\n"
+        self._append(b"\n" + line if self._torn else line)
+        self._torn = False
+        self._results[key] = json.loads(line)["result"]
+        return self._results[key]
+
+    def _append(self, line: bytes) -> None:
+        try:
+            with undisturbed():
+                opened = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+                try:
+                    if os.write(opened, line) != len(line):
+                        raise OSError(None, "the disk is full")
+                    os.fsync(opened)
+                finally:
+                    os.close(opened)
+        except OSError as error:
+            raise MoteError(
+                f"cannot be written ({error.strerror})",
+                where=self.path,
+                remedy="what it holds is kept: make room, and start the search again with the same journal",
+            ) from None
+
+
+def _results(text: bytes) -> Iterator[tuple[str, Any]]:
+    """Keys and results of all whole lines after the first."""
+    for line in text.splitlines()[1:]:
+        try:
+            entry = json.loads(line)
+        except ValueError:  # torn: it does not end in a brace, or has another line behind it
+            continue
+        if isinstance(entry, dict) and isinstance(entry.get("key"), str) and "result" in entry:
+            yield entry["key"], entry["result"]
+
+
+def digest(*parts: Any) -> str:
+    """A key for what depends on all of these and on the version of Mote: bytes, text, numbers, arrays, None, and
+    sequences, mappings, sets and dataclasses of them."""
+    found = sha256()
+    for piece in _pieces((__version__, *parts)):
+        found.update(b"%d:" % len(piece))
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _pieces(part: Any) -> Iterator[bytes]:
+    """What a part consists of, such that different parts never give the same pieces."""
+    if isinstance(part, Enum):
+        part = part.value
+    if isinstance(part, bytes):
+        yield from (b"bytes", part)
+    elif part is None or isinstance(part, bool | int | float | str | np.generic | Path):
+        yield from (type(part).__name__.encode(), str(part).encode() if not isinstance(part, float) else _float(part))
+    elif isinstance(part, np.ndarray):
+        yield from (b"array", str((part.dtype.str, part.shape)).encode(), np.ascontiguousarray(part).tobytes())
+    elif is_dataclass(part) and not isinstance(part, type):
+        yield from (b"dataclass", type(part).__name__.encode())
+        yield from _pieces({f.name: getattr(part, f.name) for f in fields(part) if f.compare})
+    elif isinstance(part, Mapping):
+        yield from (b"mapping", b"%d" % len(part))
+        for key in sorted(part, key=str):
+            yield from (*_pieces(key), *_pieces(part[key]))
+    elif isinstance(part, set | frozenset):
+        yield from (b"set", *_pieces(sorted(part, key=str)))
+    elif isinstance(part, tuple | list):
+        yield from (b"sequence", b"%d" % len(part))
+        for element in part:
+            yield from _pieces(element)
+    else:
+        raise TypeError(f"{type(part).__name__} has no digest")
+
+
+def _float(value: float) -> bytes:
+    """All of its bits: what is printed of it is rounded."""
+    return value.hex().encode()

@@ -1,0 +1,146 @@
+"""Evaluations in worker processes of this computer."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter, deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from mote.errors import MoteError
+from mote.search.work import TRIES, Function, Outcome, Outcomes, died, packed, perform
+from mote.stopping import StoppedError, stopping
+
+PATIENCE = 10.0
+"""Seconds that a worker has to clean up, after it was told to end."""
+
+
+@dataclass
+class _Worker:
+    process: SpawnProcess
+    pipe: Connection
+    item: int | None = None
+    """The number of the item that it is at."""
+    ready: bool = False
+    """Whether it has said that it knows what all evaluations share."""
+
+
+class Processes:
+    """Workers that are new processes, not copies of this one, whose threads and locks they would share."""
+
+    def __init__(self, shared: Any, count: int) -> None:
+        self.capacity = count
+        self._shared = packed("what is searched", shared)
+        self._workers: list[_Worker] = []
+
+    def outcomes(self, function: Function, items: Sequence[Any], names: Sequence[str]) -> Outcomes:
+        waiting = deque((i, packed(names[i], (function, item))) for i, item in enumerate(items))
+        sent = dict(waiting)
+        deaths = Counter[int]()
+        try:
+            while waiting or self._busy:
+                self._hand_out(waiting)
+                for worker in self._heard():
+                    number, outcome = worker.item, _received(worker.pipe)
+                    assert number is not None
+                    if not worker.ready:
+                        worker.ready = _is_ready(outcome)
+                    elif outcome is not None:
+                        worker.item = None
+                        yield number, outcome
+                    else:
+                        self._dismiss(worker)
+                        deaths[number] += 1
+                        if deaths[number] == TRIES:
+                            yield number, Outcome(error=died(names[number]))
+                        else:
+                            waiting.appendleft((number, sent[number]))
+        finally:
+            for worker in self._busy:  # at what nobody waits for any more
+                self._dismiss(worker)
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.process.terminate()
+        for worker in list(self._workers):
+            self._dismiss(worker)
+
+    @property
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._workers if worker.item is not None]
+
+    def _hand_out(self, waiting: deque[tuple[int, bytes]]) -> None:
+        """Give every free worker an item, after as many were started as there is work for."""
+        free = [worker for worker in self._workers if worker.item is None]
+        more = min(self.capacity - len(self._workers), len(waiting) - len(free))
+        free += [self._start() for _ in range(more)]
+        for worker in free[: len(waiting)]:
+            worker.item, message = waiting.popleft()
+            with suppress(OSError):  # it died meanwhile, which is seen when it is listened to
+                if not worker.ready:
+                    worker.pipe.send_bytes(self._shared)
+                worker.pipe.send_bytes(message)
+
+    def _heard(self) -> list[_Worker]:
+        """The workers that have something to say, or are no more; at least one."""
+        by_pipe = {worker.pipe: worker for worker in self._busy}
+        return [by_pipe[pipe] for pipe in wait(list(by_pipe)) if isinstance(pipe, Connection)]
+
+    def _start(self) -> _Worker:
+        context = get_context("spawn")
+        here, there = context.Pipe()
+        process = context.Process(target=_work, args=(there,), daemon=True)
+        process.start()
+        there.close()
+        worker = _Worker(process, here)
+        self._workers.append(worker)
+        return worker
+
+    def _dismiss(self, worker: _Worker) -> None:
+        worker.process.terminate()
+        worker.process.join(PATIENCE)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+        worker.pipe.close()
+        self._workers.remove(worker)
+
+
+def _is_ready(said: Outcome | None) -> bool:
+    """Whether a worker that was just started can work; why not is raised."""
+    if said is None:
+        raise MoteError(
+            "a worker process ended while it was started",
+            remedy="workers import the script that starts them: let it search below `if __name__ == '__main__':`",
+        )
+    said.get()
+    return True
+
+
+def _received(pipe: Connection) -> Outcome | None:
+    """What a worker says; None where it is no more."""
+    try:
+        outcome = pickle.loads(pipe.recv_bytes())
+    except (EOFError, OSError):
+        return None
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def _work(pipe: Connection) -> None:
+    """The life of a worker: it ends when nobody is at the other end any more, or when it is told to."""
+    with suppress(StoppedError, EOFError, OSError), stopping():
+        made = perform(_unpacked, None, pipe.recv_bytes())
+        pipe.send_bytes(pickle.dumps(replace(made, value=None)))
+        while True:
+            function, item = pickle.loads(pipe.recv_bytes())
+            pipe.send_bytes(pickle.dumps(perform(function, made.value, item)))
+
+
+def _unpacked(_: None, data: bytes) -> Any:
+    return pickle.loads(data)
