@@ -20,13 +20,14 @@ _FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
 """Sums in kernels may wrap."""
 
 
-def load(texts: Mapping[str, str], sources: Sequence[str]) -> ctypes.CDLL:
-    """The shared object of C files, which are among the texts; loaded once in a process."""
-    return _load(tuple(sorted(texts.items())), tuple(sources))
+def load(texts: Mapping[str, str], sources: Sequence[str], copy: int = 0) -> ctypes.CDLL:
+    """The shared object of C files, which are among the texts; loaded once in a process. A `copy` with another number
+    has variables of its own."""
+    return _load(tuple(sorted(texts.items())), tuple(sources), copy)
 
 
 @remembered
-def _load(texts: tuple[tuple[str, str], ...], sources: tuple[str, ...]) -> ctypes.CDLL:
+def _load(texts: tuple[tuple[str, str], ...], sources: tuple[str, ...], copy: int) -> ctypes.CDLL:
     target = targets.load("host")
     compiler = find_compiler(target)
     flags = [*compiler.command, *target.gcc_flags, *_FLAGS, optimization("speed", target.cpu).level]
