@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +15,9 @@ import numpy as np
 from mote.api.compiler import Settings, given_model, make_settings, prepared
 from mote.api.interpreter import Interpreter, turned_ports
 from mote.api.measure import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
-from mote.api.options import check_at_least
-from mote.api.stimuli import stimuli
-from mote.api.verifier import Judge, Judged, VerifyResult, Work, compared
+from mote.api.verifier import Case, Judge, Judged, VerifyResult, Work, chosen_cases, compared
 from mote.codegen.names import c_prefix
+from mote.data.dataset import dataset
 from mote.data.inputs import Inputs
 from mote.errors import MoteError, explaining, naming
 from mote.files import temporary_folder
@@ -248,20 +247,24 @@ def profile_image(
 @explaining()
 def verify_image(
     loaded: LoadedImage,
-    inputs: int = 8,
+    inputs: int | None = None,
     *,
+    data: Any = None,
     source: Any = None,
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
     sanitize: bool = False,
 ) -> VerifyResult:
-    """Compare what an image computes with the reference, every tensor that it tells of. The model is `source`, or the
-    file beside the image that it was packed from; where there is none, outputs are compared with those of the same
-    image on this computer, with the kernels' portable forms, and the result says so."""
+    """Compare what an image computes with the reference, every tensor that it tells of, for inputs as `mote.verify`
+    takes them. The model is `source`, or the file beside the image that it was packed from; where there is none,
+    outputs are compared with those of the same image on this computer, with the kernels' portable forms, and the result
+    says so."""
+    given = None if data is None else dataset(data, several=False)
     model = _source(loaded, source)
     if model is None:
-        return _against_host(loaded, inputs, seed, compiler, emulator)
+        known = None if given is None else given.cases(loaded.graph)
+        return _against_host(loaded, chosen_cases(loaded.graph, inputs, known, seed), compiler, emulator)
     where = model.where
     options = {name: value for name, value in _options(loaded).items() if name in PREPARING}
     settings = replace(make_settings(loaded.target, **options), fixed=ANY)
@@ -290,7 +293,8 @@ def verify_image(
         if x.tensors and x.kernel
     ]
     judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
-    return compared(judged, inputs, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    known = None if given is None else given.cases(graph)
+    return compared(judged, inputs, known, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
 
 
 def _options(loaded: LoadedImage) -> Mapping[str, Any]:
@@ -321,13 +325,10 @@ def _source(loaded: LoadedImage, source: Any) -> Source | None:
 
 
 def _against_host(
-    loaded: LoadedImage, inputs: int, seed: int, compiler: str | None, emulator: str | None
+    loaded: LoadedImage, cases: Sequence[Case], compiler: str | None, emulator: str | None
 ) -> VerifyResult:
     """The outputs on the target against those of the portable kernels on this computer."""
-    check_at_least("inputs", inputs, 1)
-    check_at_least("seed", seed, 0)
     graph = loaded.graph
-    cases = stimuli(graph, inputs, seed)
     here = Interpreter.of(loaded.data, loaded.kernels, loaded.path)
     with temporary_folder() as folder:
         on = bench(loaded.firmware, folder, compiler=compiler, emulator=emulator)

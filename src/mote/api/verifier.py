@@ -6,7 +6,7 @@ int8 (and every other integer) must be equal bit for bit. float32 may differ by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,10 +14,11 @@ import numpy as np
 
 from mote.api import reference
 from mote.api.compiler import Compiled, Settings
-from mote.api.measure import Firmware, bench, firmware
+from mote.api.measure import Bench, Firmware, bench, firmware
 from mote.api.options import check_at_least
 from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
+from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
 from mote.files import temporary_folder
 from mote.frontends import Format, Source
@@ -30,6 +31,15 @@ from mote.kernels.contract import Layout
 from mote.passes import control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
+
+Case = Mapping[int, Array]
+"""The inputs of an inference, by the ids of the tensors."""
+Wanted = Callable[[Mapping[int, Array], Tensor], Array]
+"""What the values of a reference say that a tensor should hold."""
+USUAL = 8
+"""How many inputs are made up where nobody says how many."""
+MOST_SHOWN = 64 << 20
+"""Bytes of tensors that one run writes down."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +83,9 @@ class VerifyResult:
 @explaining()
 def verify(
     compiled: Compiled,
-    inputs: int = 8,
+    inputs: int | None = None,
     *,
+    data: Any = None,
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
@@ -82,7 +93,15 @@ def verify(
 ) -> VerifyResult:
     """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels,
     models of other formats with what their own runtimes compute; where those are not installed, with Mote's own
-    reference in NumPy. The result says which."""
+    reference in NumPy. The result says which. Inputs are 8 that are made up, or all of `data` (`mote.data.dataset`), of
+    which `inputs` are the first so many."""
+    given = None if data is None else dataset(data, several=False).cases(compiled.plan.graph)
+    subject = judged(compiled)
+    return compared(subject, inputs, given, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+
+
+def judged(compiled: Compiled) -> Judged:
+    """A compiled model as what is compared with a reference."""
     plan, graph = compiled.plan, compiled.plan.graph
     works = [
         Work(
@@ -97,8 +116,7 @@ def verify(
         for i, (op, steps) in enumerate(plan.works)
         if not isinstance(op, Arrival)
     ]
-    judged = Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.model, works)
-    return compared(judged, inputs, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    return Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.model, works)
 
 
 @dataclass(frozen=True)
@@ -135,46 +153,108 @@ class Judged:
 
 
 def compared(
-    judged: Judged, inputs: int, *, seed: int, compiler: str | None, emulator: str | None, sanitize: bool = False
+    judged: Judged,
+    inputs: int | None,
+    given: Sequence[Case] | None = None,
+    *,
+    seed: int,
+    compiler: str | None,
+    emulator: str | None,
+    sanitize: bool = False,
 ) -> VerifyResult:
-    """Run it on `inputs` inputs and compare everything that it computes with the reference."""
-    check_at_least("inputs", inputs, 1)
-    check_at_least("seed", seed, 0)
-    graph = judged.graph
+    """Run it on the given inputs, the first `inputs` of them, or on so many that are made up, and compare everything
+    that it computes with the reference."""
     before = _runs_before_a_window(judged)
-    cases = stimuli(graph, inputs + before, seed, judged.source)
-    oracle, name, wanted = _oracle(judged)
-    magnitudes = reference.magnitudes(graph)
-    with temporary_folder() as folder:
-        on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
-        raw = [[case[t].tobytes() for t in graph.inputs] for case in cases]
-        run = on.execute(Mode.DUMP, raw)
+    cases = chosen_cases(judged.graph, inputs, given, seed, judged.source, before)
+    answer, name, wanted = oracle(judged)
+    magnitudes = reference.magnitudes(judged.graph)
     judge = Judge()
     seen: set[int] = set()
-    alone = set(graph.outputs) - {tensor.id for work in judged.works for tensor in work.tensors}
-    by_name = judged.model.format != Format.TFLITE
-    for i, (case, dump, outputs) in enumerate(zip(cases, run.dumps, run.outputs, strict=True)):
-        expected, sizes = oracle(source_inputs(judged.source, graph, case)), magnitudes(case)
-        if expected is None:
-            continue
-        for t, raw_output in zip(graph.outputs, outputs, strict=True):
-            tensor = graph.tensors[t]
-            want = wanted(expected, tensor).reshape(-1)
-            got = np.frombuffer(raw_output, tensor.dtype.numpy)
-            judge.compare(tensor, "", "output", i, got, want, sizes.get(t, 0.0))
-        for work in judged.works:
-            flat = np.frombuffer(dump[work.place], work.tensors[0].dtype.numpy)
-            for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
-                rows = list(work.rows_of(tensor))
-                if tensor.inner or ((work.bodies or by_name) and tensor.source not in expected):
-                    continue
-                seen.add(work.place)
-                want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
-                layout = work.layouts[tensor.id]
-                got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
-                size = sizes.get(tensor.id, 0.0)
-                judge.compare(tensor, work.number, work.kind, i, got.reshape(want.shape), want, size)
+    alone = set(judged.graph.outputs) - {tensor.id for work in judged.works for tensor in work.tensors}
+    with temporary_folder() as folder:
+        on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
+        for i, (case, shown) in enumerate(zip(cases, _executed(on, judged, cases), strict=True)):
+            expected, sizes = answer(source_inputs(judged.source, judged.graph, case)), magnitudes(case)
+            if expected is not None:
+                seen |= _compare(judge, judged, i, shown, expected, sizes, wanted)
     return judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before)
+
+
+def chosen_cases(
+    graph: Graph,
+    inputs: int | None,
+    given: Sequence[Case] | None,
+    seed: int,
+    source: Graph | None = None,
+    before: int = 0,
+) -> Sequence[Case]:
+    """The first `inputs` of those that were given, or all of them; where none were, so many that are made up, and
+    `before` more."""
+    check_at_least("seed", seed, 0)
+    if inputs is not None:
+        check_at_least("inputs", inputs, 1)
+    if given is None:
+        return stimuli(graph, (USUAL if inputs is None else inputs) + before, seed, source)
+    chosen = given if inputs is None else given[:inputs]
+    if len(chosen) <= before:
+        raise MoteError(
+            f"{len(chosen)} inputs are no whole window of the stream, which takes {before + 1}",
+            where="option data",
+            remedy="give more of them",
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the harness writes of one inference: what layers made, and the outputs."""
+
+    layers: Mapping[int, bytes]
+    outputs: Sequence[bytes]
+
+
+def _executed(on: Bench, judged: Judged, cases: Sequence[Case]) -> Iterator[_Shown]:
+    """All inferences, in as many runs as it takes for what one of them shows to fit memory; those of a model that
+    remembers are one run."""
+    graph = judged.graph
+    nbytes = sum(tensor.nbytes for work in judged.works for tensor in work.tensors)
+    most = len(cases) if graph.states else max(1, MOST_SHOWN // max(nbytes, 1))
+    for first in range(0, len(cases), most):
+        raw = [[case[t].tobytes() for t in graph.inputs] for case in cases[first : first + most]]
+        run = on.execute(Mode.DUMP, raw)
+        yield from map(_Shown, run.dumps, run.outputs)
+
+
+def _compare(
+    judge: Judge,
+    judged: Judged,
+    case: int,
+    shown: _Shown,
+    expected: Mapping[int, Array],
+    sizes: Mapping[int, float],
+    wanted: Wanted,
+) -> set[int]:
+    """Compare what an inference shows with what is expected; the layers that could be."""
+    graph, by_name = judged.graph, judged.model.format != Format.TFLITE
+    seen = set()
+    for t, raw_output in zip(graph.outputs, shown.outputs, strict=True):
+        tensor = graph.tensors[t]
+        want = wanted(expected, tensor).reshape(-1)
+        got = np.frombuffer(raw_output, tensor.dtype.numpy)
+        judge.compare(tensor, "", "output", case, got, want, sizes.get(t, 0.0))
+    for work in judged.works:
+        flat = np.frombuffer(shown.layers[work.place], work.tensors[0].dtype.numpy)
+        for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
+            rows = list(work.rows_of(tensor))
+            if tensor.inner or ((work.bodies or by_name) and tensor.source not in expected):
+                continue
+            seen.add(work.place)
+            want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
+            layout = work.layouts[tensor.id]
+            got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
+            size = sizes.get(tensor.id, 0.0)
+            judge.compare(tensor, work.number, work.kind, case, got.reshape(want.shape), want, size)
+    return seen
 
 
 @dataclass
@@ -227,10 +307,6 @@ def _runs_before_a_window(judged: Judged) -> int:
     return -(-size // fresh) - 1
 
 
-Wanted = Callable[[Mapping[int, Array], Tensor], Array]
-"""What the values of a reference say that a tensor should hold."""
-
-
 def _of_source(values: Mapping[int, Array], tensor: Tensor) -> Array:
     return tensor.part(values[tensor.source])
 
@@ -239,27 +315,28 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
     return values[tensor.id]
 
 
-def _oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
+def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
+    """What the model should compute, who says so, and how that lies in the tensors of the graph as it was planned."""
     settings = judged.settings
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
     if judged.model.format != Format.TFLITE:
-        oracle, name = _runtime(judged)
+        answer, name = _runtime(judged)
     elif reference.micro_only(judged.source):
-        oracle, name = _micro(judged)
+        answer, name = _micro(judged)
     elif settings.numerics == "tflm":
-        oracle, name = reference.numpy(_with_numerics(judged)), "numpy (TFLite Micro numerics)"
+        answer, name = reference.numpy(_with_numerics(judged)), "numpy (TFLite Micro numerics)"
     elif mistakes := _mistakes(judged.source):
-        oracle, name = reference.numpy(judged.source), f"numpy ({mistakes})"
+        answer, name = reference.numpy(judged.source), f"numpy ({mistakes})"
     elif reference.litert_installed():
-        oracle, name = reference.meaningful(reference.litert(judged.model.data), judged.source), "LiteRT BUILTIN_REF"
+        answer, name = reference.meaningful(reference.litert(judged.model.data), judged.source), "LiteRT BUILTIN_REF"
     else:
-        oracle, name = reference.numpy(judged.source), "numpy"
+        answer, name = reference.numpy(judged.source), "numpy"
     if settings.stream is not None:
         tensor = judged.source.tensors[judged.source.inputs[0]]
         axis = code_axis(tensor, settings.stream)
-        oracle, name = reference.windowed(oracle, axis, tensor.shape[axis]), f"{name} on every window"
-    return oracle, name, _of_source
+        answer, name = reference.windowed(answer, axis, tensor.shape[axis]), f"{name} on every window"
+    return answer, name, _of_source
 
 
 def _runtime(judged: Judged) -> tuple[reference.Reference, str]:

@@ -10,7 +10,9 @@ from mote.api.verifier import VerifyResult
 from mote.cli.common import (
     Subparsers,
     add_compile_options,
+    add_data,
     add_tools,
+    data_of,
     green,
     print_json,
     progress,
@@ -29,12 +31,12 @@ def add(commands: Subparsers) -> None:
     p = commands.add_parser("verify", help="compare every tensor with the reference", description=__doc__)
     add_compile_options(p)
     add_tools(p)
+    add_data(p, choose=False)
     p.add_argument(
         "--inputs",
         type=count,
-        default=8,
         metavar="N",
-        help="how many inputs: random, extreme, structured (default: 8)",
+        help="how many inputs: random, extreme, structured (default: 8); with --data the first so many (default: all)",
     )
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     add_runtime(p)
@@ -59,8 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source and image is None:
         raise MoteError("is for images", where="option --source", remedy="make one with `mote pack`")
     model = image or measure.compile(arguments.model, settings(arguments))
-    how = {"seed": arguments.seed, "compiler": arguments.compiler, "emulator": arguments.emulator}
-    with progress(f"running {arguments.inputs} inputs"):
+    data = data_of(arguments, several=False) if arguments.data else None
+    how = {"data": data, "seed": arguments.seed, "compiler": arguments.compiler, "emulator": arguments.emulator}
+    with progress("running and comparing"):
         if isinstance(model, LoadedImage):
             result = verify_image(model, arguments.inputs, source=arguments.source, **how)
         else:
