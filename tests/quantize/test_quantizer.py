@@ -9,6 +9,9 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from mote.api import reference
+from mote.frontends import tflite
+from mote.frontends.tflite.export import export
 from mote.graph.types import DType
 from mote.quantize.numbers import real_numbers
 from mote.quantize.precision import Precision, Scheme
@@ -20,7 +23,7 @@ ALL = tuple(BLOCKS)
 
 @needs_litert
 @pytest.mark.parametrize("io", ["int8", "float32"])
-@pytest.mark.parametrize("precision", [Precision.INT8, Precision.INT16])
+@pytest.mark.parametrize("precision", [Precision.INT4, Precision.INT8, Precision.INT16])
 def test_every_kind_of_layer_is_equal_to_litert(precision: Precision, io: str) -> None:
     net = graph(ALL, seed=1)
     data = cases(net)
@@ -40,11 +43,46 @@ def test_every_kind_of_layer_is_equal_to_litert(precision: Precision, io: str) -
 )
 def test_mixed_precisions_are_equal_to_litert(blocks: list[str], seed: int, io: str, data: st.DataObject) -> None:
     net = graph(blocks, seed)
-    choices = st.sampled_from([Precision.INT4, Precision.INT8, Precision.INT16, Precision.FLOAT32])
+    choices = st.sampled_from([*Precision])
     layers = data.draw(st.dictionaries(st.sampled_from([op.index for op in net.ops]), choices))
     samples = cases(net, seed=seed)
     made = integers(net, extremes(net, samples), Scheme(data.draw(choices), layers), io=io)
     check_litert(made.graph, samples[:1])
+
+
+@needs_litert
+def test_weights_of_4_bits_take_half_of_the_file() -> None:
+    net = graph(["conv", "pointwise", "depthwise"], seed=5)
+    data = cases(net)
+    sizes = {}
+    for precision, stored in ((Precision.INT4, DType.INT4), (Precision.INT8, None)):
+        made = quantized(net, extremes(net, data), Scheme(precision))
+        file = check_litert(made, data[:1])
+        again = tflite.parse(file, "again")
+        weights = [op.input(again, 1) for op in again.ops if op.weights is not None]
+        assert {w.stored for w in weights} == {stored} and len(weights) == 4
+        assert precision is Precision.INT8 or max(np.abs(w.data).max() for w in weights if w.data is not None) == 7
+        sizes[precision] = len(file)
+        count = sum(w.size for w in weights)
+    assert sizes[Precision.INT8] - sizes[Precision.INT4] == pytest.approx(count / 2, rel=0.1)
+
+
+@needs_litert
+def test_weights_of_16_bits_are_those_that_litert_widens() -> None:
+    net = graph(["conv", "residual"], seed=6)
+    data = cases(net)
+    made = quantized(net, {}, Scheme(Precision.FLOAT16))
+    exported = export(made, "net")
+    assert len(exported.data) < 0.75 * len(export(net, "net").data)
+    oracle = reference.litert(exported.data)
+    for case in data:
+        want = oracle({exported.tensors[t]: value for t, value in case.items()})
+        assert want is not None
+        for t, got in made.evaluate(case).items():
+            assert np.allclose(got, want[exported.tensors[t]].reshape(got.shape), rtol=1e-4, atol=1e-5)
+    again = tflite.parse(exported.data, "again")
+    ours, theirs = ([op.input(g, 1).data for op in g.ops if op.weights is not None] for g in (made, again))
+    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
 def test_tensors_keep_their_ids_and_are_close() -> None:

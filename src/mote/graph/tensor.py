@@ -66,6 +66,8 @@ class Tensor:
     them. What is made of it is compared with the reference, it itself is not."""
     arrangement: Arrangement | None = None
     """How the value of the source file lies in this tensor; None: as it is."""
+    stored: DType | None = None
+    """The type in which a file holds a constant, where that is one that Mote does not compute with: fewer bits."""
     labels: tuple[str, ...] = ()
     """What its values 0, 1, .. are called, where they are classes with names."""
 

@@ -39,11 +39,26 @@ def layer_constants(graph: Graph, op: Op, input_scale: float, precision: Precisi
         rounded = Rounded(weight_steps(w.data, scale, axis, precision.most), scale)
     zeros = np.zeros(rounded.scale.size, np.int64)
     quant = Quantization(rounded.scale, zeros, axis)
-    weights = replace(w, dtype=DType.INT8, data=rounded.values.astype(np.int8), quant=quant)
+    values = rounded.values.astype(np.int8)
+    stored = DType.INT4 if precision is Precision.INT4 else None
+    weights = replace(w, dtype=DType.INT8, data=values, quant=quant, stored=stored)
     if bias is None:
         return [weights]
     like = b or Tensor(ABSENT, f"{op.name}/bias", bias.shape, DType.FLOAT32)
     return [weights, _bias(like, bias, np.float32(input_scale) * rounded.scale, precision)]
+
+
+LEAST_HALVED = 64
+"""Constants of fewer elements are not worth an operator that widens them."""
+
+
+def halved(t: Tensor) -> Tensor | None:
+    """A constant of real numbers as a file holds it in 16 bits; None where it is none, too small, or does not fit."""
+    if t.data is None or t.dtype != DType.FLOAT32 or t.size < LEAST_HALVED:
+        return None
+    with np.errstate(over="ignore"):
+        data = t.data.astype(np.float16).astype(np.float32)
+    return replace(t, data=data, stored=DType.FLOAT16) if np.isfinite(data).all() else None
 
 
 def _bias(like: Tensor, bias: Array, products: NDArray[np.float32], precision: Precision) -> Tensor:

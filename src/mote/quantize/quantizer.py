@@ -19,7 +19,7 @@ from mote.graph.types import DType
 from mote.ops.move import Pad
 from mote.ops.quantize import Dequantize, Quantize, Rescale
 from mote.ops.unary import Requantize
-from mote.quantize.constants import Chosen, layer_constants
+from mote.quantize.constants import Chosen, halved, layer_constants
 from mote.quantize.families import FAMILIES, Family, Rule
 from mote.quantize.numbers import in_steps
 from mote.quantize.places import Held, Place, Ranges, held, is_real
@@ -98,7 +98,7 @@ def _possible(op: Op, family: Family | None, wanted: Precision, refused: dict[in
     """What an operator gets where a precision is wanted."""
     layer = family is not None and family.rule is Rule.LAYER
     if not wanted.integer:
-        return wanted if layer else Precision.FLOAT32
+        return wanted
     if family is None:
         refused.setdefault(op.index, NO_FAMILY)
     elif wanted.activations not in family.types:
@@ -145,6 +145,8 @@ class _Assembly:
         inputs = [t if place is None else self._found(place, op.index) for t, place in operands]
         outputs = [self._id(self.places.written[t]) if is_real(self.source, t) else t for t in op.outputs]
         precision = self.precisions.get(op.index, Precision.FLOAT32)
+        if precision is Precision.FLOAT16:
+            inputs = [self._halved(t) for t in inputs]
         if precision.integer:
             if FAMILIES[type(op)].rule is Rule.LAYER:
                 made = layer_constants(self.source, op, self.tensors[inputs[0]].scale, precision, self.chosen)
@@ -152,6 +154,17 @@ class _Assembly:
             op = _integer_form(op, self.tensors.get(outputs[0]))
             self.whole[op.index] = op.with_(inputs=tuple(inputs), outputs=tuple(outputs))
         self.ops.append(op.with_(inputs=tuple(inputs), outputs=tuple(outputs)))
+
+    def _halved(self, tensor: int) -> int:
+        """A constant in 16 bits, where it is a large one; anything else as it is."""
+        made = None if tensor not in self.source.tensors else halved(self.source.tensors[tensor])
+        if made is None:
+            return tensor
+        key = tensor, b"float16", b""
+        if key not in self.constants:
+            shared = any(self.precisions[op.index] is not Precision.FLOAT16 for op in self.source.consumers[tensor])
+            self.constants[key] = self._hold(replace(made, id=self._fresh()) if shared else made)
+        return self.constants[key]
 
     def _constant(self, t: Tensor) -> int:
         """A constant of integers in the place of a float one: under its id, where nobody else reads that."""

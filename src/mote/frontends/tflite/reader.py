@@ -369,7 +369,8 @@ def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, emp
     data = storage.elements(raw, dtype, listed)
     if sparse is not None:
         data = densified(data, places, found.size)
-    return replace(found, dtype=storage.held(dtype), data=data.reshape(shape))
+    packed = dtype if dtype in storage.PACKED else None
+    return replace(found, dtype=storage.held(dtype), data=data.reshape(shape), stored=packed)
 
 
 def _quantization(t: Tensor, tensor: Record, odd: list[str]) -> Quantization | None:

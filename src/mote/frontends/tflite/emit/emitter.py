@@ -57,8 +57,20 @@ class Emitter:
         how = _scales(stored)
         if t.data is not None and shape is None:
             assert stored.data is not None
-            return self.writer.const(t.name, stored.data, **how)
+            return self._half(t) if t.stored == DType.FLOAT16 else self._constant(t, stored.data, how)
         return self.writer.tensor(name or t.name, t.shape if shape is None else shape, stored.dtype, **how)
+
+    def _constant(self, t: Tensor, data: Array, how: dict[str, Any]) -> int:
+        """A constant in the type in which the file is to hold it."""
+        return self.writer.const(t.name, data, **how, dtype="" if t.stored is None else t.stored.value)
+
+    def _half(self, t: Tensor) -> int:
+        """A constant of real numbers that the file holds in 16 bits, and turns into those of 32."""
+        assert t.data is not None
+        held = self.writer.const(f"{t.name} (float16)", t.data.astype(np.float16))
+        wide = self.writer.tensor(t.name, t.shape, t.dtype)
+        self.writer.op("DEQUANTIZE", [held], [wide], version=3)
+        return wide
 
     def between(self, t: Tensor, what: str, shape: Shape | None = None) -> int:
         """A tensor that the graph does not have, of the type and the scale of one of it."""
