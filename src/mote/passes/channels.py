@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
+from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.common import bias_values
+from mote.ops.common import bias_values, float_bias
 from mote.ops.conv import Conv2D
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.transpose_conv import TransposeConv
@@ -33,7 +35,7 @@ class Reader:
     """[outputs, columns]: where there are any but zeros."""
     dispensable: Mask
     """Columns that the layer can do without."""
-    bias: Ints
+    bias: NDArray[Any]
     """[outputs, columns]: what the bias has to take in for it."""
     into: Ints
     """The columns whose weights have to take in theirs, OUTSIDE: none."""
@@ -43,17 +45,17 @@ Readers = Mapping[int, Reader]
 """Of layers, by the identity of the operator."""
 
 
-def taps_of(graph: Graph, layer: Layer) -> NDArray[np.int8]:
+def taps_of(graph: Graph, layer: Layer) -> Array:
     """Weights as [outputs, taps, columns]."""
     w = layer.input(graph, 1)
     assert w.data is not None
     return w.data.reshape(w.shape[0], -1, w.shape[-1])
 
 
-def layers(graph: Graph) -> Iterator[tuple[Layer, Ints]]:
-    """The int8 layers whose weights have columns that each belong to a channel, and these."""
+def layers(graph: Graph, dtype: DType = DType.INT8) -> Iterator[tuple[Layer, Ints]]:
+    """The layers of this type whose weights have columns that each belong to a channel, and these."""
     for op in graph.ops:
-        if isinstance(op, Layer) and op.input(graph).dtype == DType.INT8 and op.input(graph).data is None:
+        if isinstance(op, Layer) and op.input(graph).dtype == dtype and op.input(graph).data is None:
             columns = op.columns(graph)
             if columns is not None:
                 yield op, columns
@@ -61,9 +63,7 @@ def layers(graph: Graph) -> Iterator[tuple[Layer, Ints]]:
 
 def removable(graph: Graph, readers: Readers, needed: Mapping[int, Mask]) -> dict[int, Mask]:
     """The channels of each tensor that may go: all but those that are or turn out to be needed."""
-    fixed = {*graph.inputs, *graph.outputs, *(t for s in graph.states for t in (s.before, s.after))}
-    computed = {i: t for i, t in graph.tensors.items() if t.data is None}
-    free = {i: np.full(t.channels, t.dtype == DType.INT8 and i not in fixed) for i, t in computed.items()}
+    free = _inner(graph, DType.INT8)
     for i, mask in needed.items():
         free[i] &= ~mask
     before = -1
@@ -75,6 +75,23 @@ def removable(graph: Graph, readers: Readers, needed: Mapping[int, Mask]) -> dic
         if before == sum(int(mask.sum()) for mask in free.values()):
             _keep_fours(graph, free)
     return free
+
+
+def dispensable(graph: Graph, readers: Readers, dtype: DType) -> dict[int, Mask]:
+    """The channels of each tensor that no operator objects to losing, if the readers give up what they can: any of them
+    may go, but a tensor can not lose all."""
+    free, before = _inner(graph, dtype), -1
+    while before != (before := sum(int(mask.sum()) for mask in free.values())):
+        for op in reversed(graph.ops):
+            _keep_needed(graph, op, readers.get(id(op)), free)
+    return free
+
+
+def _inner(graph: Graph, dtype: DType) -> dict[int, Mask]:
+    """All channels of the tensors of this type that nobody outside of the graph sees; none of the others."""
+    fixed = {*graph.inputs, *graph.outputs, *(t for s in graph.states for t in (s.before, s.after))}
+    computed = {i: t for i, t in graph.tensors.items() if t.data is None}
+    return {i: np.full(t.channels, t.dtype == dtype and i not in fixed) for i, t in computed.items()}
 
 
 def _keep_fours(graph: Graph, free: dict[int, Mask]) -> None:
@@ -146,15 +163,17 @@ def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: Re
     if len(rows) == w.shape[0] and columns.all():
         return {}
     assert w.data is not None
-    weights = w.data.astype(np.int64)
+    real = w.data.dtype.kind == "f"
+    weights: Array = w.data.astype(np.float64 if real else np.int64)
     for column in np.flatnonzero(~columns & (reader.into != OUTSIDE)):
         weights[..., reader.into[column]] += weights[..., column]
     w = replace(w, data=weights.astype(w.data.dtype))
     found = {1: _taken(_taken(w, rows, 0), np.flatnonzero(columns), -1)}
-    bias = bias_values(b, w.shape[0]) + reader.bias[:, ~columns].sum(axis=1)
+    bias = (float_bias if real else bias_values)(b, w.shape[0]) + reader.bias[:, ~columns].sum(axis=1)
     if b is not None or bias.any():
-        data = bias[rows].astype(np.int32)
-        found[2] = Tensor(-1, b.name if b else f"{op.name}/bias", data.shape, DType.INT32, None, data)
+        dtype = DType.FLOAT32 if real else DType.INT32
+        data = bias[rows].astype(dtype.numpy)
+        found[2] = Tensor(-1, b.name if b else f"{op.name}/bias", data.shape, dtype, None, data)
     return found
 
 
