@@ -37,6 +37,8 @@ exact_on_x86 = pytest.mark.skipif(
 
 PUBLIC_MODELS = Path(__file__).parents[2] / "shared" / "models"
 """Published models to measure against, where someone put them beside the checkout."""
+PUBLIC_DATA = PUBLIC_MODELS.with_name("data")
+"""Real data for them, likewise."""
 
 HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
 """The host as a target, compiled for as if it had DSP instructions."""

@@ -220,7 +220,13 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
         "--data",
         metavar="DATA",
         required=required,
-        help=".npy or .npz file: samples along the first axis, and labels (docs/data.md)",
+        help="samples: a .npz, .npy or .csv file, a folder or .zip of images or WAV files (their folders are the"
+        " classes), or one long .wav file: docs/data.md",
+    )
+    parser.add_argument(
+        "--preprocess",
+        metavar="STEPS",
+        help="what is done to each sample, for example resize=96x96,scale=1/255 or your own file.py:function",
     )
     if choose:
         parser.add_argument(
@@ -235,14 +241,21 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
             dest="label_name",
             default="",
             metavar="NAME",
-            help="the array or column of labels (default: y, labels, ...)",
+            help="the array or column of labels (default: the only one called y, labels or target); of folders the"
+            " names of the classes in order, of a .wav file the JSON file of its events",
         )
 
 
 def data_of(arguments: argparse.Namespace, *, labelled: bool = False, several: bool = True) -> Dataset:
     """The samples that the options name; `labelled` and `several` refuse as `dataset` does."""
-    names = {"inputs": arguments.input_names, "labels": arguments.label_name}
-    return dataset(arguments.data, **names, labelled=labelled, several=several)
+    return dataset(
+        arguments.data,
+        inputs=arguments.input_names,
+        labels=arguments.label_name,
+        preprocess=arguments.preprocess,
+        labelled=labelled,
+        several=several,
+    )
 
 
 def settings(arguments: argparse.Namespace) -> Settings:

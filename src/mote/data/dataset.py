@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from mote.data.arrays import MOST, ONE, load_arrays
-from mote.data.checks import NUMBERS, TEXTS, check
+from mote.data.arrays import MOST, ONE, ZIP, load_arrays
+from mote.data.by_folder import read_folder, read_recording
+from mote.data.checks import NUMBERS, TEXTS, check, check_counts
+from mote.data.folders import address
 from mote.data.named import from_arrays, pair, stacked
+from mote.data.preprocessing import Function, Preprocessing, preprocessing
+from mote.data.sample import Sample
 from mote.data.samples import Dataset, Stream
+from mote.data.sounds import RIFF
+from mote.data.tables import read_table
 from mote.errors import MoteError
 from mote.graph.tensor import Array
 
 __all__ = ["Dataset", "Stream", "dataset"]
 
+NPY = b"\x93NUMPY"
+TABLES = (".csv", ".tsv", ".txt")
+ARRAYS = (".npy", ".npz")
+KNOWN = (
+    "a .npy, .npz, .csv or .wav file, a folder or .zip of images or WAV files, an array, a pair (samples, labels), a"
+    " mapping of arrays or an iterable"
+)
 OPTION = "option data"
 """What messages call data that is no file."""
 MANY = 10_000_000
@@ -28,23 +43,67 @@ def dataset(
     *,
     inputs: str = "",
     labels: str = "",
+    preprocess: str | Preprocessing | Function | None = None,
     labelled: bool = False,
     several: bool = True,
 ) -> Dataset:
     """Samples from a file or folder, an array, a pair of samples and labels, a mapping of arrays, or an iterable of
     samples or of pairs of a sample and its label.
 
-    `inputs` and `labels` name arrays where there are several; `labelled` refuses data without labels, `several` data of
-    one sample, or of samples that are all the same.
+    `inputs` and `labels` name arrays or columns where there are several; `preprocess` is what is done to each sample,
+    in words or as a function; `labelled` refuses data without labels, `several` data of one sample, or of samples that
+    are all the same.
     """
-    found = data if isinstance(data, Dataset) else _read(data, inputs, labels)
+    found = _read(data, inputs, labels, preprocessing(preprocess))
     check(found, labelled=labelled, several=several)
     return found
 
 
-def _read(data: Any, inputs: str, labels: str) -> Dataset:
+def _read(data: Any, inputs: str, labels: str, prepare: Preprocessing) -> Dataset:
     if isinstance(data, str | Path):
-        return from_arrays(load_arrays(data), str(data), inputs, labels)
+        return _from_path(str(data), inputs, labels, prepare)
+    return prepared(_given(data, inputs, labels), prepare)
+
+
+def _from_path(where: str, inputs: str, labels: str, prepare: Preprocessing) -> Dataset:
+    """What a file holds is told by its content, but for tables, which are told by their names."""
+    path, inside = address(where)
+    if path.is_dir():
+        return read_folder(path, "", where, labels, prepare)
+    head = _head(path)
+    if head.startswith(ZIP) and not _is_npz(path):
+        return read_folder(path, inside, where, labels, prepare)
+    if inside:
+        raise MoteError("is no archive of files", where=str(path), remedy=f"leave out '{inside}'")
+    if head.startswith(RIFF):
+        return read_recording(path, labels, prepare)
+    if path.suffix.lower() in TABLES:
+        return prepared(read_table(path, inputs, labels), prepare)
+    if path.suffix.lower() in ARRAYS or head.startswith((NPY, ZIP)):
+        return prepared(from_arrays(load_arrays(path), where, inputs, labels), prepare)
+    raise MoteError("is no data that Mote knows", where=where, remedy=f"give {KNOWN}")
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(NPY))
+    except OSError as error:
+        raise MoteError(f"cannot be read ({error.strerror or error})", where=str(path), remedy="look at it") from None
+
+
+def _is_npz(path: Path) -> bool:
+    """Whether an archive holds arrays; one that is none is said to be none by who reads them."""
+    try:
+        with ZipFile(path) as archive:
+            return all(name.endswith(".npy") for name in archive.namelist())
+    except (OSError, BadZipFile, ValueError, NotImplementedError, UnicodeError):
+        return path.suffix.lower() in ARRAYS
+
+
+def _given(data: Any, inputs: str, labels: str) -> Dataset:
+    if isinstance(data, Dataset):
+        return data
     if isinstance(data, Mapping):
         return from_arrays(_arrays(data), OPTION, inputs, labels)
     if isinstance(data, tuple) and len(data) == 2:
@@ -54,11 +113,25 @@ def _read(data: Any, inputs: str, labels: str) -> Dataset:
         return Dataset(OPTION, {ONE: _array(data)})
     if isinstance(data, Iterable):
         return _from_items(data)
-    raise MoteError(
-        f"is {type(data).__name__}, which is no data",
-        where=OPTION,
-        remedy="give a file, a folder, an array, a pair (samples, labels), a mapping of arrays or an iterable",
-    )
+    raise MoteError(f"is {type(data).__name__}, which is no data", where=OPTION, remedy=f"give {KNOWN}")
+
+
+def prepared(data: Dataset, prepare: Preprocessing) -> Dataset:
+    """The same samples, each prepared."""
+    if not prepare.steps:
+        return data
+    check_counts(data.inputs, data.labels, data.where)
+    stream = data.stream
+    if stream is not None:
+        ((name, rows),) = data.inputs.items()
+        made = prepare(Sample(rows, data.where, first=stream.first, period=stream.period))
+        times = replace(stream, first=made.first, period=made.period)
+        return replace(data, inputs={name: made.values}, stream=times)
+    inputs = {
+        name: stacked([prepare(Sample(row, data.name(i))).values for i, row in enumerate(rows)], data.where)
+        for name, rows in data.inputs.items()
+    }
+    return replace(data, inputs=inputs)
 
 
 def _from_items(items: Iterable[Any]) -> Dataset:

@@ -1,6 +1,7 @@
 """How good answers are: pure functions of arrays, which know nothing of models."""
 
+from mote.metrics.events import events
 from mote.metrics.score import METRICS, Score, measure
 from mote.metrics.signal import noise
 
-__all__ = ["METRICS", "Score", "measure", "noise"]
+__all__ = ["METRICS", "Score", "events", "measure", "noise"]
