@@ -38,6 +38,16 @@ def _no_wait_for_the_disk() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def scheduler() -> Iterator[str]:
+    """The address of the scheduler of a cluster of two processes."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
 @pytest.fixture
 def monkeypatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """A test that changes the compiler sees no model that was read, nor kernels that were packed, without the change;

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 import mote
-from mote.api.explorer import Front, Point, _Found, _point, _undominated
+from mote.api.explorer import Front, Planned, _Found, _point
 from mote.api.options import UNLIMITED, point_settings
 from mote.errors import BudgetError, MoteError
+from mote.kernels import library
 from support import emulated
 
 DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"
@@ -65,10 +66,9 @@ def test_a_part_bounds_the_front(tmp_path: Path) -> None:
 
 
 def test_a_point_is_not_called_after_bytes_that_it_does_not_take() -> None:
-    compiled = mote.compile(DIGITS)
-    taken = compiled.plan.ram
-    for budgets, name in (([taken], f"ram-{taken}"), ([9001, 9000], "within-9000"), ([9000, taken], f"ram-{taken}")):
-        assert _point(_Found(compiled, [f"ram-{b}" for b in budgets]), None, None).names == (name,)
+    plan = Planned("", arena=900, static=10, estimate=0, macs=0, constants=0, steps=1, by_rows=0)
+    for budgets, name in (([910], "ram-910"), ([9001, 9000], "within-9000"), ([9000, 910], "ram-910")):
+        assert _point(_Found(plan, [f"ram-{b}" for b in budgets]), None).names == (name,)
 
 
 def test_names() -> None:
@@ -80,12 +80,28 @@ def test_names() -> None:
             point_settings(name)
 
 
-def test_dominated_points_are_left_out() -> None:
-    def point(ram: int, cycles: int) -> Point:
-        return Point(f"ram-{ram}", (), ram, 0, 0, 0, cycles, 0, 0, 0, 0, 1, 0)
+def test_a_cluster_finds_the_same(scheduler: str) -> None:
+    options = {"target": emulated("cortex-m4"), "points": 2}
+    assert mote.explore(DIGITS, scheduler=scheduler, **options) == mote.explore(DIGITS, **options)
 
-    given = [point(*x) for x in ((30, 50), (10, 100), (20, 100), (40, 50), (25, 60), (26, 70), (30, 55))]
-    assert [(p.ram, p.cost) for p in _undominated(given)] == [(10, 100), (25, 60), (30, 50)]
+
+def test_processes_find_the_same() -> None:
+    found = [mote.explore(DIGITS, points=3, measured=False, workers=count) for count in (0, 1)]
+    assert found[0] == found[1]
+
+
+def test_a_budget_that_is_too_small_is_the_same_error_on_a_cluster(tmp_path: Path, scheduler: str) -> None:
+    part = tmp_path / "part.toml"
+    part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')
+    with pytest.raises(BudgetError, match="more than the 300 that are there"):
+        mote.explore(DIGITS, target=str(part), measured=False, scheduler=scheduler)
+
+
+def test_operators_of_users_stay_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "_added", {"mote_mine.h": ""})
+    with pytest.raises(MoteError, match=r"of your own \(mote_mine.h\) are known in this process only"):
+        mote.explore(DIGITS, points=1, measured=False, workers=2)
+    assert mote.explore(DIGITS, points=1, measured=False).points
 
 
 def test_measuring_on_the_host_is_refused() -> None:

@@ -162,7 +162,7 @@ def test_workers_of_another_version_are_refused(scheduler: str, monkeypatch: pyt
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MoteError, match="needs the package distributed") as error:
+    with pytest.raises(MoteError, match="a cluster: needs the package distributed") as error:
         list(run(evaluations.squared, [1], 1, scheduler="tcp://127.0.0.1:8786"))
     assert error.value.remedy == "pip install 'moteml[cluster]'"
 

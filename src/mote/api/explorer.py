@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,22 @@ from mote import toolchain
 from mote.api import measure
 from mote.api.compiler import Compiled, Settings, chosen_settings, given_model, settings_and_examples
 from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
+from mote.api.searching import searching, sendable
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
 from mote.plan.estimate import estimate
 from mote.plan.plan import Runs
 from mote.profiler.costs import check_cycles, profile
 from mote.report import pictures
+from mote.search import Runner, digest, front
 from mote.targets import Target
 
 POINTS = 8
 """Into how many parts the RAM between the least and the fastest plan is divided."""
+BUDGET = "ram-"
+"""How names of plans within a budget begin."""
+EVERYTHING = f"{BUDGET}{UNLIMITED}"
+"""A plan without a budget."""
 
 Say = Callable[[str], None]
 
@@ -126,13 +131,15 @@ def explore(
     measured: bool | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
+    scheduler: str = "",
+    workers: int = 0,
     say: Say | None = None,
     **options: Any,
 ) -> Front:
     """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are left aside.
 
-    `measured`: whether to run every plan on the emulated target; None: where the tools are there. `say` is told what is
-    being done.
+    `measured`: whether to run every plan on the emulated target; None: where the tools are there. `scheduler` and
+    `workers`: who plans and measures (`mote.search.running`); the front is the same. `say` is told what is being done.
     """
     check_at_least("points", points, 1)
     settings, example_inputs = settings_and_examples(settings, example_inputs)
@@ -141,27 +148,19 @@ def explore(
     if measured and obstacle:
         raise obstacle
     reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
-    model = given_model(model, settings, example_inputs)
-    found = _Search(model, settings, points, not reason, say or (lambda text: None))
-    found.run()
-    by = ""
-    all_points = []
-    for i, plan in enumerate(found.plans):
-        costs, cycles = None, None
-        if not reason:
-            found.say(f"measuring plan {i + 1} of {len(found.plans)}...")
-            tools: dict[str, Any] = {"compiler": compiler, "emulator": emulator, "layers": False}
-            costs = measure.run(_unbound(plan.compiled), **tools)
-            cycles = profile(_unbound(plan.compiled), **tools).cycles
-            by = f"{costs.emulator}, {costs.compiler}"
-        all_points.append(_point(plan, costs, cycles))
-    best = list(_undominated(all_points))
+    source = given_model(model, settings, example_inputs)
+    task = Task(sendable(source), settings, not reason, compiler, emulator)
+    with searching(task, scheduler=scheduler, workers=workers) as runner:
+        search = _Search(runner, points, say or (lambda text: None))
+        search.plan()
+        all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
+    best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)
     return Front(
-        model=found.plans[0].compiled.path,
+        model=source.where,
         target=settings.target.name,
         input=settings.input,
         optimize=settings.optimize,
-        measured=by,
+        measured=search.tools,
         reason=reason,
         points=tuple(best),
         dominated=tuple(sorted((p for p in all_points if p not in best), key=lambda p: (p.ram, p.cost))),
@@ -181,91 +180,175 @@ def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> Mot
     return None
 
 
+@dataclass(frozen=True)
+class Task:
+    """What is explored, and how: sent to workers once."""
+
+    model: Source
+    settings: Settings
+    measured: bool
+    compiler: str | None
+    emulator: str | None
+    compiled: dict[str, Compiled] = field(default_factory=dict, compare=False, repr=False)
+    """The plans that were made in this process, by name: what is measured was planned before."""
+
+    def compile(self, name: str) -> Compiled:
+        if name not in self.compiled:
+            self.compiled[name] = measure.compile(self.model, replace(self.settings, **point_settings(name)))
+        return self.compiled[name]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan as workers tell of it."""
+
+    code: str
+    """A digest of the C; plans with the same one are the same."""
+    arena: int
+    static: int
+    estimate: int
+    macs: int
+    constants: int
+    steps: int
+    by_rows: int
+
+    @property
+    def ram(self) -> int:
+        return self.arena + self.static
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a plan takes on the emulated target."""
+
+    tools: str
+    stack: int | None
+    instructions: int | None
+    cycles: int
+    code: int | None
+    constants: int
+
+
+def planned(task: Task, name: str) -> Planned | None:
+    """The plan that a name stands for; None where nothing fits the budget."""
+    try:
+        compiled = task.compile(name)
+    except BudgetError:
+        if name.startswith(BUDGET) and name != EVERYTHING:
+            return None
+        raise
+    plan = compiled.plan
+    flags = compiled.settings.optimize if task.measured else ""
+    return Planned(
+        code=digest(flags, compiled.project.code),
+        arena=plan.arena,
+        static=plan.static,
+        estimate=round(estimate(compiled.settings.costs, plan)),
+        macs=compiled.macs,
+        constants=compiled.project.constants,
+        steps=len(plan.steps),
+        by_rows=sum(plan.runs(steps) in (Runs.ROWS, Runs.SUMS) for _, steps in plan.works),
+    )
+
+
+def measured(task: Task, name: str) -> Measured:
+    """What the plan that a name stands for takes."""
+    compiled = task.compile(name)
+    # A budget is one of arena and static memory: the stack is no reason to refuse it.
+    unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
+    tools: dict[str, Any] = {"compiler": task.compiler, "emulator": task.emulator, "layers": False}
+    costs = measure.run(unbound, **tools)
+    return Measured(
+        tools=f"{costs.emulator}, {costs.compiler}",
+        stack=costs.ram.stack,
+        instructions=costs.instructions,
+        cycles=profile(unbound, **tools).cycles,
+        code=costs.flash.code,
+        constants=costs.flash.constants,
+    )
+
+
 @dataclass
 class _Found:
     """A plan and the names that compile it."""
 
-    compiled: Compiled
+    plan: Planned
     names: list[str]
 
 
 class _Search:
-    """Compiles for budgets from the largest that changes anything down to the least."""
+    """Plans for budgets from the largest that changes anything down to the least."""
 
-    def __init__(self, model: Source, settings: Settings, points: int, measured: bool, say: Say) -> None:
-        self.model, self.settings, self.points, self.measured, self.say = model, settings, points, measured, say
+    def __init__(self, runner: Runner, points: int, say: Say) -> None:
+        self.runner, self.points, self.say = runner, points, say
         self.plans: list[_Found] = []
+        self.tools = ""
 
-    def run(self) -> None:
-        least = self._compile(LEAST).plan.ram
-        self._compile(FASTEST)
-        budget = self._within(UNLIMITED)
-        stride = max(1, (budget - least) // self.points)
-        while (budget := budget - stride) > least:
-            with suppress(BudgetError):
-                budget = self._within(budget)
-        with suppress(BudgetError):
-            self._within(least)
+    def plan(self) -> None:
+        least, _, most = self._planned([LEAST, FASTEST, EVERYTHING])
+        assert least is not None and most is not None
+        stride = max(1, (most.ram - least.ram) // self.points)
+        taken = {EVERYTHING: most} | self._descend(range(most.ram - stride, least.ram, -stride), most.ram)
+        taken |= self._descend([least.ram], min(plan.ram for plan in taken.values()))
+        # A plan is called after what it takes, if that is enough for it.
+        self._planned([f"{BUDGET}{plan.ram}" for name, plan in taken.items() if name != f"{BUDGET}{plan.ram}"])
 
-    def _within(self, budget: int) -> int:
-        """The RAM of the plan within a budget; the plan is called after what it takes, if that is enough for it."""
-        ram = self._compile(f"ram-{budget}").plan.ram
-        if ram < budget:
-            with suppress(BudgetError):
-                self._compile(f"ram-{ram}")
-        return ram
+    def measure(self) -> list[Point]:
+        found = []
+        for i, (_, costs) in enumerate(self.runner.run(measured, [plan.names[0] for plan in self.plans])):
+            self.say(f"measured plan {i + 1} of {len(self.plans)}...")
+            found.append(_point(self.plans[i], costs))
+            self.tools = costs.tools
+        return found
 
-    def _compile(self, name: str) -> Compiled:
-        self.say(f"planning {name if name != f'ram-{UNLIMITED}' else 'without a budget'}...")
-        known = next((p.compiled for p in self.plans if name in p.names), None)
-        if known is not None:
-            return known
-        compiled = measure.compile(self.model, replace(self.settings, **point_settings(name)))
-        for plan in self.plans:
-            if self._same(plan.compiled, compiled):
-                plan.names.append(name)
-                return plan.compiled
-        self.plans.append(_Found(compiled, [name]))
-        return compiled
+    def _descend(self, budgets: Sequence[int], ram: int) -> dict[str, Planned]:
+        """The plans within falling budgets; a budget that the plan before keeps, which takes so much RAM, has no other
+        plan. As many budgets are tried at once as there are workers: some of them are then tried in vain."""
+        found = {}
+        at_once = self.runner.capacity
+        for first in range(0, len(budgets), at_once):
+            names = [f"{BUDGET}{budget}" for budget in budgets[first : first + at_once] if budget < ram]
+            for name, plan in self.runner.run(planned, names):
+                if plan is not None and int(name.removeprefix(BUDGET)) < ram:
+                    ram = plan.ram
+                    found[name] = self._known(name, plan)
+        return found
 
-    def _same(self, a: Compiled, b: Compiled) -> bool:
-        """The same C, and where it makes a difference the same options of the C compiler."""
-        flags = not self.measured or a.settings.optimize == b.settings.optimize
-        return flags and a.project.code == b.project.code
+    def _planned(self, names: Sequence[str]) -> list[Planned | None]:
+        """The plans of all these names."""
+        found = []
+        for name, plan in self.runner.run(planned, dict.fromkeys(names)):
+            self.say(f"planned {name if name != EVERYTHING else 'without a budget'}...")
+            found.append(plan if plan is None else self._known(name, plan))
+        return found
+
+    def _known(self, name: str, plan: Planned) -> Planned:
+        """The same plan under the names that it had before, if it had some."""
+        for known in self.plans:
+            if known.plan.code == plan.code:
+                known.names += [] if name in known.names else [name]
+                return known.plan
+        self.plans.append(_Found(plan, [name]))
+        return plan
 
 
-def _unbound(compiled: Compiled) -> Compiled:
-    """The same without its budget, which is one of arena and static memory: the stack is no reason to refuse it."""
-    return replace(compiled, settings=replace(compiled.settings, ram=None))
-
-
-def _point(plan: _Found, costs: measure.RunResult | None, cycles: int | None) -> Point:
-    compiled = plan.compiled
-    p = compiled.plan
-    budgets = sorted(int(n.removeprefix("ram-")) for n in plan.names if n.startswith("ram-"))
-    fixed = [n for n in plan.names if n in (LEAST, FASTEST)]
-    names = [*(f"ram-{b}" if b == p.ram else f"within-{b}" for b in budgets[:1]), *fixed]
+def _point(found: _Found, costs: Measured | None) -> Point:
+    plan = found.plan
+    budgets = sorted(int(n.removeprefix(BUDGET)) for n in found.names if n.startswith(BUDGET))
+    fixed = [n for n in found.names if n in (LEAST, FASTEST)]
+    names = [*(f"{BUDGET}{b}" if b == plan.ram else f"within-{b}" for b in budgets[:1]), *fixed]
     return Point(
         name=names[0],
         aliases=tuple(names[1:]),
-        arena=p.arena,
-        static=p.static,
-        stack=None if costs is None else costs.ram.stack,
+        arena=plan.arena,
+        static=plan.static,
+        stack=None if costs is None else costs.stack,
         instructions=None if costs is None else costs.instructions,
-        cycles=cycles,
-        estimate=round(estimate(compiled.settings.costs, p)),
-        macs=compiled.macs,
-        code=None if costs is None else costs.flash.code,
-        constants=compiled.project.constants if costs is None else costs.flash.constants,
-        steps=len(p.steps),
-        by_rows=sum(p.runs(steps) in (Runs.ROWS, Runs.SUMS) for _, steps in p.works),
+        cycles=None if costs is None else costs.cycles,
+        estimate=plan.estimate,
+        macs=plan.macs,
+        code=None if costs is None else costs.code,
+        constants=plan.constants if costs is None else costs.constants,
+        steps=plan.steps,
+        by_rows=plan.by_rows,
     )
-
-
-def _undominated(points: list[Point]) -> Iterator[Point]:
-    """Those with less RAM than every other one that is as fast."""
-    best: int | None = None
-    for p in sorted(points, key=lambda p: (p.ram, p.cost)):
-        if best is None or p.cost < best:
-            best = p.cost
-            yield p

@@ -258,6 +258,24 @@ def data_of(arguments: argparse.Namespace, *, labelled: bool = False, several: b
     )
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Who does the evaluations of a search."""
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=0,
+        metavar="N",
+        help="evaluate in so many processes (default: in this one); with --scheduler, so many evaluations at once"
+        " (default: as many as the cluster has threads)",
+    )
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="evaluate on the cluster of Dask whose scheduler has this address: tcp://HOST:8786",
+    )
+
+
 def settings(arguments: argparse.Namespace) -> Settings:
     return make_settings(
         target=arguments.target,

@@ -11,6 +11,7 @@ from mote.cli.common import (
     add_compile_options,
     add_svg,
     add_tools,
+    add_workers,
     bold,
     print_json,
     progress,
@@ -37,6 +38,7 @@ def add(commands: Subparsers) -> None:
         action=argparse.BooleanOptionalAction,
         help="count cycles on the emulated target (default: where the tools are there)",
     )
+    add_workers(p)
     add_svg(p, "draw the front into this file")
     p.set_defaults(run=run)
 
@@ -50,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
             measured=arguments.measure,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
+            scheduler=arguments.scheduler,
+            workers=arguments.workers,
             say=say,
         )
     write_svg(arguments.svg, front.svg)

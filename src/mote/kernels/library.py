@@ -26,6 +26,11 @@ def add(name: str, text: str) -> None:
     _added[name] = text
 
 
+def added() -> list[str]:
+    """The names of all files that users have brought: without them there are no operators and kernels of theirs."""
+    return list(_added)
+
+
 def header(name: str) -> str:
     """The text of a file of the library; its name is unique in all folders."""
     return _added[name] if name in _added else _header(name)

@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
-from importlib import import_module
 from pydoc import locate
 from typing import Any
 
 from mote.errors import MoteError
+from mote.extras import require
 from mote.search.work import Function, Outcome, Outcomes, died, other_version, packed, perform_packed
 from mote.version import __version__
 
@@ -34,7 +34,7 @@ class Cluster:
 
     def __init__(self, shared: Any, address: str, most: int) -> None:
         data = packed("what is searched", shared)
-        self._dask = _package()
+        self._dask = require("distributed", extra="cluster", what="a cluster")
         self._address = address
         self._most = most
         self._silenced = {name: logging.getLogger(name).level for name in LOGGERS}
@@ -130,17 +130,6 @@ def _dropped(name: str, where: str) -> MoteError:
         where=where,
         remedy="start it again, and the search: a journal keeps what was found",
     )
-
-
-def _package() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise MoteError(
-            "a cluster needs the package distributed, which is not installed",
-            where="option scheduler",
-            remedy="pip install 'moteml[cluster]'",
-        ) from None
 
 
 def _line(error: BaseException) -> str:

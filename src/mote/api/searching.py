@@ -1,0 +1,38 @@
+"""Searches whose evaluations other processes may do: what can be sent to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mote.errors import MoteError
+from mote.frontends import Format, Source
+from mote.kernels import library
+from mote.search import Runner, running
+
+OBJECTS = {Format.SKLEARN, Format.XGBOOST}
+"""Formats whose files do not say everything that the object does."""
+
+
+def sendable(source: Source) -> Source:
+    """A model without the object that it was made from, where its file says the same: workers are sent the file."""
+    return source if source.format in OBJECTS else replace(source, origin=None)
+
+
+@contextmanager
+def searching(
+    task: Any, *, scheduler: str = "", workers: int = 0, journal: str | Path | None = None
+) -> Iterator[Runner]:
+    """A runner of evaluations of models. Those with operators or kernels of the user's own stay in this process, which
+    is the only one that knows them."""
+    if (scheduler or workers) and library.added():
+        raise MoteError(
+            f"operators and kernels of your own ({', '.join(library.added())}) are known in this process only",
+            where=f"option {'scheduler' if scheduler else 'workers'}",
+            remedy="search without workers",
+        )
+    with running(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        yield runner
