@@ -31,7 +31,9 @@ def real_numbers(q: Ints, like: Tensor) -> Value:
     quant = like.quant
     assert quant is not None
     shape = [quant.scale.size if axis == quant.axis else 1 for axis in range(q.dim() - 1)] if quant.per_channel else []
-    scale, zero = (torch.from_numpy(np.array(part).reshape(shape)).to(q.device) for part in (quant.scale, quant.zero_point))
+    scale, zero = (
+        torch.from_numpy(np.array(part).reshape(shape)).to(q.device) for part in (quant.scale, quant.zero_point)
+    )
     return scale * (q - zero).to(torch.float32)
 
 
