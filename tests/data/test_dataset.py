@@ -132,6 +132,7 @@ def spoiled(value: float) -> Any:
         (spoiled(np.nan), "'arr_0' has nan in sample 4"),
         ((spoiled(-np.inf), Y), "'arr_0' has -inf in sample 4"),
         ((X, np.where(Y == 1, np.nan, 0.5)), "the label of sample 1 is nan"),
+        (X.astype(np.float64) * 1e200, "'arr_0' has .*e.199 in sample 0"),
         (np.full((5, 4), 3), "'arr_0' is 3 everywhere"),
         (np.tile(X[:1], (4, 1, 1, 1)), "all 4 samples are the same"),
         (X[:1], "one sample only"),
@@ -154,7 +155,7 @@ def spoiled(value: float) -> Any:
         (np.array(["a", "b"]), "no numbers"),
         (np.float32(3), "single number"),
     ],
-    ids=range(24),
+    ids=range(25),
 )
 def test_what_cannot_be_meant_is_refused(data: Any, said: str) -> None:
     with pytest.raises(MoteError, match=said) as error:

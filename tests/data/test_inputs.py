@@ -127,3 +127,18 @@ def test_the_api_runs_arrays_as_they_are() -> None:
     result = mote.run(mote.compile(digits), samples["inputs"], layers=False)
     assert len(result.inferences) == 16
     np.testing.assert_array_equal(result.values["7_softmax"].reshape(16, 10), samples["outputs"])
+
+
+@pytest.mark.parametrize("given", [np.array([1.0, 2.0, -3.0, 40.0]), np.array([1, 2, -3, 40])])
+def test_whole_numbers_for_an_input_that_is_not_quantized(given: Any) -> None:
+    """A table has real numbers, which may be whole ones."""
+    w = Writer("whole")
+    x, y = w.input("x", (4,), "int32"), w.tensor("y", (2, 2), "int32")
+    w.op("RESHAPE", [x, w.const("shape", np.array([2, 2], np.int32))], [y])
+    w.output(y)
+    model = tflite.parse(w.finish(), "model")
+    found = values(given_inputs(model, given))
+    assert found.dtype == np.int32 and found.reshape(-1).tolist() == [1, 2, -3, 40]
+    for wrong in (given + 0.5, given * np.nan, given * 1e300):
+        with pytest.raises(mote.MoteError, match="the model takes int32 4"):
+            given_inputs(model, wrong)

@@ -13,6 +13,7 @@ from mote.graph.tensor import Array
 
 TEXTS, NUMBERS = "SU", "biuf"
 """Kinds of NumPy's types."""
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def check(data: Dataset, *, labelled: bool, several: bool) -> None:
@@ -62,7 +63,7 @@ def _check_numbers(data: Dataset, name: str, array: Array) -> None:
         )
     row = first_not_finite(array)
     if row is not None:
-        value = array[row][~np.isfinite(array[row])].reshape(-1)[0]
+        value = array[row][~_is_finite(array[row])].reshape(-1)[0]
         raise MoteError(
             f"'{name}' has {value} in {data.name(row)}",
             where=data.where,
@@ -71,11 +72,16 @@ def _check_numbers(data: Dataset, name: str, array: Array) -> None:
 
 
 def first_not_finite(array: Array) -> int | None:
-    """The first row with a number that is none or infinite."""
-    if array.dtype.kind != "f" or np.isfinite(array.sum(dtype=np.float64)):
+    """The first row with a number that is none, or none of float32."""
+    if array.dtype.kind != "f" or (array.min() >= -LARGEST and array.max() <= LARGEST):
         return None
-    rows = ~np.isfinite(array.reshape(len(array), -1)).all(1)
-    return int(rows.argmax()) if rows.any() else None
+    return int((~_is_finite(array)).reshape(len(array), -1).any(1).argmax())
+
+
+def _is_finite(array: Array) -> Array:
+    """Which numbers are some of float32; NaN is not below anything."""
+    found: Array = np.abs(array) <= LARGEST
+    return found
 
 
 def _check_several(data: Dataset) -> None:

@@ -113,7 +113,8 @@ def _converted(tensor: Tensor, value: Array) -> Array | None:
         return value.astype(wanted)
     if kind == "f" and tensor.dtype in QUANTIZED and tensor.quant is not None:
         return quantized(value, tensor)
-    if kind in "iub":
-        same = value.astype(wanted)
+    if kind in "iub" or (kind == "f" and tensor.quant is None):
+        with np.errstate(invalid="ignore"):
+            same = value.astype(wanted)
         return same if np.array_equal(same, value) else None
     return None

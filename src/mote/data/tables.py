@@ -41,7 +41,7 @@ def read_table(path: Path, inputs: str = "", labels: str = "") -> Dataset:
     wanted = wanted or [column for column in range(len(table.names)) if column != marked]
     if not wanted:
         raise MoteError("has no column beside its labels", where=table.where, remedy="give samples")
-    samples = np.stack([_numbers(table, column) for column in wanted], 1).astype(np.float32)
+    samples = np.stack([_numbers(table, column) for column in wanted], 1)
     return pair({ONE: samples}, None if marked is None else _labels(table, marked), table.where)
 
 
