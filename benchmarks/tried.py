@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import test_arrays
 import test_compilers
 import test_damaged
 import test_fuzz
 import test_malformed as bytes_
 import test_misuse
 import test_selftest
+import test_sounds
+from hypothesis import settings
 
 import prove
 import test_prove
@@ -23,6 +26,7 @@ HEAD = "| what is tried | in `make test` | by another command |\n|---|---|---|"
 def rows() -> list[tuple[str, str, str]]:
     kernels = sum(path.name.endswith(".h") for folder in FOLDERS for path in folder.iterdir())
     damaged = 2 * bytes_.FLIPPED + len(bytes_.SEEDS) * (bytes_.RESTRUCTURED + bytes_.COMPILED) + 2 * bytes_.NOISE
+    arrays = len(test_arrays.BAD) + 2 * test_arrays.DAMAGED
     return [
         (
             f"models edited through the schema: refused by name, or compiled; one in {EVERY_COMPUTED} compared with"
@@ -33,6 +37,11 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "files with bytes changed at random, in their structure too, and files of noise",
             f"{damaged:,} files",
+            "`make fuzz`: others",
+        ),
+        (
+            "arrays, tables, sounds and archives of files as data: damaged, cut off, forged, and texts at random",
+            f"{arrays + len(test_sounds.BAD) + 3 * settings.default.max_examples} files",
             "`make fuzz`: others",
         ),
         (

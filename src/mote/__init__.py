@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mote.api.shared import Shared, compile_shared
     from mote.api.shrinker import ShrinkResult, shrink
     from mote.api.verifier import VerifyResult, verify
+    from mote.data.dataset import Dataset, dataset
     from mote.errors import InternalError, MoteError
     from mote.frontends import load
     from mote.profiler import Profile, profile, profile_elf
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiled",
     "Converted",
+    "Dataset",
     "Front",
     "Image",
     "InternalError",
@@ -53,6 +55,7 @@ __all__ = [
     "compile",
     "compile_shared",
     "convert",
+    "dataset",
     "explore",
     "load",
     "load_image",
@@ -73,6 +76,7 @@ __all__ = [
 _HOMES = {
     "Compiled": "api.compiler",
     "Converted": "api.converter",
+    "Dataset": "data.dataset",
     "Front": "api.explorer",
     "Image": "api.packer",
     "InternalError": "errors",
@@ -90,6 +94,7 @@ _HOMES = {
     "compile": "api.measure",
     "compile_shared": "api.shared",
     "convert": "api.converter",
+    "dataset": "data.dataset",
     "explore": "api.explorer",
     "load": "frontends",
     "load_image": "api.images",

@@ -37,6 +37,8 @@ def saved(array: Array, **options: bool) -> bytes:
     return file.getvalue()
 
 
+DAMAGED = 100
+"""Files of each kind with bytes changed."""
 GOOD = np.arange(12, dtype=np.int16).reshape(3, 4)
 BAD = {
     "empty": b"",
@@ -79,7 +81,7 @@ def test_damaged_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     refused = 0
     for whole in (saved(GOOD), npz({"a.npy": saved(GOOD)})):
-        for _ in range(100):
+        for _ in range(DAMAGED):
             damaged = bytearray(whole)
             for at in rng.integers(0, len(whole), rng.integers(1, 4)):
                 damaged[at] = rng.integers(0, 256)
@@ -88,7 +90,7 @@ def test_damaged_bytes(tmp_path: Path) -> None:
                 load_arrays(tmp_path / "x.npz")
             except MoteError:
                 refused += 1
-    assert refused > 100
+    assert refused > DAMAGED
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_features import KEYWORDS, WAKE_WORD
 
 from mote.data.dataset import dataset
 from mote.data.preprocessing import preprocessing
 from mote.data.sample import Sample
+from mote.data.steps import STEPS
 from mote.errors import MoteError
 
 RNG = np.random.default_rng(0)
@@ -146,3 +150,17 @@ def test_any_text(text: str) -> None:
         assert preprocessing(text) is not None
     except MoteError as error:
         assert error.where.startswith("option preprocess")
+
+
+def test_steps_are_documented() -> None:
+    """Each with its parameters and what they are by default."""
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
+    listed = dict(re.findall(r"^\| `([\w-]+)(\([^`]*\))?` \|", page.partition("## Preprocessing")[2], re.MULTILINE))
+    parameters = {name: list(signature(function).parameters.values())[1:] for name, function in STEPS.items()}
+    wanted = {
+        name: ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default}" for p in found)
+        for name, found in parameters.items()
+    }
+    assert {name: text.strip("()") for name, text in listed.items() if name in STEPS} == wanted
+    for steps in (KEYWORDS, WAKE_WORD):
+        assert steps in page
