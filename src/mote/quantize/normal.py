@@ -17,6 +17,7 @@ from mote.passes import (
     remove_dead_code,
     remove_identities,
 )
+from mote.quantize import pools
 
 PASSES = (
     fold_constants.run,
@@ -29,6 +30,7 @@ PASSES = (
     fuse_pads.run,
     fuse_activations.run,
     remove_identities.run,
+    pools.run,
 )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.move import Pad
@@ -39,6 +40,9 @@ class Integers:
     graph: Graph
     precisions: Mapping[int, Precision]
     """Of each operator of the float graph that computes with real numbers there, by its number."""
+    whole: Mapping[int, Op]
+    """The operators of the graph that compute with integers, by the numbers of those that they were. What such a one
+    reads may be a copy, in another type, of the tensor that it read."""
     refused: Mapping[int, str]
     """Why operators have another precision than the scheme asks for."""
 
@@ -72,7 +76,7 @@ def integers(
         found = assembly.graph()
         problems = {i: problem for i, op in assembly.whole.items() if (problem := op.unsupported(found))}
         if not problems:
-            return Integers(found.verify(), precisions, refused)
+            return Integers(found.verify(), precisions, assembly.whole, refused)
         refused |= problems
 
 
@@ -89,7 +93,10 @@ def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[i
             refused.setdefault(op.index, COMPUTED)
         before = [made[t] for _, t in op.computed(graph) if t in made]
         follows = family is not None and family.rule is Rule.SAME and op.index not in scheme.layers and before
-        found[op.index] = _possible(op, family, before[0] if follows else scheme.of(op), refused)
+        wanted = before[0] if follows else scheme.of(op)
+        if wanted is Precision.FLOAT16 and not any(halved(graph.tensors[t]) for t in op.inputs if t != ABSENT):
+            wanted = Precision.FLOAT32
+        found[op.index] = _possible(op, family, wanted, refused)
         made |= dict.fromkeys(op.outputs, found[op.index])
     return found
 
