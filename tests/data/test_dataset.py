@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mote.data import inputs
 from mote.data.dataset import Dataset, Stream, dataset
+from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -72,6 +75,11 @@ def test_a_file_of_arrays(tmp_path: Path) -> None:
     assert dataset(tmp_path / "x.npy").labels is None
 
 
+def test_as_many_classes_as_samples() -> None:
+    found = dataset({"x": X, "y": Y, "labels": np.array(list("abcdef")), "clip": np.array(list("uvwxyz"))})
+    assert found.classes == tuple("abcdef") and found.names == tuple("uvwxyz")
+
+
 def test_a_data_set_stays_what_it_is() -> None:
     found = dataset((X, Y))
     assert dataset(found) is found
@@ -102,6 +110,44 @@ def test_cases_have_the_shape_and_type_of_the_model(shape: tuple[int, ...], give
         assert value.dtype == np.int8
         assert np.abs(value.astype(int) - row).max() <= 1  # halves go away from zero
     assert np.mean([np.mean(next(iter(c.values())) == row) for c, row in zip(cases, want, strict=True)]) > 0.95
+
+
+def test_many_values_are_quantized_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = dataset(X).cases(graph(1, 3, 2, 4))
+    monkeypatch.setattr(inputs, "AT_ONCE", 50)
+    for one, other in zip(whole, dataset(X).cases(graph(1, 3, 2, 4)), strict=True):
+        np.testing.assert_array_equal(list(one.values()), list(other.values()))
+
+
+def test_pixels_for_a_quantized_model() -> None:
+    """Whole numbers that its type has not are no codes, and what to do is said."""
+    pixels = RNG.integers(0, 256, X.shape, np.uint8)
+    with pytest.raises(MoteError, match="is uint8 6x3x2x4, the model takes int8") as error:
+        dataset(pixels).cases(graph(1, 3, 2, 4))
+    assert "--preprocess float" in error.value.remedy
+    assert len(dataset(pixels, preprocess="float").cases(graph(1, 3, 2, 4))) == 6
+
+
+def test_windows_of_a_recording() -> None:
+    frames = RNG.normal(size=(9, 4)).astype(np.float32)
+    data = Dataset("here", {"x": frames}, stream=Stream(0.1, 0.1, 0.9))
+    for shape in ((1, 3, 4), (1, 3, 1, 4), (3, 4)):
+        cases = data.cases(graph(*shape, dtype="float32"))
+        found = np.stack([next(iter(case.values())).reshape(3, 4) for case in cases])
+        np.testing.assert_array_equal(found, [frames[i : i + 3] for i in range(7)])
+    each = data.cases(graph(1, 4, dtype="float32"))
+    assert len(each) == 9
+    with pytest.raises(MoteError, match="frames are float32 4, of which the model's 1x3x5 cannot be made"):
+        data.cases(graph(1, 3, 5))
+    with pytest.raises(MoteError, match="has 9 frames, and a window of the model takes 10"):
+        data.cases(graph(1, 10, 4))
+
+
+def test_pieces_for_a_model_that_keeps_what_it_heard() -> None:
+    frames = RNG.normal(size=(9, 4)).astype(np.float32)
+    tensor = replace(graph(1, 2, 4, dtype="float32").tensors[0], newest=1)
+    found = windows(tensor, frames, "here", tensor.newest)
+    np.testing.assert_array_equal(found, frames[:8].reshape(4, 1, 2, 4))
 
 
 def test_one_inference_is_no_data_set_of_its_rows() -> None:

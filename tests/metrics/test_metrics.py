@@ -94,6 +94,12 @@ def test_classes_that_a_model_says_itself() -> None:
     assert measure("top1", np.array([[1], [0], [2]]), np.array([1, 0, 0])).value == 2 / 3
 
 
+def test_very_many_classes() -> None:
+    """No matrix is made of the square of them."""
+    found = measure("top1", np.array([[2**40], [0]]), np.array([1, 0]))
+    assert found.value == 0.5 and found.detail == {"correct": 1}
+
+
 def test_pixels() -> None:
     rng = np.random.default_rng(0)
     outputs, labels = rng.normal(size=(2, 3, 4, 5)), rng.integers(0, 5, (2, 3, 4))

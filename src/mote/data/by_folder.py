@@ -17,6 +17,7 @@ from mote.data.sample import Sample
 from mote.data.samples import Dataset, Stream
 from mote.data.sounds import sound
 from mote.errors import MoteError, TooLargeError
+from mote.graph.tensor import Array
 from mote.text import did_you_mean, printable
 
 DECODERS: dict[str, Callable[[bytes, str], Sample]] = {**dict.fromkeys(FORMATS, picture), ".wav": sound}
@@ -136,7 +137,7 @@ def _decoded(files: Sequence[File], where: str, prepare: Preprocessing) -> list[
     return samples
 
 
-def _stacked(samples: Sequence[Sample], where: str) -> np.typing.NDArray[np.generic]:
+def _stacked(samples: Sequence[Sample], where: str) -> Array:
     """One array of all."""
     first = samples[0].values
     for sample in samples:

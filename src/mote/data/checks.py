@@ -111,7 +111,7 @@ def _check_labels(data: Dataset, labels: Array) -> None:
     if wrong.any():
         first = int(np.argwhere(wrong)[0][0])
         raise MoteError(
-            f"the label of {data.name(first)} is {labels[first]}; there are {len(data.classes)} classes, 0 to"
+            f"the label of {data.name(first)} is {labels[wrong][0]}; there are {len(data.classes)} classes, 0 to"
             f" {len(data.classes) - 1}",
             where=data.where,
             remedy="number classes from 0, in the order of the model's output",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from mote.ops.quantize import QUANTIZED, quantized
 Arrays = Mapping[int, Array] | Mapping[str, Array]
 Inputs = Array | Arrays | Sequence[Arrays]
 """Of one inference or of several: an array, arrays by the name or the id of the input, or a list of such."""
+AT_ONCE = 1 << 22
+"""About as many values are quantized together: that takes many times the memory of the result."""
 
 
 def read_inputs(graph: Graph, path: str | Path) -> list[dict[int, Array]]:
@@ -50,26 +53,30 @@ def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str)
     """The values of an input for each inference: of the array of its name, of that of its number, or of the only one
     that fits it."""
     named = next((arrays[name] for name in (tensor.name, f"arr_{number}") if name in arrays), None)
-    fitting = {name: cases for name, value in arrays.items() if (cases := _cases(tensor, value))}
-    if named is None and len(fitting) == 1:
-        return next(iter(fitting.values()))
-    if named is None and not (len(arrays) == 1 and not fitting):
-        shown = ", ".join(f"{name} ({described(value)})" for name, value in arrays.items()) or "none"
-        which = f"{len(fitting)} arrays that fit" if fitting else "no array for"
-        raise MoteError(
-            f"has {which} '{tensor.name}', {_wanted(tensor)}; it has {shown}",
-            where=where,
-            remedy=f"save it under the name '{tensor.name}', or the inputs in order as arr_0, arr_1, ...",
-        )
-    value = next(iter(arrays.values())) if named is None else named
-    cases = _cases(tensor, value)
-    if not cases:
-        raise MoteError(
-            f"'{tensor.name}' is {described(value)}, the model takes {_wanted(tensor)}",
-            where=where,
-            remedy="give an array of that shape, or several along an axis before it or instead of a first one of 1",
-        )
-    return cases
+    if named is None and len(arrays) == 1:
+        named = next(iter(arrays.values()))
+    if named is not None:
+        return _cases(tensor, named) or _misfit(tensor, named, where)
+    fitting = [cases for value in arrays.values() if (cases := _cases(tensor, value))]
+    if len(fitting) == 1:
+        return fitting[0]
+    shown = ", ".join(f"{name} ({described(value)})" for name, value in arrays.items()) or "none"
+    which = f"{len(fitting)} arrays that fit" if fitting else "no array for"
+    raise MoteError(
+        f"has {which} '{tensor.name}', {_wanted(tensor)}; it has {shown}",
+        where=where,
+        remedy=f"save it under the name '{tensor.name}', or the inputs in order as arr_0, arr_1, ...",
+    )
+
+
+def _misfit(tensor: Tensor, value: Array, where: str) -> NoReturn:
+    remedy = "give an array of that shape, or several along an axis before it or instead of a first one of 1"
+    if value.dtype.kind in "iub" and _pieces(tensor, value) is not None and value.size:
+        remedy = f"whole numbers are taken as {tensor.dtype}: where they stand for real ones, give float32 values"
+        remedy += ", which are quantized (--preprocess float)" if tensor.quant is not None else ""
+    raise MoteError(
+        f"'{tensor.name}' is {described(value)}, the model takes {_wanted(tensor)}", where=where, remedy=remedy
+    )
 
 
 def _wanted(tensor: Tensor) -> str:
@@ -112,7 +119,8 @@ def _converted(tensor: Tensor, value: Array) -> Array | None:
     if kind == "f" and tensor.dtype == DType.FLOAT32:
         return value.astype(wanted)
     if kind == "f" and tensor.dtype in QUANTIZED and tensor.quant is not None:
-        return quantized(value, tensor)
+        pieces = np.array_split(value, max(1, value.size // AT_ONCE))
+        return np.concatenate([quantized(piece, tensor) for piece in pieces])
     if kind in "iub" or (kind == "f" and tensor.quant is None):
         with np.errstate(invalid="ignore"):
             same = value.astype(wanted)

@@ -16,6 +16,8 @@ from mote.text import did_you_mean
 
 LABELS = ("y", "label", "labels", "target", "targets", "y_true", "y_test", "y_train")
 """What arrays of labels are usually called."""
+CLASSES = ("labels", "classes", "class_names", "categories")
+"""What arrays with the names of the classes are usually called."""
 
 
 def from_arrays(arrays: Mapping[str, Array], where: str, inputs: str = "", labels: str = "") -> Dataset:
@@ -28,8 +30,9 @@ def from_arrays(arrays: Mapping[str, Array], where: str, inputs: str = "", label
     if not chosen:
         chosen = _samples({name: a for name, a in numbers.items() if a is not marks}, marks, where)
     count = len(next(iter(chosen.values()))) if chosen else 0
-    names = [a for a in texts.values() if len(a) == count and a is not marks]
-    classes = [a for a in texts.values() if len(a) != count and a is not marks]
+    texts = {name: a for name, a in texts.items() if a is not marks}
+    classes = [a for name, a in texts.items() if len(a) != count or name.lower() in CLASSES]
+    names = [a for name, a in texts.items() if len(a) == count and name.lower() not in CLASSES]
     return pair(
         chosen,
         marks,

@@ -9,8 +9,9 @@ from math import prod
 import numpy as np
 
 from mote.data.inputs import described, inferences
+from mote.data.windows import windows
 from mote.errors import MoteError
-from mote.graph import Graph
+from mote.graph import Graph, Tensor
 from mote.graph.edges import model_shape
 from mote.graph.tensor import Array
 
@@ -64,6 +65,11 @@ class Dataset:
             stream=None if self.stream is None else self._part(self.stream, chosen),
         )
 
+    def _windows(self, tensor: Tensor) -> Dataset:
+        """What a model with this input takes of a recording, as samples of their own."""
+        ((name, frames),) = self.inputs.items()
+        return Dataset(self.where, {name: windows(tensor, frames, self.where, tensor.newest)})
+
     def _part(self, stream: Stream, chosen: Array) -> Stream:
         """What is known of a piece of the recording."""
         if not len(chosen) or (np.diff(chosen) != 1).any():
@@ -76,7 +82,10 @@ class Dataset:
 
     def cases(self, graph: Graph) -> list[dict[int, Array]]:
         """The inputs of one inference after another by the ids of the model's inputs, one for each sample, in the types
-        that the model has: real numbers are quantized where an input is."""
+        that the model has: real numbers are quantized where an input is. Of a recording: one for each window of as many
+        frames as the model takes, or where it keeps what it has heard, one for each piece."""
+        if self.stream is not None and len(graph.inputs) == 1:
+            return self._windows(graph.tensors[graph.inputs[0]]).cases(graph)
         laid = {name: _laid(name, array, graph) for name, array in self.inputs.items()}
         found = inferences(graph, laid, self.where)
         if len(found) != len(self):
@@ -96,6 +105,8 @@ def _laid(name: str, array: Array, graph: Graph) -> Array:
     sample = array.shape[1:]
     for tensor in [t for t in tensors if t.name == name] or tensors:
         shape = model_shape(tensor)
+        if sample in (shape, shape[1:] if shape[:1] == (1,) else shape):
+            return array
         if prod(sample) == tensor.size and (len(sample) == 1 or _plain(sample) == _plain(shape)):
             return array.reshape(len(array), *shape)
     return array

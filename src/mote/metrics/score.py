@@ -17,6 +17,8 @@ from mote.metrics.ranking import auc, scores_of_one, two_classes
 
 METRICS = ("top1", "topK", "auc", "rmse", "mae", "events")
 """The names of all; K stands for a number. Events are those of a stream: `mote.metrics.events`."""
+MANY = 1024
+"""Of more classes there is no confusion matrix."""
 HIGHER, LOWER = "higher", "lower"
 
 
@@ -62,12 +64,16 @@ def _top1(outputs: Array, labels: Array) -> Score:
     answers = chosen(scores)
     if answers.min() < 0:
         raise MoteError(f"the model gives {answers.min()}, which is no class")
+    correct = int((answers == wanted).sum())
     classes = int(max(scores.shape[1], wanted.max() + 1, answers.max() + 1))
-    matrix = confusion(answers, wanted, classes)
-    right, of = matrix.diagonal(), matrix.sum(1)
-    each = [int(r) / int(n) if n else None for r, n in zip(right, of, strict=True)]
-    detail = {"correct": int(right.sum()), "confusion": matrix.tolist(), "per_class": each}
-    return Score("top1", int(right.sum()) / len(wanted), len(outputs), detail=detail)
+    detail = {"correct": correct, **(_by_class(confusion(answers, wanted, classes)) if classes <= MANY else {})}
+    return Score("top1", correct / len(wanted), len(outputs), detail=detail)
+
+
+def _by_class(matrix: Array) -> dict[str, Any]:
+    """The confusion matrix, and how many of each class are right; of one without samples that is not known."""
+    shares = [int(r) / int(n) if n else None for r, n in zip(matrix.diagonal(), matrix.sum(1), strict=True)]
+    return {"confusion": matrix.tolist(), "per_class": shares}
 
 
 def _top(count: int, outputs: Array, labels: Array) -> Score:
