@@ -56,6 +56,7 @@ def test_channels_are_seen_one_by_one() -> None:
     assert np.array_equal(seen.channel_low, values.min((0, 1)))
     assert np.array_equal(seen.channel_high, values.max((0, 1)))
     assert np.allclose(seen.channel_means, values.mean((0, 1)))
+    assert np.allclose(seen.channel_powers, (values**2).mean((0, 1)))
 
 
 def graph() -> Graph:

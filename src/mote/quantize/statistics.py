@@ -47,6 +47,8 @@ class Seen:
     channel_low: Numbers
     channel_high: Numbers
     channel_sums: Numbers
+    channel_squares: Numbers
+    """The sums of squared values."""
 
     @cached_property
     def size(self) -> int:
@@ -65,7 +67,17 @@ class Seen:
 
     @property
     def channel_means(self) -> Numbers:
-        return self.channel_sums / (self.size / len(self.channel_sums))
+        return self.channel_sums / self._each
+
+    @property
+    def channel_powers(self) -> Numbers:
+        """The means of squared values."""
+        return self.channel_squares / self._each
+
+    @property
+    def _each(self) -> float:
+        """How many values each channel has."""
+        return self.size / len(self.channel_sums)
 
     def and_(self, other: Seen) -> Seen:
         """What was seen of both."""
@@ -86,6 +98,7 @@ class Seen:
             np.minimum(self.channel_low, other.channel_low),
             np.maximum(self.channel_high, other.channel_high),
             self.channel_sums + other.channel_sums,
+            self.channel_squares + other.channel_squares,
         )
 
 
@@ -98,7 +111,8 @@ def look(values: Array, channels: int = 1) -> Seen:
     places = np.floor(np.ldexp(rows, -exponent)).astype(np.int64).reshape(-1) - first
     counts = np.bincount(places, minlength=_bin(high, exponent) - first + 1)
     zeros = rows.size - np.count_nonzero(rows)
-    return Seen(low, high, exponent, first, counts, int(zeros), rows.min(0), rows.max(0), rows.sum(0))
+    squares = np.einsum("nc,nc->c", rows, rows)
+    return Seen(low, high, exponent, first, counts, int(zeros), rows.min(0), rows.max(0), rows.sum(0), squares)
 
 
 def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, Seen]:
