@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mote.errors import MoteError
-from mote.quantize.calibration import DEAD, METHODS, Range, method_of, range_of, ranges, weight_scales
+from mote.quantize.calibration import DEAD, METHODS, Range, method_of, range_of, ranges
 from mote.quantize.statistics import look
 
 Floats = NDArray[np.float64]
@@ -115,21 +115,3 @@ def test_methods_print_as_they_are_written() -> None:
         "percentile:99.99",
         "percentile:99.5",
     ]
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 1000), st.sampled_from([7, 127]), st.integers(1, 5), st.integers(1, 40))
-def test_best_scales_are_no_worse_than_those_of_the_largest(seed: int, most: int, rows: int, columns: int) -> None:
-    weights = np.random.default_rng(seed).laplace(size=(rows, columns))
-
-    def errors(scales: Floats) -> Floats:
-        rounded = np.clip(np.rint(weights / scales[:, None]), -most, most) * scales[:, None]
-        return np.asarray(((weights - rounded) ** 2).sum(1))
-
-    largest = weight_scales(weights, most, best=False)
-    assert np.allclose(largest, np.abs(weights).max(1) / most)
-    assert (errors(weight_scales(weights, most)) <= errors(largest)).all()
-
-
-def test_scales_of_dead_channels_are_numbers() -> None:
-    assert weight_scales(np.zeros((2, 3)), 127).tolist() == [1 / 127, 1 / 127]

@@ -14,12 +14,12 @@ from mote.quantize.rounding import adaptive, best_scales, damped, loss, nearest
 Floats = NDArray[np.float64]
 
 
-def layer(seed: int, groups: int, rows: int, columns: int, samples: int = 200) -> tuple[Floats, Floats]:
+def layer(seed: int, groups: int, rows: int, columns: int, samples: int = 2000) -> tuple[Floats, Floats]:
     """Random weights, and the Gram matrices of inputs that vary together."""
     rng = np.random.default_rng(seed)
     inputs = rng.standard_normal((groups, samples, columns)) @ rng.standard_normal((groups, columns, columns))
     gram = inputs.transpose(0, 2, 1) @ inputs / samples
-    return rng.standard_normal((groups, rows, columns)), damped(gram)
+    return rng.standard_normal((groups, rows, columns)), damped(gram, samples)
 
 
 def scales_of(weights: Floats, most: int) -> Floats:
@@ -42,7 +42,7 @@ def test_correlated_inputs_lose_much_less() -> None:
     weights, gram = layer(0, 1, 16, 64)
     scales = scales_of(weights, 7)
     found, plain = adaptive(weights, gram, scales, 7), nearest(weights, scales, 7)
-    assert loss(weights, gram, scales, found).sum() < 0.5 * loss(weights, gram, scales, plain).sum()
+    assert loss(weights, gram, scales, found).sum() < 0.6 * loss(weights, gram, scales, plain).sum()
 
 
 def test_small_layers_come_close_to_the_best_of_all_steps() -> None:
@@ -71,7 +71,7 @@ def test_weights_that_are_zero_stay_zero() -> None:
 
 def test_inputs_that_never_occur_do_not_stop_it() -> None:
     weights = np.random.default_rng(0).standard_normal((1, 3, 4))
-    gram = damped(np.zeros((1, 4, 4)))
+    gram = damped(np.zeros((1, 4, 4)), 100)
     scales = scales_of(weights, 127)
     assert np.array_equal(adaptive(weights, gram, scales, 127), nearest(weights, scales, 127))
 
@@ -83,3 +83,14 @@ def test_best_scales_lose_no_more_than_the_largest() -> None:
     assert (best <= largest).all() and (best < largest).any()
     lost = [loss(weights, gram, s, nearest(weights, s, 7)) for s in (best, largest)]
     assert (lost[0] <= lost[1]).all()
+
+
+def test_few_samples_do_not_tell_what_varies_together() -> None:
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((40, 30))
+    few = damped((inputs.T @ inputs / 40)[None], 40)[0]
+    apart = few - np.diag(np.diag(few))
+    assert np.abs(apart).max() < 0.05 * np.diag(few).min()
+    mixed = rng.standard_normal((100000, 30)) @ rng.standard_normal((30, 30))
+    many = mixed.T @ mixed / 100000
+    assert np.allclose(damped(many[None], 100000)[0], many + 0.01 * np.diag(many).mean() * np.eye(30), rtol=0.01)

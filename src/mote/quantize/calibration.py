@@ -158,23 +158,3 @@ def _divergence(seen: Seen, ends: Range, levels: int) -> float:
     told = np.maximum(share[level], NEVER)[hit]
     wanted, told = wanted[hit] / seen.size, told / told.sum()
     return float(np.sum(wanted * np.log(wanted / told)))
-
-
-def weight_scales(weights: Numbers, most: int, *, best: bool = True) -> Numbers:
-    """The scales of symmetric integers up to `most` for rows of weights, one for each row: those that reach the largest
-    weight, or the `best` ones, with the least squared error after rounding."""
-    whole = np.abs(weights).max(axis=1) / most
-    whole = np.where(whole > 0, whole, 1.0 / most)
-    if not best:
-        return whole
-    scales, least = whole, _rounding_error(weights, whole, most)
-    for part in np.linspace(1.0, 0.3, TRIED)[1:]:
-        error = _rounding_error(weights, whole * part, most)
-        scales, least = np.where(error < least, whole * part, scales), np.minimum(error, least)
-    return scales
-
-
-def _rounding_error(weights: Numbers, scales: Numbers, most: int) -> Numbers:
-    rounded = np.clip(np.rint(weights / scales[:, None]), -most, most) * scales[:, None]
-    error: Numbers = ((weights - rounded) ** 2).sum(axis=1)
-    return error

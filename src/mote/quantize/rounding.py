@@ -29,12 +29,19 @@ NARROWEST = 0.5
 Steps = NDArray[np.int64]
 
 
-def damped(gram: Numbers) -> Numbers:
-    """Gram matrices [groups, columns, columns] that can be inverted; those of inputs that are always 0 say that all
-    columns matter alike."""
-    columns = gram.shape[-1]
-    mean = np.trace(gram, axis1=1, axis2=2)[:, None, None] / columns
-    return gram + np.where(mean > 0, DAMPING * mean, 1.0) * np.eye(columns)
+def damped(covariance: Numbers, count: float) -> Numbers:
+    """Covariances [groups, columns, columns] of inputs, estimated from so many samples, as Gram matrices that can be
+    trusted and inverted. What is estimated from few samples is drawn towards inputs that vary by themselves, by as much
+    as it is expected to be wrong (for normal variables). Of inputs that never vary all columns matter alike."""
+    columns = covariance.shape[-1]
+    own = np.diagonal(covariance, axis1=1, axis2=2)
+    alone = own[:, :, None] * np.eye(columns)
+    wrong = (own.sum(1) ** 2 + (covariance**2).sum((1, 2))) / count
+    together = ((covariance - alone) ** 2).sum((1, 2))
+    drawn = np.divide(wrong, together, out=np.ones_like(wrong), where=together > wrong)[:, None, None]
+    mean = own.mean(1)[:, None, None]
+    found: Numbers = covariance + drawn * (alone - covariance)
+    return found + np.where(mean > 0, DAMPING * mean, 1.0) * np.eye(columns)
 
 
 def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
@@ -45,7 +52,8 @@ def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
 def loss(weights: Numbers, gram: Numbers, scales: Numbers, steps: Steps) -> Numbers:
     """What the results of each row lose: [groups, rows]."""
     error = steps * scales[..., None] - weights
-    return np.einsum("gri,grj,gij->gr", error, error, gram, optimize=True)
+    lost: Numbers = ((error @ gram) * error).sum(axis=2)
+    return lost
 
 
 def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) -> Numbers:

@@ -9,7 +9,7 @@ become one bin, exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.quantize.batch import evaluate
 
 BINS = 4096
 """The most bins of a histogram; where values differ at all, half as many are in use."""
@@ -115,8 +116,14 @@ def look(values: Array, channels: int = 1) -> Seen:
     return Seen(low, high, exponent, first, counts, int(zeros), rows.min(0), rows.max(0), rows.sum(0), squares)
 
 
+def observe(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Seen]:
+    """What calibration data shows of the inputs and of every computed tensor of real numbers; cases by the ids of
+    inputs."""
+    return observed(graph, evaluate(graph, cases))
+
+
 def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, Seen]:
-    """What is seen of the inputs and of every computed tensor of real numbers, over batches of their values."""
+    """The same from batches of the values of tensors."""
     seen: dict[int, Seen] = {}
     for batch in batches:
         for i, values in batch.items():
