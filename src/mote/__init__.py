@@ -18,6 +18,7 @@ from mote.version import __version__
 if TYPE_CHECKING:
     from mote.api.compiler import Compiled, Settings
     from mote.api.converter import Converted, convert
+    from mote.api.evaluator import Evaluation, evaluate, score
     from mote.api.explorer import Front, Point, explore
     from mote.api.images import LoadedImage, load_image, profile_image, run_image, verify_image
     from mote.api.interpreter import Interpreter
@@ -37,6 +38,7 @@ __all__ = [
     "Compiled",
     "Converted",
     "Dataset",
+    "Evaluation",
     "Front",
     "Image",
     "InternalError",
@@ -56,6 +58,7 @@ __all__ = [
     "compile_shared",
     "convert",
     "dataset",
+    "evaluate",
     "explore",
     "load",
     "load_image",
@@ -68,6 +71,7 @@ __all__ = [
     "run",
     "run_image",
     "runtime",
+    "score",
     "shrink",
     "verify",
     "verify_image",
@@ -77,6 +81,7 @@ _HOMES = {
     "Compiled": "api.compiler",
     "Converted": "api.converter",
     "Dataset": "data.dataset",
+    "Evaluation": "api.evaluator",
     "Front": "api.explorer",
     "Image": "api.packer",
     "InternalError": "errors",
@@ -95,6 +100,7 @@ _HOMES = {
     "compile_shared": "api.shared",
     "convert": "api.converter",
     "dataset": "data.dataset",
+    "evaluate": "api.evaluator",
     "explore": "api.explorer",
     "load": "frontends",
     "load_image": "api.images",
@@ -107,6 +113,7 @@ _HOMES = {
     "run": "api.measure",
     "run_image": "api.images",
     "runtime": "api.runtime",
+    "score": "api.evaluator",
     "shrink": "api.shrinker",
     "verify": "api.verifier",
     "verify_image": "api.images",

@@ -14,6 +14,7 @@ from time import monotonic
 import numpy as np
 
 from mote.api.compiler import Compiled
+from mote.api.progress import Done, nobody
 from mote.codegen import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
@@ -22,8 +23,6 @@ from mote.graph.tensor import Array
 from mote.toolchain import host
 from mote.toolchain.builder import HARNESS
 
-Done = Callable[[int, int], None]
-"""Is told how many of how many inputs have been done."""
 GLUE, BATCH = "mote_glue.c", "mote_batch.c"
 """The files beside those of the model."""
 OFTEN = 0.25
@@ -62,10 +61,6 @@ int mote_batch(size_t rows, int fresh, const uint8_t *const *inputs, uint8_t *co
 """
 
 
-def nobody(done: int, of: int) -> None:
-    """Nobody wants to know how far it is."""
-
-
 @dataclass(frozen=True, eq=False)
 class HostModel:
     """The generated C of a model, whatever core it was planned for, compiled for this computer: kernels for other
@@ -77,10 +72,14 @@ class HostModel:
     def graph(self) -> Graph:
         return self.compiled.plan.graph
 
+    def build(self) -> None:
+        """Compile it now, and not when it is run first."""
+        self._begun(0)
+
     def run(self, cases: Sequence[Mapping[int, Array]], *, stream: bool = False, done: Done = nobody) -> list[Array]:
         """Every output as the model has it, for all inferences: [N, ...], without a first axis of 1 that each of them
-        has. Each inference begins anew, unless they are of one `stream`: then the first `graph.warm_up` outputs mean
-        nothing."""
+        has. Each inference begins anew, unless they are of one `stream`: then outputs mean something from the one with
+        the number `graph.warm_up` on."""
         graph, count = self.graph, len(cases)
         given = [_stacked(graph.tensors[t], [case[t] for case in cases]) for t in graph.inputs]
         results = [np.zeros((count, *t.shape), t.dtype.numpy) for t in (graph.tensors[o] for o in graph.outputs)]

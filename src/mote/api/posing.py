@@ -1,0 +1,104 @@
+"""Samples as the inferences of a model: each alone, or a recording as one window after another, or frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from mote.data.samples import Dataset, Stream
+from mote.errors import MoteError
+from mote.graph import Graph, Tensor
+from mote.graph.edges import model_shape
+from mote.graph.tensor import Array
+from mote.ops.quantize import QUANTIZED, dequantized
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """The inferences that data becomes for one graph."""
+
+    cases: Sequence[dict[int, Array]]
+    data: Dataset
+    """A sample for each of them."""
+    recorded: Stream | None = None
+    """What is known of the recording, where it is one."""
+    times: Array | None = None
+    """Of a recording: the second at which what each of them was given has ended."""
+    kept: bool = False
+    """Whether each goes on from the one before it."""
+    warm: int = 0
+    """How many of them only fill what the model remembers."""
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def some(self, count: int) -> list[int]:
+        """Inferences to try elsewhere: spread over all, or the first ones where each goes on from the one before."""
+        if self.kept:
+            return list(range(min(self.warm + count, len(self))))
+        return sorted({int(i) for i in np.linspace(0, len(self) - 1, min(count, len(self)))})
+
+
+def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
+    """The inferences of a graph for all samples. A recording becomes windows, each a frame later than the one before;
+    with `axis` (`Settings.stream`), pieces of as many new frames as the model takes."""
+    if data.stream is None:
+        return Posed(data.cases(graph), data)
+    if len(graph.inputs) != 1 or len(data.inputs) != 1:
+        raise MoteError("a recording is for models with one input", where=data.where)
+    ((name, frames),) = data.inputs.items()
+    tensor = graph.tensors[graph.inputs[0]]
+    shape, along = model_shape(tensor), _time_axis(tensor, frames, data.where) if axis is None else axis
+    length, kept = shape[along], axis is not None
+    if frames[0].size * length != tensor.size:
+        raise _misfit(tensor, frames, data.where)
+    warm, step = (max(graph.warm_up - 1, 0), length) if kept else (0, 1)
+    if len(frames) < length + warm * step:
+        raise MoteError(
+            f"has {len(frames)} frames, and the model needs {length + warm * step} until it says anything",
+            where=data.where,
+            remedy="give a longer recording",
+        )
+    rows = frames.reshape(len(frames), *shape[:along], *shape[along + 1 :])
+    pieces = np.moveaxis(sliding_window_view(rows, length, 0)[::step], -1, along + 1)
+    whole = replace(data, inputs={name: pieces}, stream=None)
+    ends = length - 1 + step * np.arange(len(pieces))
+    times = data.stream.first + data.stream.period * ends
+    return Posed(whole.cases(graph), whole, data.stream, times, kept, warm)
+
+
+def _time_axis(tensor: Tensor, frames: Array, where: str) -> int:
+    """The axis of a window along which frames lie: the first of which a frame is all of the others."""
+    shape = model_shape(tensor)
+    found = [axis for axis, n in enumerate(shape) if n > 1 and n * frames[0].size == tensor.size]
+    if not found:
+        raise _misfit(tensor, frames, where)
+    return found[0]
+
+
+def _misfit(tensor: Tensor, frames: Array, where: str) -> MoteError:
+    shape = "x".join(map(str, model_shape(tensor)))
+    return MoteError(
+        f"has frames of {frames[0].size} values, of which the model's {shape} cannot be made",
+        where=where,
+        remedy="say with --preprocess how frames are made, as they were when the model was trained",
+    )
+
+
+def as_real(graph: Graph, data: Dataset) -> Dataset:
+    """The data for another model, where it is in the steps of this one's quantized inputs: as real numbers."""
+    tensors = [graph.tensors[t] for t in graph.inputs]
+    named = {t.name: t for t in tensors}
+    inputs = {
+        name: _unquantized(named.get(name, tensors[min(i, len(tensors) - 1)]), array)
+        for i, (name, array) in enumerate(data.inputs.items())
+    }
+    return replace(data, inputs=inputs)
+
+
+def _unquantized(tensor: Tensor, values: Array) -> Array:
+    steps = tensor.quant is not None and tensor.dtype in QUANTIZED and values.dtype == tensor.dtype.numpy
+    return dequantized(values, tensor) if steps else values
