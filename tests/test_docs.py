@@ -47,9 +47,9 @@ def test_docs_quote_what_commands_print(quote: quotes.Quote) -> None:
     if lock.compiler(CORE) != lock.load()["compilers"][CORE]:
         pytest.skip(f"the numbers in docs are those of {lock.load()['compilers'][CORE]}, this is {lock.compiler(CORE)}")
     found = quotes.printed(quote.command)
-    assert _without_versions(found) == _without_versions(quote.said), quotes.UPDATE
+    assert _comparable(found) == _comparable(quote.said), quotes.UPDATE
 
 
-def _without_versions(text: str) -> str:
-    """Emulators of any version count the same."""
-    return re.sub(r"qemu [0-9.]+", "qemu", text)
+def _comparable(text: str) -> str:
+    """Emulators of any version count the same, and computers have any speed."""
+    return re.sub(" *[0-9,]+ inputs a second", "", re.sub(r"qemu [0-9.]+", "qemu", text))

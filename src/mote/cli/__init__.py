@@ -31,6 +31,7 @@ COMMANDS = (
     "run",
     "profile",
     "verify",
+    "evaluate",
     "sign",
     "verify-image",
     "ops",

@@ -1,0 +1,95 @@
+"""What a model takes for what, and what is left of another model in each of its layers, as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, isfinite
+
+from mote.report.svg import CHARACTER, LINE, Canvas, ticks
+
+MARGIN, TOP = 16, 64
+RIGHT, WRONG, PLAIN = "#3fb950", "#f0883e", "#4a90d9"
+"""The colours of right answers, of wrong ones and of what is neither: readable on light and on dark pages."""
+CELL, MOST_PIXELS = 34, 1200
+"""The side of a cell where there are few, and of all of them together."""
+NUMBERED = 20
+"""The least side of a cell that a number is written into."""
+LONGEST = 40
+"""Letters of a name."""
+BAR = 420
+"""The width of the longest bar."""
+
+
+def confusion(matrix: Sequence[Sequence[int]], names: Sequence[str], title: str) -> str:
+    """A row for each label, a column for each answer; the more of a label's samples, the stronger the colour."""
+    labels = [_short(name) for name in names]
+    margin = MARGIN + CHARACTER * max(map(len, labels)) + 24
+    side = min(CELL, MOST_PIXELS / len(matrix))
+    size = side * len(matrix)
+    top = TOP + CHARACTER * max(map(len, labels)) * 0.75
+    canvas = Canvas(max(margin + size + 90, CHARACTER * len(title) * 1.4 + 2 * MARGIN), title)
+    canvas.text(MARGIN, 24, title, kind="title")
+    canvas.text(MARGIN, 42, "rows: labels; columns: answers; colour: the share of a label's samples")
+    every = max(1, ceil(10 / side))
+    for i, (name, row) in enumerate(zip(labels, matrix, strict=True)):
+        y, total = top + i * side, sum(row)
+        if i % every == 0:
+            canvas.text(margin - 6, y + side / 2 + 4, name, anchor="end")
+            canvas.text(margin + i * side + side / 2 + 4, top - 6, name, turn=-45)
+        for k, count in enumerate(row):
+            _cell(canvas, margin + k * side, y, side, count, total, i == k, f"{names[i]} taken for {names[k]}")
+        if total and i % every == 0:
+            canvas.text(margin + size + 8, y + side / 2 + 4, f"{100 * row[i] / total:.1f}%")
+    right, bottom = margin + size, top + size
+    canvas.path([(margin, top), (right, top), (right, bottom), (margin, bottom), (margin, top)])
+    return canvas.finish(bottom + MARGIN)
+
+
+def _cell(canvas: Canvas, x: float, y: float, side: float, count: int, total: int, right: bool, what: str) -> None:
+    if not count:
+        return
+    share = count / total
+    paint = {"fill": RIGHT if right else WRONG, "fill_opacity": round(0.15 + 0.75 * share, 3)}
+    canvas.rect(x, y, side, side, f"{what}: {count:,} of {total:,}", **paint)
+    if side >= NUMBERED:
+        canvas.text(x + side / 2, y + side / 2 + 4, f"{count:,}", anchor="middle")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A layer: its name as it is shown, how much of it is left in decibels, and what is to be said of it."""
+
+    name: str
+    decibels: float
+    note: str
+    tip: str
+    worst: bool
+
+
+def noise(bars: Sequence[Bar], title: str) -> str:
+    """Layers from the first to the last, the signal to noise of each; longer bars are better."""
+    left = MARGIN + CHARACTER * max(len(bar.name) for bar in bars) + 8
+    notes = CHARACTER * max(len(bar.note) for bar in bars) + 2 * MARGIN
+    canvas = Canvas(max(left + BAR + notes, CHARACTER * len(title) * 1.4 + 2 * MARGIN), title)
+    canvas.text(MARGIN, 24, title, kind="title")
+    canvas.text(MARGIN, 42, "signal to noise of each layer's output in decibels, and the noise that the layer adds")
+    most = max((bar.decibels for bar in bars if isfinite(bar.decibels)), default=1.0)
+    scale = BAR / max(most * 1.05, 1.0)
+    bottom = TOP + LINE * 1.25 * len(bars)
+    for tick in ticks(0, max(most * 1.05, 1.0), 8):
+        canvas.line(left + tick * scale, TOP - 4, left + tick * scale, bottom, "grid")
+        canvas.text(left + tick * scale, bottom + 16, f"{tick}", anchor="middle")
+    for i, bar in enumerate(bars):
+        y = TOP + LINE * 1.25 * i
+        length = BAR if bar.decibels > most else max(bar.decibels, 0.0) * scale
+        canvas.text(left - 6, y + 12, bar.name, anchor="end")
+        paint = WRONG if bar.worst else PLAIN
+        canvas.rect(left, y + 2, length, LINE - 2, bar.tip, fill=paint, fill_opacity=0.8)
+        canvas.text(left + length + 6, y + 12, bar.note)
+    canvas.line(left, TOP - 4, left, bottom)
+    return canvas.finish(bottom + 28)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else "\u2026" + name[-(LONGEST - 1) :]
