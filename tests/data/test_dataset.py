@@ -226,6 +226,17 @@ def test_arrays_that_are_not_there(options: dict[str, str], tmp_path: Path) -> N
         dataset(path, **options)
 
 
+def test_tensors_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    batches = torch.utils.data.DataLoader(list(zip(torch.tensor(X), Y, strict=True)), batch_size=4)
+    found = dataset((x, y) for xs, ys in batches for x, y in zip(xs, ys, strict=True))
+    np.testing.assert_array_equal(found.inputs["arr_0"], X)
+    assert found.labels is not None and found.labels.tolist() == Y.tolist()
+    for wrong in (torch.tensor(X, requires_grad=True), batches):
+        with pytest.raises(MoteError, match="is no array"):
+            dataset(wrong)
+
+
 def test_an_iterable_that_does_not_end() -> None:
     def forever() -> Any:
         while True:

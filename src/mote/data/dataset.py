@@ -20,7 +20,7 @@ from mote.data.sample import Sample
 from mote.data.samples import Dataset, Stream
 from mote.data.sounds import RIFF
 from mote.data.tables import read_table
-from mote.errors import MoteError
+from mote.errors import MoteError, TooLargeError
 from mote.graph.tensor import Array
 
 __all__ = ["Dataset", "Stream", "dataset"]
@@ -146,10 +146,10 @@ def _from_items(items: Iterable[Any]) -> Dataset:
         labels += [_array(label)] if marked else []
         size += sum(array.nbytes for array in samples[-1].values())
         if size > MOST or len(samples) > MANY:
-            raise MoteError(
-                f"does not end: {len(samples):,} samples take {size:,} bytes",
+            raise TooLargeError(
+                f"is too much, or does not end: {len(samples):,} samples take {size:,} bytes",
                 where=OPTION,
-                remedy="give fewer samples: itertools.islice ends an iterable",
+                remedy="give fewer samples: itertools.islice(samples, 1000)",
             )
     if labels and len(labels) != len(samples):
         raise MoteError(
@@ -172,8 +172,10 @@ def _array(value: Any) -> Array:
     """What NumPy makes of a value, if that is one array."""
     try:
         found: Array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise MoteError(f"is no array ({error})", where=OPTION, remedy="give rows of the same length") from None
+    except (ValueError, TypeError, RuntimeError) as error:  # the last is PyTorch's, of tensors that are being trained
+        raise MoteError(
+            f"is no array ({error})", where=OPTION, remedy="give numbers, in rows of the same length"
+        ) from None
     if found.dtype.kind not in NUMBERS + TEXTS:
         raise MoteError(
             f"has {type(value).__name__} where an array of numbers is wanted", where=OPTION, remedy="give numbers"
