@@ -105,7 +105,7 @@ def convert(
         own = found.graph()
         graph, rounded = (own, 0) if source.format == Format.TFLITE else as_litert_rounds(own)
         exported = export(graph, source.where)
-        warnings = [*found.warnings, *_differences(graph, rounded)]
+        warnings = [*found.warnings, *differences(graph, rounded)]
         check = None
         mistakes = _mistakes(graph)
         if verify and not all(mistakes.values()):
@@ -118,15 +118,16 @@ def convert(
         model=source.where,
         format=source.format,
         data=exported.data,
-        inputs=_listed(graph, graph.inputs),
-        outputs=_listed(graph, graph.outputs),
+        inputs=edges_of(graph, graph.inputs),
+        outputs=edges_of(graph, graph.outputs),
         operators=exported.operators,
         warnings=tuple(warnings),
         check=check,
     )
 
 
-def _listed(graph: Graph, ids: Sequence[int]) -> list[Edge]:
+def edges_of(graph: Graph, ids: Sequence[int]) -> list[Edge]:
+    """Tensors as the world outside sees them."""
     return [Edge(t.name, t.dtype, t.shape) for t in (graph.tensors[i] for i in ids)]
 
 
@@ -139,7 +140,7 @@ def _mistakes(graph: Graph) -> dict[str, bool]:
     return {reason: LACKING in reason for reason in reasons if reason not in written_out}
 
 
-def _differences(graph: Graph, rounded: int) -> list[str]:
+def differences(graph: Graph, rounded: int = 0) -> list[str]:
     """What the file says otherwise than the model."""
     found = []
     for what, ids in (("input", graph.inputs), ("output", graph.outputs)):

@@ -129,10 +129,12 @@ class LoadedImage:
         )
 
 
-def is_image(path: str | Path | bytes) -> bool:
+def is_image(path: str | Path | bytes | Source) -> bool:
     """Whether a file, or its bytes, is an image."""
     if isinstance(path, bytes):
         return reader.is_image(path)
+    if isinstance(path, Source):
+        return False
     try:
         with Path(path).open("rb") as file:
             return reader.is_image(file.read(len(format.BEGINS)))

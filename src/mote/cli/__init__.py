@@ -20,6 +20,7 @@ COMMANDS = (
     "inspect",
     "compile",
     "convert",
+    "quantize",
     "pack",
     "dump",
     "delta",
@@ -84,6 +85,8 @@ def _run(given: Sequence[str]) -> int:
         return int(done.code or 0)
     if plugins := getattr(arguments, "plugin", []):
         import_module("mote.api.register").load_plugins(plugins)
+    if getattr(arguments, "quantize", "") or getattr(arguments, "calibrate", None):
+        import_module("mote.cli.quantize").quantize_first(arguments)
     status: int = arguments.run(arguments)
     return status
 

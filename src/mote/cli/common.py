@@ -16,6 +16,7 @@ from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.plan.plan import Plan
+from mote.quantize.precision import Precision
 from mote.report.svg import SVG
 from mote.text import printable
 
@@ -54,10 +55,22 @@ def add_compile_options(
     several: bool = False,
     optional: bool = False,
     code: bool = True,
+    calibrated: bool = False,
 ) -> None:
     """The model (or `several`, or an `optional` one) and how to compile it; `plan`: with the options that choose one
-    plan, `code`: with those that are about generated C."""
+    plan, `code`: with those that are about generated C, `calibrated`: `--data` is what a model is calibrated with."""
     add_model(parser, "+" if several else "?" if optional else None)
+    parser.add_argument(
+        "--quantize",
+        choices=[x.value for x in Precision if x is not Precision.FLOAT32],
+        default="",
+        help="make integers of a model of real numbers first, as `mote quantize` does",
+    )
+    parser.add_argument(
+        *("--calibrate", "--data") if calibrated else ("--calibrate",),
+        metavar="DATA",
+        help="the data to do that with: a few hundred typical inputs (docs/data.md)",
+    )
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
     )

@@ -17,7 +17,7 @@ from mote.plan.plan import Plan
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("compile", help="generate C for a target", description=__doc__)
-    add_compile_options(p, several=True)
+    add_compile_options(p, several=True, calibrated=True)
     p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the C project")
     p.add_argument(
         "--force",

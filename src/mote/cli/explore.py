@@ -24,7 +24,7 @@ from mote.report.text import LETTERS, step_chart
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("explore", help="RAM against speed: the plans to choose from", description=__doc__)
-    add_compile_options(p, plan=False)
+    add_compile_options(p, plan=False, calibrated=True)
     add_tools(p)
     p.add_argument(
         "--points",

@@ -13,7 +13,7 @@ from mote.files import write_folder
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("pack", help="make an image for the runtime", description=__doc__)
-    add_compile_options(p, code=False)
+    add_compile_options(p, code=False, calibrated=True)
     p.add_argument(
         "--output", "-o", required=True, metavar="FILE", help="the image; with --c-array the folder for the C files"
     )

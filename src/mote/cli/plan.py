@@ -45,7 +45,7 @@ MODES = {Runs.WHOLE: "whole", Runs.ROWS: "by rows", Runs.SUMS: "by sums", Runs.I
 
 def add(commands: Subparsers) -> None:
     p = commands.add_parser("plan", help="show what lies where in memory, and when", description=__doc__)
-    add_compile_options(p)
+    add_compile_options(p, calibrated=True)
     add_svg(p, "draw the arena over time into this file")
     p.add_argument(
         "--layer",

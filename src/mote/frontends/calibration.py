@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from mote.graph import Tensor
 from mote.graph.types import DType
 
+RANDOM = "calibrated with random numbers, for its size only: its accuracy means nothing"
+"""What a file says of itself that was quantized without data."""
 LEAST, MOST = 2.0**-40, 2.0**40
 """The scales of activations that Mote takes; those of networks that compute something are far from both."""
 APART = 2.0**16

@@ -18,10 +18,11 @@ from mote.ops.batch_matmul import BatchMatmul
 from mote.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.division import Div
 from mote.ops.fully_connected import FullyConnected
-from mote.ops.functions import Abs, Exp, Gelu, Log
+from mote.ops.functions import Abs, Elu, Exp, Gelu, Log
 from mote.ops.grouped import GroupedConv2D
-from mote.ops.lookup import DynamicSlice, Gather, GatherNd
+from mote.ops.lookup import DynamicSlice, EmbeddingLookup, Gather, GatherNd
 from mote.ops.mean import Mean
 from mote.ops.move import Concatenation, Pack, Pad, Transpose
 from mote.ops.normalize import L2Normalization, LogSoftmax
@@ -32,6 +33,7 @@ from mote.ops.prelu import PRelu
 from mote.ops.reduce import ReduceMax, ReduceMin
 from mote.ops.reshape import Reshape
 from mote.ops.resize import ResizeBilinear, ResizeNearest
+from mote.ops.scatter import DynamicUpdateSlice, MatrixDiag
 from mote.ops.select import Select
 from mote.ops.slice import Slice
 from mote.ops.softmax import Softmax
@@ -78,17 +80,19 @@ _SHARE = {DType.INT8: (1 / 256, -128), DType.INT16: (1 / 32768, 0)}
 
 FAMILIES: Mapping[type[Op], Family] = {
     Conv2D: _LAYER,
-    GroupedConv2D: Family(Rule.LAYER),
+    GroupedConv2D: _LAYER,
     FullyConnected: _LAYER,
     DepthwiseConv2D: Family(Rule.LAYER, channel_axis=3, four_bits=True),
     TransposeConv: Family(Rule.LAYER),
-    **dict.fromkeys((Add, Sub, Mul, Mean, BatchMatmul, LeakyRelu, Relu, Relu6, Abs), _FREE),
-    **dict.fromkeys((SquaredDifference, PRelu, HardSwish, Relu0To1, ReluN1To1, Exp, Log, Gelu), _FREE_BYTES),
-    **dict.fromkeys((Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual, ArgMax, ArgMin), _FREE_BYTES),
-    **dict.fromkeys((BatchToSpace, SpaceToBatch, ReduceMin), _SAME_BYTES),
+    **dict.fromkeys((Add, Sub, Mul, Div, Mean, BatchMatmul, LeakyRelu, Relu, Relu6, Abs), _FREE),
+    **dict.fromkeys((SquaredDifference, PRelu, HardSwish, Relu0To1, ReluN1To1, Exp, Log, Gelu, Elu), _FREE_BYTES),
+    **dict.fromkeys((Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual), _FREE),
+    **dict.fromkeys((ArgMax, ArgMin), _FREE_BYTES),
+    **dict.fromkeys((DepthToSpace, SpaceToDepth), _SAME_BYTES),
     **dict.fromkeys((Reshape, Transpose, Concatenation, Pack, Pad, Slice, DynamicSlice, Pick, MirrorPad), _SAME),
     **dict.fromkeys((AveragePool, MaxPool, ResizeBilinear, ResizeNearest, Gather, GatherNd, ReduceMax), _SAME),
-    **dict.fromkeys((Maximum, Minimum, Select, Tile, Reverse, BroadcastTo, DepthToSpace, SpaceToDepth), _SAME),
+    **dict.fromkeys((Maximum, Minimum, Select, Tile, Reverse, BroadcastTo), _SAME),
+    **dict.fromkeys((BatchToSpace, SpaceToBatch, ReduceMin, EmbeddingLookup, DynamicUpdateSlice, MatrixDiag), _SAME),
     Softmax: Family(Rule.FIXED, fixed=_SHARE),
     Logistic: Family(Rule.FIXED, fixed=_SHARE),
     Tanh: Family(Rule.FIXED, fixed={DType.INT8: (1 / 128, 0), DType.INT16: (1 / 32768, 0)}),

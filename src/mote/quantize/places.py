@@ -96,9 +96,11 @@ def is_real(graph: Graph, tensor: int) -> bool:
     return tensor != ABSENT and graph.tensors[tensor].dtype == DType.FLOAT32
 
 
-def held(graph: Graph, ranges: Ranges, precisions: Mapping[int, Precision], *, real_edges: bool) -> Held:
+def held(
+    graph: Graph, ranges: Mapping[DType, Ranges], precisions: Mapping[int, Precision], *, real_edges: bool
+) -> Held:
     """Where real numbers are held, if operators compute as `precisions` says by their numbers; with `real_edges` the
-    model takes and gives real numbers."""
+    model takes and gives real numbers. `ranges` are those of tensors that are held in a type."""
 
     def dtype(op: Op) -> DType:
         return precisions[op.index].activations if op.index in precisions else DType.FLOAT32
@@ -121,7 +123,7 @@ def held(graph: Graph, ranges: Ranges, precisions: Mapping[int, Precision], *, r
         written |= made
     places = {*written.values(), *(p for operands in read.values() for p in operands if p is not None)}
     whole = sorted(p for p in places if p.dtype != DType.FLOAT32)
-    known = {p: r for p in whole if (r := _range(graph, ranges, p)) is not None}
+    known = {p: r for p in whole if (r := _range(graph, ranges[p.dtype], p)) is not None}
     return Held(written, read, groups.scales(whole, known))
 
 

@@ -63,15 +63,23 @@ def quantized(
 
 
 def integers(
-    graph: Graph, ranges: Ranges, scheme: Scheme | None = None, *, io: str = IO[0], chosen: Chosen | None = None
+    graph: Graph,
+    ranges: Ranges,
+    scheme: Scheme | None = None,
+    *,
+    io: str = IO[0],
+    chosen: Chosen | None = None,
+    wide: Ranges | None = None,
 ) -> Integers:
-    """The same, with what each operator became, and why."""
+    """The same, with what each operator became, and why. `wide` are the ranges of tensors of 16 bits, where they are
+    others than of those of 8."""
     if io not in IO:
         raise MoteError(f"'{io}' is not one of {', '.join(IO)}", where="option io")
     refused: dict[int, str] = {}
     while True:
         precisions = _precisions(graph, scheme or Scheme(), refused)
-        places = held(graph, ranges, precisions, real_edges=io == "float32")
+        by_type = {DType.INT8: ranges, DType.INT16: ranges if wide is None else wide}
+        places = held(graph, by_type, precisions, real_edges=io == "float32")
         assembly = _Assembly(graph, precisions, places, chosen or Chosen(), real_edges=io == "float32")
         found = assembly.graph()
         problems = {i: problem for i, op in assembly.whole.items() if (problem := op.unsupported(found))}

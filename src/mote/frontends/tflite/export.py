@@ -42,9 +42,9 @@ class Exported:
     operators: int
 
 
-def export(graph: Graph, where: str) -> Exported:
-    """The file of a graph that has just been read from the file `where`."""
-    file = _File(Writer(graph.name))
+def export(graph: Graph, where: str, about: str = "") -> Exported:
+    """The file of a graph that has just been read from the file `where`; `about` is said of it in the file."""
+    file = _File(Writer(graph.name, about=about))
     emitter = file.write(graph, file.writer)
     if file.problems:
         raise UnsaidLayersError(file.problems, where=where)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, working_on
 from mote.frontends import limits
+from mote.frontends.calibration import RANDOM
 from mote.frontends.model import Layer, Model, checked
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite import control, schema, storage, variables
@@ -51,7 +52,8 @@ def _read(data: bytes, where: str) -> Model:
         raise MalformedError("no subgraph")
     codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
     buffers = [storage.stored(data, r) for r in root.children("buffers", schema.BUFFER)]
-    return _File(where, subgraphs, codes, buffers).model()
+    said = [f"the file says of itself: {RANDOM}"] if RANDOM in root.string("description") else []
+    return _File(where, subgraphs, codes, buffers, said).model()
 
 
 @dataclass

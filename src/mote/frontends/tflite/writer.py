@@ -101,6 +101,8 @@ class Writer:
     name: str
     outside: bool = False
     """Constants lie behind the FlatBuffer, as in files that are larger than one may be."""
+    about: str = ""
+    """What is to be said of the model beside its name."""
     _tensors: list[_Tensor] = field(default_factory=list, init=False)
     _operators: list[_Operator] = field(default_factory=list, init=False)
     _opcodes: list[tuple[int, str, int]] = field(default_factory=list, init=False)
@@ -240,7 +242,7 @@ class Writer:
             "version": schema.VERSION,
             "operator_codes": opcodes,
             "subgraphs": e.references(subgraphs),
-            "description": e.string(self.name),
+            "description": e.string(f"{self.name}; {self.about}" if self.about else self.name),
             "buffers": buffers,
         }
         return e.finish(e.table(schema.MODEL, values), schema.IDENTIFIER)

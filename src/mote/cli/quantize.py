@@ -1,0 +1,161 @@
+"""`mote quantize`: a model of real numbers as a .tflite file that computes with integers, by calibration data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from mote.api.quantizer import Quantized, QuantizedLayer, post_training
+from mote.cli.common import (
+    Subparsers,
+    add_data,
+    add_json,
+    add_model,
+    bold,
+    data_of,
+    print_json,
+    progress,
+    shortened,
+    table,
+)
+from mote.errors import MoteError
+from mote.frontends import EDGES
+from mote.quantize.pipeline import ROUNDINGS
+from mote.quantize.precision import Precision
+from mote.quantize.quantizer import IO
+from mote.text import printable
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("quantize", help="make integers of a model of real numbers", description=__doc__)
+    add_model(p)
+    p.add_argument("--output", "-o", required=True, metavar="FILE.tflite", help="the file to write")
+    add_data(p)
+    p.add_argument(
+        "--precision",
+        choices=[x.value for x in Precision if x is not Precision.FLOAT32],
+        default=Precision.INT8.value,
+        help="int8: weights and activations of 8 bits (default); int16: activations of 16 bits, weights of 8; int4:"
+        " weights of 4 bits, activations of 8; float16: real numbers, with weights of 16 bits",
+    )
+    p.add_argument(
+        "--calibration",
+        default="min-max",
+        metavar="METHOD",
+        help="how ranges follow from what the data shows: min-max (default), percentile, percentile:99.9, mse, entropy",
+    )
+    p.add_argument(
+        "--equalize",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="scale channels of neighbouring layers such that they lose less together (default)",
+    )
+    p.add_argument(
+        "--correct-biases",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="change biases such that no layer is wrong on average (default)",
+    )
+    p.add_argument(
+        "--rounding",
+        choices=ROUNDINGS,
+        default=ROUNDINGS[0],
+        help="nearest: weights become the nearest steps (default); adaptive: those that change results least",
+    )
+    p.add_argument(
+        "--io",
+        choices=IO,
+        default=IO[0],
+        help="int8: the file takes and gives integers as its layers have them (default); float32: real numbers",
+    )
+    p.add_argument(
+        "--edges",
+        choices=EDGES,
+        default=EDGES[0],
+        help="channels-last: images at the edges as TFLite has them (default); model: as the model has them",
+    )
+    p.add_argument(
+        "--random-calibration",
+        action="store_true",
+        help="calibrate with random numbers, to measure sizes with: the accuracy of such a file means nothing",
+    )
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def quantize_first(arguments: argparse.Namespace) -> None:
+    """Put the quantized models in the place of those that a command was given to compile. What is said of them goes
+    where errors go: what the command prints may be read by programs."""
+    if not arguments.quantize:
+        raise MoteError(
+            "is for models that are quantized first", where="option calibrate", remedy="add --quantize int8"
+        )
+    given = arguments.model if isinstance(arguments.model, list) else [arguments.model]
+    with progress("quantizing"):
+        made = [
+            post_training(
+                model,
+                arguments.calibrate,
+                precision=arguments.quantize,
+                io="int8" if arguments.io == "int8" else "float32",
+                edges=arguments.edges,
+                shapes=arguments.shape,
+            )
+            for model in given
+        ]
+    for result in made:
+        for line in (heading(result), *result.warnings, *reasons(result)):
+            print(f"note: {printable(line)}", file=sys.stderr)
+    arguments.shape = []
+    arguments.model = [x.source for x in made] if isinstance(arguments.model, list) else made[0].source
+
+
+def heading(result: Quantized) -> str:
+    said = f"{result.samples} samples, {result.methods.calibration}" if result.samples else "no data"
+    return f"{result.model} as {result.precision} ({said})"
+
+
+def reasons(result: Quantized) -> list[str]:
+    """Which layers have another precision than was asked for, and why."""
+    return [f"layer {x.index} {x.op} '{x.name}' is {x.precision}: {x.reason}" for x in result.layers if x.reason]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("quantizing"):
+        result = post_training(
+            arguments.model,
+            data_of(arguments) if arguments.data else None,
+            precision=arguments.precision,
+            method=arguments.calibration,
+            equalize=arguments.equalize,
+            correct_biases=arguments.correct_biases,
+            rounding=arguments.rounding,
+            io=arguments.io,
+            edges=arguments.edges,
+            shapes=arguments.shape,
+            random_calibration=arguments.random_calibration,
+        )
+    result.write(arguments.output)
+    print_json(result.json() | {"file": arguments.output}) if arguments.json else print_text(result, arguments.output)
+    return 0
+
+
+def print_text(result: Quantized, output: str) -> None:
+    print(bold(heading(result)))
+    for warning in result.warnings:
+        print(f"warning: {warning}")
+    names = shortened([x.name for x in result.layers])
+    rows = [_row(x, name) for x, name in zip(result.layers, names, strict=True)]
+    print(table(("#", "layer", "op", "precision", "low", "high", "scale", "zero", "SNR dB"), rows, left=4))
+    for line in reasons(result):
+        print(printable(line))
+    print(f"{output}: {len(result.data):,} bytes, {len(result.layers)} layers")
+    for what, tensors in (("input", result.inputs), ("output", result.outputs)):
+        for t in tensors:
+            print(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
+
+
+def _row(x: QuantizedLayer, name: str) -> tuple[object, ...]:
+    low, high, scale = (None if v is None else f"{v:.5g}" for v in (x.low, x.high, x.scale))
+    zero = None if x.zero_point is None else str(x.zero_point)
+    return x.index, name, x.op, x.precision, low, high, scale, zero, None if x.noise is None else f"{x.noise:.1f}"

@@ -1,0 +1,94 @@
+"""Post-training quantization in one line of steps: what calibration data shows, ranges, and constants that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mote.errors import MoteError
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.quantize.batch import evaluate
+from mote.quantize.calibration import ranges
+from mote.quantize.constants import Chosen
+from mote.quantize.equalize import equalized
+from mote.quantize.places import Ranges
+from mote.quantize.precision import Precision, Scheme
+from mote.quantize.quantizer import IO, Integers, integers
+from mote.quantize.refine import refined
+from mote.quantize.statistics import observed
+
+ROUNDINGS = ("nearest", "adaptive")
+
+
+@dataclass(frozen=True)
+class Methods:
+    """How a model is quantized."""
+
+    calibration: str = "min-max"
+    """How ranges follow from what calibration data shows (`mote.quantize.calibration`)."""
+    equalize: bool = True
+    """Scale channels of neighbouring layers such that they lose less together."""
+    correct_biases: bool = True
+    """Change biases such that no layer is wrong on average."""
+    rounding: str = ROUNDINGS[0]
+    """nearest: weights become the nearest steps; adaptive: those that change the layers' results least."""
+
+    def __post_init__(self) -> None:
+        if self.rounding not in ROUNDINGS:
+            raise MoteError(f"'{self.rounding}' is not one of {', '.join(ROUNDINGS)}", where="option rounding")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What calibration data says of a model, whatever the precision of its layers."""
+
+    exact: Graph
+    """In normal form; it computes what the model does, with other constants where layers were equalized."""
+    ranges: Ranges
+    wide: Ranges
+    """The ranges of tensors of 16 bits."""
+    cases: Sequence[Mapping[int, Array]]
+    methods: Methods
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What became of a model."""
+
+    prepared: Prepared
+    integers: Integers
+
+
+def prepared(
+    graph: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    methods: Methods | None = None,
+    precision: Precision = Precision.INT8,
+) -> Prepared:
+    """A float graph in normal form with calibration data, inputs by the ids of the graph's, for layers that mostly have
+    this precision."""
+    methods = methods or Methods()
+    if not cases:
+        return Prepared(graph, {}, {}, cases, methods)
+    seen = observed(graph, evaluate(graph, cases))
+    if methods.equalize and precision.integer:
+        graph = equalized(graph, seen, precision)
+        seen = observed(graph, evaluate(graph, cases))
+    narrow, wide = (ranges(seen, methods.calibration, bits) for bits in (8, 16))
+    return Prepared(graph, narrow, wide, cases, methods)
+
+
+def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) -> Result:
+    """Integers in the precisions of a scheme, with the constants that the methods choose."""
+    scheme, methods = scheme or Scheme(), given.methods
+
+    def made(io: str, chosen: Chosen | None = None) -> Integers:
+        return integers(given.exact, given.ranges, scheme, io=io, chosen=chosen, wide=given.wide)
+
+    adaptive = methods.rounding == "adaptive"
+    if not given.cases or not (adaptive or methods.correct_biases):
+        return Result(given, made(io))
+    nearest = made(IO[0])
+    chosen = refined(given.exact, nearest, given.cases, rounding=adaptive, biases=methods.correct_biases)
+    return Result(given, made(io, chosen))
