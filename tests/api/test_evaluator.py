@@ -202,7 +202,7 @@ def test_what_means_nothing_for_a_recording_is_refused(options: dict[str, Any], 
 
 
 def test_recordings_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(MoteError, match="needs 9 until it says anything"):
+    with pytest.raises(MoteError, match="a window of the model takes 9"):
         evaluate(windowed_net(), recording(8))
     wide = replace(recording(), inputs={"frames": np.random.default_rng(0).normal(size=(24, 5))})
     with pytest.raises(MoteError, match="frames of 5 values"):

@@ -137,7 +137,7 @@ def test_windows_of_a_recording() -> None:
         np.testing.assert_array_equal(found, [frames[i : i + 3] for i in range(7)])
     each = data.cases(graph(1, 4, dtype="float32"))
     assert len(each) == 9
-    with pytest.raises(MoteError, match="frames are float32 4, of which the model's 1x3x5 cannot be made"):
+    with pytest.raises(MoteError, match="has frames of 4 values, of which the model's 1x3x5 cannot be made"):
         data.cases(graph(1, 3, 5))
     with pytest.raises(MoteError, match="has 9 frames, and a window of the model takes 10"):
         data.cases(graph(1, 10, 4))

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from mote.data.samples import Dataset, Stream
+from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape
 from mote.graph.tensor import Array
 from mote.ops.quantize import QUANTIZED, dequantized
 
@@ -51,41 +50,19 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
         raise MoteError("a recording is for models with one input", where=data.where)
     ((name, frames),) = data.inputs.items()
     tensor = graph.tensors[graph.inputs[0]]
-    shape, along = model_shape(tensor), _time_axis(tensor, frames, data.where) if axis is None else axis
-    length, kept = shape[along], axis is not None
-    if frames[0].size * length != tensor.size:
-        raise _misfit(tensor, frames, data.where)
+    pieces = windows(tensor, frames, data.where, axis)
+    length, kept = tensor.size // frames[0].size, axis is not None
     warm, step = (max(graph.warm_up - 1, 0), length) if kept else (0, 1)
-    if len(frames) < length + warm * step:
+    if len(pieces) <= warm:
         raise MoteError(
             f"has {len(frames)} frames, and the model needs {length + warm * step} until it says anything",
             where=data.where,
             remedy="give a longer recording",
         )
-    rows = frames.reshape(len(frames), *shape[:along], *shape[along + 1 :])
-    pieces = np.moveaxis(sliding_window_view(rows, length, 0)[::step], -1, along + 1)
     whole = replace(data, inputs={name: pieces}, stream=None)
     ends = length - 1 + step * np.arange(len(pieces))
     times = data.stream.first + data.stream.period * ends
     return Posed(whole.cases(graph), whole, data.stream, times, kept, warm)
-
-
-def _time_axis(tensor: Tensor, frames: Array, where: str) -> int:
-    """The axis of a window along which frames lie: the first of which a frame is all of the others."""
-    shape = model_shape(tensor)
-    found = [axis for axis, n in enumerate(shape) if n > 1 and n * frames[0].size == tensor.size]
-    if not found:
-        raise _misfit(tensor, frames, where)
-    return found[0]
-
-
-def _misfit(tensor: Tensor, frames: Array, where: str) -> MoteError:
-    shape = "x".join(map(str, model_shape(tensor)))
-    return MoteError(
-        f"has frames of {frames[0].size} values, of which the model's {shape} cannot be made",
-        where=where,
-        remedy="say with --preprocess how frames are made, as they were when the model was trained",
-    )
 
 
 def as_real(graph: Graph, data: Dataset) -> Dataset:

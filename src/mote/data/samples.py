@@ -12,7 +12,7 @@ from mote.data.inputs import described, inferences
 from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape
+from mote.graph.edges import code_axis, model_shape
 from mote.graph.tensor import Array
 
 
@@ -68,7 +68,8 @@ class Dataset:
     def _windows(self, tensor: Tensor) -> Dataset:
         """What a model with this input takes of a recording, as samples of their own."""
         ((name, frames),) = self.inputs.items()
-        return Dataset(self.where, {name: windows(tensor, frames, self.where, tensor.newest)})
+        new = [axis for axis in range(len(tensor.shape)) if code_axis(tensor, axis) == tensor.newest]
+        return Dataset(self.where, {name: windows(tensor, frames, self.where, new[0] if new else None)})
 
     def _part(self, stream: Stream, chosen: Array) -> Stream:
         """What is known of a piece of the recording."""

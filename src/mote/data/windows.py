@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from mote.data.inputs import described
 from mote.errors import MoteError
 from mote.graph import Tensor
 from mote.graph.edges import model_shape
@@ -22,7 +21,7 @@ def windows(tensor: Tensor, frames: Array, where: str, axis: int | None = None) 
     along = axis if axis is not None else fitting[0] if fitting else None
     if along is None or shape[along] * size != tensor.size:
         raise MoteError(
-            f"frames are {described(frames[0])}, of which the model's {'x'.join(map(str, shape))} cannot be made",
+            f"has frames of {size} values, of which the model's {'x'.join(map(str, shape))} cannot be made",
             where=where,
             remedy="say with --preprocess how frames are made, as they were when the model was trained",
         )
