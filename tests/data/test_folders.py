@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.data import by_folder, folders
@@ -178,6 +178,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         dataset(tmp_path / "x.bin")
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=5), st.floats(0, 1))
 def test_damaged_archives(tmp_path_factory: Any, changes: list[tuple[float, int]], kept: float) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged.zip"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_features import KEYWORDS, WAKE_WORD
 
@@ -60,6 +60,7 @@ def test_what_steps_do(steps: str, given: Any, want: Any) -> None:
     assert found.dtype == np.float32
 
 
+@settings(deadline=None)
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20), st.integers(1, 20))
 def test_resizing_as_pillow_does_it(height: int, width: int, rows: int, columns: int) -> None:
     pillow = pytest.importorskip("PIL.Image")
@@ -144,6 +145,7 @@ def test_what_is_no_step(steps: str, said: str) -> None:
     assert error.value.where.startswith("option preprocess") and error.value.remedy
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("scale=1/255,()mfc.py:- x"), max_size=30))
 def test_any_text(text: str) -> None:
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mote.data.sounds import sound
@@ -94,6 +94,7 @@ def test_files_that_are_none(name: str) -> None:
     assert error.value.where == "x.wav" and error.value.remedy
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(0, 255)), max_size=4), st.integers(0, len(GOOD)))
 @example([], len(GOOD))
 def test_damaged_bytes(changes: list[tuple[int, int]], length: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.data import tables
@@ -85,6 +85,7 @@ def test_files_that_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read(tmp_path, IRIS)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from('01.5-eEnai,;\t\n\r" x\0\u202e'), max_size=60))
 def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """A table, or an error that says why not."""

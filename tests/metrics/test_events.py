@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.errors import MoteError
@@ -49,6 +49,7 @@ def test_where_nothing_is_to_be_noticed() -> None:
     assert events(TIMES, heard((3, 4)), nothing, 10.0).value == 0
 
 
+@settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 6))
 def test_detections_moment_by_moment(above: list[bool], joined: int) -> None:
     """One begins where the last moment above the threshold is too long ago."""

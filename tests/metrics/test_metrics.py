@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as theirs
 
 from mote.errors import MoteError
 from mote.metrics import measure, noise
+from support import examples
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -26,6 +27,7 @@ def scored(seed: int, ties: bool = False) -> tuple[Any, Any]:
     return (np.round(scores) if ties else scores), labels
 
 
+@settings(max_examples=examples(100), deadline=None)
 @given(seeds, st.booleans())
 def test_the_first_class(seed: int, ties: bool) -> None:
     outputs, labels = scored(seed, ties)
@@ -38,6 +40,7 @@ def test_the_first_class(seed: int, ties: bool) -> None:
     assert found.better == "higher"
 
 
+@settings(max_examples=examples(100), deadline=None)
 @given(seeds)
 def test_the_first_classes(seed: int) -> None:
     outputs, labels = scored(seed)
@@ -51,6 +54,7 @@ def test_of_equal_scores_the_first_counts() -> None:
     assert [measure(f"top{k}", outputs, labels).detail["correct"] for k in (1, 2, 3)] == [1, 2, 3]
 
 
+@settings(max_examples=examples(100), deadline=None)
 @given(seeds, st.booleans())
 def test_how_well_two_classes_are_parted(seed: int, ties: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -72,6 +76,7 @@ def test_a_model_that_gives_back_its_input() -> None:
     assert isclose(measure("auc", outputs.reshape(20, 2, 4), labels, inputs=inputs).value, want)
 
 
+@settings(max_examples=examples(100), deadline=None)
 @given(seeds)
 def test_numbers(seed: int) -> None:
     rng = np.random.default_rng(seed)
