@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mote.api.interpreter import Interpreter
     from mote.api.measure import RunResult, compile, run
     from mote.api.packer import Image, pack
+    from mote.api.pruner import Pruned, prune
     from mote.api.register import register, register_kernel
     from mote.api.runtime import Runtime, runtime
     from mote.api.shared import Shared, compile_shared
@@ -47,6 +48,7 @@ __all__ = [
     "MoteError",
     "Point",
     "Profile",
+    "Pruned",
     "RunResult",
     "Runtime",
     "Settings",
@@ -66,6 +68,7 @@ __all__ = [
     "profile",
     "profile_elf",
     "profile_image",
+    "prune",
     "register",
     "register_kernel",
     "run",
@@ -90,6 +93,7 @@ _HOMES = {
     "MoteError": "errors",
     "Point": "api.explorer",
     "Profile": "profiler",
+    "Pruned": "api.pruner",
     "RunResult": "api.measure",
     "Runtime": "api.runtime",
     "Settings": "api.compiler",
@@ -108,6 +112,7 @@ _HOMES = {
     "profile": "profiler",
     "profile_elf": "profiler",
     "profile_image": "api.images",
+    "prune": "api.pruner",
     "register": "api.register",
     "register_kernel": "api.register",
     "run": "api.measure",

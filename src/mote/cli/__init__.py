@@ -29,6 +29,7 @@ COMMANDS = (
     "plan",
     "explore",
     "shrink",
+    "prune",
     "run",
     "profile",
     "verify",

@@ -16,7 +16,7 @@ from mote.passes.channels import Layer
 from mote.quantize import batch
 from mote.quantize.prune.layers import Matrix, Reals, float_layers, held, matrix, rows, wanted_rows, with_matrices
 
-RIDGE = 1e-3
+RIDGE = 0.05
 """How strongly weights are held where they were: by this share of their inputs' energy."""
 MOST_BYTES = 1 << 28
 """Of the largest tensor over all calibration data that is used at once."""

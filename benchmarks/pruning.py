@@ -1,0 +1,138 @@
+"""What pruning costs in accuracy and saves in instructions and flash: MLPerf Tiny's ResNet-8 on CIFAR-10.
+
+    PYTHONPATH=src python benchmarks/pruning.py --models FOLDER --data cifar10.zip --tuned tuned --train --device cuda
+    PYTHONPATH=src python benchmarks/pruning.py --models FOLDER --data cifar10.zip --tuned tuned
+
+The first prunes the float model in each way, refits it, fine-tunes it and writes a .tflite file for each point into the
+folder `tuned`: an accelerator does it in minutes. The second measures those files: accuracy of the int8 model of each,
+instructions on the emulated core and flash; a Markdown table on standard output. `--epochs 0` shows what refitting
+alone gives. cifar10.zip has pictures in train/CLASS and test/CLASS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from mote import prune
+from mote.api.compiler import make_settings
+from mote.api.prune_costs import Costs, costs_of, obstacle
+from mote.api.pruner import split
+from mote.api.scorer import score
+from mote.data.dataset import Dataset, dataset
+from mote.frontends import load
+from mote.frontends.tflite.export import export
+from mote.graph import Graph
+from mote.quantize.normal import normal
+from mote.quantize.pipeline import Methods, finished, prepared
+from mote.quantize.torch.tuning import fine_tuned
+
+MODEL = "pretrainedResnet.tflite"
+SAMPLES = 512
+"""That weights are refitted with, and that int8 models are calibrated with."""
+EPOCHS = 20
+UNPRUNED, RETRAINED = "unpruned", "unpruned-tuned"
+HEAD = ("", "top-1, int8", "points", "MACs", "instructions", "flash")
+
+
+class Case(NamedTuple):
+    """What is pruned, and how much is left of multiplications or flash."""
+
+    kind: str
+    option: str
+    percent: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.percent}"
+
+
+CASES = (
+    Case("channels", "macs", 75),
+    Case("channels", "macs", 50),
+    Case("channels", "macs", 35),
+    Case("blocks", "macs", 75),
+    Case("blocks", "macs", 50),
+    Case("blocks", "macs", 35),
+    Case("clusters", "flash", 80),
+    Case("clusters", "flash", 65),
+)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--models", type=Path, required=True, help="folder with the published models")
+    p.add_argument("--data", type=Path, required=True, help="cifar10.zip")
+    p.add_argument("--tuned", type=Path, required=True, help="folder of the pruned models")
+    p.add_argument("--train", action="store_true", help="make the pruned models")
+    p.add_argument("--epochs", type=int, default=EPOCHS, help=f"of fine-tuning (default: {EPOCHS})")
+    p.add_argument("--device", default="auto", help="where to train (default: an accelerator where there is one)")
+    p.add_argument("--only", default="", metavar="NAMES", help="points to make or to measure, with commas between")
+    p.add_argument("--target", default="cortex-m4")
+    a = p.parse_args()
+    names = a.only.split(",") if a.only else [case.name for case in CASES] + [RETRAINED]
+    if a.train:
+        a.tuned.mkdir(parents=True, exist_ok=True)
+        make(a.models / MODEL, dataset(f"{a.data}/train"), a.tuned, names, a.epochs, a.device)
+    else:
+        print("\n".join(table(a.models / MODEL, f"{a.data}", a.tuned, names, a.target)))
+
+
+def make(model: Path, data: Dataset, folder: Path, names: list[str], epochs: int, device: str) -> None:
+    """Write every point, and the unpruned model, trained just as they are."""
+    for case in (case for case in CASES if case.name in names):
+        began = time.monotonic()
+        tune = 0 if case.kind == "clusters" else epochs
+        limit = {case.option: f"{case.percent}%"}
+        found = prune(model, data, kind=case.kind, **limit, fine_tune=tune, samples=SAMPLES, device=device)
+        found.write(folder / f"{case.name}.tflite")
+        print(f"{case.name}: {found.after.macs:,} MACs in {time.monotonic() - began:.0f} s", flush=True)
+    if RETRAINED in names and epochs:
+        graph = normal(load(model))
+        tuned = fine_tuned(graph, graph, data, {}, epochs=epochs, device=device)
+        (folder / f"{RETRAINED}.tflite").write_bytes(export(tuned, MODEL).data)
+
+
+def table(model: Path, data: str, folder: Path, names: list[str], target: str) -> list[str]:
+    """A row for the model and for every point that is there."""
+    train, test = dataset(f"{data}/train"), dataset(f"{data}/test", labelled=True)
+    found = {UNPRUNED: model} | {name: folder / f"{name}.tflite" for name in names}
+    lines = [f"| {' | '.join(HEAD)} |", "|---" + "|--:" * (len(HEAD) - 1) + "|"]
+    whole = None
+    for name, path in found.items():
+        if path.exists():
+            graph = normal(load(path))
+            accuracy, costs = measured(graph, train, test, target, clustered=name.startswith("clusters"))
+            whole = accuracy if whole is None else whole
+            cells = (name, f"{accuracy:.2%}", f"{100 * (accuracy - whole):+.2f}", macs(graph), *taken(costs))
+            lines.append(f"| {' | '.join(c if isinstance(c, str) else f'{c:,}' for c in cells)} |")
+    return lines
+
+
+def measured(graph: Graph, train: Dataset, test: Dataset, target: str, *, clustered: bool) -> tuple[float, Costs]:
+    """The accuracy of the int8 model, and what it takes."""
+    settings = make_settings(target, optimize="size" if clustered else "balanced")
+    calibration, _ = split(train.cases(graph), SAMPLES)
+    integer = finished(prepared(graph, calibration, Methods(equalize=not clustered))).integers.graph
+    return score(integer, test).value, costs_of(integer, settings, run=not obstacle(settings.target))
+
+
+def macs(graph: Graph) -> int:
+    """Multiplications by weights that are not zero."""
+    total = 0
+    for op in graph.ops:
+        weights = op.tensor(graph, 1)
+        kept = 1.0 if weights is None or weights.data is None else float((weights.data != 0).mean())
+        total += round(op.macs(graph) * kept)
+    return total
+
+
+def taken(costs: Costs) -> tuple[object, object]:
+    instructions = costs.instructions if costs.instructions is not None else f"{costs.cycles:,} cycles, estimated"
+    return instructions, costs.flash
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""`mote prune`: a float model that takes less, refitted to calibration data, and what that costs in accuracy."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from math import inf
+
+from mote.api.compiler import OPTIMIZE
+from mote.api.prune_costs import TARGET
+from mote.api.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
+from mote.cli.common import (
+    Subparsers,
+    add_data,
+    add_json,
+    add_model,
+    add_workers,
+    bold,
+    data_of,
+    print_json,
+    progress,
+    shortened,
+    table,
+)
+from mote.data.dataset import Dataset
+from mote.quantize.prune.ways import KINDS
+
+HELP = {
+    "channels": "remove whole channels (default)",
+    "blocks": "set blocks of weights to zero, which kernels for them skip",
+    "clusters": "give weights few distinct values, which `--optimize size` stores in few bits",
+}
+
+
+def add(commands: Subparsers) -> None:
+    p = commands.add_parser("prune", help="a smaller float model: channels, blocks or values", description=__doc__)
+    add_model(p)
+    add_data(p, required=True)
+    p.add_argument("-o", "--output", metavar="FILE.tflite", required=True, help="the pruned float model")
+    kinds = p.add_mutually_exclusive_group()
+    for kind in KINDS:
+        kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=HELP[kind])
+    limits = p.add_mutually_exclusive_group(required=True)
+    limits.add_argument("--macs", metavar="N|P%", help="multiplications that may be left: a number, or a percentage")
+    limits.add_argument("--flash", metavar="BYTES|P%", help="flash that the int8 model may take (K and M suffixes)")
+    limits.add_argument("--cycles", metavar="N|P%", help="cycles that it may take, by the planner's estimate")
+    p.add_argument("--target", default=TARGET, help=f"the core or part that it is for (default: {TARGET})")
+    p.add_argument(
+        "--optimize", choices=OPTIMIZE, default="", help="how it is compiled (default: balanced; size for --clusters)"
+    )
+    p.add_argument("--test", metavar="DATA", help="labelled samples to measure the accuracy of the int8 model with")
+    p.add_argument("--fine-tune", type=int, default=0, metavar="EPOCHS", help="train what is left, through PyTorch")
+    p.add_argument("--device", default="auto", help="where to train (default: an accelerator where there is one)")
+    p.add_argument(
+        "--samples",
+        type=int,
+        default=SAMPLES,
+        metavar="N",
+        help=f"how many of the samples to refit weights with (default: {SAMPLES})",
+    )
+    shares = ", ".join(f"{share:.0%}%" for share in SHARES)
+    p.add_argument("--front", action="store_true", help=f"make and measure points at {shares} as well")
+    add_workers(p)
+    add_json(p)
+    p.set_defaults(run=run, kind="channels")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("pruning") as say:
+        result = prune(
+            arguments.model,
+            data_of(arguments),
+            kind=arguments.kind,
+            macs=arguments.macs,
+            flash=arguments.flash,
+            cycles=arguments.cycles,
+            target=arguments.target,
+            optimize=arguments.optimize,
+            test=_test(arguments),
+            fine_tune=arguments.fine_tune,
+            samples=arguments.samples,
+            front=arguments.front,
+            shapes=arguments.shape,
+            scheduler=arguments.scheduler,
+            workers=arguments.workers,
+            device=arguments.device,
+            say=say,
+        )
+    result.write(arguments.output)
+    print_json(result.json() | {"file": arguments.output}) if arguments.json else print_text(result, arguments.output)
+    return 0
+
+
+def _test(arguments: argparse.Namespace) -> Dataset | None:
+    """Labelled data, prepared as the other data is."""
+    if arguments.test is None:
+        return None
+    return data_of(argparse.Namespace(**{**vars(arguments), "data": arguments.test}), labelled=True)
+
+
+def print_text(result: Pruned, output: str) -> None:
+    print(bold(f"{result.model} for {result.target}, {result.optimize}: {result.kind}"))
+    names = shortened([layer.name for layer in result.layers], 24)
+    rows = [
+        (layer.index, layer.op, name, layer.before, layer.after)
+        for layer, name in zip(result.layers, names, strict=True)
+    ]
+    print(table(("#", "op", "name", result.counts, "left"), rows, left=3))
+    print()
+    points = [*(result.points or (result.before,)), replace(result.after, name="pruned")]
+    accuracy = next((point.metric for point in points if point.metric), "")
+    head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([accuracy] if accuracy else []))
+    print(table(head, [_row(point, bool(accuracy)) for point in points]))
+    if result.estimated:
+        print(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
+    else:
+        print("instructions: of one inference of the int8 model on the emulated core; cycles: the planner's estimate")
+    tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
+    print(f"{output}: {len(result.data):,} bytes of real numbers{tuned}; `mote quantize` makes the int8 model of it")
+
+
+def _row(point: PrunedPoint, accuracy: bool) -> tuple[object, ...]:
+    costs = point.costs
+    taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
+    noise = "-" if point.noise == inf else f"{-point.noise:.1f} dB"
+    rating = (None if point.accuracy is None else f"{point.accuracy:.4f}",) if accuracy else ()
+    return (point.name, point.macs, *taken, noise, *rating)
