@@ -127,7 +127,7 @@ def post_training(
     `data` is what `mote.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of all layers
     but those that `layers` names by their numbers in the report. With `random_calibration` instead of data the file has
     the right size, and no accuracy that means anything."""
-    scheme = Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
+    scheme = scheme_of(precision, layers)
     methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
     with naming(source.where):
@@ -146,21 +146,34 @@ def post_training(
         else:
             cases = [] if data is None else dataset(data, inputs=inputs).cases(graph)
         result = _result(graph, cases, scheme, methods, io)
-        exported = export(result.integers.graph, source.where, RANDOM if random_calibration else "")
+        return written(source, result, scheme, (*found.warnings, *differences(graph)), random=random_calibration)
+
+
+def written(
+    source: Source, result: Result, scheme: Scheme, warnings: Sequence[str], *, random: bool = False
+) -> Quantized:
+    """What became of a model as a file; `random`: calibration data was."""
+    graph, given = result.integers.graph, result.prepared
+    exported = export(graph, source.where, RANDOM if random else "")
     return Quantized(
         model=source.where,
         format=source.format,
         precision=scheme.default,
         data=exported.data,
-        graph=result.integers.graph,
-        float_graph=result.prepared.exact,
-        layers=_layers(result, [] if random_calibration else cases),
-        inputs=edges_of(result.integers.graph, result.integers.graph.inputs),
-        outputs=edges_of(result.integers.graph, result.integers.graph.outputs),
-        samples=0 if random_calibration else len(cases),
-        methods=methods,
-        warnings=(*found.warnings, *differences(graph), *([RANDOM] if random_calibration else [])),
+        graph=graph,
+        float_graph=given.exact,
+        layers=_layers(result, [] if random else given.cases),
+        inputs=edges_of(graph, graph.inputs),
+        outputs=edges_of(graph, graph.outputs),
+        samples=0 if random else len(given.cases),
+        methods=given.methods,
+        warnings=(*warnings, *([RANDOM] if random else [])),
     )
+
+
+def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme:
+    """The precisions that users name, of all layers and of some by their numbers."""
+    return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
 
 
 def _precision(text: str) -> Precision:

@@ -3,6 +3,10 @@
 from mote import quantize
 
 quantize.post_training("model.onnx", "calibration.npz").write("model.tflite")
+
+prepared = quantize.prepare(module, example_inputs, data=samples)      # with the integers that it will have
+quantize.train(prepared, (samples, labels))
+quantize.convert(prepared).write("model.tflite")
 """
 
 from __future__ import annotations
@@ -10,9 +14,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from mote.extras import require
+
+_TRAINED = "mote.api.fine_tuner"
+"""What needs PyTorch."""
 _HOMES = {
     "Quantized": "mote.api.quantizer",
+    "convert": _TRAINED,
     "post_training": "mote.api.quantizer",
+    "prepare": _TRAINED,
+    "train": _TRAINED,
 }
 
 
@@ -20,4 +31,6 @@ def __getattr__(name: str) -> Any:
     """Load what is asked for, when it is asked for."""
     if name not in _HOMES:
         raise AttributeError(f"module 'mote.quantize' has no attribute '{name}'")
+    if _HOMES[name] == _TRAINED:
+        require("torch", extra="torch", what=f"mote.quantize.{name}")
     return getattr(import_module(_HOMES[name]), name)

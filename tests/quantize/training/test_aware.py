@@ -62,7 +62,7 @@ def all_whole(graph: Graph) -> bool:
 
 
 @needs_litert
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     blocks=st.lists(st.sampled_from(sorted(set(BLOCKS) - set(REAL))), min_size=1, max_size=4),
     precision=st.sampled_from([Precision.INT8, Precision.INT16, Precision.INT4]),

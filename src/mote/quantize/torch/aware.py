@@ -64,19 +64,29 @@ class AwareModule(Trainable):
     """The integer graph of a float graph in normal form. What it gives are the real numbers that its integers stand
     for; inputs are real numbers, or integers as the integer graph takes them."""
 
-    def __init__(self, graph: Graph, ranges: Ranges, scheme: Scheme | None = None, io: str = IO[0]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        ranges: Ranges,
+        scheme: Scheme | None = None,
+        io: str = IO[0],
+        *,
+        wide: Ranges | None = None,
+    ) -> None:
         super().__init__()
         self.real = GraphModule(graph)
         self.source = self.real.source
         self.scheme = scheme or Scheme()
         self.io = io
         self.integers: Integers
-        self.set_ranges(ranges)
+        self.set_ranges(ranges, wide)
 
-    def set_ranges(self, ranges: Ranges) -> None:
-        """Let activations have other ranges, by the ids of the float graph's tensors. Weights need none."""
+    def set_ranges(self, ranges: Ranges, wide: Ranges | None = None) -> None:
+        """Let activations have other ranges, by the ids of the float graph's tensors, those of 16 bits `wide` ones.
+        Weights need none."""
         self.ranges = dict(ranges)
-        self.integers = integers(self.real.graph(), self.ranges, self.scheme, io=self.io)
+        self.wide = dict(ranges if wide is None else wide)
+        self.integers = integers(self.real.graph(), self.ranges, self.scheme, io=self.io, wide=self.wide)
 
     def graph(self) -> Graph:
         return self.real.graph()

@@ -71,7 +71,7 @@ def train(
         raise MoteError(
             "training needs labels, or a teacher whose outputs are to be learned",
             where="option data",
-            remedy="give labelled data, or teacher=GraphModule(the model as it was)",
+            remedy="give labelled data, or let it learn from the model as it was (distill=True, teacher=...)",
         )
     inputs = stacked(module.source, data)
     labels = None if data.labels is None else torch.from_numpy(np.asarray(data.labels))

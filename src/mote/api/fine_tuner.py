@@ -1,0 +1,163 @@
+"""`mote.quantize.prepare`, `train` and `convert`: models that are trained with the integers that they will have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mote.api.converter import differences
+from mote.api.options import parsed
+from mote.api.quantizer import Quantized, checked, scheme_of, written
+from mote.data.dataset import dataset
+from mote.errors import MoteError, explaining, naming
+from mote.frontends import EDGES, Source, read, source_of
+from mote.quantize import pipeline
+from mote.quantize.pipeline import Methods, Result
+from mote.quantize.precision import Precision
+from mote.quantize.quantizer import Integers
+from mote.quantize.torch import training
+from mote.quantize.torch.aware import AwareModule
+from mote.quantize.torch.module import GraphModule
+from mote.quantize.torch.prepared import Prepared
+from mote.quantize.torch.training import Augment, Progress, Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a prepared model was made of."""
+
+    source: Source
+    warnings: tuple[str, ...]
+    given: pipeline.Prepared
+    """The graph of real numbers before it was trained, and what calibration data says of it."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
+        """Copies of a prepared model come from the same one."""
+        return self
+
+
+@explaining()
+def prepare(
+    model: Any,
+    example_inputs: Any = None,
+    data: Any = None,
+    *,
+    precision: str = Precision.INT8,
+    layers: Mapping[int, str] | None = None,
+    method: str = Methods.calibration,
+    equalize: bool = Methods.equalize,
+    io: str = "int8",
+    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    edges: str = EDGES[0],
+    inputs: str = "",
+) -> Prepared:
+    """A module of PyTorch that computes what the quantized model will, bit for bit, and can be trained.
+
+    `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other model of real
+    numbers that `mote.compile` takes; `data` are typical inputs, which say what ranges activations have. The module
+    takes and gives what the model does. `train` it, or train it as any other module, then `convert` it. Weights that
+    are zero stay zero."""
+    methods = Methods(method, equalize, correct_biases=False, rounding="nearest")
+    source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
+    scheme = scheme_of(precision, layers)
+    with naming(source.where):
+        found = read(source)
+        graph = checked(found.graph(), scheme)
+        if data is None:
+            raise MoteError(
+                "there is no data to calibrate with, and what values layers see nobody can guess",
+                remedy="give a few hundred typical inputs: data=...",
+            )
+        cases = dataset(data, inputs=inputs).cases(graph)
+        given = pipeline.prepared(graph, cases, methods, scheme.default)
+        aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
+        _keep_zeros(aware.real)
+    return Prepared(aware, Origin(source, (*found.warnings, *differences(graph)), given)).eval()
+
+
+def _keep_zeros(module: GraphModule) -> None:
+    """Weights that were pruned stay so."""
+    graph = module.source
+    weights = {op.inputs[1] for op in graph.ops if op.macs(graph) and str(op.inputs[1]) in module.constants}
+    for i in weights:
+        data = graph.tensors[i].data
+        if data is not None and data.any() and not data.all():
+            module.mask(i, data != 0)
+
+
+@explaining()
+def train(
+    prepared: Prepared,
+    data: Any,
+    *,
+    epochs: int = Recipe.epochs,
+    batch: int = Recipe.batch,
+    rate: float = Recipe.rate,
+    optimizer: str = Recipe.optimizer,
+    decay: float = Recipe.decay,
+    distill: bool = False,
+    temperature: float = Recipe.temperature,
+    recalibrate: bool = True,
+    augment: Augment | None = None,
+    device: str = "auto",
+    seed: int = Recipe.seed,
+    progress: Progress | None = None,
+    inputs: str = "",
+    labels: str = "",
+) -> None:
+    """Train a prepared model in place, with labelled data or (`distill`) with what the model of real numbers thinks of
+    the inputs, or with both.
+
+    Whole numbers as labels are classes, real ones what outputs should be. `recalibrate`: when half of the epochs are
+    over, the ranges of activations are measured once more on the calibration data; then they stay. `augment` changes
+    batches of inputs, which have their channels last. `progress(epoch, epochs, loss)` is called after each epoch."""
+    origin = _origin(prepared)
+    samples = dataset(data, inputs=inputs, labels=labels)
+    recipe = Recipe(epochs, batch, rate, optimizer, decay, temperature, seed)
+    teacher = GraphModule(origin.given.exact) if distill else None
+
+    def between(epoch: int, all_epochs: int, loss: float) -> None:
+        if recalibrate and epoch == all_epochs - all_epochs // 2 and epoch < all_epochs:
+            _recalibrate(prepared, origin)
+        if progress is not None:
+            progress(epoch, all_epochs, loss)
+
+    with naming(origin.source.where):
+        training.train(
+            prepared.aware, samples, recipe, teacher=teacher, augment=augment, device=device, progress=between
+        )
+
+
+def _recalibrate(prepared: Prepared, origin: Origin) -> None:
+    """Measure the ranges of activations with the weights as they are now."""
+    aware, methods = prepared.aware, replace(origin.given.methods, equalize=False)
+    found = pipeline.prepared(aware.graph(), origin.given.cases, methods, aware.scheme.default)
+    aware.set_ranges(found.ranges, found.wide)
+
+
+@explaining()
+def convert(prepared: Prepared) -> Quantized:
+    """The prepared model as a `.tflite` file, which gives what the prepared one gives, bit for bit."""
+    origin, aware = _origin(prepared), prepared.aware
+    with naming(origin.source.where):
+        given = replace(origin.given, exact=aware.graph(), ranges=aware.ranges, wide=aware.wide)
+        made = replace(aware.integers, graph=aware.integer_graph().verify())
+        _check(made)
+        return written(origin.source, Result(given, made), aware.scheme, origin.warnings)
+
+
+def _check(made: Integers) -> None:
+    """Training may give weights scales that no kernel computes with."""
+    for op in made.whole.values():
+        if problem := op.unsupported(made.graph):
+            remedy = "train with a lower rate, or prepare the model with more calibration data"
+            raise MoteError(f"after training it cannot be computed: {problem}", where=op.where, remedy=remedy)
+
+
+def _origin(prepared: Any) -> Origin:
+    origin = getattr(prepared, "origin", None)
+    if not isinstance(origin, Origin):
+        remedy = "give what mote.quantize.prepare gave"
+        raise MoteError(f"a {type(prepared).__name__} is no prepared model", remedy=remedy)
+    return origin
