@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streams import sliding
 
 import mote
+from mote import frontends
 from mote.api import answering
 from mote.api.compiler import compile
 from mote.api.evaluator import evaluate
@@ -113,7 +115,7 @@ def test_numbers_that_are_to_be_computed() -> None:
     net = Net(seed=1, dtype="float32")
     model = net.finish(net.fully_connected(net.input(1, 6), 2))
     samples = np.random.default_rng(2).normal(size=(12, 6)).astype(np.float32)
-    exact = mote.frontends.load(model)
+    exact = frontends.load(model)
     wanted = np.concatenate([exact.evaluate({exact.inputs[0]: x[None]})[exact.outputs[0]] for x in samples])
     labels = wanted.astype(np.float64)
     labels[4] += 0.5
@@ -143,6 +145,32 @@ def test_a_recording_by_windows_and_as_a_stream_gives_the_same() -> None:
     assert windows.reference.equal == stream.reference.equal == 16
     on_core = evaluate(model, recording(), stream=1, target=emulated("cortex-m4"), samples=2).core
     assert on_core is not None and on_core.samples == on_core.equal == 2
+
+
+@needs_litert
+def test_a_model_that_remembers_begins_anew_with_each_sample_and_goes_on_in_a_recording() -> None:
+    model = sliding(seed=1, new=1, kept=3, channels=4)
+    rng = np.random.default_rng(6)
+    shape = frontends.load(model).tensors[frontends.load(model).inputs[0]].shape
+    samples = rng.integers(-128, 128, (7, *shape[1:])).astype(np.int8)
+    found = evaluate(model, (samples, np.arange(7) % 2), metric="top1")
+    assert found.reference.equal == 7
+    kept = Dataset("recording", {"x": samples}, stream=Stream(0.1, 0.05, 2.0, np.array([[0.2, 0.4]])))
+    assert evaluate(model, kept).reference.equal == 7
+
+
+@needs_litert
+def test_classes_of_pixels() -> None:
+    net = Net(seed=7, dtype="float32")
+    model = net.finish(net.conv(net.input(1, 5, 4, 2), 3))
+    samples = np.random.default_rng(8).normal(size=(6, 5, 4, 2)).astype(np.float32)
+    graph = frontends.load(model)
+    scores = np.concatenate([graph.evaluate({graph.inputs[0]: x[None]})[graph.outputs[0]] for x in samples])
+    labels = scores.argmax(-1)
+    labels[2, :2] = (labels[2, :2] + 1) % 3
+    found = evaluate(model, (samples, labels), against=model)
+    assert found.score.value == 1 - 8 / 120 and [(a.index, a.error) for a in found.worst] == [(2, 8 / 20)]
+    assert found.against is not None and found.against.agreement == 1 and found.against.worst == []
 
 
 @needs_litert

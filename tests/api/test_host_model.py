@@ -10,10 +10,12 @@ import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
+from mote import frontends
 from mote.api import host_model
 from mote.api.compiler import compile
 from mote.api.host_model import HostModel
 from mote.api.reference import litert
+from mote.api.scorer import outputs
 from mote.data.dataset import dataset
 from network import Net
 from support import needs_litert
@@ -90,3 +92,5 @@ def test_models_with_channels_first_take_and_give_them_so() -> None:
     session = onnxruntime.InferenceSession(proto.SerializeToString())
     wanted = np.concatenate([session.run(None, {"x": picture[None]})[0] for picture in pictures])
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    graph = frontends.load(proto.SerializeToString())
+    np.testing.assert_allclose(outputs(graph, dataset(pictures).cases(graph))[0], wanted, rtol=1e-4, atol=1e-5)

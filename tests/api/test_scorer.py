@@ -9,7 +9,7 @@ import pytest
 
 from mote import frontends
 from mote.api import scorer
-from mote.api.scorer import outputs, score, suiting
+from mote.api.scorer import interpreted, outputs, score, suiting
 from mote.data.dataset import dataset
 from mote.errors import MoteError
 from network import Net
@@ -26,8 +26,10 @@ def test_the_bundled_models_are_right_on_their_samples(name: str) -> None:
     found = score(MODELS / f"{name}.tflite", data)
     right = int((recorded["outputs"].argmax(1) == recorded["labels"]).sum())
     assert (found.metric, found.samples, found.detail["correct"]) == ("top1", 16, right)
-    (values,) = outputs(graph := frontends.load(MODELS / f"{name}.tflite"), data.cases(graph))
-    assert np.array_equal(values, recorded["outputs"])
+    graph = frontends.load(MODELS / f"{name}.tflite")
+    for ask in (outputs, interpreted):
+        (values,) = ask(graph, data.cases(graph))
+        assert np.array_equal(values, recorded["outputs"])
 
 
 @pytest.mark.skipif(not KEYWORDS.exists(), reason="there are no recorded words beside the checkout")
@@ -39,9 +41,8 @@ def test_the_published_keyword_spotter_hears_as_many_words_as_in_litert() -> Non
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = np.load(MODELS / "digits_samples.npz")
     graph = frontends.load(MODELS / "digits.tflite")
-    monkeypatch.setattr(scorer, "FEW", 0)
     monkeypatch.setattr(scorer, "cores", lambda: 3)
-    (found,) = outputs(graph, dataset(recorded["inputs"]).cases(graph))
+    (found,) = interpreted(graph, dataset(recorded["inputs"]).cases(graph))
     assert np.array_equal(found, recorded["outputs"])
 
 

@@ -12,7 +12,9 @@ from mote.api.compiler import compile
 from mote.api.images import load_image, verify_image
 from mote.api.packer import pack
 from mote.api.verifier import verify
+from mote.data.samples import Dataset, Stream
 from mote.errors import MoteError
+from network import Net
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS, SAMPLES = MODELS / "digits.tflite", MODELS / "digits_samples.npz"
@@ -60,3 +62,14 @@ def test_too_little_of_a_stream_is_refused() -> None:
     frame = compiled.plan.graph.tensors[compiled.plan.graph.inputs[0]].shape
     with pytest.raises(MoteError, match="no whole window of the stream"):
         verify(compiled, data=np.zeros((1, *frame[1:]), np.int8))
+
+
+def test_a_recording_is_verified_as_it_is_listened_to() -> None:
+    """In windows, or frame by frame; each step is compared with LiteRT on the whole window."""
+    net = Net(seed=4)
+    model = net.finish(net.conv(net.input(1, 9, 1, 3), 4, (5, 1), padding="VALID"))
+    frames = np.random.default_rng(3).integers(-128, 128, (12, 3)).astype(np.int8)
+    recording = Dataset("recording", {"frames": frames}, stream=Stream(0.1, 0.05, 2.0))
+    for options in ({}, {"stream": 1}):
+        found = verify(compile(model, **options), data=recording)
+        assert found.exact and found.inputs == 4

@@ -15,14 +15,14 @@ from mote.api.host_model import HostModel, as_in_model
 from mote.api.measure import Bench, bench
 from mote.api.posing import Posed
 from mote.api.progress import counted
-from mote.api.scorer import inputs_of, rated, real
+from mote.api.scorer import by_class, inputs_of, rated, real
 from mote.api.verifier import judged, oracle, source_inputs
 from mote.api.worst import worst
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.graph.tolerance import compare
+from mote.graph.tolerance import allowed_difference, compare
 from mote.metrics import Score
 from mote.metrics.events import events
 from mote.plan.goal import Say
@@ -78,9 +78,11 @@ def rated_by(how: How, graph: Graph, values: Array, questions: Posed) -> Score:
 def worst_of(how: How, graph: Graph, values: Array, questions: Posed) -> list[Answer]:
     if questions.times is not None:
         return []
-    answers = real(graph.tensors[graph.outputs[0]], values)
+    data = questions.data
+    assert data.labels is not None
+    answers = by_class(real(graph.tensors[graph.outputs[0]], values), data.labels)
     given = inputs_of(graph, questions.cases) if len(graph.inputs) == 1 else None
-    return worst(how.metric, answers, questions.data, given, how.worst)
+    return worst(how.metric, answers, data, given, how.worst)
 
 
 def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array], how: How, say: Say) -> ByReference:
@@ -108,8 +110,11 @@ def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array],
 
 
 def _same_rows(one: Array, other: Array) -> Array:
-    """Which rows of two arrays are equal bit for bit; what is no number equals what is none either."""
-    same = (one == other) | ((one != one) & (other != other))
+    """Which rows of two arrays are equal: integers bit for bit, real numbers but for roundings; what is no number
+    equals what is none either."""
+    with np.errstate(invalid="ignore"):
+        near = np.abs(one.astype(np.float64) - other) <= allowed_difference(other)
+    same = (one == other) | near | ((one != one) & (other != other))
     found: Array = same.reshape(len(same), -1).all(1)
     return found
 

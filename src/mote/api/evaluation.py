@@ -33,7 +33,7 @@ class ByReference:
     runtime: str
     score: Score
     equal: int
-    """Samples to which it gives the same outputs, bit for bit."""
+    """Samples to which it gives the same outputs: integers bit for bit, real numbers but for roundings."""
     max_abs_diff: float
     """The largest difference of an output, in the units that it has in the file."""
 

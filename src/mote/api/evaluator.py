@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from mote.api.answering import THRESHOLD, How, answers_here, by_reference, on_core, rated_by, worst_of
 from mote.api.compiler import Compiled, Settings, chosen_settings, compile, make_settings
 from mote.api.evaluation import Against, Evaluation
@@ -14,7 +12,7 @@ from mote.api.layer_noise import LayerNoise, comparable, layer_noise
 from mote.api.options import check_at_least
 from mote.api.posing import as_real, posed
 from mote.api.scorer import real, score
-from mote.api.worst import most_different
+from mote.api.worst import agreement, most_different
 from mote.data.dataset import dataset
 from mote.data.samples import Dataset
 from mote.errors import MoteError, explaining, naming
@@ -122,21 +120,12 @@ def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how:
     return Against(
         other.path,
         found,
-        _agreement(how.metric, mine, theirs),
+        agreement(how.metric, mine, theirs, data),
         noise(theirs.reshape(len(theirs), -1), mine.reshape(len(mine), -1)),
         layers,
         count,
-        [] if questions.times is not None else most_different(how.metric, mine, theirs, data, how.worst),
+        most_different(how.metric, mine, theirs, data, how.worst) if questions.times is None else [],
     )
-
-
-def _agreement(metric: str, mine: Array, theirs: Array) -> float | None:
-    """The share of answers that name the same class."""
-    if not metric.startswith("top"):
-        return None
-    one, other = (x.reshape(len(x), -1) for x in (mine, theirs))
-    same = one == other if one.shape[1] == 1 else one.argmax(1) == other.argmax(1)
-    return float(np.mean(same))
 
 
 def _layers(compiled: Compiled, other: Compiled, data: Dataset, same: Dataset) -> tuple[list[LayerNoise], int]:

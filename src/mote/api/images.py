@@ -15,7 +15,7 @@ import numpy as np
 from mote.api.compiler import Settings, given_model, make_settings, prepared
 from mote.api.interpreter import Interpreter, turned_ports
 from mote.api.measure import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
-from mote.api.verifier import Case, Judge, Judged, VerifyResult, Work, chosen_cases, compared
+from mote.api.verifier import Case, Judge, Judged, VerifyResult, Work, cases_of, chosen_cases, compared
 from mote.codegen.names import c_prefix
 from mote.data.dataset import dataset
 from mote.data.inputs import Inputs
@@ -262,10 +262,9 @@ def verify_image(
     takes them. The model is `source`, or the file beside the image that it was packed from; where there is none,
     outputs are compared with those of the same image on this computer, with the kernels' portable forms, and the result
     says so."""
-    given = None if data is None else dataset(data, several=False)
     model = _source(loaded, source)
     if model is None:
-        known = None if given is None else given.cases(loaded.graph)
+        known = None if data is None else dataset(data, several=False).cases(loaded.graph)
         return _against_host(loaded, chosen_cases(loaded.graph, inputs, known, seed), compiler, emulator)
     where = model.where
     options = {name: value for name, value in _options(loaded).items() if name in PREPARING}
@@ -295,8 +294,8 @@ def verify_image(
         if x.tensors and x.kernel
     ]
     judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
-    known = None if given is None else given.cases(graph)
-    return compared(judged, inputs, known, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    own = None if data is None else cases_of(graph, data, settings)
+    return compared(judged, inputs, own, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
 
 
 def _options(loaded: LoadedImage) -> Mapping[str, Any]:

@@ -43,15 +43,16 @@ class Posed:
 
 def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
     """The inferences of a graph for all samples. A recording becomes windows, each a frame later than the one before;
-    with `axis` (`Settings.stream`), pieces of as many new frames as the model takes."""
+    with `axis` (`Settings.stream`), or where the model remembers anyway, pieces of as many new frames as it takes."""
     if data.stream is None:
         return Posed(data.cases(graph), data)
     if len(graph.inputs) != 1 or len(data.inputs) != 1:
         raise MoteError("a recording is for models with one input", where=data.where)
     ((name, frames),) = data.inputs.items()
     tensor = graph.tensors[graph.inputs[0]]
+    length, kept = tensor.size // frames[0].size, axis is not None or bool(graph.states)
     pieces = windows(tensor, frames, data.where, axis)
-    length, kept = tensor.size // frames[0].size, axis is not None
+    pieces = pieces[::length] if kept and axis is None else pieces
     warm, step = (max(graph.warm_up - 1, 0), length) if kept else (0, 1)
     if len(pieces) <= warm:
         raise MoteError(

@@ -1,8 +1,10 @@
 """How good a graph is on labelled data, at the price that a search can pay for every candidate: nothing is compiled.
 
-Graphs of integers run in Mote's runtime, whose kernels are compiled once for all models: on one core 160 pictures a
-second of MLPerf Tiny's ResNet and 350 words of its keyword spotter, where NumPy does 85 and 145. Real numbers are the
-other way round, 45 pictures and 115: NumPy has a library for those.
+Integers run in Mote's runtime, whose kernels are compiled once for all models, real numbers in NumPy, which has a
+library for those. `benchmarks/answers.py` prints what each takes. Of 256 inputs, with the time for a plan, the runtime
+answers twice as many a second as NumPy does of MLPerf Tiny's keyword spotter (350 and 160 on one core), and a seventh
+more of its ResNet (143 and 126); of the same ResNet in float32 NumPy answers twice as many (180 and 83). Both compute
+the same, so that for a few samples, which are not worth a plan, NumPy is asked anyway.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ from mote.plan.goal import silent
 from mote.plan.program import program
 from mote.quantize import batch
 
-FEW = 64
-"""Inferences that are not worth a second thread."""
+FEW = 128
+"""Inferences that are not worth a plan, and threads."""
 
 
 def score(model: Any, data: Dataset, metric: str = "") -> Score:
@@ -47,21 +49,21 @@ def score(model: Any, data: Dataset, metric: str = "") -> Score:
 
 def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
     """Every output of a graph as the model has it, [N, ...]; each inference begins anew."""
-    if computes_floats(graph):
+    if computes_floats(graph) or len(cases) <= FEW:
         batches = list(batch.evaluate(graph, cases, graph.outputs))
-        tensors = [graph.tensors[t] for t in graph.outputs]
-        return [as_in_model(t, np.concatenate([values[t.id] for values in batches])) for t in tensors]
-    return _interpreted(graph, cases)
+        found = [(graph.tensors[t], np.concatenate([values[t] for values in batches])) for t in graph.outputs]
+        return [as_in_model(t, values.reshape(len(cases), *t.shape)) for t, values in found]
+    return interpreted(graph, cases)
 
 
-def _interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
-    """The same in Mote's runtime, in as many threads as there are cores."""
+def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
+    """The outputs of a graph of integers, in Mote's runtime, in as many threads as there are cores."""
     settings = replace(make_settings(), fixed=ANY)
     optimized, _ = optimize(graph, io=settings.io, numerics=settings.numerics, own_code=False)
     with naming(graph.name):
         made = program(plan_for(optimized, graph.name, settings, silent))
     image, kernels = write(made, Details(strip=True)), merged(map(record, made.kernels))
-    threads = cores() if len(cases) > FEW else 1
+    threads = min(cores(), len(cases))
     parts = [cases[i * len(cases) // threads : (i + 1) * len(cases) // threads] for i in range(threads)]
     interpreters = [Interpreter.of(image, kernels, graph.name) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:

@@ -16,6 +16,7 @@ from mote.api import reference
 from mote.api.compiler import Compiled, Settings
 from mote.api.measure import Bench, Firmware, bench, firmware
 from mote.api.options import check_at_least
+from mote.api.posing import posed
 from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
 from mote.data.dataset import dataset
@@ -95,9 +96,14 @@ def verify(
     models of other formats with what their own runtimes compute; where those are not installed, with Mote's own
     reference in NumPy. The result says which. Inputs are 8 that are made up, or all of `data` (`mote.data.dataset`), of
     which `inputs` are the first so many."""
-    given = None if data is None else dataset(data, several=False).cases(compiled.plan.graph)
     subject = judged(compiled)
+    given = None if data is None else cases_of(subject.graph, data, compiled.settings)
     return compared(subject, inputs, given, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+
+
+def cases_of(graph: Graph, data: Any, settings: Settings) -> Sequence[Case]:
+    """The inferences that a user's data is for a graph."""
+    return posed(graph, dataset(data, several=False), axis=settings.stream).cases
 
 
 def judged(compiled: Compiled) -> Judged:

@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from mote.api.evaluation import Answer
+from mote.api.scorer import by_class
 from mote.data.samples import Dataset
 from mote.graph.tensor import Array
 from mote.metrics.arrays import class_labels
 from mote.metrics.numbers import reconstruction_error
 from mote.metrics.ranking import scores_of_one
+
+FEW = 16
+"""Numbers of an answer that are shown."""
 
 
 def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count: int) -> list[Answer]:
@@ -46,21 +50,34 @@ def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[
     return [_answer(data, i, labels[i], best[i], ahead[i]) for i in _largest(ahead, count) if best[i] != labels[i]]
 
 
+def agreement(metric: str, mine: Array, theirs: Array, data: Dataset) -> float | None:
+    """The share of answers, or of pixels of answers, that name the same class; None where there are no classes."""
+    if not metric.startswith("top"):
+        return None
+    return float(np.mean(_named(mine, data) == _named(theirs, data)))
+
+
 def most_different(metric: str, mine: Array, theirs: Array, data: Dataset, count: int) -> list[Answer]:
-    """The samples whose answers are furthest apart; where they are scores of classes, those first of which the two
-    models name different ones."""
-    one, other = (x.reshape(len(x), -1) for x in (mine, theirs))
-    apart = np.abs(one.astype(np.float64) - other).max(1)
-    labels = data.labels
-    if not metric.startswith("top") or one.shape[1] == 1:
-        shown = [(i, one[i], other[i]) for i in _largest(apart, count)]
-    else:
-        named = one.argmax(1), other.argmax(1)
-        order = _largest(apart + (named[0] != named[1]) * (1 + apart.max(initial=0.0)), count)
-        shown = [(i, named[0][i], named[1][i]) for i in order]
-    return [
-        _answer(data, i, None if labels is None else labels[i], a, apart[i], b) for i, a, b in shown if apart[i] > 0
-    ]
+    """The samples whose answers are furthest apart; of scores of classes, those first for which the two models name
+    different ones."""
+    one, other = (x.reshape(len(x), -1).astype(np.float64) for x in (mine, theirs))
+    apart = np.abs(one - other).max(1)
+    answers, order = (one, other), apart
+    if metric.startswith("top"):
+        answers = _named(mine, data), _named(theirs, data)
+        order = apart + (answers[0] != answers[1]).reshape(len(one), -1).any(1) * (1 + apart.max(initial=0.0))
+    labels = [None] * len(one) if data.labels is None else data.labels
+    shown = [i for i in _largest(order, count) if apart[i] > 0]
+    return [_answer(data, i, labels[i], answers[0][i], apart[i], answers[1][i]) for i in shown]
+
+
+def _named(answers: Array, data: Dataset) -> Array:
+    """The class of each sample, or of each pixel where labels are of pixels."""
+    assert data.labels is not None
+    scores = by_class(answers, data.labels)
+    rows = scores if class_labels(data.labels).shape == scores.shape[:-1] else scores.reshape(len(scores), -1)
+    found: Array = rows[..., 0].astype(np.int64) if rows.shape[-1] == 1 else rows.argmax(-1)
+    return found
 
 
 def _largest(values: Array, count: int) -> list[int]:
@@ -73,6 +90,8 @@ def _answer(data: Dataset, index: int, label: Any, predicted: Any, error: float,
 
 
 def _plain(value: Any) -> Any:
-    """A number, or a list of them, in types that JSON has."""
+    """A number, or a few of them, in types that JSON has; nothing of an answer that is as large as a picture."""
     array = np.asarray(value)
-    return array.reshape(-1)[0].item() if array.size == 1 else array.tolist()
+    if array.size > FEW:
+        return None
+    return array.reshape(-1)[0].item() if array.size == 1 else array.reshape(-1).tolist()

@@ -177,11 +177,9 @@ def _rows(found: Evaluation) -> list[tuple[str, str, str, str]]:
     """Who was asked, how good the answers are, and what else there is to say of them."""
     reference, core, against = found.reference, found.core, found.against
     samples = reference.score.samples
-    equal = (
-        green(f"equal bit for bit on all {samples:,}")
-        if reference.equal == samples
-        else f"equal bit for bit on {reference.equal:,} of {samples:,}, largest difference {reference.max_abs_diff:.3g}"
-    )
+    how = "bit for bit" if not reference.max_abs_diff else f"but for {reference.max_abs_diff:.2g}"
+    some = f"equal on {reference.equal:,} of {samples:,}, largest difference {reference.max_abs_diff:.3g}"
+    equal = green(f"equal {how} on all {samples:,}") if reference.equal == samples else some
     pace = f"{found.rate:,.0f} inputs a second" if found.rate else ""
     rows = [
         ("compiled C on this computer", value(found.score), counts(found.score), pace),
@@ -209,7 +207,8 @@ def counts(score: Score) -> str:
     """What the number is made of."""
     detail = score.detail
     if "correct" in detail:
-        return f"{detail['correct']:,} of {score.samples:,}"
+        of = sum(map(sum, detail["confusion"])) if "confusion" in detail else score.samples
+        return f"{detail['correct']:,} of {of:,}{'' if of == score.samples else f', {score.samples:,} samples'}"
     if "hits" in detail:
         an_hour = detail["false_alarms_an_hour"]
         return (
