@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from mote import prune
 from mote.api.compiler import make_settings
 from mote.api.prune_costs import Costs, costs_of, obstacle
@@ -27,12 +29,15 @@ from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.quantize.normal import normal
 from mote.quantize.pipeline import Methods, finished, prepared
+from mote.quantize.torch.module import GraphModule
+from mote.quantize.torch.training import chosen, stacked
 from mote.quantize.torch.tuning import fine_tuned
 
 MODEL = "pretrainedResnet.tflite"
 SAMPLES = 512
 """That weights are refitted with, and that int8 models are calibrated with."""
 EPOCHS = 20
+BATCH = 250
 UNPRUNED, RETRAINED = "unpruned", "unpruned-tuned"
 HEAD = ("", "top-1, int8", "points", "MACs", "instructions", "flash")
 
@@ -75,24 +80,38 @@ def main() -> None:
     names = a.only.split(",") if a.only else [case.name for case in CASES] + [RETRAINED]
     if a.train:
         a.tuned.mkdir(parents=True, exist_ok=True)
-        make(a.models / MODEL, dataset(f"{a.data}/train"), a.tuned, names, a.epochs, a.device)
+        make(a.models / MODEL, f"{a.data}", a.tuned, names, a.epochs, a.device)
     else:
         print("\n".join(table(a.models / MODEL, f"{a.data}", a.tuned, names, a.target)))
 
 
-def make(model: Path, data: Dataset, folder: Path, names: list[str], epochs: int, device: str) -> None:
-    """Write every point, and the unpruned model, trained just as they are."""
+def make(model: Path, data: str, folder: Path, names: list[str], epochs: int, device: str) -> None:
+    """Write every point, and the unpruned model, trained just as they are; say how good they are as real numbers."""
+    train, test = dataset(f"{data}/train"), dataset(f"{data}/test", labelled=True)
+    graph = normal(load(model))
+    print(f"{UNPRUNED}: {accuracy(graph, test, device):.2%}", flush=True)
     for case in (case for case in CASES if case.name in names):
         began = time.monotonic()
         tune = 0 if case.kind == "clusters" else epochs
         limit = {case.option: f"{case.percent}%"}
-        found = prune(model, data, kind=case.kind, **limit, fine_tune=tune, samples=SAMPLES, device=device)
+        found = prune(model, train, kind=case.kind, **limit, fine_tune=tune, samples=SAMPLES, device=device)
         found.write(folder / f"{case.name}.tflite")
-        print(f"{case.name}: {found.after.macs:,} MACs in {time.monotonic() - began:.0f} s", flush=True)
+        said = f"{found.after.macs:,} MACs, {accuracy(found.graph, test, device):.2%}"
+        print(f"{case.name}: {said}, in {time.monotonic() - began:.0f} s", flush=True)
     if RETRAINED in names and epochs:
-        graph = normal(load(model))
-        tuned = fine_tuned(graph, graph, data, {}, epochs=epochs, device=device)
+        tuned = fine_tuned(graph, graph, train, {}, epochs=epochs, device=device)
         (folder / f"{RETRAINED}.tflite").write_bytes(export(tuned, MODEL).data)
+        print(f"{RETRAINED}: {accuracy(tuned, test, device):.2%}", flush=True)
+
+
+def accuracy(graph: Graph, test: Dataset, device: str) -> float:
+    """Of real numbers, by PyTorch."""
+    module = GraphModule(graph).to(chosen(device)).eval()
+    (inputs,) = stacked(graph, test)
+    with torch.no_grad():
+        answers = [module(part.to(chosen(device))).argmax(-1).cpu() for part in torch.split(inputs, BATCH)]
+    assert test.labels is not None
+    return float((torch.cat(answers).numpy() == test.labels).mean())
 
 
 def table(model: Path, data: str, folder: Path, names: list[str], target: str) -> list[str]:
@@ -104,9 +123,9 @@ def table(model: Path, data: str, folder: Path, names: list[str], target: str) -
     for name, path in found.items():
         if path.exists():
             graph = normal(load(path))
-            accuracy, costs = measured(graph, train, test, target, clustered=name.startswith("clusters"))
-            whole = accuracy if whole is None else whole
-            cells = (name, f"{accuracy:.2%}", f"{100 * (accuracy - whole):+.2f}", macs(graph), *taken(costs))
+            right, costs = measured(graph, train, test, target, clustered=name.startswith("clusters"))
+            whole = right if whole is None else whole
+            cells = (name, f"{right:.2%}", f"{100 * (right - whole):+.2f}", macs(graph), *taken(costs))
             lines.append(f"| {' | '.join(c if isinstance(c, str) else f'{c:,}' for c in cells)} |")
     return lines
 

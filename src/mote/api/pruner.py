@@ -88,6 +88,8 @@ class Pruned:
     """Why instructions were not counted; empty where they were."""
     fine_tuned: int
     """For so many epochs."""
+    samples: tuple[int, int]
+    """How many of how many samples weights were refitted with."""
 
     def write(self, path: str | Path) -> None:
         """Write the file as a whole; another `.tflite` file that is there is replaced."""
@@ -107,6 +109,7 @@ class Pruned:
             "points": [point.json() for point in self.points],
             "not_run": self.estimated or None,
             "fine_tuned": self.fine_tuned,
+            "samples": self.samples[0],
         }
 
 
@@ -193,6 +196,7 @@ def prune(
         points=tuple(point for point, _ in points[:-1]) if front else (),
         estimated=why_not,
         fine_tuned=fine_tune,
+        samples=(len(cases), len(given)),
     )
 
 

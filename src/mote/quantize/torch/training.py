@@ -23,6 +23,8 @@ Augment = Callable[[Sequence[Value]], Sequence[Value]]
 """Makes other inputs of a batch that mean the same."""
 OPTIMIZERS = ("adam", "sgd")
 MOMENTUM = 0.9
+SMALLEST = 1e-3
+"""The size that constants are taken to have at least, so that those which are zero can be trained."""
 
 
 class Samples(Protocol):
@@ -47,6 +49,9 @@ class Recipe:
     """Scores are divided by it before those of a teacher are compared with: the higher, the more does it matter what
     the teacher thinks of classes that it does not choose."""
     seed: int = 0
+    relative: bool = False
+    """The rate is that of a constant whose values are 1 in the mean square, and in proportion to these for others: what
+    was trained before keeps the balance of its layers, however large its inputs are."""
 
 
 USUAL = Recipe()
@@ -131,9 +136,15 @@ def _check(recipe: Recipe) -> None:
 
 
 def _optimizer(recipe: Recipe, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    own = [{"params": [p], "lr": recipe.rate * (_size(p) if recipe.relative else 1.0)} for p in parameters]
     if recipe.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr=recipe.rate, momentum=MOMENTUM, weight_decay=recipe.decay)
-    return torch.optim.Adam(parameters, lr=recipe.rate, weight_decay=recipe.decay)
+        return torch.optim.SGD(own, lr=recipe.rate, momentum=MOMENTUM, weight_decay=recipe.decay)
+    return torch.optim.Adam(own, lr=recipe.rate, weight_decay=recipe.decay)
+
+
+def _size(constant: nn.Parameter) -> float:
+    """How large the values of a constant are, those that are all nearly zero included."""
+    return max(float(constant.detach().square().mean().sqrt()), SMALLEST)
 
 
 def _loss(

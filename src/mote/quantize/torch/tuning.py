@@ -9,8 +9,8 @@ from mote.graph.tensor import Array
 from mote.quantize.torch.module import GraphModule
 from mote.quantize.torch.training import Progress, Recipe, Samples, train
 
-RATE = 1e-3
-"""The learning rate that it begins with."""
+RATE = 1e-2
+"""The learning rate that it begins with, relative to the size of the weights."""
 
 
 def fine_tuned(
@@ -20,6 +20,7 @@ def fine_tuned(
     kept: Mapping[int, Array],
     *,
     epochs: int,
+    rate: float = RATE,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Graph:
@@ -29,6 +30,6 @@ def fine_tuned(
     for y, mask in kept.items():
         weights = graph.producers[y].input(graph, 1)
         module.mask(weights.id, mask[:, :-1].reshape(weights.shape))
-    recipe = Recipe(epochs=epochs, rate=RATE)
+    recipe = Recipe(epochs=epochs, rate=rate, relative=True)
     train(module, data, recipe, teacher=GraphModule(teacher), device=device, progress=progress)
     return module.graph()

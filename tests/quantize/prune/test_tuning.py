@@ -1,0 +1,66 @@
+"""Fine-tuning of what was pruned: it learns from the unpruned model, however large inputs are, and zeros stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import float_nets
+
+from mote.data.dataset import dataset
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.quantize.normal import normal
+from mote.quantize.prune.groups import groups, without
+from mote.quantize.prune.importance import distances
+from mote.quantize.prune.layers import float_layers, matrix, with_matrices
+from mote.quantize.torch.tuning import fine_tuned
+from network import Net
+
+LARGER = 50.0
+"""Times as large are the same inputs in other units."""
+
+
+def small() -> Graph:
+    net = Net(0, "float32")
+    hidden = net.op("RELU", [net.fully_connected(net.input(1, 6), 16)])
+    return normal(tflite.parse(net.finish(net.fully_connected(hidden, 3)), "net"))
+
+
+def test_the_unpruned_model_is_a_teacher_and_units_make_no_difference() -> None:
+    teacher = small()
+    pruned = without(teacher, groups(teacher), groups(teacher).families[0][:4])
+    x = np.random.default_rng(0).normal(size=(256, 6)).astype(np.float32)
+    found = [_distance(_in_units(teacher, n), _in_units(pruned, n), x * np.float32(n)) for n in (1.0, LARGER)]
+    before = distances(teacher, pruned, [{teacher.inputs[0]: row[None]} for row in x])
+    assert max(found) < 0.3 * before
+    assert found[0] == pytest.approx(found[1], rel=0.1)
+
+
+def _in_units(graph: Graph, factor: float) -> Graph:
+    """The same for inputs that are so many times as large."""
+    first = float_layers(graph)[0]
+    weights = matrix(graph, first).weights
+    weights[:, :-1] /= factor
+    return with_matrices(graph, {first.outputs[0]: weights})
+
+
+def _distance(teacher: Graph, pruned: Graph, x: Array) -> float:
+    tuned = fine_tuned(pruned, teacher, dataset(x), {}, epochs=12, device="cpu")
+    return distances(teacher, tuned, [{teacher.inputs[0]: row[None]} for row in x])
+
+
+def test_weights_that_were_dropped_stay_zero() -> None:
+    graph = float_nets.graph(("conv", "pointwise"))
+    layer = float_layers(graph)[0]
+    own = matrix(graph, layer).weights
+    mask = np.random.default_rng(0).random(own.shape) < 0.5
+    dropped = with_matrices(graph, {layer.outputs[0]: own * mask})
+    x = np.random.default_rng(1).normal(size=(32, 8, 7, 4)).astype(np.float32)
+    tuned = fine_tuned(dropped, graph, dataset(x), {layer.outputs[0]: mask}, epochs=1, device="cpu")
+    after = matrix(tuned, float_layers(tuned)[0]).weights
+    assert (after[:, :-1][~mask[:, :-1]] == 0).all()
+    assert not np.array_equal(after, own * mask)
