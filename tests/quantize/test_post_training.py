@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mote
 from mote import quantize
-from mote.api.quantizer import Quantized
+from mote.api.quantizer import Quantized, spread
 from mote.cli import main
 from mote.errors import MoteError
 from mote.frontends import tflite
@@ -76,6 +76,13 @@ def test_inputs_and_outputs_keep_their_names() -> None:
         for ours, theirs in ((after.inputs, before.inputs), (after.outputs, before.outputs)):
             assert [after.tensors[t].name for t in ours] == [before.tensors[t].name for t in theirs]
             assert {after.tensors[t].dtype for t in ours} == {dtype}
+
+
+def test_of_much_data_some_from_all_over_is_taken() -> None:
+    found = [{0: np.array([i])} for i in range(100)]
+    assert [int(case[0][0]) for case in spread(found, 5)] == [0, 25, 50, 74, 99]
+    assert spread(found, 0) is found and spread(found, 100) is found
+    assert quantized("conv", samples=8).samples == 8
 
 
 def test_without_data_nothing_is_guessed() -> None:

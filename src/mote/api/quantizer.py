@@ -9,8 +9,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mote.api.converter import IDENTIFIER_AT, Edge, differences, edges_of
-from mote.api.options import parsed
+from mote.api.options import check_at_least, parsed
 from mote.api.stimuli import stimuli
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
@@ -30,6 +32,8 @@ from mote.quantize.places import is_real
 from mote.quantize.precision import Precision, Scheme
 from mote.text import did_you_mean
 
+MOST_SAMPLES = 512
+"""Of calibration data, more say nothing new and take longer."""
 MOST_COMPARED = 64
 """Of the calibration data, so many samples tell how much of a layer's signal is lost."""
 RANDOM_CASES = 16
@@ -121,13 +125,16 @@ def post_training(
     shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
     edges: str = EDGES[0],
     inputs: str = "",
+    samples: int = MOST_SAMPLES,
 ) -> Quantized:
     """Quantize a model of real numbers, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
 
     `data` is what `mote.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of all layers
-    but those that `layers` names by their numbers in the report. With `random_calibration` instead of data the file has
-    the right size, and no accuracy that means anything."""
+    but those that `layers` names by their numbers in the report. Of more than so many `samples`, so many are taken from
+    all over the data (0: all). With `random_calibration` instead of data the file has the right size, and no accuracy
+    that means anything."""
     scheme = scheme_of(precision, layers)
+    check_at_least("samples", samples, 0)
     methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
     with naming(source.where):
@@ -144,7 +151,7 @@ def post_training(
                 " means something",
             )
         else:
-            cases = [] if data is None else dataset(data, inputs=inputs).cases(graph)
+            cases = [] if data is None else spread(dataset(data, inputs=inputs).cases(graph), samples)
         result = _result(graph, cases, scheme, methods, io)
         return written(source, result, scheme, (*found.warnings, *differences(graph)), random=random_calibration)
 
@@ -174,6 +181,13 @@ def written(
 def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme:
     """The precisions that users name, of all layers and of some by their numbers."""
     return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
+
+
+def spread(cases: list[dict[int, Array]], most: int) -> list[dict[int, Array]]:
+    """So many cases from all over the data, which may be sorted by classes; 0: all."""
+    if not most or len(cases) <= most:
+        return cases
+    return [cases[i] for i in np.linspace(0, len(cases) - 1, most).round().astype(int)]
 
 
 def _precision(text: str) -> Precision:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mote.api.quantizer import Quantized, QuantizedLayer, post_training
+from mote.api.quantizer import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
 from mote.cli.common import (
     Subparsers,
     add_data,
@@ -31,6 +31,13 @@ def add(commands: Subparsers) -> None:
     add_model(p)
     p.add_argument("--output", "-o", required=True, metavar="FILE.tflite", help="the file to write")
     add_data(p)
+    p.add_argument(
+        "--samples",
+        type=int,
+        default=MOST_SAMPLES,
+        metavar="N",
+        help=f"take at most so many samples, from all over the data (default: {MOST_SAMPLES}; 0: all)",
+    )
     p.add_argument(
         "--precision",
         choices=[x.value for x in Precision if x is not Precision.FLOAT32],
@@ -126,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.model,
             data_of(arguments) if arguments.data else None,
             precision=arguments.precision,
+            samples=arguments.samples,
             method=arguments.calibration,
             equalize=arguments.equalize,
             correct_biases=arguments.correct_biases,
