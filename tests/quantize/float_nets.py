@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -86,6 +87,19 @@ def model(blocks: Sequence[str], seed: int = 0) -> bytes:
 
 def graph(blocks: Sequence[str], seed: int = 0) -> Graph:
     return normal(tflite.parse(model(blocks, seed), "net"))
+
+
+def disturbed(graph: Graph, seed: int) -> Graph:
+    """The graph with constants that nobody trains: very large and very small ones, zeros, and channels of zeros."""
+    rng = np.random.default_rng(seed)
+    constants = [t for t in graph.tensors.values() if t.data is not None and t.dtype == DType.FLOAT32]
+    changed = []
+    for t in constants:
+        assert t.data is not None
+        kept = rng.choice([0.0, 0.3, 1.0], p=[0.2, 0.2, 0.6])
+        data = t.data * np.float32(10.0 ** rng.uniform(-5, 5)) * (rng.random(t.shape) < kept)
+        changed.append(replace(t, data=data.astype(np.float32)))
+    return graph.with_ops(graph.ops, changed)
 
 
 def cases(graph: Graph, count: int = 6, seed: int = 0) -> list[Case]:

@@ -19,7 +19,7 @@ from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
 from mote.graph.types import DType
 from network import Net
-from support import check, needs_litert
+from support import check, exact_on, needs_litert
 
 SHAPE = (8, 7, 4)
 WHOLE = tuple(name for name in BLOCKS if name != "no integers")
@@ -45,6 +45,13 @@ def quantized(*blocks: str, **options: object) -> Quantized:
 )
 def test_the_compiled_c_is_equal_to_litert(precision: str, io: str) -> None:
     check(quantized(*WHOLE, precision=precision, io=io).data, inputs=2)
+
+
+@pytest.mark.soak
+@needs_litert
+@pytest.mark.parametrize("precision", ["int8", "int16", "int4"])
+def test_emulated_cores_are_equal_to_litert(precision: str) -> None:
+    exact_on("cortex-m4", quantized(*WHOLE, precision=precision).data)
 
 
 @needs_litert

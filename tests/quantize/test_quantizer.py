@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from float_nets import BLOCKS, cases, check_litert, extremes, given, graph
+from float_nets import BLOCKS, cases, check_litert, disturbed, extremes, given, graph
 from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from mote.graph.types import DType
 from mote.quantize.numbers import real_numbers
 from mote.quantize.precision import Precision, Scheme
 from mote.quantize.quantizer import integers, quantized
-from support import needs_litert
+from support import examples, needs_litert
 
 ALL = tuple(BLOCKS)
 
@@ -34,15 +34,18 @@ def test_every_kind_of_layer_is_equal_to_litert(precision: Precision, io: str) -
 
 
 @needs_litert
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(36), deadline=None)
 @given_by(
     st.lists(st.sampled_from(ALL), min_size=2, max_size=6),
     st.integers(0, 1000),
     st.sampled_from(["int8", "float32"]),
+    st.booleans(),
     st.data(),
 )
-def test_mixed_precisions_are_equal_to_litert(blocks: list[str], seed: int, io: str, data: st.DataObject) -> None:
-    net = graph(blocks, seed)
+def test_mixed_precisions_are_equal_to_litert(
+    blocks: list[str], seed: int, io: str, odd: bool, data: st.DataObject
+) -> None:
+    net = disturbed(graph(blocks, seed), seed) if odd else graph(blocks, seed)
     choices = st.sampled_from([*Precision])
     layers = data.draw(st.dictionaries(st.sampled_from([op.index for op in net.ops]), choices))
     samples = cases(net, seed=seed)
