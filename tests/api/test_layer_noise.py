@@ -59,3 +59,29 @@ def test_nothing_is_lost_between_equal_models() -> None:
 def test_a_share_is_what_decibels_say() -> None:
     assert share(20.0) == pytest.approx(0.01)
     assert share(np.inf) == 0 and share(-np.inf) == np.inf
+
+
+def test_channels_with_other_scales_that_the_next_layer_takes_back_are_no_noise() -> None:
+    """A quantizer that makes channels alike changes a layer's output and loses nothing by that."""
+    made = Net(seed=3, dtype="float32")
+    x = made.input(1, 5, 5, 2)
+    graph = frontends.load(made.finish(made.conv(made.conv(x, 4), 3)))
+    factors = np.array([0.25, 1.0, 3.0, 8.0], np.float32)
+    first, second = graph.ops
+    changed = dict(graph.tensors)
+    for tensor, scale in (
+        (first.inputs[1], factors[:, None, None, None]),
+        (first.inputs[2], factors),
+        (second.inputs[1], 1 / factors),
+    ):
+        data = graph.tensors[tensor].data
+        assert data is not None
+        changed[tensor] = replace(graph.tensors[tensor], data=(data * scale).astype(np.float32))
+    equalised = replace(graph, tensors=changed)
+    rng = np.random.default_rng(0)
+    cases = [{graph.inputs[0]: rng.normal(size=(1, 5, 5, 2)).astype(np.float32)} for _ in range(4)]
+    found = layer_noise(equalised, cases, graph, cases)
+    assert [x.scaled for x in found] == [True, False] and all(x.decibels > 100 for x in found)
+    broken = replace(equalised, tensors=changed | {second.inputs[1]: graph.tensors[second.inputs[1]]})
+    lost = layer_noise(broken, cases, graph, cases)
+    assert not any(x.scaled for x in lost) and lost[0].worst and lost[0].decibels < 10

@@ -7,7 +7,7 @@ converter may call the last layer otherwise when it quantizes, or all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from math import isfinite
 
@@ -23,6 +23,8 @@ from mote.quantize.normal import normal
 
 EDGES = ("QUANTIZE", "DEQUANTIZE")
 """Operators that only one of the two may have: they compute nothing."""
+CLEARLY = 3.0
+"""Decibels that are no accident: half of the noise."""
 STRETCHING = ("SOFTMAX", "LOG_SOFTMAX", "LOGISTIC")
 """Operators that make more of the noise that they are given, and are not to blame for it."""
 
@@ -41,6 +43,9 @@ class LayerNoise:
     added: float
     """The energy of the noise as a share of the signal's, less that of the input that has most: what the layer itself
     adds. Below 0 where it takes noise away."""
+    scaled: bool = False
+    """Whether its channels were given other scales, which the next layer takes back, as quantizers do to make channels
+    alike. They are no noise, and were left out of it."""
     worst: bool = False
     """Whether no layer adds more, but for those that stretch what there is."""
 
@@ -68,21 +73,44 @@ def layer_noise(
     edges = dict(zip(graph.inputs, other.inputs, strict=False))
     both = {t: o for t, o in (edges | found).items() if graph.tensors[t].size == other.tensors[o].size}
     mine, theirs = _values(graph, cases, both), _values(other, other_cases, both.values())
-    decibels = {t: noise(theirs[o].reshape(-1), mine[t].reshape(-1)) for t, o in both.items()}
+    plain = {t: noise(theirs[o].reshape(-1), mine[t].reshape(-1)) for t, o in both.items()}
+    scaled = {t: _with_scales(graph.tensors[t], mine[t], theirs[found[t]]) for t in _recovering(graph, found, plain)}
+    scaled = {t: value for t, value in scaled.items() if value > plain[t] + CLEARLY}
+    decibels = plain | scaled
     shares = _carried(graph, {t: share(value) for t, value in decibels.items()})
-    rows = []
+    layers: list[LayerNoise] = []
     for op in graph.ops:
         t = op.outputs[0]
         if t in found:
             before = max((shares[i] for i in op.inputs if i in shares), default=0.0)
-            name = graph.tensors[t].name
-            rows.append((op, name, other.tensors[found[t]].name, decibels[t], share(decibels[t]) - before))
-    blamed = [row[-1] for row in rows if isfinite(row[-1]) and row[0].kind not in STRETCHING]
-    most = max(blamed, default=0.0)
-    return [
-        LayerNoise(i, name, op.kind, theirs_, value, added, added == most > 0 and op.kind not in STRETCHING)
-        for i, (op, name, theirs_, value, added) in enumerate(rows)
-    ]
+            names = graph.tensors[t].name, op.kind, other.tensors[found[t]].name
+            layers.append(LayerNoise(len(layers), *names, decibels[t], shares[t] - before, t in scaled))
+    return _with_the_worst(layers)
+
+
+def _with_the_worst(layers: Sequence[LayerNoise]) -> list[LayerNoise]:
+    """The layers, of which the one that adds most noise is marked."""
+    blamed = [layer for layer in layers if isfinite(layer.added) and layer.op not in STRETCHING]
+    most = max((layer.added for layer in blamed), default=0.0)
+    return [replace(layer, worst=layer in blamed and layer.added == most > 0) for layer in layers]
+
+
+def _recovering(graph: Graph, found: Mapping[int, int], decibels: Mapping[int, float]) -> list[int]:
+    """The tensors behind which there is clearly less noise: what was lost in them would stay lost."""
+    later, clear = -np.inf, []
+    for t in reversed([op.outputs[0] for op in graph.ops if op.outputs[0] in found]):
+        if later > decibels[t] + CLEARLY:
+            clear.append(t)
+        later = max(later, decibels[t])
+    return clear
+
+
+def _with_scales(tensor: Tensor, mine: Array, theirs: Array) -> float:
+    """Signal to noise where each channel is multiplied by what brings it closest to the other model's."""
+    a, b = (x.reshape(-1, tensor.channels).astype(np.float64) for x in (mine, theirs))
+    energy = np.square(a).sum(0)
+    factors = np.where(energy > 0, (a * b).sum(0) / np.maximum(energy, np.finfo(np.float64).tiny), 1.0)
+    return noise(b, a * factors)
 
 
 def matched(graph: Graph, other: Graph) -> dict[int, int]:

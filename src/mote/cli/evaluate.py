@@ -35,6 +35,8 @@ from mote.report.accuracy import Bar, confusion, noise
 MOST_CLASSES = 16
 """Of which the whole confusion matrix is printed; of more, the pairs that are taken for one another most often."""
 PAIRS = 10
+SCALED = "channels have other scales"
+"""What is said of a layer whose channels a quantizer has made alike."""
 
 
 def add(commands: Subparsers) -> None:
@@ -152,6 +154,10 @@ def _layer_names(against: Against) -> list[str]:
         first if firsts.count(first) == 1 else layer.name for first, layer in zip(firsts, against.layers, strict=True)
     ]
     return shortened(alone)
+
+
+def _note(layer: LayerNoise) -> str:
+    return "<- most is lost here" if layer.worst else SCALED if layer.scaled else ""
 
 
 def added(layer: LayerNoise) -> str:
@@ -277,7 +283,7 @@ def _print_against(found: Evaluation, against: Against) -> None:
             layer.op,
             "equal" if layer.decibels == float("inf") else f"{layer.decibels:.1f}",
             added(layer),
-            "<- most is lost here" if layer.worst else "",
+            _note(layer).ljust(len(SCALED)),
         )
         for layer, name in zip(against.layers, _layer_names(against), strict=True)
     ]
