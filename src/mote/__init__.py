@@ -125,8 +125,14 @@ _HOMES = {
 }
 
 
+_ROOMS = ("quantize",)
+"""Packages with functions of their own for users: `mote.quantize.post_training`."""
+
+
 def __getattr__(name: str) -> Any:
     """Load what is asked for, when it is asked for: `import mote` stays fast."""
+    if name in _ROOMS:
+        return import_module(f"mote.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'mote' has no attribute '{name}'")
     return getattr(import_module(f"mote.{_HOMES[name]}"), name)

@@ -17,6 +17,7 @@ from mote.cli import main
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
+from mote.frontends.tflite.writer import Writer
 from mote.graph.types import DType
 from network import Net
 from support import check, exact_on, needs_litert
@@ -131,6 +132,32 @@ def test_models_that_cannot_be_quantized(what: str, reason: str) -> None:
     data = samples() if what == "quantized" else np.random.default_rng(1).normal(size=(20, 4)).astype(np.float32)
     with pytest.raises(MoteError, match=reason):
         quantize.post_training(given, data)
+
+
+def test_what_is_kept_is_not_calibrated() -> None:
+    """A window that a model keeps in a variable, and a convolution over it."""
+    w, first = (writer := Writer("kept")), writer.subgraph("initialize")
+    shape = (1, 4, 1, 2)
+    for sub, reads in ((first, False), (w, True)):
+        handle = sub.tensor("handle", (), "resource")
+        sub.op("VAR_HANDLE", [], [handle], container="", shared_name="v")
+        if not reads:
+            zeros = sub.const("zeros", np.zeros(shape, np.float32))
+            sub.op("ASSIGN_VARIABLE", [handle, zeros], [])
+    x = w.input("x", shape, "float32")
+    w.op("CALL_ONCE", [], [], init_subgraph_index=1)
+    kept, both, y = (
+        w.tensor(name, s, "float32") for name, s in (("kept", shape), ("both", shape), ("y", (1, 2, 1, 3)))
+    )
+    w.op("READ_VARIABLE", [handle], [kept])
+    w.op("ADD", [x, kept], [both])
+    k = w.const("k", np.ones((3, 3, 1, 2), np.float32))
+    w.op("CONV_2D", [both, k, w.const("b", np.zeros(3, np.float32))], [y], padding="VALID")
+    w.op("ASSIGN_VARIABLE", [handle, x], [])
+    w.output(y)
+    data = np.random.default_rng(0).normal(size=(20, *shape[1:])).astype(np.float32)
+    with pytest.raises(MoteError, match="keeps from one inference to the next"):
+        quantize.post_training(w.finish(), data)
 
 
 def test_unknown_options_are_named() -> None:

@@ -142,7 +142,7 @@ def post_training(
         graph = checked(found.graph(), scheme)
         needs_data = any(p.integer for p in (scheme.default, *scheme.layers.values()))
         if random_calibration:
-            cases = stimuli(graph, RANDOM_CASES, 0)
+            cases: Sequence[Mapping[int, Array]] = stimuli(graph, RANDOM_CASES, 0)
             methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
         elif data is None and needs_data:
             raise MoteError(
@@ -183,7 +183,7 @@ def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme
     return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
 
 
-def spread(cases: list[dict[int, Array]], most: int) -> list[dict[int, Array]]:
+def spread(cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
     """So many cases from all over the data, which may be sorted by classes; 0: all."""
     if not most or len(cases) <= most:
         return cases
@@ -236,7 +236,7 @@ def _result(graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, 
 
 def _layers(result: Result, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
     exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
-    noise = signal_to_noise(exact, made.graph, cases[:MOST_COMPARED]) if cases else {}
+    noise = signal_to_noise(exact, made.graph, spread(cases, MOST_COMPARED)) if cases else {}
     found = []
     for op in exact.ops:
         t = op.outputs[0]

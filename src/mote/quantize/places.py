@@ -158,8 +158,12 @@ def _range(graph: Graph, ranges: Ranges, place: Place) -> Range | None:
     """The values of a tensor; None of a constant that has the scale of what it is put beside, and is clamped to it."""
     t = graph.tensors[place.tensor]
     if t.data is None and t.id not in ranges:
+        kept = t.id in {state.before for state in graph.states}
         raise MoteError(
-            f"nothing is known of the values of tensor '{t.name}'", where=graph.name, remedy="calibrate with more data"
+            f"calibration data shows nothing of the values of tensor '{t.name}'"
+            + (", which the model keeps from one inference to the next" if kept else ""),
+            where=graph.name,
+            remedy="quantize the model over a whole window, and compile that with --stream" if kept else "",
         )
     if t.data is None:
         return ranges[t.id]
