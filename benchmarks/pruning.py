@@ -1,12 +1,12 @@
 """What pruning costs in accuracy and saves in instructions and flash: MLPerf Tiny's ResNet-8 on CIFAR-10.
 
-    PYTHONPATH=src python benchmarks/pruning.py --models FOLDER --data cifar10.zip --tuned tuned --train --device cuda
-    PYTHONPATH=src python benchmarks/pruning.py --models FOLDER --data cifar10.zip --tuned tuned
+    PYTHONPATH=src:models python benchmarks/pruning.py --models DIR --data cifar10.zip --tuned OUT --train --device cuda
+    PYTHONPATH=src:models python benchmarks/pruning.py --models DIR --data cifar10.zip --tuned OUT --write
 
 The first prunes the float model in each way, refits it, fine-tunes it and writes a .tflite file for each point into the
-folder `tuned`: an accelerator does it in minutes. The second measures those files: accuracy of the int8 model of each,
-instructions on the emulated core and flash; a Markdown table on standard output. `--epochs 0` shows what refitting
-alone gives. cifar10.zip has pictures in train/CLASS and test/CLASS.
+folder OUT: an accelerator does it in minutes. The second measures those files: accuracy of the int8 model of each,
+instructions on the emulated core and flash; a Markdown table, which `--write` puts into docs/pruning.md. `--epochs 0`
+shows what refitting alone gives. cifar10.zip has pictures in train/CLASS and test/CLASS.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import torch
 
+from compare import included
 from mote import prune
 from mote.api.compiler import make_settings
 from mote.api.prune_costs import Costs, costs_of, obstacle
@@ -33,6 +34,7 @@ from mote.quantize.torch.module import GraphModule
 from mote.quantize.torch.training import chosen, stacked
 from mote.quantize.torch.tuning import fine_tuned
 
+PAGE = Path(__file__).parents[1] / "docs" / "pruning.md"
 MODEL = "pretrainedResnet.tflite"
 SAMPLES = 512
 """That weights are refitted with, and that int8 models are calibrated with."""
@@ -76,13 +78,17 @@ def main() -> None:
     p.add_argument("--device", default="auto", help="where to train (default: an accelerator where there is one)")
     p.add_argument("--only", default="", metavar="NAMES", help="points to make or to measure, with commas between")
     p.add_argument("--target", default="cortex-m4")
+    p.add_argument("--write", action="store_true", help="write the table into the page")
     a = p.parse_args()
     names = a.only.split(",") if a.only else [case.name for case in CASES] + [RETRAINED]
     if a.train:
         a.tuned.mkdir(parents=True, exist_ok=True)
         make(a.models / MODEL, f"{a.data}", a.tuned, names, a.epochs, a.device)
     else:
-        print("\n".join(table(a.models / MODEL, f"{a.data}", a.tuned, names, a.target)))
+        text = "\n".join(table(a.models / MODEL, f"{a.data}", a.tuned, names, a.target))
+        print(text)
+        if a.write:
+            PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), {"pruning": text}), encoding="utf-8")
 
 
 def make(model: Path, data: str, folder: Path, names: list[str], epochs: int, device: str) -> None:

@@ -66,6 +66,11 @@ def test_instructions_are_counted_where_there_are_tools(pruned: mote.Pruned) -> 
     assert pruned.after.costs.instructions < pruned.before.costs.instructions
 
 
+def test_points_of_other_processes_are_the_same(pruned: mote.Pruned) -> None:
+    elsewhere = mote.prune(small(), samples(), macs="60%", target="cortex-m4", test=samples(30, 1), workers=2)
+    assert elsewhere.json() == pruned.json()
+
+
 def test_a_target_of_cycles_is_met() -> None:
     found = mote.prune(small(), samples()[0], cycles="70%")
     assert found.before.costs is not None and found.after.costs is not None
