@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mote import toolchain
 from mote.api import measure
 from mote.api.compiler import Compiled, Settings, chosen_settings, given_model, settings_and_examples
 from mote.api.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
@@ -168,16 +167,13 @@ def explore(
 
 
 def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
-    """Why nothing can be measured, if so."""
-    if target.arch == "host":
-        return MoteError("cycles are not counted on the host", remedy="name a core with --target")
+    """Why cycles cannot be counted, if so."""
+    missing = measure.missing_tools(target, compiler, emulator, what="cycles")
     try:
-        toolchain.find_compiler(target, compiler)
-        toolchain.find_emulator(target, emulator)
         check_cycles(target)
     except MoteError as error:
-        return error
-    return None
+        return missing or error
+    return missing
 
 
 @dataclass(frozen=True)

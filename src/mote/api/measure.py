@@ -216,6 +216,20 @@ def bench(
 
 
 @explaining()
+def missing_tools(
+    target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
+) -> MoteError | None:
+    """Why nothing can be measured, if so."""
+    if target.arch == "host":
+        return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
+    try:
+        toolchain.find_compiler(target, compiler)
+        toolchain.find_emulator(target, emulator)
+    except MoteError as error:
+        return error
+    return None
+
+
 def run(
     compiled: Compiled,
     inputs: Inputs | None = None,

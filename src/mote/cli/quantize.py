@@ -18,9 +18,10 @@ from mote.cli.common import (
     shortened,
     table,
 )
+from mote.cli.mixing import add_mixing, is_asked_for, run_mixing
 from mote.errors import MoteError
 from mote.frontends import EDGES
-from mote.quantize.pipeline import ROUNDINGS
+from mote.quantize.pipeline import ROUNDINGS, Methods
 from mote.quantize.precision import Precision
 from mote.quantize.quantizer import IO
 from mote.text import printable
@@ -87,6 +88,7 @@ def add(commands: Subparsers) -> None:
         help="calibrate with random numbers, to measure sizes with: the accuracy of such a file means nothing",
     )
     add_json(p)
+    add_mixing(p)
     p.set_defaults(run=run)
 
 
@@ -128,6 +130,9 @@ def reasons(result: Quantized) -> list[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if is_asked_for(arguments):
+        a = arguments
+        return run_mixing(a, Methods(a.calibration, a.equalize, a.correct_biases, a.rounding))
     with progress("quantizing"):
         result = post_training(
             arguments.model,

@@ -19,8 +19,10 @@ from mote.extras import require
 _TRAINED = "mote.api.fine_tuner"
 """What needs PyTorch."""
 _HOMES = {
+    "Mixed": "mote.api.mixer",
     "Quantized": "mote.api.quantizer",
     "convert": _TRAINED,
+    "mix": "mote.api.mixer",
     "post_training": "mote.api.quantizer",
     "prepare": _TRAINED,
     "train": _TRAINED,

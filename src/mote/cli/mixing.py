@@ -1,0 +1,221 @@
+"""`mote quantize --max-accuracy-drop`: the options of a search for precisions, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import groupby
+
+from mote.api.compiler import OPTIMIZE
+from mote.api.mixer import AXES, EVALUATIONS, PRECISIONS, Guarded, Mixed, MixedPoint, mix
+from mote.cli.common import (
+    Subparsers,
+    add_svg,
+    add_tools,
+    add_workers,
+    bold,
+    data_of,
+    green,
+    print_json,
+    progress,
+    shortened,
+    table,
+    write_svg,
+)
+from mote.data.dataset import Dataset, dataset
+from mote.errors import MoteError
+from mote.quantize.pipeline import Methods
+from mote.report.text import LETTERS
+from mote.text import printable
+
+
+def add_mixing(parser: Subparsers) -> None:
+    """The options of the search, as a group of their own."""
+    group = parser.add_argument_group(
+        "precisions layer by layer", "the cheapest precisions of all layers that lose no more than is allowed"
+    )
+    group.add_argument(
+        "--max-accuracy-drop",
+        metavar="PERCENT",
+        help="search for them: what may be lost against the model of real numbers, on the labelled data of --test, such"
+        " as 1%% (of all samples; of rmse and mae, of the distance)",
+    )
+    group.add_argument("--test", metavar="DATA", help="samples with labels, by which precisions are chosen")
+    group.add_argument("--validate", metavar="DATA", help="other samples with labels, to check the choice with")
+    group.add_argument(
+        "--metric",
+        default="",
+        metavar="NAME",
+        help="what accuracy is: top1, topK, auc, rmse, mae (default: what suits the labels)",
+    )
+    group.add_argument("--target", "-t", default="host", help="what instructions, flash and RAM are those of")
+    group.add_argument(
+        "--trust-target",
+        action="store_true",
+        help="let the target's file name any option of a compiler, even those that run programs",
+    )
+    group.add_argument(
+        "--precisions",
+        default=",".join(PRECISIONS),
+        metavar="NAMES",
+        help=f"those to choose from (default: {','.join(PRECISIONS)})",
+    )
+    group.add_argument(
+        "--cheapest",
+        choices=AXES,
+        default=AXES[0],
+        help="what is to be as small as can be (default: instructions)",
+    )
+    group.add_argument(
+        "--optimize",
+        choices=OPTIMIZE,
+        help="how models are planned (default: size where flash is to be small, the least RAM where RAM is, else"
+        " balanced)",
+    )
+    group.add_argument(
+        "--evaluations",
+        type=int,
+        default=EVALUATIONS,
+        metavar="N",
+        help=f"models that are scored at most, without the probes of single layers (default: {EVALUATIONS})",
+    )
+    group.add_argument(
+        "--measure",
+        action=argparse.BooleanOptionalAction,
+        help="run the best models on the emulated target (default: where the tools are there)",
+    )
+    group.add_argument("--journal", metavar="FILE", help="keep results here: a search that was stopped goes on")
+    add_workers(group)
+    add_tools(group)
+    add_svg(group, "draw accuracy over instructions, flash and RAM into this file")
+
+
+def is_asked_for(arguments: argparse.Namespace) -> bool:
+    """Whether precisions are to be searched for; options of the search alone are refused."""
+    if arguments.max_accuracy_drop is not None:
+        return True
+    for option in ("test", "validate", "journal", "scheduler", "workers", "svg"):
+        if getattr(arguments, option):
+            raise MoteError(
+                "is for the search for precisions only",
+                where=f"option --{option}",
+                remedy="say with --max-accuracy-drop what may be lost",
+            )
+    return False
+
+
+def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
+    for option in ("data", "test"):
+        if not getattr(arguments, option):
+            raise MoteError(
+                "is missing",
+                where=f"option --{option}",
+                remedy="a search takes samples to calibrate with (--data) and samples with labels (--test)",
+            )
+    options = {} if arguments.optimize is None else {"optimize": arguments.optimize}
+    with progress("searching") as say:
+        found = mix(
+            arguments.model,
+            data_of(arguments),
+            _labelled(arguments, arguments.test),
+            max_accuracy_drop=arguments.max_accuracy_drop,
+            validate=_labelled(arguments, arguments.validate) if arguments.validate else None,
+            precisions=[name.strip() for name in arguments.precisions.split(",")],
+            cheapest=arguments.cheapest,
+            metric=arguments.metric,
+            evaluations=arguments.evaluations,
+            methods=methods,
+            io=arguments.io,
+            measured=arguments.measure,
+            compiler=arguments.compiler,
+            emulator=arguments.emulator,
+            journal=arguments.journal,
+            scheduler=arguments.scheduler,
+            workers=arguments.workers,
+            say=say,
+            target=arguments.target,
+            trust_target=arguments.trust_target,
+            shapes=arguments.shape,
+            edges=arguments.edges,
+            **options,
+        )
+    found.quantized.write(arguments.output)
+    write_svg(arguments.svg, found.svg)
+    print_json(found.json() | {"file": arguments.output}) if arguments.json else print_text(found, arguments.output)
+    return 0
+
+
+def _labelled(arguments: argparse.Namespace, path: str) -> Dataset:
+    return dataset(
+        path,
+        inputs=arguments.input_names,
+        labels=arguments.label_name,
+        preprocess=arguments.preprocess,
+        labelled=True,
+    )
+
+
+def print_text(found: Mixed, output: str) -> None:
+    print(bold(f"{found.model} for {found.target}: the fewest {_axis(found)}, at most {found.allowed:.2%} lost"))
+    for warning in found.warnings:
+        print(f"warning: {printable(warning)}")
+    print()
+    print(
+        bold("sensitivity: decibels of signal to noise at the output with this layer alone quantized, and the metric")
+    )
+    print(table(*_sensitivities(found), left=4))
+    print()
+    by = f"measured: {found.tools}" if found.tools else f"estimates of the planner, {found.unit}"
+    print(bold(f"the front ({by})"))
+    print(table(*_front(found), left=2))
+    print()
+    for what, guarded in (("guard", found.test), ("validation", found.validation)):
+        if guarded is not None:
+            print(f"{what}: {_told(guarded, found.metric)}")
+    print("The guard is on the data given; what other data loses, --validate tells.")
+    print(green(f"written: {output}, {len(found.quantized.data):,} bytes, after {found.evaluations} models"))
+
+
+def _axis(found: Mixed) -> str:
+    return {"instructions": "instructions", "flash": "bytes of flash", "ram": "bytes of RAM"}[found.cheapest]
+
+
+def _told(guarded: Guarded, metric: str) -> str:
+    return (
+        f"{metric} {guarded.value:.4g} against {guarded.reference:.4g} of real numbers, {guarded.lost:.2%} lost, on"
+        f" {guarded.samples:,} samples of {printable(guarded.where)}"
+    )
+
+
+def _sensitivities(found: Mixed) -> tuple[list[str], list[list[object]]]:
+    names = list(dict.fromkeys(s.precision for layer in found.layers for s in layer.sensitivities))
+    head = ["#", "layer", "op", "chosen", *(f"{name} {what}" for name in names for what in ("dB", found.metric))]
+    rows = []
+    for layer, short in zip(found.layers, shortened([x.name for x in found.layers]), strict=True):
+        by_name = {s.precision: s for s in layer.sensitivities}
+        cells: list[object] = []
+        for name in names:
+            s = by_name.get(name)
+            cells += [None, None] if s is None else ["exact" if s.noise is None else f"{s.noise:.1f}", f"{s.value:.4g}"]
+        rows.append([layer.index, short, layer.op, layer.precision, *cells])
+    return head, rows
+
+
+def _front(found: Mixed) -> tuple[list[str], list[list[object]]]:
+    head = ["", "precisions", found.metric, "lost", "keeps", *AXES]
+    return head, [
+        [
+            "->" if p == found.chosen else letter,
+            told_precisions(p),
+            f"{p.value:.4g}",
+            f"{p.lost:.2%}",
+            "yes" if p.kept else "no",
+            *(p.cost(axis) for axis in AXES),
+        ]
+        for letter, p in zip(LETTERS, found.points, strict=False)
+    ]
+
+
+def told_precisions(point: MixedPoint) -> str:
+    """The precisions of a point in the order of layers, with repetitions counted: 2 int16, 5 int8."""
+    runs = [f"{len(list(same))} {name}" for name, same in groupby(point.precisions)]
+    return f"all {point.name}" if len(runs) == 1 else ", ".join(runs)
