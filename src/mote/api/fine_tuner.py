@@ -22,6 +22,9 @@ from mote.quantize.torch.module import GraphModule
 from mote.quantize.torch.prepared import Prepared
 from mote.quantize.torch.training import Augment, Progress, Recipe
 
+RATE = 3e-3
+"""How far weights of size 1 go in the first steps, about."""
+
 
 @dataclass(frozen=True, eq=False)
 class Origin:
@@ -93,7 +96,7 @@ def train(
     *,
     epochs: int = Recipe.epochs,
     batch: int = Recipe.batch,
-    rate: float = Recipe.rate,
+    rate: float = RATE,
     optimizer: str = Recipe.optimizer,
     decay: float = Recipe.decay,
     distill: bool = False,
@@ -109,12 +112,13 @@ def train(
     """Train a prepared model in place, with labelled data or (`distill`) with what the model of real numbers thinks of
     the inputs, or with both.
 
-    Whole numbers as labels are classes, real ones what outputs should be. `recalibrate`: when half of the epochs are
+    Whole numbers as labels are classes, real ones what outputs should be. `rate` is in proportion to the size of each
+    layer's weights: see `Recipe`. `recalibrate`: when half of the epochs are
     over, the ranges of activations are measured once more on the calibration data; then they stay. `augment` changes
     batches of inputs, which have their channels last. `progress(epoch, epochs, loss)` is called after each epoch."""
     origin = _origin(prepared)
     samples = dataset(data, inputs=inputs, labels=labels)
-    recipe = Recipe(epochs, batch, rate, optimizer, decay, temperature, seed)
+    recipe = Recipe(epochs, batch, rate, optimizer, decay, temperature, seed, relative=True)
     teacher = GraphModule(origin.given.exact) if distill else None
 
     def between(epoch: int, all_epochs: int, loss: float) -> None:

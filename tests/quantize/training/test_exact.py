@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fine_tuning
 from mote.api.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -19,7 +18,6 @@ from mote.quantize.torch.exact.forward import forward
 from network import Net
 from support import PUBLIC_MODELS
 
-MODELS = Path(__file__).parents[3] / "models"
 PUBLISHED = ["ad01_int8", "kws_ref_model", "mcunet_vww1", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8"]
 
 
@@ -77,9 +75,11 @@ def test_networks_of_the_usual_layers(
     check_equal(grown(seed, dtype, size, kernel, stride, dilation))
 
 
-@pytest.mark.parametrize("name", ["digits", "keywords"])
-def test_the_models_of_the_project(name: str) -> None:
-    check_equal(tflite.parse((MODELS / f"{name}.tflite").read_bytes(), name))
+def test_the_models_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    """On an accelerator too, where there is one."""
+    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+        fine_tuning.check(device)
+        assert f"13 layers of 8 inputs are the same on {device} as in NumPy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -140,7 +140,7 @@ def test_the_float_model_is_a_teacher() -> None:
             return float(torch.square(prepared(x) - module(x)).mean())
 
     before = error()
-    quantize.train(prepared, samples(128, 1), epochs=4, batch=16, rate=0.0005, distill=True)
+    quantize.train(prepared, samples(128, 1), epochs=4, batch=16, distill=True)
     assert error() < 0.85 * before
 
 
