@@ -82,7 +82,7 @@ def test_a_file_of_onnx() -> None:
     assert [t.name for t in found.inputs] == ["x"]
 
 
-@needs_litert
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_network_of_scikit_learn() -> None:
     data = RNG.normal(size=(60, 5)).astype(np.float32)
     net = MLPClassifier((12,), max_iter=20, random_state=0).fit(data, (data.sum(axis=1) > 0).astype(int))

@@ -32,6 +32,7 @@ from mote.ops.reshape import Reshape
 from mote.ops.resize import Resize
 from mote.ops.softmax import Softmax
 from mote.ops.unary import Unary
+from mote.quantize import real
 
 MOST_BYTES = 1 << 25
 """Of all tensors of a batch, about: fewer samples are evaluated at once where they are large."""
@@ -101,7 +102,10 @@ def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list
     many = {t.id: t if t.data is not None else replace(t, shape=stacked(t.shape, n)) for t in own}
     made = [many[t] for t in op.outputs]
     alone = Graph(graph.name, many, (op,), (), ())
-    found = args[:1] if isinstance(op, Reshape) else op.evaluate(alone, args)
+    if isinstance(op, Reshape):
+        found = args[:1]
+    else:
+        found = [real.evaluate(alone, op, args)] if real.is_real(graph, op) else op.evaluate(alone, args)
     pairs = zip(made, found, strict=True)
     return [np.asarray(v).astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, v in pairs]
 
