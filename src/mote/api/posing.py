@@ -12,7 +12,7 @@ from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
-from mote.ops.quantize import QUANTIZED, dequantized
+from mote.ops.quantize import QUANTIZED, dequantized, quantized
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,7 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
         raise MoteError("a recording is for models with one input", where=data.where)
     ((name, frames),) = data.inputs.items()
     tensor = graph.tensors[graph.inputs[0]]
+    frames = quantized(frames, tensor) if frames.dtype.kind == "f" and _is_quantized(tensor) else frames
     length, kept = tensor.size // frames[0].size, axis is not None or bool(graph.states)
     pieces = windows(tensor, frames, data.where, axis)
     pieces = pieces[::length] if kept and axis is None else pieces
@@ -78,5 +79,8 @@ def as_real(graph: Graph, data: Dataset) -> Dataset:
 
 
 def _unquantized(tensor: Tensor, values: Array) -> Array:
-    steps = tensor.quant is not None and tensor.dtype in QUANTIZED and values.dtype == tensor.dtype.numpy
-    return dequantized(values, tensor) if steps else values
+    return dequantized(values, tensor) if _is_quantized(tensor) and values.dtype == tensor.dtype.numpy else values
+
+
+def _is_quantized(tensor: Tensor) -> bool:
+    return tensor.quant is not None and tensor.dtype in QUANTIZED
