@@ -27,8 +27,9 @@ from mote.graph import Graph
 from mote.graph.types import DType
 from mote.quantize.normal import normal
 from mote.quantize.pipeline import Methods, finished, prepared
+from mote.quantize.places import Ranges
 from mote.quantize.prune.importance import distances
-from mote.quantize.prune.ways import KINDS, Cases, Change, Ways
+from mote.quantize.prune.ways import KINDS, Cases, Change, Prices, Ways
 from mote.quantize.quantizer import quantized
 from mote.search import run as searched
 
@@ -175,10 +176,11 @@ def prune(
         _check_float(graph)
         cases, others = split(given.cases(graph), samples)
         say("judging layers...")
-        ways = _ways(graph, cases, kind, limit, settings)
+        seen = {} if limit.unit == "macs" else prepared(graph, cases, PLAIN).ranges
+        ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
         why_not = obstacle(settings.target)
         job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, device, others)
-        found = _search(job, limit, source.where, front, say)
+        found = _search(job, limit, seen, source.where, front, say)
         points = _points(job, found, scheduler, workers, say)
         exported = export(points[-1][1], source.where)
     before, after = points[0][0], points[-1][0]
@@ -237,9 +239,8 @@ def _spread(numbers: Sequence[int], count: int) -> Sequence[int]:
     return numbers if len(numbers) <= count else [numbers[i * len(numbers) // count] for i in range(count)]
 
 
-def _ways(graph: Graph, cases: Cases, kind: str, limit: Limit, settings: Settings) -> Ways:
-    seen = prepared(graph, cases, PLAIN).ranges
-    ways = KINDS[kind].of(graph, cases, prices(graph, seen, settings, limit.unit))
+def _ways(graph: Graph, cases: Cases, kind: str, prices: Prices) -> Ways:
+    ways = KINDS[kind].of(graph, cases, prices)
     if len(ways) == 1:
         raise MoteError(
             f"has no {kind} to prune: no layer with weights has inputs or outputs that are not the model's own",
@@ -257,10 +258,10 @@ class _Wanted:
     flash: int | None = None
 
 
-def _search(job: _Job, limit: Limit, model: str, front: bool, say: Say) -> list[_Wanted]:
-    """The unpruned model, the points of a front, and at last the way that was asked for."""
+def _search(job: _Job, limit: Limit, seen: Ranges, model: str, front: bool, say: Say) -> list[_Wanted]:
+    """The unpruned model, the points of a front, and at last the way that was asked for. What is compiled for that is
+    quantized by the ranges of the unpruned model's tensors."""
     ways = job.ways
-    seen = prepared(ways.graph, job.cases, PLAIN).ranges
 
     def compiled(number: int, flash: int | None) -> Compiled:
         return compiled_of(quantized(ways.cut(number), seen), replace(job.settings, flash=flash))

@@ -66,6 +66,7 @@ def test_instructions_are_counted_where_there_are_tools(pruned: mote.Pruned) -> 
     assert pruned.after.costs.instructions < pruned.before.costs.instructions
 
 
+@pytest.mark.soak
 def test_points_of_other_processes_are_the_same(pruned: mote.Pruned) -> None:
     elsewhere = mote.prune(small(), samples(), macs="60%", target="cortex-m4", test=samples(30, 1), workers=2)
     assert elsewhere.json() == pruned.json()
@@ -90,7 +91,6 @@ def test_few_distinct_weights_meet_a_target_of_flash() -> None:
 
 
 def test_blocks_stay_zero_while_what_is_left_is_trained() -> None:
-    pytest.importorskip("torch")
     found = mote.prune(small(), samples(), kind="blocks", macs="60%", fine_tune=1, samples=24)
     assert found.after.macs <= 0.6 * found.before.macs and found.fine_tuned == 1
     zeros = {

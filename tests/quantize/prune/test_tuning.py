@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import float_nets
 import numpy as np
 import pytest
+import torch
 
-pytest.importorskip("torch")
-
-import float_nets
-
+import mote
 from mote.data.dataset import dataset
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -64,3 +63,16 @@ def test_weights_that_were_dropped_stay_zero() -> None:
     after = matrix(tuned, float_layers(tuned)[0]).weights
     assert (after[:, :-1][~mask[:, :-1]] == 0).all()
     assert not np.array_equal(after, own * mask)
+
+
+def test_modules_of_pytorch_are_pruned_and_trained() -> None:
+    torch.manual_seed(0)
+    layers = [torch.nn.Conv2d(3, 16, 3), torch.nn.BatchNorm2d(16), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3)]
+    module = torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 4))
+    x = np.random.default_rng(0).normal(size=(32, 3, 8, 8)).astype(np.float32)
+    labels = module.eval()(torch.from_numpy(x)).argmax(1).numpy()
+    example = (torch.zeros(1, 3, 8, 8),)
+    found = mote.prune(module, (x, labels), macs="50%", example_inputs=example, fine_tune=2, test=(x, labels))
+    assert found.after.macs <= found.before.macs / 2 and found.after.accuracy is not None
+    assert found.after.accuracy > 0.8
+    assert found.after.noise != found.before.noise
