@@ -19,6 +19,7 @@ from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.writer import Writer
 from mote.graph.types import DType
+from mote.quantize.noise import given
 from network import Net
 from support import check, exact_on, needs_litert
 
@@ -75,6 +76,29 @@ def test_the_report_says_what_became_of_each_layer() -> None:
     assert conv.noise is not None and 25 < conv.noise < 60
     told = json.loads(json.dumps(found.json()))
     assert told["samples"] == 24 and told["bytes"] == len(found.data) and len(told["layers"]) == len(found.layers)
+
+
+@pytest.mark.parametrize("mask", [-1e9, -np.inf])
+@pytest.mark.parametrize("kind", ["ADD", "SELECT_V2"])
+def test_masked_attention_keeps_its_scores_apart(kind: str, mask: float) -> None:
+    net = Net(1, "float32")
+    x = net.input(1, 6, 8)
+    scores = net.op("BATCH_MATMUL", [x, x], (1, 6, 6), adj_y=True)
+    later = np.triu(np.ones((1, 6, 6), bool), 1)
+    if kind == "ADD":
+        scores = net.op(kind, [scores, net.writer.const("mask", np.where(later, np.float32(mask), np.float32(0)))])
+    else:
+        hidden = [net.writer.const("later", later), net.writer.const("mask", np.full((1, 6, 6), mask, np.float32))]
+        scores = net.op(kind, [*hidden, scores], (1, 6, 6))
+    data = np.random.default_rng(0).normal(size=(30, 6, 8)).astype(np.float32)
+    seen = net.op("BATCH_MATMUL", [net.op("SOFTMAX", [scores], beta=1.0), x], (1, 6, 8))
+    found = quantize.post_training(net.finish(seen), data)
+    assert not [x for x in found.layers if x.reason]
+    assert found.layers[-1].noise is not None and found.layers[-1].noise > 25
+    graph = tflite.parse(found.data, "masked")
+    shares = next(op.outputs[0] for op in graph.ops if op.kind == "SOFTMAX")
+    values = graph.evaluate(given(found.graph, {found.graph.inputs[0]: data[:1]}))[shares]
+    assert (values[later] == -128).all()
 
 
 def test_inputs_and_outputs_keep_their_names() -> None:

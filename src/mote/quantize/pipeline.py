@@ -12,6 +12,7 @@ from mote.quantize.batch import evaluate
 from mote.quantize.calibration import ranges
 from mote.quantize.constants import Chosen
 from mote.quantize.equalize import equalized
+from mote.quantize.masks import softened
 from mote.quantize.places import Ranges
 from mote.quantize.precision import Precision, Scheme
 from mote.quantize.quantizer import IO, Integers, integers
@@ -44,7 +45,8 @@ class Prepared:
     """What calibration data says of a model, whatever the precision of its layers."""
 
     exact: Graph
-    """In normal form; it computes what the model does, with other constants where layers were equalized."""
+    """In normal form; it computes what the model does, with other constants where layers were equalized or
+    scores masked."""
     ranges: Ranges
     wide: Ranges
     """The ranges of tensors of 16 bits."""
@@ -71,12 +73,19 @@ def prepared(
     methods = methods or Methods()
     if not cases:
         return Prepared(graph, {}, {}, cases, methods)
+    masked = softened(graph, cases)
+    graph = masked.graph
     seen = observed(graph, evaluate(graph, cases))
     if methods.equalize and precision.integer:
         graph = equalized(graph, seen, precision)
         seen = observed(graph, evaluate(graph, cases))
-    narrow, wide = (ranges(seen, methods.calibration, bits) for bits in (8, 16))
+    narrow, wide = (_above(ranges(seen, methods.calibration, bits), masked.least) for bits in (8, 16))
     return Prepared(graph, narrow, wide, cases, methods)
+
+
+def _above(found: Ranges, least: Mapping[int, float]) -> Ranges:
+    """Ranges without what lies below the least values that mean something."""
+    return {t: (max(low, least.get(t, low)), high) for t, (low, high) in found.items()}
 
 
 def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) -> Result:
