@@ -16,7 +16,8 @@ from sklearn.neural_network import MLPClassifier
 
 import mote
 from mote import quantize, targets
-from mote.api.mixer import Mixed, drop, loss
+from mote.api.mixed import Mixed, loss
+from mote.api.mixer import drop
 from mote.api.mixing import Task, Trial, tried
 from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError
@@ -137,6 +138,11 @@ def test_a_search_goes_on_from_its_journal(found: Mixed, journal: Path, monkeypa
     assert mixed(journal=journal).chosen == found.chosen
 
 
+def test_another_process_finds_the_same(found: Mixed) -> None:
+    assert mixed(workers=1, validate=labelled(slice(400, 700))).json() == found.json()
+
+
+@pytest.mark.soak
 def test_a_cluster_finds_the_same(found: Mixed, scheduler: str) -> None:
     assert mixed(scheduler=scheduler, validate=labelled(slice(400, 700))).json() == found.json()
 
@@ -156,6 +162,11 @@ def test_a_guard_that_nothing_keeps(journal: Path, found: Mixed) -> None:
     ) as error:
         mixed(journal=journal, precisions=("int8",), max_accuracy_drop="1%")
     assert "int4, int16, float32" in error.value.remedy
+
+
+def test_a_budget_of_evaluations_is_kept(journal: Path, found: Mixed) -> None:
+    few = mixed(journal=journal, evaluations=2)
+    assert few.evaluations == 2 and few.chosen.name == "int16" and few.test.lost <= GUARD
 
 
 def test_real_numbers_that_are_the_only_choice() -> None:

@@ -43,7 +43,7 @@ def test_text(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_json_and_svg(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    more = ("--json", "--svg", str(tmp_path / "front.svg"), "--journal", str(tmp_path / "journal"), "--workers", "1")
+    more = ("--json", "--svg", str(tmp_path / "front.svg"), "--journal", str(tmp_path / "journal"))
     status, out, _ = mote(capsys, *arguments(files, tmp_path / "out.tflite", *more))
     found = json.loads(out)
     assert status == 0 and found["file"] == str(tmp_path / "out.tflite") and found["allowed"] == 0.9

@@ -15,14 +15,16 @@ How it searches, always in the same order, whoever evaluates:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mote.api.compiler import chosen_settings
 from mote.api.measure import missing_tools
+from mote.api.mixed import AXES, MIXED, Guarded, Mixed, MixedLayer, MixedPoint, Sensitivity, loss
 from mote.api.mixing import SEARCHED, Probe, Task, Trial, file_of, probed, ran, tried
 from mote.api.options import check_at_least
+from mote.api.progress import counted
 from mote.api.quantizer import Quantized
 from mote.api.scorer import score
 from mote.api.searching import searching, sendable
@@ -32,11 +34,9 @@ from mote.frontends import source_of
 from mote.metrics.score import HIGHER
 from mote.quantize.pipeline import Methods
 from mote.quantize.precision import Precision
-from mote.report import trade
 from mote.search import Runner, digest, front
 from mote.search.choices import Choice, Option, Table, first_good, neighbours, path
 
-AXES = ("instructions", "flash", "ram")
 PRECISIONS = (Precision.INT4, Precision.INT8, Precision.INT16, Precision.FLOAT32)
 """From the least to the most precise."""
 EVALUATIONS = 40
@@ -48,144 +48,13 @@ PLANS: Mapping[str, Mapping[str, Any]] = {
     "ram": {"ram": "min"},
 }
 """How models are planned, unless the user says it, where the cheapest by this is wanted."""
-DIGITS = 9
-"""Of what is lost: the difference of two shares of samples is rounded in the last of a float's 16."""
-MIXED = "mixed"
 MEASURED = 8
 """The most points of the front that are run on the emulated target."""
 
+WORDS = {tried: "models scored", probed: "layers probed", ran: "models run"}
+"""What evaluations are called while they go on."""
+
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """What is lost when one layer alone has a precision, and all others compute with real numbers."""
-
-    precision: str
-    noise: float | None
-    """Decibels of signal to noise at the model's output; None where nothing is lost."""
-    value: float
-    """The metric, on a sample of the labelled data."""
-
-
-@dataclass(frozen=True)
-class MixedLayer:
-    """A layer with weights, and what stands behind it up to the next."""
-
-    index: int
-    """Its number in the report of `mote quantize`."""
-    name: str
-    op: str
-    precision: str
-    """What it got."""
-    sensitivities: tuple[Sensitivity, ...]
-
-
-@dataclass(frozen=True)
-class MixedPoint:
-    """Precisions of all layers, and what comes of them."""
-
-    precisions: Choice
-    value: float
-    """The metric on the data of the search."""
-    lost: float
-    """How much worse than the model of real numbers: of shares the difference, of distances the part."""
-    kept: bool
-    """Whether the guard is kept, as far as it was tried."""
-    instructions: int
-    """By the planner's estimate, in the unit of the target's costs."""
-    flash: int
-    ram: int
-    measured: Mapping[str, Any] | None = None
-    """Instructions, flash and RAM on the emulated target."""
-
-    @property
-    def name(self) -> str:
-        """What all layers have, or that they differ."""
-        return self.precisions[0] if len(set(self.precisions)) == 1 else MIXED
-
-    def cost(self, axis: str) -> int:
-        found = getattr(self, axis) if self.measured is None else self.measured[axis]
-        return int(found)
-
-
-@dataclass(frozen=True)
-class Guarded:
-    """A score beside that of the model of real numbers."""
-
-    where: str
-    samples: int
-    value: float
-    reference: float
-    lost: float
-
-
-@dataclass(frozen=True, eq=False)
-class Mixed:
-    """What a search for precisions has found."""
-
-    model: str
-    target: str
-    unit: str
-    """Of the estimates of instructions: the target's costs are in cycles or instructions."""
-    cheapest: str
-    metric: str
-    allowed: float
-    """How much may be lost."""
-    guard: float
-    """The worst value of the metric that may be, on the data of the search."""
-    test: Guarded
-    """The choice on all labelled data, by which it was chosen."""
-    validation: Guarded | None
-    """The choice on data that the search has not seen."""
-    chosen: MixedPoint
-    layers: tuple[MixedLayer, ...]
-    points: tuple[MixedPoint, ...]
-    """The front: none is worse than another in metric, instructions, flash and RAM at once."""
-    dominated: tuple[MixedPoint, ...]
-    evaluations: int
-    """Models that were scored, without the probes of single layers."""
-    tools: str
-    """By which points were measured; empty where none was."""
-    quantized: Quantized
-    warnings: tuple[str, ...] = field(default=())
-
-    def json(self) -> dict[str, Any]:
-        found = {
-            name: getattr(self, name) for name in ("model", "target", "unit", "cheapest", "metric", "allowed", "guard")
-        }
-        return found | {
-            "test": asdict(self.test),
-            "validation": None if self.validation is None else asdict(self.validation),
-            "chosen": asdict(self.chosen),
-            "layers": [asdict(layer) for layer in self.layers],
-            "points": [asdict(point) for point in self.points],
-            "dominated": [asdict(point) for point in self.dominated],
-            "evaluations": self.evaluations,
-            "tools": self.tools or None,
-            "warnings": list(self.warnings),
-            "quantized": self.quantized.json(),
-        }
-
-    def svg(self) -> str:
-        """The metric over instructions, flash and RAM."""
-        every = (*self.points, *self.dominated)
-        panels = [
-            trade.Panel(
-                f"instructions ({self.unit}, estimated)" if axis == "instructions" and not self.tools else axis,
-                [
-                    trade.Dot(p.cost(axis), p.value, _tip(p), p == self.chosen)
-                    for p in every
-                    if p.measured is not None or not self.tools
-                ],
-            )
-            for axis in AXES
-        ]
-        return trade.trade(panels, f"{Path(self.model).name} for {self.target}", self.metric, self.guard)
-
-
-def _tip(point: MixedPoint) -> str:
-    return f"{point.name}: {point.value:.4g}\n" + ", ".join(point.precisions)
 
 
 @explaining()
@@ -305,7 +174,7 @@ class _Search:
         task = self.task
         if not task.units:
             raise MoteError("has no layers with weights to choose precisions for", remedy="compile the model as it is")
-        self.say("the model of real numbers...")
+        self.say("scoring the model of real numbers...")
         self.reference = self._results(tried, [Trial(())])[0]
         uniform = [(p,) * len(task.units) for p in self.precisions]
         self._try(uniform)
@@ -343,16 +212,17 @@ class _Search:
     def _results(self, function: Callable[[Task, Any], Any], items: Sequence[Any]) -> list[Any]:
         """What evaluations give; one that is in the journal is not done again."""
         key = self.task.key
+        done = counted(self.say, WORDS[function])
         found = []
         for i, (_, result) in enumerate(self.runner.run(function, items, key=lambda x: digest(key, x), name=_name)):
-            self.say(f"{function.__name__} {i + 1} of {len(items)}...")
+            done(i + 1, len(items))
             found.append(result)
         return found
 
     def _try(self, choices: Iterable[Choice]) -> list[MixedPoint]:
-        """Score choices; those that do not fit the target are no points."""
+        """Score choices, as many as the budget allows; those that do not fit the target are no points."""
         asked = list(dict.fromkeys(choices))
-        new = [choice for choice in asked if choice not in self.seen]
+        new = [choice for choice in asked if choice not in self.seen][: max(0, self.budget - len(self.seen))]
         self.seen.update(new)
         for choice, result in zip(new, self._results(tried, [Trial(choice) for choice in new]), strict=True):
             lost = loss(result, self.reference)
@@ -400,17 +270,16 @@ class _Search:
             tried_now = {p.precisions: p.kept for p in self._try([choices[n] for n in numbers])}
             return [tried_now.get(choices[n], False) for n in numbers]
 
-        first_good(len(choices), min(AT_ONCE, max(1, self.budget - len(self.seen))), good)
+        first_good(len(choices), AT_ONCE, good)
 
     def _improve(self, table: Table) -> None:
         """Go from the best choice to cheaper ones near by, as long as there are any and evaluations are left."""
         while (best := self._best()) is not None:
             known = all(name in options for options, name in zip(table, best.precisions, strict=True))
             near = [c for c in neighbours(table, best.precisions) if c not in self.seen] if known else []
-            some = near[: max(0, min(AT_ONCE, self.budget - len(self.seen)))]
-            if not some:
+            if not near or len(self.seen) >= self.budget:
                 return
-            self._try(some)
+            self._try(near[:AT_ONCE])
 
     def _by_cost(self, points: Iterable[MixedPoint]) -> list[MixedPoint]:
         """The cheapest first, those that were measured before the others; of those that cost the same the most
@@ -451,7 +320,7 @@ class _Search:
                 f"does not fit the target '{self.task.settings.target.name}', whatever its precisions",
                 remedy="use a part with more memory, or a smaller model",
             )
-        best = min(self.points.values(), key=lambda p: (p.lost, self._by_cost([p])))
+        best = min(self._by_cost(self.points.values()), key=_lost)
         left = [p for p in PRECISIONS if p not in self.precisions]
         more = f"allow more precise types with --precisions ({', '.join(left)}), " if left else ""
         return MoteError(
@@ -529,12 +398,3 @@ def _price(costs: Mapping[str, int], base: MixedPoint | None, axis: str) -> floa
 def _power(decibels: float | None) -> float:
     """The part of the output's power that is noise."""
     return 0.0 if decibels is None else float(10 ** (-decibels / 10))
-
-
-def loss(result: Mapping[str, Any], reference: Mapping[str, Any]) -> float:
-    """How much worse a score is than that of real numbers: the difference of shares; of distances, of which less is
-    better, by how much it is larger."""
-    value, exact = result["value"], reference["value"]
-    if reference["better"] == HIGHER:
-        return round(float(exact - value), DIGITS)
-    return round(float(value / exact - 1), DIGITS) if exact else float(value > 0)

@@ -159,10 +159,11 @@ def probed(task: Task, probe: Probe) -> dict[str, Any]:
     if alone.precisions[task.units[probe.unit].layer] != probe.precision:
         return {"refused": alone.refused.get(task.units[probe.unit].layer, "")}
     decibels, found = task.heard_noise(alone.graph)
+    in_base = task.made(_one_other(probe.base, count, probe))
     return {
         "noise": decibels if isfinite(decibels) else None,
         "value": found.value,
-        "costs": task.costs(task.made(_one_other(probe.base, count, probe)).graph),
+        "costs": task.costs(in_base.graph),
     }
 
 

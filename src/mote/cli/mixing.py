@@ -6,7 +6,8 @@ import argparse
 from itertools import groupby
 
 from mote.api.compiler import OPTIMIZE
-from mote.api.mixer import AXES, EVALUATIONS, PRECISIONS, Guarded, Mixed, MixedPoint, mix
+from mote.api.mixed import AXES, Guarded, Mixed, MixedPoint
+from mote.api.mixer import EVALUATIONS, PRECISIONS, mix
 from mote.cli.common import (
     Subparsers,
     add_svg,

@@ -19,7 +19,7 @@ from mote.extras import require
 _TRAINED = "mote.api.fine_tuner"
 """What needs PyTorch."""
 _HOMES = {
-    "Mixed": "mote.api.mixer",
+    "Mixed": "mote.api.mixed",
     "Quantized": "mote.api.quantizer",
     "convert": _TRAINED,
     "mix": "mote.api.mixer",
