@@ -10,6 +10,9 @@ import pytest
 from mote import frontends
 from mote.api.layer_noise import comparable, layer_noise, matched, share
 from mote.graph import Graph
+from mote.quantize.equalize import equalized
+from mote.quantize.normal import normal
+from mote.quantize.statistics import observe
 from network import Net
 
 
@@ -85,3 +88,16 @@ def test_channels_with_other_scales_that_the_next_layer_takes_back_are_no_noise(
     broken = replace(equalised, tensors=changed | {second.inputs[1]: graph.tensors[second.inputs[1]]})
     lost = layer_noise(broken, cases, graph, cases)
     assert not any(x.scaled for x in lost) and lost[0].worst and lost[0].decibels < 10
+
+
+def test_a_graph_whose_channels_a_quantizer_has_made_alike_has_lost_nothing() -> None:
+    made = Net(seed=3, dtype="float32")
+    x = made.conv(
+        made.input(1, 5, 5, 2), made.weights(6, 3, 3, 2) // np.array([1, 2, 4, 8, 16, 32])[:, None, None, None]
+    )
+    graph = normal(frontends.load(made.finish(made.conv(made.op("RELU", [x]), 3))))
+    rng = np.random.default_rng(0)
+    cases = [{graph.inputs[0]: rng.normal(size=(1, 5, 5, 2)).astype(np.float32)} for _ in range(8)]
+    alike = equalized(graph, observe(graph, cases))
+    found = layer_noise(alike, cases, graph, cases)
+    assert [x.scaled for x in found] == [True, False] and all(x.decibels > 100 for x in found)
