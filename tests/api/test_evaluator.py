@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from streams import sliding
 
@@ -171,6 +172,34 @@ def test_classes_of_pixels() -> None:
     found = evaluate(model, (samples, labels), against=model)
     assert found.score.value == 1 - 8 / 120 and [(a.index, a.error) for a in found.worst] == [(2, 8 / 20)]
     assert found.against is not None and found.against.agreement == 1 and found.against.worst == []
+
+
+def test_channels_may_lie_elsewhere_in_the_other_model() -> None:
+    """A file of integers that Mote makes of an ONNX model has channels last; the data is as the ONNX model has it."""
+    rng = np.random.default_rng(9)
+    weights = rng.normal(size=(4, 3, 3, 3)).astype(np.float32)
+    nodes = [
+        onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1]),
+        onnx.helper.make_node("ReduceMean", ["y"], ["z"], axes=[2, 3], keepdims=0),
+    ]
+    x, z = (
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in (("x", (1, 3, 7, 5)), ("z", (1, 4)))
+    )
+    constants = [onnx.numpy_helper.from_array(weights, "w")]
+    proto = onnx.helper.make_model(
+        onnx.helper.make_graph(nodes, "net", [x], [z], constants),
+        opset_imports=[onnx.helper.make_opsetid("", 13)],
+        ir_version=8,
+    ).SerializeToString()
+    pictures, labels = rng.normal(size=(12, 3, 7, 5)).astype(np.float32), np.arange(12) % 4
+    small = mote.quantize.post_training(proto, pictures)
+    graph = frontends.load(small.data)
+    assert graph.tensors[graph.inputs[0]].shape == (1, 7, 5, 3)
+    found = evaluate(small.data, (pictures, labels), against=proto)
+    assert found.against is not None and found.against.decibels > 20 and found.notes
+    assert [layer.op for layer in found.against.layers] == ["CONV_2D", "MEAN"]
+    assert not evaluate(proto, (pictures, labels)).notes
 
 
 @needs_litert

@@ -88,6 +88,8 @@ class Evaluation:
     against: Against | None
     classes: Sequence[str]
     worst: Sequence[Answer]
+    notes: Sequence[str] = ()
+    """What was done to the data that nobody asked for."""
 
     @property
     def passed(self) -> bool:
@@ -105,6 +107,7 @@ class Evaluation:
             "data": self.data,
             "inputs_a_second": None if self.rate is None else round(self.rate, 1),
             "classes": list(self.classes),
+            "notes": list(self.notes),
             "worst": [asdict(answer) for answer in self.worst],
             "reference": {
                 "runtime": reference.runtime,

@@ -10,7 +10,7 @@ from mote.api.compiler import Compiled, Settings, chosen_settings, compile, make
 from mote.api.evaluation import Against, Evaluation
 from mote.api.layer_noise import LayerNoise, comparable, layer_noise
 from mote.api.options import check_at_least
-from mote.api.posing import as_real, posed
+from mote.api.posing import as_real, as_taken, channels_moved_to, posed
 from mote.api.scorer import real, score
 from mote.api.worst import agreement, most_different
 from mote.data.dataset import dataset
@@ -26,6 +26,7 @@ EVENTS = "events"
 """The metric of recordings."""
 SHARED_OPTIONS = ("stream", "hop", "causal")
 """Settings that the model that is compared with gets as well."""
+MOVED = "channels of the data were moved to where the model has them"
 LAYER_SAMPLES = 32
 """Samples on which layers of two models are compared."""
 
@@ -62,7 +63,8 @@ def evaluate(
     how = How(_checked(metric or "", given), event, threshold, worst)
     with naming(compiled.path):
         graph = compiled.plan.graph
-        questions = posed(graph, given, axis=compiled.settings.stream)
+        taken = as_taken(graph, given)
+        questions = posed(graph, taken, axis=compiled.settings.stream)
         answers, rate = answers_here(compiled, questions, say)
         found = rated_by(how, graph, answers[0], questions)
         how = replace(how, metric=found.metric)
@@ -74,9 +76,10 @@ def evaluate(
             rate,
             by_reference(compiled, questions, answers, how, say),
             on_core(compiled, questions, answers, samples, compiler, emulator, say),
-            None if against is None else _against(compiled, against, given, answers[0], how, say),
+            None if against is None else _against(compiled, against, taken, answers[0], how, say),
             given.classes or graph.tensors[graph.outputs[0]].labels,
             worst_of(how, graph, answers[0], questions),
+            () if taken is given else (MOVED,),
         )
 
 
@@ -102,13 +105,14 @@ def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how:
     options = {name: getattr(compiled.settings, name) for name in SHARED_OPTIONS}
     other = model if isinstance(model, Compiled) else compile(model, make_settings("host", **options), say=say)
     graph, theirs_graph = compiled.plan.graph, other.plan.graph
-    same = as_real(graph, data)
+    same = as_taken(theirs_graph, as_real(graph, data))
     questions = posed(theirs_graph, same, axis=other.settings.stream)
     values, _ = answers_here(other, questions, say)
     found = rated_by(how, theirs_graph, values[0], questions)
     after = slice(questions.warm, None)
     mine = real(graph.tensors[graph.outputs[0]], answers)[after]
     theirs = real(theirs_graph.tensors[theirs_graph.outputs[0]], values[0])[after]
+    theirs = channels_moved_to(mine.shape[1:], theirs)
     if mine.reshape(len(mine), -1).shape != theirs.reshape(len(theirs), -1).shape:
         raise MoteError(
             f"gives {theirs[0].size} numbers for a sample, {compiled.path} gives {mine[0].size}",

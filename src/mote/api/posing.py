@@ -11,7 +11,8 @@ from mote.data.samples import Dataset, Stream
 from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
-from mote.graph.tensor import Array
+from mote.graph.edges import model_shape
+from mote.graph.tensor import Array, Shape
 from mote.ops.quantize import QUANTIZED, dequantized, quantized
 
 
@@ -65,6 +66,34 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
     ends = length - 1 + step * np.arange(len(pieces))
     times = data.stream.first + data.stream.period * ends
     return Posed(whole.cases(graph), whole, data.stream, times, kept, warm)
+
+
+def as_taken(graph: Graph, data: Dataset) -> Dataset:
+    """The data as a model takes it, where that has channels on the other side: pictures that are 3x32x32 where a model
+    takes 32x32x3, or the other way round. Files of integers that Mote makes of ONNX models differ so from these."""
+    shapes = [model_shape(graph.tensors[t]) for t in graph.inputs]
+    inputs = {name: _moved_to_one_of(shapes, array) for name, array in data.inputs.items()}
+    return data if all(inputs[name] is array for name, array in data.inputs.items()) else replace(data, inputs=inputs)
+
+
+def _moved_to_one_of(shapes: Sequence[Shape], array: Array) -> Array:
+    if any(_without_ones(shape) == _without_ones(array.shape[1:]) for shape in shapes):
+        return array
+    return next((found for shape in shapes if (found := channels_moved_to(shape, array)) is not array), array)
+
+
+def channels_moved_to(shape: Shape, array: Array) -> Array:
+    """Samples of that shape, where only channels lie elsewhere; else the same array."""
+    wanted, sample = shape[1:] if shape[:1] == (1,) else shape, array.shape[1:]
+    if len(wanted) < 2 or sample == wanted:
+        return array
+    if sample == (wanted[-1], *wanted[:-1]):
+        return np.moveaxis(array, 1, -1)
+    return np.moveaxis(array, -1, 1) if sample == (*wanted[1:], wanted[0]) else array
+
+
+def _without_ones(shape: Shape) -> Shape:
+    return tuple(n for n in shape if n != 1)
 
 
 def as_real(graph: Graph, data: Dataset) -> Dataset:

@@ -167,6 +167,8 @@ def added(layer: LayerNoise) -> str:
 def print_text(found: Evaluation) -> None:
     print(bold(f"{found.model} on {found.data}: {value(found.score)}"))
     print(table(("", found.score.metric, "", ""), _rows(found), left=4))
+    for note in found.notes:
+        print(f"note: {note}")
     if found.score.metric == "events":
         for begin, end in found.score.detail["detections"]:
             print(f"noticed from {begin:.2f} to {end:.2f} s")
