@@ -20,7 +20,8 @@ from mote.quantize.prune import blocks, channels, clusters
 from mote.quantize.prune.groups import Groups, groups, without
 from mote.quantize.prune.importance import distances, sensitivities
 from mote.quantize.prune.layers import float_layers, grams, matrix, with_matrices
-from mote.quantize.prune.reconstruct import rebalanced, refitted
+from mote.quantize.prune.reconstruct import refitted
+from mote.quantize.prune.ways import WORTHS, ClusterWays
 from network import Net
 
 TIED = ("conv", "pointwise", "depthwise", "residual", "gated", "joined", "padded", "average", "turned", "leaky")
@@ -164,38 +165,38 @@ def test_blocks_of_windows_are_those_of_the_kernels(wide: int) -> None:
     assert order.tolist() == [n // 4 for n in range(9 * wide)]
 
 
-@pytest.mark.parametrize("worth", (0.1, 1.0, 10.0))
-def test_a_quantizer_finds_the_integers_again(worth: float) -> None:
+def test_a_quantizer_finds_the_integers_of_clustered_weights_again() -> None:
+    graph = resnet()
+    ways = ClusterWays.of(graph, float_nets.cases(graph, 24), {})
+    for number in (1, 12, 22):
+        found, changes = ways.cut(number), ways.changes(number)
+        assert len(changes) == len(float_layers(graph))
+        for op, change in zip(float_layers(found), changes, strict=True):
+            weights = op.input(found, 1).data
+            assert weights is not None
+            steps = weight_steps(weights, weight_scales(weights, 0, 127, None, 1.0), 0, 127)
+            assert len(np.unique(steps)) == change.after <= change.before
+
+
+def test_fewer_values_for_more_that_may_be_lost() -> None:
     graph = resnet()
     cases = float_nets.cases(graph, 24)
-    seen = grams(graph, cases)
-    found = clusters.clustered(graph, seen, sensitivities(graph, seen, cases), worth)
-    assert found.keys() == {op.outputs[0] for op in float_layers(graph)}
-    for own in found.values():
-        weights = own.matrix[:, :-1].astype(np.float32)
-        scales = weight_scales(weights, 0, 127, None, 1.0)
-        assert np.array_equal(weight_steps(weights, scales, 0, 127), own.values[own.codes])
+    ways = ClusterWays.of(graph, cases, {})
+    numbers = (3, 12, 21)
+    values = [sum(change.after for change in ways.changes(n)) for n in numbers]
+    lost = [distances(graph, ways.cut(n), cases) for n in numbers]
+    assert values == sorted(values, reverse=True) and values[2] < 0.5 * values[0]
+    assert min(lost[:2]) < lost[2]
 
 
-def test_fewer_bits_for_more_that_may_be_lost() -> None:
+def test_layers_make_up_for_the_rounding_of_those_before_them() -> None:
     graph = resnet()
-    cases = float_nets.cases(graph, 24)
+    cases = float_nets.cases(graph, 48)
+    ways = ClusterWays.of(graph, cases, {})
     seen = grams(graph, cases)
-    felt = sensitivities(graph, seen, cases)
-    bits, lost = [], []
-    for worth in (0.03, 0.3, 3.0):
-        found = clusters.clustered(graph, seen, felt, worth)
-        other = with_matrices(graph, {y: own.matrix for y, own in found.items()})
-        bits.append(sum(own.bits for own in found.values()))
-        lost.append(distances(graph, rebalanced(graph, other, cases), cases))
-    assert bits == sorted(bits, reverse=True) and bits[2] < 0.6 * bits[0]
-    assert lost[0] < min(lost[1:])
-
-
-def test_biases_keep_the_means_of_layers() -> None:
-    graph = resnet()
-    cases = float_nets.cases(graph, 16)
-    off = {op.outputs[0]: matrix(graph, op).weights * 1.1 for op in float_layers(graph)}
-    other = rebalanced(graph, with_matrices(graph, off), cases)
-    means = [[values.mean() for values in outputs(g, cases)] for g in (graph, other)]
-    assert np.allclose(*means, rtol=1e-3, atol=1e-4)
+    prices = clusters.prices(graph, seen, sensitivities(graph, seen, cases), WORTHS[11])
+    alone = {
+        op.outputs[0]: clusters.layer(matrix(graph, op).weights, seen[op.outputs[0]], prices[op.outputs[0]]).matrix
+        for op in float_layers(graph)
+    }
+    assert distances(graph, ways.cut(12), cases) < distances(graph, with_matrices(graph, alone), cases)

@@ -59,21 +59,15 @@ def clusterable(graph: Graph) -> list[Layer]:
     return [op for op in float_layers(graph) if not isinstance(op, TransposeConv)]
 
 
-def clustered(
+def prices(
     graph: Graph, grams: Mapping[int, Gram], sensitivities: Mapping[int, float], worth: float
-) -> dict[int, Clustered]:
-    """All such layers, by their outputs. `worth`: the share of the model's signal that may be lost for a share of all
-    weights' bits that is saved."""
+) -> dict[int, float]:
+    """The squared error of a layer's outputs that a bit of its weights is worth, by its output. `worth`: the share of
+    the model's signal that may be lost for a share of all weights' bits that is saved."""
     layers = {op.outputs[0]: matrix(graph, op) for op in clusterable(graph)}
     bits = sum(8.0 * own.weights[:, :-1].size for own in layers.values())
-    found = {}
-    for y, own in layers.items():
-        energy = grams[y].energy(own.weights, own.biased)
-        if energy <= 0.0:
-            continue
-        price = worth / bits * energy / max(sensitivities[y], 1e-12)
-        found[y] = layer(own.weights, grams[y], price)
-    return found
+    energies = {y: grams[y].energy(own.weights, own.biased) for y, own in layers.items()}
+    return {y: worth / bits * e / max(sensitivities[y], 1e-12) for y, e in energies.items() if e > 0.0}
 
 
 def layer(weights: Reals, gram: Gram, price: float) -> Clustered:

@@ -3,7 +3,7 @@ those weights and biases whose results are nearest to what the layer gave before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from mote.graph.tensor import Array
 from mote.ops.transpose_conv import TransposeConv
 from mote.passes.channels import Layer
 from mote.quantize import batch
-from mote.quantize.prune.layers import Matrix, Reals, float_layers, held, matrix, rows, wanted_rows, with_matrices
+from mote.quantize.prune.layers import Gram, Matrix, Reals, float_layers, held, matrix, rows, wanted_rows, with_matrices
 
 RIDGE = 0.05
 """How strongly weights are held where they were: by this share of their inputs' energy."""
@@ -25,9 +25,20 @@ Kept = Mapping[int, Array]
 """Which weights of a layer may be other than zero, by its output: a mask of its matrix; all where there is none."""
 
 
-def refitted(before: Graph, after: Graph, cases: Sequence[Mapping[int, Array]], kept: Kept | None = None) -> Graph:
+Shape = Callable[[int, Gram, Reals], Reals]
+"""Makes weights of a layer, by its output, of those that would be best, given how much of its inputs goes together."""
+
+
+def refitted(
+    before: Graph,
+    after: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    kept: Kept | None = None,
+    shape: Shape | None = None,
+) -> Graph:
     """`after` with weights for which it comes as near as it can to `before`. Its tensors have the ids that they have
-    there, and `Tensor.kept` says which channels are left."""
+    there, and `Tensor.kept` says which channels are left. With `shape` every layer makes up for what that did to the
+    weights of those before it."""
     cases = _affordable(before, cases)
     layers = {op.outputs[0]: op for op in float_layers(before)}
     counts = {y: wanted_rows(matrix(before, op)) for y, op in layers.items()}
@@ -37,22 +48,8 @@ def refitted(before: Graph, after: Graph, cases: Sequence[Mapping[int, Array]], 
         y = op.outputs[0]
         wanted = targets.pop(y) @ _rows_left(before, after, layers[y]).T
         found[y] = _solved(given, wanted, matrix(after, op), None if kept is None else kept.get(y))
-    return with_matrices(after, found)
-
-
-def rebalanced(before: Graph, after: Graph, cases: Sequence[Mapping[int, Array]]) -> Graph:
-    """`after` with other biases only: those for which the mean of each layer's results is what it is in `before`, where
-    the layers have the same channels."""
-    cases = _affordable(before, cases)
-    layers = {op.outputs[0]: op for op in float_layers(before) if not isinstance(op, TransposeConv)}
-    counts = {op.outputs[0]: wanted_rows(matrix(before, op)) for op in float_layers(before)}
-    found: dict[int, Reals] = {}
-    means = {op.outputs[0]: given.mean(axis=0) for op, given in _walk(before, cases, counts, found)}
-    for op, given in _walk(after, cases, counts, found):
-        if (y := op.outputs[0]) in layers:
-            own = matrix(after, op).weights
-            own[:, -1] += matrix(before, layers[y]).weights @ means[y] - own @ given.mean(axis=0)
-            found[y] = own
+        if shape is not None:
+            found[y] = shape(y, Gram(given.T @ given / len(given)), found[y])
     return with_matrices(after, found)
 
 

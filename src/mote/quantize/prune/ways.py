@@ -19,8 +19,8 @@ from mote.passes.channels import Mask
 from mote.quantize.prune import blocks, channels, clusters
 from mote.quantize.prune.groups import Groups, groups, without
 from mote.quantize.prune.importance import sensitivities
-from mote.quantize.prune.layers import Gram, float_layers, grams, matrix, with_matrices
-from mote.quantize.prune.reconstruct import rebalanced, refitted
+from mote.quantize.prune.layers import Gram, Reals, float_layers, grams, matrix, with_matrices
+from mote.quantize.prune.reconstruct import refitted
 
 Cases = Sequence[Mapping[int, Array]]
 Prices = Mapping[int, float]
@@ -156,9 +156,11 @@ class BlockWays:
 
 @dataclass(frozen=True, eq=False)
 class ClusterWays:
-    """Few distinct values of weights."""
+    """Few distinct values of weights. What is cut is refitted at once: every layer makes up for the rounding of those
+    before it."""
 
     graph: Graph
+    cases: Cases
     grams: Mapping[int, Gram]
     sensitivities: Mapping[int, float]
     counts = "distinct weights"
@@ -166,36 +168,45 @@ class ClusterWays:
     @classmethod
     def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ClusterWays:
         seen = grams(graph, cases)
-        return cls(graph, seen, sensitivities(graph, seen, cases))
+        return cls(graph, cases, seen, sensitivities(graph, seen, cases))
 
     def __len__(self) -> int:
-        return len(WORTHS) + 1
+        return len(WORTHS) + 1 if clusters.clusterable(self.graph) else 1
 
     def cut(self, number: int) -> Graph:
-        found = self._clustered(number)
-        return with_matrices(self.graph, {y: own.matrix for y, own in found.items()})
+        return self._clustered(number)[0]
 
     def macs(self, number: int) -> int:
         return round(sum(macs_of(self.graph).values()))
 
     def refit(self, number: int, cases: Cases) -> Graph:
-        return rebalanced(self.graph, self.cut(number), cases) if number else self.graph
+        return self.cut(number)
 
     def kept(self, number: int) -> Mapping[int, Mask]:
         return {}
 
     def changes(self, number: int) -> list[Change]:
-        found = self._clustered(number)
+        found = self._clustered(number)[1]
         return [
             Change(op.index, op.kind, op.name, _distinct(self.graph, op.outputs[0]), found[op.outputs[0]].distinct)
             for op in clusters.clusterable(self.graph)
             if op.outputs[0] in found
         ]
 
-    @lru_cache(maxsize=4)  # noqa: B019 - a search asks for the same number again and again
-    def _clustered(self, number: int) -> dict[int, clusters.Clustered]:
-        worth = WORTHS[number - 1]
-        return clusters.clustered(self.graph, self.grams, self.sensitivities, worth) if number else {}
+    @lru_cache(maxsize=32)  # noqa: B019 - a search asks for the same number again and again
+    def _clustered(self, number: int) -> tuple[Graph, dict[int, clusters.Clustered]]:
+        found: dict[int, clusters.Clustered] = {}
+        if not number:
+            return self.graph, found
+        prices = clusters.prices(self.graph, self.grams, self.sensitivities, WORTHS[number - 1])
+
+        def shape(y: int, gram: Gram, weights: Reals) -> Reals:
+            if y not in prices:
+                return weights
+            found[y] = clusters.layer(weights, gram, prices[y])
+            return found[y].matrix
+
+        return refitted(self.graph, self.graph, self.cases, shape=shape), found
 
 
 def _distinct(graph: Graph, y: int) -> int:
