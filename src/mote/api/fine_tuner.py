@@ -50,6 +50,8 @@ def prepare(
     layers: Mapping[int, str] | None = None,
     method: str = Methods.calibration,
     equalize: bool = Methods.equalize,
+    correct_biases: bool = Methods.correct_biases,
+    rounding: str = "adaptive",
     io: str = "int8",
     shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
     edges: str = EDGES[0],
@@ -59,9 +61,9 @@ def prepare(
 
     `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other model of real
     numbers that `mote.compile` takes; `data` are typical inputs, which say what ranges activations have. The module
-    takes and gives what the model does. `train` it, or train it as any other module, then `convert` it. Weights that
-    are zero stay zero."""
-    methods = Methods(method, equalize, correct_biases=False, rounding="nearest")
+    takes and gives what the model does. `train` it, or train it as any other module, then `convert` it. It begins
+    with the integers that `post_training` finds with the same options. Weights that are zero stay zero."""
+    methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
     scheme = scheme_of(precision, layers)
     with naming(source.where):
@@ -76,6 +78,8 @@ def prepare(
         given = pipeline.prepared(graph, cases, methods, scheme.default)
         aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
         _keep_zeros(aware.real)
+        if correct_biases or rounding == "adaptive":
+            aware.begin_with(pipeline.finished(given, scheme).integers)
     return Prepared(aware, Origin(source, (*found.warnings, *differences(graph)), given)).eval()
 
 

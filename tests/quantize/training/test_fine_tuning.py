@@ -132,7 +132,9 @@ def test_any_training_loop_will_do() -> None:
 
 def test_the_float_model_is_a_teacher() -> None:
     """Without labels, weights of 4 bits learn to give what real numbers gave."""
-    module, prepared = network(), ready("int4")
+    module = network()
+    options = {"precision": "int4", "rounding": "nearest", "correct_biases": False}
+    prepared = quantize.prepare(module, torch.zeros(1, 3, 8, 8), data=samples(24, 0), **options)
     x = torch.from_numpy(samples(64, 5))
 
     def error() -> float:
@@ -162,6 +164,19 @@ def test_models_of_other_formats_learn_too() -> None:
     prepared = quantize.prepare(from_torch.data, data=samples(24, 0).transpose(0, 2, 3, 1))
     quantize.train(prepared, (samples(32, 1).transpose(0, 2, 3, 1), labels(32)), epochs=1, batch=16)
     assert prepared(torch.zeros(2, 8, 8, 3)).shape == (2, 5)
+
+
+@pytest.mark.parametrize("rounding", soaked(["nearest", "adaptive"], ["adaptive"]))
+def test_it_begins_with_what_post_training_finds(rounding: str) -> None:
+    options = {"data": samples(24, 0), "example_inputs": torch.zeros(1, 3, 8, 8), "precision": "int4"}
+    file = quantize.post_training(network(), rounding=rounding, **options)
+    prepared = quantize.prepare(network(), rounding=rounding, **options)
+    found = quantize.convert(prepared)
+    for op, other in zip(file.graph.ops, found.graph.ops, strict=True):
+        for i, j in zip(op.inputs[1:2], other.inputs[1:2], strict=True):
+            wanted, got = file.graph.tensors[i], found.graph.tensors[j]
+            assert wanted.data is None or np.array_equal(wanted.data, got.data)
+            assert wanted.quant is None or np.allclose(wanted.quant.scale, got.quant.scale, rtol=1e-6)
 
 
 def test_pruned_weights_stay_zero() -> None:
@@ -196,7 +211,7 @@ def test_mistakes_are_named() -> None:
 
 @needs_litert
 def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """Weights of 4 bits lose much, and fine-tuning gives most of it back; the file gives what the module gave."""
+    """The file gives what the module gave. What the nearest weights of 4 bits lose, fine-tuning gives back."""
     monkeypatch.chdir(tmp_path)
     code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert code is not None
@@ -205,6 +220,11 @@ def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     said = re.fullmatch(r"float (\S+)%, int4 (\S+)%, fine-tuned (\S+)%\n", capsys.readouterr().out)
     assert said is not None
     exact, rounded, learned = map(float, said.groups())
-    assert exact > 90 and learned > exact - 4 and learned > rounded + 1
+    assert exact > 90 and rounded > exact - 6 and learned > exact - 3
     assert (tmp_path / "digits.tflite").read_bytes() == names["quantized"].data
     check_four_ways(names["prepared"], names["quantized"], names["tested"][0][:20])
+    options = {"precision": "int4", "rounding": "nearest", "correct_biases": False}
+    nearest = quantize.prepare(names["model"], torch.zeros(1, 1, 8, 8), data=names["learned"][0][:200], **options)
+    before = names["accuracy"](nearest)
+    quantize.train(nearest, names["learned"], epochs=2)
+    assert names["accuracy"](nearest) > before + 0.02

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from mote.errors import working_on
 from mote.graph import Graph, Op, Tensor
@@ -21,9 +22,9 @@ from mote.graph.graph import ABSENT
 from mote.graph.types import DType
 from mote.quantize.constants import Chosen, layer_constants
 from mote.quantize.families import FAMILIES, Rule
-from mote.quantize.numbers import in_steps
+from mote.quantize.numbers import in_steps, weight_scales, weight_steps
 from mote.quantize.places import Ranges
-from mote.quantize.precision import Precision, Scheme
+from mote.quantize.precision import Precision, Rounded, Scheme
 from mote.quantize.quantizer import IO, Integers, integers
 from mote.quantize.torch.exact import forward
 from mote.quantize.torch.module import GraphModule, Trainable, entered, left
@@ -79,6 +80,8 @@ class AwareModule(Trainable):
         self.scheme = scheme or Scheme()
         self.io = io
         self.integers: Integers
+        self.shares: dict[int, NDArray[np.float32]] = {}
+        """By the numbers of layers: what part of the usual scale of its weights each channel has."""
         self.set_ranges(ranges, wide)
 
     def set_ranges(self, ranges: Ranges, wide: Ranges | None = None) -> None:
@@ -87,6 +90,42 @@ class AwareModule(Trainable):
         self.ranges = dict(ranges)
         self.wide = dict(ranges if wide is None else wide)
         self.integers = integers(self.real.graph(), self.ranges, self.scheme, io=self.io, wide=self.wide)
+
+    def begin_with(self, made: Integers) -> None:
+        """Let weights and biases be what the integers of another quantization of the same graph stand for: it begins
+        with these integers, and with their scales in proportion to the weights."""
+        for index, op in made.whole.items():
+            origin = self.source.ops[index]
+            if FAMILIES[type(origin)].rule is not Rule.LAYER or any(self._shared(i) for i in origin.inputs[1:]):
+                continue
+            for i, source in zip(op.inputs[1:], origin.inputs[1:], strict=False):
+                t = made.graph.tensors[i]
+                numbers = forward.real_numbers(forward.constant(t, torch.device("cpu")), t)[0]
+                self.real.constants[str(source)].data.copy_(numbers)
+            now, t = self.real.graph(), made.graph.tensors[op.inputs[1]]
+            assert t.quant is not None
+            usual = self._scales(now, origin, made.graph.tensors[op.inputs[0]].scale, made.precisions[index])
+            self.shares[index] = (t.quant.scale / usual).astype(np.float32)
+
+    def _shared(self, constant: int) -> bool:
+        """Whether several layers read a constant."""
+        return constant != ABSENT and len(self.source.consumers[constant]) > 1
+
+    def _scales(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> NDArray[np.float32]:
+        """The usual scales of the weights of a layer, with which the largest of each channel is the largest integer."""
+        w, b, axis = op.input(now, 1), op.tensor(now, 2), FAMILIES[type(op)].channel_axis
+        assert w.data is not None
+        return weight_scales(w.data, axis, precision.most, None if b is None else b.data, input_scale)
+
+    def _constants(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> list[Tensor]:
+        """The weights of a layer as integers, and its bias, where it has one."""
+        if op.index not in self.shares:
+            return layer_constants(now, op, input_scale, precision, Chosen())
+        w, axis = op.input(now, 1), FAMILIES[type(op)].channel_axis
+        assert w.data is not None
+        scales = self._scales(now, op, input_scale, precision) * self.shares[op.index]
+        rounded = Rounded(weight_steps(w.data, scales, axis, precision.most), scales)
+        return layer_constants(now, op, input_scale, precision, Chosen({w.id: rounded}))
 
     def graph(self) -> Graph:
         return self.real.graph()
@@ -182,7 +221,7 @@ class AwareModule(Trainable):
                 continue  # A conversion before the operator, which has its number.
             precision = self.integers.precisions.get(op.index, Precision.FLOAT32)
             if precision.integer and FAMILIES[type(op)].rule is Rule.LAYER:
-                constants = layer_constants(now, origin, found.tensors[op.inputs[0]].scale, precision, Chosen())
+                constants = self._constants(now, origin, found.tensors[op.inputs[0]].scale, precision)
                 pairs = zip(op.inputs[1:], constants, origin.inputs[1:], strict=True)
                 made |= {i: Made(replace(t, id=i), source) for i, t, source in pairs}
                 continue
