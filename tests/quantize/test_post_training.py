@@ -14,12 +14,15 @@ import mote
 from mote import quantize
 from mote.api.quantizer import Quantized, spread
 from mote.cli import main
+from mote.cli.quantize import heading
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.writer import Writer
 from mote.graph.types import DType
 from mote.quantize.noise import given
+from mote.quantize.normal import normal
+from mote.quantize.pipeline import Methods, prepared
 from network import Net
 from support import check, exact_on, needs_litert
 
@@ -114,7 +117,18 @@ def test_of_much_data_some_from_all_over_is_taken() -> None:
     found = [{0: np.array([i])} for i in range(100)]
     assert [int(case[0][0]) for case in spread(found, 5)] == [0, 25, 50, 74, 99]
     assert spread(found, 0) is found and spread(found, 100) is found
-    assert quantized("conv", samples=8).samples == 8
+    made = quantized("conv", samples=8)
+    assert (made.samples, made.available) == (8, 24) and "(8 of 24 samples" in heading(made)
+
+
+def test_progress_is_told() -> None:
+    """Every sample is looked at twice where channels are made alike."""
+    net = normal(tflite.parse(model(["conv"]), "m"))
+    cases = [{net.inputs[0]: x[None]} for x in samples()]
+    for equalize, times in ((True, 2), (False, 1)):
+        told: list[tuple[int, int]] = []
+        prepared(net, cases, Methods(equalize=equalize), done=lambda *count: told.append(count))  # noqa: B023
+        assert told[-1] == (24 * times, 24 * times)
 
 
 def test_without_data_nothing_is_guessed() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mote.api.converter import IDENTIFIER_AT, Edge, differences, edges_of
 from mote.api.options import check_at_least, parsed
+from mote.api.progress import counted
 from mote.api.stimuli import stimuli
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
@@ -25,6 +26,7 @@ from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.plan.goal import Say, silent
 from mote.quantize.noise import signal_to_noise
 from mote.quantize.normal import normal
 from mote.quantize.pipeline import Methods, Result, finished, prepared
@@ -83,6 +85,8 @@ class Quantized:
     """Of calibration data; 0: there was none, or it was random."""
     methods: Methods
     warnings: tuple[str, ...]
+    available: int = 0
+    """How many samples the data had, of which some were taken; 0: as many."""
 
     @cached_property
     def source(self) -> Source:
@@ -100,6 +104,7 @@ class Quantized:
             "precision": self.precision,
             "bytes": len(self.data),
             "samples": self.samples,
+            "available": self.available or self.samples,
             "methods": asdict(self.methods),
             "inputs": [asdict(edge) for edge in self.inputs],
             "outputs": [asdict(edge) for edge in self.outputs],
@@ -126,13 +131,14 @@ def post_training(
     edges: str = EDGES[0],
     inputs: str = "",
     samples: int = MOST_SAMPLES,
+    say: Say = silent,
 ) -> Quantized:
     """Quantize a model of real numbers, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
 
     `data` is what `mote.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of all layers
     but those that `layers` names by their numbers in the report. Of more than so many `samples`, so many are taken from
     all over the data (0: all). With `random_calibration` instead of data the file has the right size, and no accuracy
-    that means anything."""
+    that means anything. `say` is told how it gets on."""
     scheme = scheme_of(precision, layers)
     check_at_least("samples", samples, 0)
     methods = Methods(method, equalize, correct_biases, rounding)
@@ -151,9 +157,11 @@ def post_training(
                 " means something",
             )
         else:
-            cases = [] if data is None else spread(dataset(data, inputs=inputs).cases(graph), samples)
-        result = _result(graph, cases, scheme, methods, io)
-        return written(source, result, scheme, (*found.warnings, *differences(graph)), random=random_calibration)
+            cases = [] if data is None else dataset(data, inputs=inputs).cases(graph)
+        available = len(cases)
+        result = _result(graph, spread(cases, samples), scheme, methods, io, say)
+        made = written(source, result, scheme, (*found.warnings, *differences(graph)), random=random_calibration)
+        return replace(made, available=0 if random_calibration else available)
 
 
 def written(
@@ -221,8 +229,12 @@ def _whole(graph: Graph, op: Op) -> DType | None:
     return next((t.dtype for t in tensors if t.quant is not None and t.dtype in INTEGERS), None)
 
 
-def _result(graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, methods: Methods, io: str) -> Result:
-    result = finished(prepared(graph, cases, methods, scheme.default), scheme, io=io)
+def _result(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, methods: Methods, io: str, say: Say
+) -> Result:
+    seen = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
+    say("choosing integers...")
+    result = finished(seen, scheme, io=io)
     precisions = result.integers.precisions
     gained = [op for op in graph.ops if precisions.get(op.index, Precision.FLOAT32) is not Precision.FLOAT32]
     if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):

@@ -100,7 +100,7 @@ def quantize_first(arguments: argparse.Namespace) -> None:
             "is for models that are quantized first", where="option calibrate", remedy="add --quantize int8"
         )
     given = arguments.model if isinstance(arguments.model, list) else [arguments.model]
-    with progress("quantizing"):
+    with progress("quantizing") as say:
         made = [
             post_training(
                 model,
@@ -109,6 +109,7 @@ def quantize_first(arguments: argparse.Namespace) -> None:
                 io="int8" if arguments.io == "int8" else "float32",
                 edges=arguments.edges,
                 shapes=arguments.shape,
+                say=say,
             )
             for model in given
         ]
@@ -120,7 +121,8 @@ def quantize_first(arguments: argparse.Namespace) -> None:
 
 
 def heading(result: Quantized) -> str:
-    said = f"{result.samples} samples, {result.methods.calibration}" if result.samples else "no data"
+    some = f"{result.samples:,} of {result.available:,}" if result.available > result.samples else f"{result.samples:,}"
+    said = f"{some} samples, {result.methods.calibration}" if result.samples else "no data"
     return f"{result.model} as {result.precision} ({said})"
 
 
@@ -133,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     if is_asked_for(arguments):
         a = arguments
         return run_mixing(a, Methods(a.calibration, a.equalize, a.correct_biases, a.rounding))
-    with progress("quantizing"):
+    with progress("quantizing") as say:
         result = post_training(
             arguments.model,
             data_of(arguments) if arguments.data else None,
@@ -147,6 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
             edges=arguments.edges,
             shapes=arguments.shape,
             random_calibration=arguments.random_calibration,
+            say=say,
         )
     result.write(arguments.output)
     print_json(result.json() | {"file": arguments.output}) if arguments.json else print_text(result, arguments.output)

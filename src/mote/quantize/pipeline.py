@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mote.errors import MoteError
@@ -20,6 +20,10 @@ from mote.quantize.refine import refined
 from mote.quantize.statistics import observed
 
 ROUNDINGS = ("nearest", "adaptive")
+
+
+Done = Callable[[int, int], None]
+"""Is told how many of how many pieces of work have been done."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +71,33 @@ def prepared(
     cases: Sequence[Mapping[int, Array]],
     methods: Methods | None = None,
     precision: Precision = Precision.INT8,
+    done: Done = lambda done, of: None,
 ) -> Prepared:
     """A float graph in normal form with calibration data, inputs by the ids of the graph's, for layers that mostly have
-    this precision."""
+    this precision. `done` is told how many samples of how many were looked at, each as often as it is."""
     methods = methods or Methods()
     if not cases:
         return Prepared(graph, {}, {}, cases, methods)
     masked = softened(graph, cases)
     graph = masked.graph
-    seen = observed(graph, evaluate(graph, cases))
-    if methods.equalize and precision.integer:
+    equalizes = methods.equalize and precision.integer
+    total = len(cases) * (1 + equalizes)
+    seen = observed(graph, _told(graph, evaluate(graph, cases), done, 0, total))
+    if equalizes:
         graph = equalized(graph, seen, precision)
-        seen = observed(graph, evaluate(graph, cases))
+        seen = observed(graph, _told(graph, evaluate(graph, cases), done, len(cases), total))
     narrow, wide = (_above(ranges(seen, methods.calibration, bits), masked.least) for bits in (8, 16))
     return Prepared(graph, narrow, wide, cases, methods)
+
+
+def _told(
+    graph: Graph, batches: Iterator[dict[int, Array]], done: Done, before: int, total: int
+) -> Iterator[dict[int, Array]]:
+    """Batches of all tensors of a graph, whose samples are counted."""
+    for values in batches:
+        yield values
+        before += max(len(values[t]) for t in graph.inputs) if graph.inputs else 1
+        done(before, total)
 
 
 def _above(found: Ranges, least: Mapping[int, float]) -> Ranges:
