@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from quantize import Array, Net, activation_quantization, fold_batch_norm, quantize_array, to_int8
+from quantize import Array, Net, activation_quantization, fold_batch_norm, quantize_array, to_float32, to_int8
 
 _BATCH = 64
 _CALIBRATION_SAMPLES = 256
@@ -153,7 +153,8 @@ def run(model: bytes, images: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def bundle(path: Path, model: DsCnn, data: Data, names: list[str], pool_with_mean: bool) -> None:
-    """Quantizes, prints the accuracies before and after, writes the model and a few test samples."""
+    """Quantizes, prints the accuracies before and after, writes the model, as it was trained too, and a few test
+    samples."""
     net = to_net(path.stem, model, data.train_images[:_CALIBRATION_SAMPLES], pool_with_mean)
     quantized = to_int8(net)
     images = quantize_array(data.test_images.astype(np.float64), *activation_quantization(*net.input_range))
@@ -161,6 +162,7 @@ def bundle(path: Path, model: DsCnn, data: Data, names: list[str], pool_with_mea
     with torch.no_grad():
         exact = model(torch.from_numpy(data.test_images).permute(0, 3, 1, 2)).argmax(1).numpy()
     path.write_bytes(quantized)
+    path.with_name(f"{path.stem}_float.tflite").write_bytes(to_float32(net))
     few = slice(_BUNDLED_SAMPLES)
     np.savez_compressed(
         path.with_name(f"{path.stem}_samples.npz"),
