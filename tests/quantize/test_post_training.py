@@ -203,7 +203,7 @@ def test_unknown_options_are_named() -> None:
         quantized("conv", precision="int7")
     with pytest.raises(MoteError, match="there is no layer 99"):
         quantized("conv", layers={99: "int8"})
-    with pytest.raises(MoteError, match="not one of nearest"):
+    with pytest.raises(MoteError, match="not one of adaptive, nearest"):
         quantized("conv", rounding="up")
 
 

@@ -42,7 +42,7 @@ SHARES = (0.75, 0.5, 0.35)
 JUDGED = 64
 """Samples that the noise is measured with: others than those that weights are refitted with, where there are."""
 UNPRUNED = "unpruned"
-PLAIN = Methods(equalize=False, correct_biases=False)
+PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
 """How a model is quantized that is only priced."""
 IDENTIFIER_AT = 4
 """Where a `.tflite` file says that it is one."""
@@ -300,7 +300,8 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
     graph = ways.refit(number, job.cases)
     if job.epochs and number:
         graph = _tuned(job, graph, number)
-    integer = finished(prepared(graph, job.cases, Methods(equalize=job.kind != "clusters"))).integers.graph
+    methods = Methods(equalize=job.kind != "clusters", rounding="nearest")
+    integer = finished(prepared(graph, job.cases, methods)).integers.graph
     try:
         costs = costs_of(integer, replace(job.settings, flash=wanted.flash), run=job.run)
     except BudgetError:

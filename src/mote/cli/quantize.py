@@ -48,27 +48,27 @@ def add(commands: Subparsers) -> None:
     )
     p.add_argument(
         "--calibration",
-        default="min-max",
+        default=Methods.calibration,
         metavar="METHOD",
-        help="how ranges follow from what the data shows: min-max (default), percentile, percentile:99.9, mse, entropy",
+        help="how ranges follow from what the data shows: percentile (default), percentile:99.9, min-max, mse, entropy",
     )
     p.add_argument(
         "--equalize",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="scale channels of neighbouring layers such that they lose less together (default)",
+        default=Methods.equalize,
+        help="scale channels of neighbouring layers such that they lose less together: where channels are very uneven",
     )
     p.add_argument(
         "--correct-biases",
         action=argparse.BooleanOptionalAction,
-        default=True,
+        default=Methods.correct_biases,
         help="change biases such that no layer is wrong on average (default)",
     )
     p.add_argument(
         "--rounding",
         choices=ROUNDINGS,
-        default=ROUNDINGS[0],
-        help="nearest: weights become the nearest steps (default); adaptive: those that change results least",
+        default=Methods.rounding,
+        help="adaptive: weights become the steps that change results least (default); nearest: the nearest ones",
     )
     p.add_argument(
         "--io",

@@ -26,6 +26,8 @@ from mote.text import did_you_mean
 
 METHODS = ("min-max", "percentile", "mse", "entropy")
 PERCENTILE = 99.99
+LEVELS = 256
+"""Of a byte."""
 DEAD = (0.0, 1.0)
 """The range of a tensor of which nothing but zeros was seen: any that other layers can work with."""
 TRIED = 100
@@ -34,6 +36,10 @@ NARROWEST = 0.1
 """The least part of what was seen that they leave of it."""
 NEVER = 1e-3
 """How often a value counts as told by a distribution that does not have it: less than once, and not never."""
+ENOUGH = 64
+"""Values in a bin that tell how likely it is."""
+FINER = 512
+"""The least number of bins that tell what 256 levels lose."""
 
 Range = tuple[float, float]
 Ranges = Mapping[int, Range]
@@ -72,13 +78,13 @@ def method_of(text: str) -> Method:
     return Method(name, share)
 
 
-def ranges(seen: Mapping[int, Seen], method: str = "min-max", bits: int = 8) -> dict[int, Range]:
-    """The range of every tensor for integers of so many bits."""
+def ranges(seen: Mapping[int, Seen], method: str = "min-max") -> dict[int, Range]:
+    """The range of every tensor, for integers of 8 bits: with 16 there is no reason to cut anything off."""
     how = method_of(method)
-    return {i: range_of(one, how, bits) for i, one in seen.items()}
+    return {i: range_of(one, how) for i, one in seen.items()}
 
 
-def range_of(seen: Seen, method: Method, bits: int = 8) -> Range:
+def range_of(seen: Seen, method: Method) -> Range:
     """The range of one tensor. No method leaves more than what was seen, and 0."""
     whole = min(seen.low, 0.0), max(seen.high, 0.0)
     if whole == (0.0, 0.0):
@@ -86,8 +92,8 @@ def range_of(seen: Seen, method: Method, bits: int = 8) -> Range:
     ways: dict[str, Callable[[Seen, Range], Range]] = {
         "min-max": lambda _, all_of_it: all_of_it,
         "percentile": partial(_percentile, share=method.percentile / 100),
-        "mse": partial(_least_error, steps=2**bits - 1),
-        "entropy": partial(_least_divergence, levels=min(2**bits, 256)),
+        "mse": _least_error,
+        "entropy": _least_divergence,
     }
     return ways[method.name](seen, whole)
 
@@ -103,11 +109,11 @@ def _percentile(seen: Seen, whole: Range, share: float) -> Range:
     return found if found[0] < found[1] else whole
 
 
-def _least_error(seen: Seen, whole: Range, steps: int) -> Range:
+def _least_error(seen: Seen, whole: Range) -> Range:
     """Rounding errs by a twelfth of the squared step on average, but at exact zeros; cutting off by the distance."""
     lows, highs = (end * _parts(end) for end in whole)
     below, above = _cut_off(seen.centres, seen.counts, lows, -1), _cut_off(seen.centres, seen.counts, highs, 1)
-    step = (highs[None, :] - lows[:, None]) / steps
+    step = (highs[None, :] - lows[:, None]) / (LEVELS - 1)
     inside = seen.size - seen.zeros - below.count[:, None] - above.count[None, :]
     error = step**2 / 12 * np.maximum(inside, 0) + below.error[:, None] + above.error[None, :]
     error[step <= 0] = np.inf
@@ -134,27 +140,47 @@ def _cut_off(centres: Numbers, counts: NDArray[np.int64], ends: Numbers, side: i
     return _CutOff((distance > 0).astype(np.float64) @ often, distance**2 @ often)
 
 
-def _least_divergence(seen: Seen, whole: Range, levels: int) -> Range:
-    """Both ends are cut to the same distance from 0, as far as they reach."""
+def _least_divergence(seen: Seen, whole: Range) -> Range:
+    """Both ends are cut to the same distance from 0, as far as they reach. Exact zeros, which any range keeps, do not
+    count, and bins are joined until they hold enough values to tell a distribution from chance: where there are too few
+    for that, nothing is cut off."""
+    counts, centres = _told(seen)
+    if not counts.size:
+        return whole
     reach = max(-whole[0], whole[1])
     tried = [(max(whole[0], -reach * part), min(whole[1], reach * part)) for part in _parts(reach)]
-    return min(tried, key=lambda ends: _divergence(seen, ends, levels))
+    return min(tried, key=lambda ends: _divergence(counts, centres, ends))
 
 
-def _divergence(seen: Seen, ends: Range, levels: int) -> float:
-    """The Kullback-Leibler divergence of what a range with so many levels keeps from what was seen. Values outside are
+def _told(seen: Seen) -> tuple[Numbers, Numbers]:
+    """How often values other than 0 fall into bins that mostly hold ENOUGH, and the bins' centres; nothing where such
+    bins are no finer than levels of a byte."""
+    counts = seen.counts.astype(np.float64)
+    if seen.zeros:
+        counts[-seen.first] -= seen.zeros
+    joined = 1
+    while counts.sum() < ENOUGH * len(counts) / joined:
+        joined *= 2
+    if len(counts) / joined < FINER:
+        return np.zeros(0), np.zeros(0)
+    places = np.arange(len(counts)) // joined
+    centres = np.bincount(places, seen.centres) / np.bincount(places)
+    return np.bincount(places, counts).astype(np.float64), centres
+
+
+def _divergence(counts: Numbers, centres: Numbers, ends: Range) -> float:
+    """The Kullback-Leibler divergence of what a range keeps from what was seen. Values outside are
     seen at the ends, and missing in what is kept; there a level spreads evenly over those of its bins that were hit."""
-    centres = seen.centres
     bins = np.clip(np.searchsorted(centres, ends, side="left"), 0, len(centres) - 1)
     first, last = int(bins[0]), int(bins[1])
-    kept = seen.counts[first : last + 1].astype(np.float64)
+    kept = counts[first : last + 1]
     wanted = kept.copy()
-    wanted[0] += seen.counts[:first].sum()
-    wanted[-1] += seen.counts[last + 1 :].sum()
-    step = (ends[1] - ends[0]) / (levels - 1)
-    level = np.clip(np.rint((centres[first : last + 1] - ends[0]) / step), 0, levels - 1).astype(np.int64)
+    wanted[0] += counts[:first].sum()
+    wanted[-1] += counts[last + 1 :].sum()
+    step = (ends[1] - ends[0]) / (LEVELS - 1)
+    level = np.clip(np.rint((centres[first : last + 1] - ends[0]) / step), 0, LEVELS - 1).astype(np.int64)
     hit = wanted > 0
-    share = np.bincount(level, kept, levels) / np.maximum(np.bincount(level, hit, levels), 1)
+    share = np.bincount(level, kept, LEVELS) / np.maximum(np.bincount(level, hit, LEVELS), 1)
     told = np.maximum(share[level], NEVER)[hit]
-    wanted, told = wanted[hit] / seen.size, told / told.sum()
+    wanted, told = wanted[hit] / wanted.sum(), told / told.sum()
     return float(np.sum(wanted * np.log(wanted / told)))

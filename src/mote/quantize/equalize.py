@@ -45,8 +45,8 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of activations' and weights' sizes, of which factors are made."""
 FURTHEST = 64.0
 """Factors are at most this far from one another: what calibration data hardly shows may be larger in use."""
-WORTH = 0.98
-"""The part of the noise that may be left for factors to be taken at all."""
+WORTH = 0.85
+"""The part of the expected noise that may be left for factors to be taken at all: less is within what is not known."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,9 +33,11 @@ from mote.quantize.quantizer import Integers
 from mote.quantize.rounding import adaptive, best_scales, damped, nearest
 from mote.quantize.statistics import Numbers
 
-MOST_SAMPLES = 256
-"""Of the calibration data, so many are walked over: all live tensors of all of them are in memory at once."""
-MOST_ROWS = 1 << 16
+MOST_SAMPLES, LEAST_SAMPLES = 256, 32
+"""How much of the calibration data is walked over: all live tensors of all samples are in memory at once."""
+MOST_VALUES = 1 << 24
+"""Of all tensors over all samples, where that leaves LEAST_SAMPLES."""
+MOST_ROWS = 1 << 15
 """Windows of a layer that its moments are taken of; where there are more, some at random."""
 MOST_COLUMNS = 3072
 """Layers with more weights a channel are rounded to the nearest: the Gram matrix would take too long to invert."""
@@ -80,7 +82,7 @@ def refined(
     """A float graph in normal form, what was made of it with the nearest steps (integers at its edges), and calibration
     data -> weights that are rounded for their layers' results (`rounding`), and `biases` without an average error."""
     grids = integers.graph.tensors
-    exact = _given(graph, cases[:MOST_SAMPLES])
+    exact = _given(graph, _some(graph, cases))
     rounded = {t: _on_grid(grids[t], chunks) for t, chunks in exact.items()}
     last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
     quantized = graph
@@ -104,6 +106,13 @@ def refined(
             if last.get(t, place) <= place:
                 del exact[t], rounded[t]
     return Chosen(chosen_weights, chosen_biases)
+
+
+def _some(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Mapping[int, Array]]:
+    """As many cases as can be walked over, from all over the data."""
+    values = sum(graph.tensors[t].size for t in graph.producers)
+    count = min(max(MOST_VALUES // max(values, 1), LEAST_SAMPLES), MOST_SAMPLES, len(cases))
+    return [cases[i * len(cases) // count] for i in range(count)]
 
 
 def _given(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Values:
@@ -146,15 +155,18 @@ def _read_by(integers: Integers, op: Layer) -> Tensor:
 
 
 def _moments(graph: Graph, op: Layer, exact: Sequence[Array], rounded: Sequence[Array]) -> Moments:
-    """Over all windows, or over some at random where there are very many."""
+    """Over all windows of all samples; where there are very many, over some of the windows of some of the samples."""
     groups, _, columns = matrices(op, np.empty(op.input(graph, 1).shape)).shape
-    share = MOST_ROWS / (sum(map(len, exact)) * op.output(graph).size / op.output(graph).channels)
+    places = op.output(graph).size // op.output(graph).channels
+    samples = sum(map(len, exact))
+    every = max(1, min(samples // LEAST_SAMPLES, samples * places // MOST_ROWS))
+    share = MOST_ROWS * every / (samples * places)
     rng = np.random.default_rng(0)
     count = 0
     sums, read_sums = np.zeros((2, groups, columns))
     squares, products = np.zeros((2, groups, columns, columns))
     for a, b in zip(exact, rounded, strict=True):
-        for wanted, given in zip(read(op, a, columns), read(op, b, columns), strict=True):
+        for wanted, given in zip(read(op, a[::every], columns), read(op, b[::every], columns), strict=True):
             taken = rng.random(given.shape[1]) < share
             x, y = wanted[:, taken], given[:, taken]
             count += x.shape[1]
