@@ -164,6 +164,15 @@ def test_a_guard_that_nothing_keeps(journal: Path, found: Mixed) -> None:
     assert "int4, int16, float32" in error.value.remedy
 
 
+def test_much_calibration_data() -> None:
+    """Of which some is taken, the same for the search as for the file."""
+    found = quantize.mix(
+        network(), digits()[0], labelled(), max_accuracy_drop="90%", precisions=("int8",), methods=METHODS, samples=40
+    )
+    assert found.quantized.samples == 40
+    assert mote.score(found.quantized.source, labelled()).value == found.test.value
+
+
 def test_a_budget_of_evaluations_is_kept(journal: Path, found: Mixed) -> None:
     few = mixed(journal=journal, evaluations=2)
     assert few.evaluations == 2 and few.chosen.name == "int16" and few.test.lost <= GUARD

@@ -25,7 +25,7 @@ from mote.api.mixed import AXES, MIXED, Guarded, Mixed, MixedLayer, MixedPoint, 
 from mote.api.mixing import SEARCHED, Probe, Task, Trial, file_of, probed, ran, tried
 from mote.api.options import check_at_least
 from mote.api.progress import counted
-from mote.api.quantizer import Quantized
+from mote.api.quantizer import MOST_SAMPLES, Quantized
 from mote.api.scorer import score
 from mote.api.searching import searching, sendable
 from mote.data.dataset import Dataset, dataset
@@ -71,6 +71,7 @@ def mix(
     metric: str = "",
     evaluations: int = EVALUATIONS,
     methods: Methods | None = None,
+    samples: int = MOST_SAMPLES,
     io: str = "int8",
     example_inputs: Any = None,
     measured: bool | None = None,
@@ -84,13 +85,15 @@ def mix(
 ) -> Mixed:
     """Quantize a model with precisions layer by layer, as cheaply as a guard of accuracy allows.
 
-    `data` calibrates, `test` has labels; both are what `mote.data.dataset` takes. `max_accuracy_drop` is what may be
-    lost against the model of real numbers: "1%" of all samples, or for distances (rmse, mae) of the distance. The guard
-    holds for the data that is given: `validate` is other data, on which nothing is chosen. Options are the fields of
-    Settings, `target` first of all; who evaluates (`scheduler`, `workers`, `mote.search.running`) changes nothing.
+    `data` calibrates (`samples` of it at most, 0: all), `test` has labels; both are what `mote.data.dataset` takes.
+    `max_accuracy_drop` is what may be lost against the model of real numbers: "1%" of all samples, or for distances
+    (rmse, mae) of the distance. The guard holds for the data that is given: `validate` is other data, on which nothing
+    is chosen. Options are the fields of Settings, `target` first of all; who evaluates (`scheduler`, `workers`,
+    `mote.search.running`) changes nothing.
     """
     allowed = drop(max_accuracy_drop)
     check_at_least("evaluations", evaluations, len(precisions))
+    check_at_least("samples", samples, 0)
     settings = chosen_settings(settings, {**PLANS[_axis(cheapest)], **options} if settings is None else options)
     no_tools = missing_tools(settings.target, compiler, emulator)
     if measured and no_tools:
@@ -106,6 +109,7 @@ def mix(
         methods or Methods(),
         io,
         settings,
+        samples,
         compiler,
         emulator,
     )

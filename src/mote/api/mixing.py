@@ -12,7 +12,7 @@ import numpy as np
 
 from mote.api import measure
 from mote.api.compiler import Settings, plan_for
-from mote.api.quantizer import Quantized, checked, post_training
+from mote.api.quantizer import MOST_SAMPLES, Quantized, checked, post_training, spread
 from mote.api.scorer import rated, score
 from mote.data.samples import Dataset
 from mote.errors import BudgetError
@@ -71,6 +71,8 @@ class Task:
     methods: Methods
     io: str
     settings: Settings
+    samples: int = MOST_SAMPLES
+    """How many inferences calibrate at most; 0: all."""
     compiler: str | None = None
     emulator: str | None = None
 
@@ -94,14 +96,14 @@ class Task:
 
     @cached_property
     def prepared(self) -> Prepared:
-        return prepared(self.graph, self.calibration.cases(self.graph), self.methods)
+        return prepared(self.graph, spread(self.calibration.cases(self.graph), self.samples), self.methods)
 
     def made(self, precisions: Choice) -> Integers:
         """The model with these precisions."""
         scheme = Scheme(Precision.INT8, layers_of(self.units, precisions))
         return finished(self.prepared, scheme, io=self.io).integers
 
-    def samples(self, most: int) -> Dataset:
+    def labelled(self, most: int) -> Dataset:
         """So many of the labelled samples, evenly spread."""
         count = len(self.test)
         return self.test if count <= most else self.test.take(np.arange(most) * count // most)
@@ -120,7 +122,7 @@ class Task:
     @cached_property
     def exact(self) -> Array:
         """That tensor of the model of real numbers, for the samples of probes."""
-        return self._values(self.graph, self.samples(PROBED))[0]
+        return self._values(self.graph, self.labelled(PROBED))[0]
 
     def _values(self, graph: Graph, data: Dataset) -> tuple[Array, Array]:
         """The tensor that is heard, as real numbers, and the first output."""
@@ -132,7 +134,7 @@ class Task:
 
     def heard_noise(self, graph: Graph) -> tuple[float, Score]:
         """Decibels of signal to noise, and the score on the same samples."""
-        data = self.samples(PROBED)
+        data = self.labelled(PROBED)
         heard, answers = self._values(graph, data)
         shape = (len(data), *graph.tensors[graph.outputs[0]].shape[1:])
         return noise(self.exact, heard), rated(self.metric, graph, answers.reshape(shape), data.cases(graph), data)
@@ -174,7 +176,7 @@ def _one_other(base: str, count: int, probe: Probe) -> Choice:
 def tried(task: Task, trial: Trial) -> dict[str, Any]:
     """The score and the costs of a model."""
     graph = task.made(trial.precisions).graph if trial.precisions else task.graph
-    found = score(graph, task.test if trial.whole else task.samples(SEARCHED), task.metric)
+    found = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
     return {
         "metric": found.metric,
         "value": found.value,
@@ -210,4 +212,5 @@ def file_of(task: Task, precisions: Choice) -> Quantized:
         correct_biases=m.correct_biases,
         rounding=m.rounding,
         io=task.io,
+        samples=task.samples,
     )

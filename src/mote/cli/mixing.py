@@ -126,6 +126,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             evaluations=arguments.evaluations,
             methods=methods,
             io=arguments.io,
+            samples=arguments.samples,
             measured=arguments.measure,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
