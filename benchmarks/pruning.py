@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,8 +86,11 @@ def main() -> None:
         a.tuned.mkdir(parents=True, exist_ok=True)
         make(a.models / MODEL, f"{a.data}", a.tuned, names, a.epochs, a.device)
     else:
-        text = "\n".join(table(a.models / MODEL, f"{a.data}", a.tuned, names, a.target))
-        print(text)
+        lines = []
+        for line in table(a.models / MODEL, f"{a.data}", a.tuned, names, a.target):
+            print(line, flush=True)
+            lines.append(line)
+        text = "\n".join(lines)
         if a.write:
             PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), {"pruning": text}), encoding="utf-8")
 
@@ -120,11 +124,11 @@ def accuracy(graph: Graph, test: Dataset, device: str) -> float:
     return float((torch.cat(answers).numpy() == test.labels).mean())
 
 
-def table(model: Path, data: str, folder: Path, names: list[str], target: str) -> list[str]:
+def table(model: Path, data: str, folder: Path, names: list[str], target: str) -> Iterator[str]:
     """A row for the model and for every point that is there."""
     train, test = dataset(f"{data}/train"), dataset(f"{data}/test", labelled=True)
     found = {UNPRUNED: model} | {name: folder / f"{name}.tflite" for name in names}
-    lines = [f"| {' | '.join(HEAD)} |", "|---" + "|--:" * (len(HEAD) - 1) + "|"]
+    yield from (f"| {' | '.join(HEAD)} |", "|---" + "|--:" * (len(HEAD) - 1) + "|")
     whole = None
     for name, path in found.items():
         if path.exists():
@@ -132,8 +136,7 @@ def table(model: Path, data: str, folder: Path, names: list[str], target: str) -
             right, costs = measured(graph, train, test, target, clustered=name.startswith("clusters"))
             whole = right if whole is None else whole
             cells = (name, f"{right:.2%}", f"{100 * (right - whole):+.2f}", macs(graph), *taken(costs))
-            lines.append(f"| {' | '.join(c if isinstance(c, str) else f'{c:,}' for c in cells)} |")
-    return lines
+            yield f"| {' | '.join(c if isinstance(c, str) else f'{c:,}' for c in cells)} |"
 
 
 def measured(graph: Graph, train: Dataset, test: Dataset, target: str, *, clustered: bool) -> tuple[float, Costs]:
