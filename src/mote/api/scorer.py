@@ -2,9 +2,9 @@
 
 Integers run in Mote's runtime, whose kernels are compiled once for all models, real numbers in NumPy, which has a
 library for those. `benchmarks/answers.py` prints what each takes. Of 256 inputs, with the time for a plan, the runtime
-answers twice as many a second as NumPy does of MLPerf Tiny's keyword spotter (350 and 160 on one core), and a seventh
-more of its ResNet (143 and 126); of the same ResNet in float32 NumPy answers twice as many (180 and 83). Both compute
-the same, so that for a few samples, which are not worth a plan, NumPy is asked anyway.
+answers twice as many a second as NumPy does of MLPerf Tiny's keyword spotter (340 and 140 on one core), and a seventh
+more of its ResNet (141 and 124); of the same ResNet in float32 NumPy answers six times as many (500 and 83). Integers
+are the same from both, so that for a few samples, which are not worth a plan, NumPy is asked anyway.
 """
 
 from __future__ import annotations
