@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mote.api.converter import differences
-from mote.api.options import parsed
-from mote.api.quantizer import Quantized, checked, scheme_of, written
+from mote.api.options import check_at_least, parsed
+from mote.api.quantizer import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
 from mote.frontends import EDGES, Source, read, source_of
@@ -56,13 +56,16 @@ def prepare(
     shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
     edges: str = EDGES[0],
     inputs: str = "",
+    samples: int = MOST_SAMPLES,
 ) -> Prepared:
     """A module of PyTorch that computes what the quantized model will, bit for bit, and can be trained.
 
     `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other model of real
-    numbers that `mote.compile` takes; `data` are typical inputs, which say what ranges activations have. The module
-    takes and gives what the model does. `train` it, or train it as any other module, then `convert` it. It begins
-    with the integers that `post_training` finds with the same options. Weights that are zero stay zero."""
+    numbers that `mote.compile` takes; `data` are typical inputs, which say what ranges activations have: so many
+    `samples` of them are used, from all over the data. The module takes and gives what the model does, and begins with
+    the integers that `post_training` finds with the same options. `train` it, or train it as any other module, then
+    `convert` it. Weights that are zero stay zero."""
+    check_at_least("samples", samples, 1)
     methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
     scheme = scheme_of(precision, layers)
@@ -74,7 +77,7 @@ def prepare(
                 "there is no data to calibrate with, and what values layers see nobody can guess",
                 remedy="give a few hundred typical inputs: data=...",
             )
-        cases = dataset(data, inputs=inputs).cases(graph)
+        cases = spread(dataset(data, inputs=inputs).cases(graph), samples)
         given = pipeline.prepared(graph, cases, methods, scheme.default)
         aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
         _keep_zeros(aware.real)

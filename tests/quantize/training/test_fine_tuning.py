@@ -56,8 +56,13 @@ def network() -> nn.Module:
 
 
 @cache
+def exported() -> torch.export.ExportedProgram:
+    return torch.export.export(network(), (torch.zeros(1, 3, 8, 8),))
+
+
+@cache
 def _ready(precision: str, io: str) -> Prepared:
-    return quantize.prepare(network(), torch.zeros(1, 3, 8, 8), data=samples(24, 0), precision=precision, io=io)
+    return quantize.prepare(exported(), data=samples(24, 0), precision=precision, io=io)
 
 
 def ready(precision: str = "int8", io: str = "int8") -> Prepared:
@@ -134,7 +139,7 @@ def test_the_float_model_is_a_teacher() -> None:
     """Without labels, weights of 4 bits learn to give what real numbers gave."""
     module = network()
     options = {"precision": "int4", "rounding": "nearest", "correct_biases": False}
-    prepared = quantize.prepare(module, torch.zeros(1, 3, 8, 8), data=samples(24, 0), **options)
+    prepared = quantize.prepare(exported(), data=samples(24, 0), **options)
     x = torch.from_numpy(samples(64, 5))
 
     def error() -> float:
@@ -168,9 +173,9 @@ def test_models_of_other_formats_learn_too() -> None:
 
 @pytest.mark.parametrize("rounding", soaked(["nearest", "adaptive"], ["adaptive"]))
 def test_it_begins_with_what_post_training_finds(rounding: str) -> None:
-    options = {"data": samples(24, 0), "example_inputs": torch.zeros(1, 3, 8, 8), "precision": "int4"}
-    file = quantize.post_training(network(), rounding=rounding, **options)
-    prepared = quantize.prepare(network(), rounding=rounding, **options)
+    options = {"data": samples(24, 0), "precision": "int4", "rounding": rounding}
+    file = quantize.post_training(exported(), **options)
+    prepared = quantize.prepare(exported(), **options)
     found = quantize.convert(prepared)
     for op, other in zip(file.graph.ops, found.graph.ops, strict=True):
         for i, j in zip(op.inputs[1:2], other.inputs[1:2], strict=True):
@@ -193,13 +198,12 @@ def test_pruned_weights_stay_zero() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    module, example = network(), torch.zeros(1, 3, 8, 8)
     with pytest.raises(MoteError, match=r"no data to calibrate with(.|\n)*data="):
-        quantize.prepare(module, example)
+        quantize.prepare(exported())
     with pytest.raises(MoteError, match="'int3' is no precision"):
-        quantize.prepare(module, example, data=samples(4, 0), precision="int3")
+        quantize.prepare(exported(), data=samples(4, 0), precision="int3")
     with pytest.raises(MoteError, match="a Network is no prepared model"):
-        quantize.convert(module)
+        quantize.convert(network())
     prepared = ready()
     with pytest.raises(MoteError, match=r"needs labels, or a teacher(.|\n)*distill=True"):
         quantize.train(prepared, samples(4, 0))
@@ -226,5 +230,5 @@ def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     options = {"precision": "int4", "rounding": "nearest", "correct_biases": False}
     nearest = quantize.prepare(names["model"], torch.zeros(1, 1, 8, 8), data=names["learned"][0][:200], **options)
     before = names["accuracy"](nearest)
-    quantize.train(nearest, names["learned"], epochs=2)
+    quantize.train(nearest, names["learned"], epochs=1)
     assert names["accuracy"](nearest) > before + 0.02

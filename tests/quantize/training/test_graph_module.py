@@ -61,9 +61,8 @@ def test_networks_of_the_usual_layers(
     check_close(GraphModule(graph), graph)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n == "mobilenet_v3" else pytest.mark.frontends) for n in NETWORKS]
-)
+@pytest.mark.frontends
+@pytest.mark.parametrize("name", NETWORKS)
 def test_networks_of_pytorch(name: str) -> None:
     module, inputs = NETWORKS[name]()
     graph = graph_of(file_of(module, *inputs))
