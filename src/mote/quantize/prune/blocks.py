@@ -83,10 +83,8 @@ def tiling(graph: Graph, op: Layer) -> Tiling:
 
 def prunable(graph: Graph) -> list[Layer]:
     """Layers with rows of blocks that have some to spare."""
-    return [
-        op for op in float_layers(graph)
-        if not isinstance(op, TransposeConv) and tiling(graph, op).across > LEAST
-    ]  # fmt: skip
+    layers = [op for op in float_layers(graph) if not isinstance(op, TransposeConv)]
+    return [op for op in layers if tiling(graph, op).across > LEAST]
 
 
 def order(

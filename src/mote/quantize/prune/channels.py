@@ -9,7 +9,7 @@ H_S^T (H_SS)^-1 H_S. So one channel after another is removed and each time all o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,34 +42,32 @@ def order(
 ) -> list[Step]:
     """Groups from the first that may go to the last that can: of each family one part of `unit` channels stays.
     `prices` say what each operator costs, by its output."""
-    readers = [_Reader.of(graph, op, groups, grams[op.outputs[0]], sensitivities[op.outputs[0]])
-               for op in float_layers(graph)]  # fmt: skip
+    layers = [(op, op.outputs[0]) for op in float_layers(graph)]
+    readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
     costs = _Costs(graph, groups, prices)
     left = {number: list(family) for number, family in enumerate(groups.families)}
     steps: list[Step] = []
     lost = 0.0
-    while True:
-        losses = _losses(groups, readers)
-        best: tuple[float, tuple[int, ...]] | None = None
-        for family in left.values():
-            unit = unit_of(len(family))
-            if len(family) <= unit:
-                continue
-            cheapest = tuple(sorted(family, key=lambda g: (losses[g], g))[:unit])
-            saved = costs.saved(cheapest)
-            rate = float(sum(losses[g] for g in cheapest)) / max(saved, 1e-9)
-            if best is None or rate < best[0]:
-                best = rate, cheapest
-        if best is None:
-            return steps
-        for group in best[1]:
+    while parts := list(_cheapest(left.values(), _losses(groups, readers))):
+        _, gone = min((loss / max(costs.saved(part), 1e-9), part) for loss, part in parts)
+        for group in gone:
             lost += float(_losses(groups, readers)[group])
             for reader in readers:
                 reader.forget(group)
-        costs.remove(best[1])
-        number = groups.family[best[1][0]]
-        left[number] = [g for g in left[number] if g not in best[1]]
-        steps.append(Step(best[1], lost))
+        costs.remove(gone)
+        number = groups.family[gone[0]]
+        left[number] = [group for group in left[number] if group not in gone]
+        steps.append(Step(gone, lost))
+    return steps
+
+
+def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Of each family that has groups to spare those that go next, and what is lost without them."""
+    for family in families:
+        unit = unit_of(len(family))
+        if len(family) > unit:
+            part = tuple(sorted(family, key=lambda group: (losses[group], group))[:unit])
+            yield float(losses[list(part)].sum()), part
 
 
 def unit_of(count: int) -> int:
