@@ -54,8 +54,9 @@ def _begin(state: Value | None, like: Value, sequences: int, units: int) -> Valu
 
 
 def sequence(g: Graph, op: Recurrent, values: Operands) -> Value:
-    if optional(values, LENGTHS) is not None:
-        raise MoteError("sequences whose lengths are inputs cannot be trained", where=op.where)
+    lengths, (_, time) = op.tensor(g, LENGTHS), op.batch_and_time(g)
+    if lengths is not None and (lengths.data is None or (lengths.data < time).any()):
+        raise MoteError("sequences that are shorter than their tensor cannot be trained", where=op.where)
     x, units = given(values, 0), op.units(g)
     by_time = _steps(x, op.time_major)
     states = [_begin(optional(values, p), x, by_time.shape[1], units) for p in op.states]
