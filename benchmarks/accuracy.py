@@ -62,7 +62,8 @@ class Row:
 
 def quantizers(task: Task) -> Iterator[tuple[str, Answers]]:
     """The float network, then what each quantizer makes of it."""
-    yield FLOAT, litert(task.model, task.test)
+    exact = litert(task.model, task.test)
+    yield FLOAT, exact
     for precision in ("int8", "int16", "int4"):
         yield (
             f"Mote {precision}",
@@ -70,7 +71,9 @@ def quantizers(task: Task) -> Iterator[tuple[str, Answers]]:
         )
     yield "ai-edge-quantizer int8", litert(ai_edge(task.model, task.calibration), task.test)
     yield "ai-edge-quantizer int16", litert(ai_edge(task.model, task.calibration, 16), task.test)
-    yield "ONNX Runtime int8", onnx_twin(task.graph).quantized(task.calibration).run(task.test)
+    twin, few = onnx_twin(task.graph), task.test[:32]
+    assert np.allclose(twin.run(few), exact[:32], rtol=1e-3, atol=1e-3), "the ONNX model computes something else"
+    yield "ONNX Runtime int8", twin.quantized(task.calibration).run(task.test)
 
 
 def methods(task: Task) -> Iterator[tuple[str, Answers]]:

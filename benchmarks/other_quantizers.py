@@ -161,9 +161,9 @@ class _Twin:
             "ADD": lambda op: self._node("Add", [_name(t) for t in op.inputs], op),
             "AVERAGE_POOL_2D": lambda op: self._pool("AveragePool", op),
             "MAX_POOL_2D": lambda op: self._pool("MaxPool", op),
-            "MEAN": lambda op: self._mean(op),
+            "MEAN": self._mean,
             "RESHAPE": self._reshape,
-            "SOFTMAX": lambda op: self._node("Softmax", [_name(op.inputs[0])], op, axis=-1),
+            "SOFTMAX": self._softmax,
             "LOGISTIC": lambda op: self._node("Sigmoid", [_name(op.inputs[0])], op),
         }
         make[op.kind](op)
@@ -222,6 +222,10 @@ class _Twin:
     def _pool(self, kind: str, op: Any) -> None:
         window = {name: value for name, value in _window(op).items() if name != "dilations"}
         self._node(kind, [_name(op.inputs[0])], op, **window)
+
+    def _softmax(self, op: Op) -> None:
+        axis = 1 if len(op.output(self.graph).shape) == 4 else -1
+        self._node("Softmax", [_name(op.inputs[0])], op, axis=axis)
 
     def _mean(self, op: Any) -> None:
         axes = [{0: 0, 1: 2, 2: 3, 3: 1}[axis] for axis in op.axes]
