@@ -33,13 +33,14 @@ from mote.quantize.normal import normal
 from mote.quantize.pipeline import Methods, finished, prepared
 from mote.quantize.torch.module import GraphModule
 from mote.quantize.torch.training import chosen, stacked
-from mote.quantize.torch.tuning import fine_tuned
+from mote.quantize.torch.tuning import Tuning, taught
 
 PAGE = Path(__file__).parents[1] / "docs" / "pruning.md"
 MODEL = "pretrainedResnet.tflite"
 SAMPLES = 512
 """That weights are refitted with, and that int8 models are calibrated with."""
-EPOCHS = 20
+EPOCHS = 100
+AUGMENT = "flip,shift=4"
 BATCH = 250
 UNPRUNED, RETRAINED = "unpruned", "unpruned-tuned"
 HEAD = ("", "top-1, int8", "points", "MACs", "instructions", "flash")
@@ -104,12 +105,21 @@ def make(model: Path, data: str, folder: Path, names: list[str], epochs: int, de
         began = time.monotonic()
         tune = 0 if case.kind == "clusters" else epochs
         limit = {case.option: f"{case.percent}%"}
-        found = prune(model, train, kind=case.kind, **limit, fine_tune=tune, samples=SAMPLES, device=device)
+        found = prune(
+            model,
+            train,
+            kind=case.kind,
+            **limit,
+            fine_tune=tune,
+            augment=AUGMENT if tune else "",
+            samples=SAMPLES,
+            device=device,
+        )
         found.write(folder / f"{case.name}.tflite")
         said = f"{found.after.macs:,} MACs, {accuracy(found.graph, test, device):.2%}"
         print(f"{case.name}: {said}, in {time.monotonic() - began:.0f} s", flush=True)
     if RETRAINED in names and epochs:
-        tuned = fine_tuned(graph, graph, train, {}, epochs=epochs, device=device)
+        tuned = taught(graph, train, Tuning(epochs, AUGMENT, device))
         (folder / f"{RETRAINED}.tflite").write_bytes(export(tuned, MODEL).data)
         print(f"{RETRAINED}: {accuracy(tuned, test, device):.2%}", flush=True)
 

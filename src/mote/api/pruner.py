@@ -42,6 +42,8 @@ SHARES = (0.75, 0.5, 0.35)
 JUDGED = 64
 """Samples that the noise is measured with: others than those that weights are refitted with, where there are."""
 UNPRUNED = "unpruned"
+TUNING = "mote.quantize.torch.tuning"
+"""What is loaded only where somebody trains: it needs PyTorch."""
 PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
 """How a model is quantized that is only priced."""
 IDENTIFIER_AT = 4
@@ -126,9 +128,12 @@ class _Job:
     data: Dataset
     test: Dataset | None
     epochs: int
+    augment: str
     device: str
     others: Cases
     """What the noise is measured with."""
+    teacher: Graph
+    """The unpruned model, which knows the labels of the data where what is left is to learn them."""
 
 
 @explaining()
@@ -144,6 +149,7 @@ def prune(
     optimize: str = "",
     test: Any = None,
     fine_tune: int = 0,
+    augment: str = "",
     samples: int = SAMPLES,
     front: bool = False,
     example_inputs: Any = None,
@@ -159,10 +165,10 @@ def prune(
     `data`: inputs (and labels, for fine-tuning) as `mote.data.dataset` takes them. `kind`: whole channels, "blocks" of
     weights that kernels skip, or "clusters": few distinct weights for the coded kernels of `optimize="size"`. Costs are
     those of the int8 model on `target`. `test`: labelled data to measure the accuracy with; `fine_tune`: so many epochs
-    through PyTorch, on `device`; `front`: points at 75%, 50% and 35% as well, which `workers` processes or a cluster of
-    Dask (`scheduler`) make.
+    through PyTorch, on `device`, with pictures in other forms too (`augment="flip,shift=4"`); `front`: points at 75%,
+    50% and 35% as well, which `workers` processes or a cluster of Dask (`scheduler`) make.
     """
-    _check(kind, fine_tune, samples)
+    _check(kind, fine_tune, augment, samples)
     limit = limit_of(macs=macs, flash=flash, cycles=cycles)
     if kind == "clusters" and limit.unit != "flash":
         raise MoteError(
@@ -179,7 +185,10 @@ def prune(
         seen = {} if limit.unit == "macs" else prepared(graph, cases, PLAIN).ranges
         ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
         why_not = obstacle(settings.target)
-        job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, device, others)
+        job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, augment, device, others, graph)
+        if fine_tune:
+            say("the unpruned model learns the data...")
+            job = replace(job, teacher=_taught(job))
         found = _search(job, limit, seen, source.where, front, say)
         points = _points(job, found, scheduler, workers, say)
         exported = export(points[-1][1], source.where)
@@ -202,7 +211,7 @@ def prune(
     )
 
 
-def _check(kind: str, fine_tune: int, samples: int) -> None:
+def _check(kind: str, fine_tune: int, augment: str, samples: int) -> None:
     if kind not in KINDS:
         raise MoteError(f"'{kind}' is not one of {', '.join(KINDS)}", where="option kind")
     check_at_least("fine_tune", fine_tune, 0)
@@ -215,6 +224,8 @@ def _check(kind: str, fine_tune: int, samples: int) -> None:
         )
     if fine_tune:
         require("torch", extra="torch", what="fine-tuning")
+    elif augment:
+        raise MoteError("is for fine-tuning", where="option augment", remedy="give --fine-tune EPOCHS, too")
 
 
 def _check_float(graph: Graph) -> None:
@@ -316,7 +327,14 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
 
 def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
     """Train with the labels of the data, where it has some, and with what the unpruned model thinks of it."""
-    tuning = import_module("mote.quantize.torch.tuning")
-    kept = job.ways.kept(number)
-    found: Graph = tuning.fine_tuned(graph, job.ways.graph, job.data, kept, epochs=job.epochs, device=job.device)
+    tuning = import_module(TUNING)
+    how = tuning.Tuning(job.epochs, job.augment, job.device)
+    found: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
+    return found
+
+
+def _taught(job: _Job) -> Graph:
+    """The unpruned model, trained in the same way."""
+    tuning = import_module(TUNING)
+    found: Graph = tuning.taught(job.teacher, job.data, tuning.Tuning(job.epochs, job.augment, job.device))
     return found

@@ -50,6 +50,9 @@ def add(commands: Subparsers) -> None:
     )
     p.add_argument("--test", metavar="DATA", help="labelled samples to measure the accuracy of the int8 model with")
     p.add_argument("--fine-tune", type=int, default=0, metavar="EPOCHS", help="train what is left, through PyTorch")
+    p.add_argument(
+        "--augment", default="", metavar="STEPS", help="train with other forms of pictures too: flip, shift=4, or both"
+    )
     p.add_argument("--device", default="auto", help="where to train (default: an accelerator where there is one)")
     p.add_argument(
         "--samples",
@@ -78,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             optimize=arguments.optimize,
             test=_test(arguments),
             fine_tune=arguments.fine_tune,
+            augment=arguments.augment,
             samples=arguments.samples,
             front=arguments.front,
             shapes=arguments.shape,
