@@ -235,24 +235,16 @@ def test_tasks_are_sent_without_what_follows_from_them() -> None:
 
 
 @pytest.mark.soak
-def test_convolutions(tmp_path: Path) -> None:
-    """The choice is close to the best of all 64, after half as many evaluations."""
+def test_convolutions() -> None:
+    """The choice is close to the best of all 64, of which fewer are evaluated."""
     images, labels = load_digits().images[..., None].astype(np.float32) / 16, load_digits().target
-    test, methods = dataset((images[300:700], labels[300:700])), Methods(correct_biases=False)
-    two = ("int4", "int16")
-    options = {"target": "cortex-m4", "precisions": two, "methods": methods, "measured": False}
-    found = quantize.mix(CONVOLUTIONS, images[:100], test, max_accuracy_drop="1%", **options)
-    every = Task(
-        source_of(CONVOLUTIONS),
-        dataset(images[:100]),
-        test,
-        "",
-        methods,
-        "int8",
-        mote.Settings(targets.load("cortex-m4")),
-    )
+    test, two = dataset((images[300:700], labels[300:700])), ("int4", "int16")
+    options = {"target": "cortex-m4", "precisions": two, "methods": METHODS, "measured": False}
+    found = quantize.mix(CONVOLUTIONS, images[:100], test, max_accuracy_drop=0, **options)
+    settings = mote.Settings(targets.load("cortex-m4"))
+    every = Task(source_of(CONVOLUTIONS), dataset(images[:100]), test, "", METHODS, "int8", settings)
     exact = tried(every, Trial(()))
     results = [tried(every, Trial(choice)) for choice in product(two, repeat=6)]
-    best = min(r["costs"]["instructions"] for r in results if loss(r, exact) <= 0.01)
-    assert set(found.chosen.precisions) == set(two) and found.evaluations <= 32
+    best = min(r["costs"]["instructions"] for r in results if loss(r, exact) <= 0)
+    assert found.test.lost <= 0 and found.evaluations <= 40
     assert found.chosen.instructions <= 1.05 * best
