@@ -333,7 +333,7 @@ class _Search:
             f" ({self.reference['value']:.4g}) and {best.lost - self.allowed:.2%} more than the {self.allowed:.2%} that"
             " may be lost",
             where=self.task.test.where,
-            remedy=f"{more}give more calibration data, try --rounding adaptive, or allow a larger drop",
+            remedy=f"{more}give more calibration data, fine-tune it (mote.quantize.prepare), or allow a larger drop",
         )
 
     def _nothing_gained(self) -> MoteError:
