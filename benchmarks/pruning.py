@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ import torch
 
 from compare import included
 from mote import prune
-from mote.api.compiler import make_settings
+from mote.api.compiler import Settings, make_settings
 from mote.api.prune_costs import Costs, costs_of, obstacle
 from mote.api.pruner import split
 from mote.api.scorer import score
@@ -42,7 +43,7 @@ SAMPLES = 512
 EPOCHS = 100
 AUGMENT = "flip,shift=4"
 BATCH = 250
-UNPRUNED, RETRAINED = "unpruned", "unpruned-tuned"
+UNPRUNED, RETRAINED, SMALL = "unpruned", "unpruned-tuned", "unpruned, size"
 HEAD = ("", "top-1, int8", "points", "MACs", "instructions", "flash")
 
 
@@ -62,11 +63,8 @@ CASES = (
     Case("channels", "macs", 75),
     Case("channels", "macs", 50),
     Case("channels", "macs", 35),
-    Case("blocks", "macs", 75),
     Case("blocks", "macs", 50),
-    Case("blocks", "macs", 35),
     Case("clusters", "flash", 80),
-    Case("clusters", "flash", 65),
 )
 
 
@@ -82,7 +80,7 @@ def main() -> None:
     p.add_argument("--target", default="cortex-m4")
     p.add_argument("--write", action="store_true", help="write the table into the page")
     a = p.parse_args()
-    names = a.only.split(",") if a.only else [case.name for case in CASES] + [RETRAINED]
+    names = a.only.split(",") if a.only else [RETRAINED, *(case.name for case in CASES)]
     if a.train:
         a.tuned.mkdir(parents=True, exist_ok=True)
         make(a.models / MODEL, f"{a.data}", a.tuned, names, a.epochs, a.device)
@@ -135,25 +133,29 @@ def accuracy(graph: Graph, test: Dataset, device: str) -> float:
 
 
 def table(model: Path, data: str, folder: Path, names: list[str], target: str) -> Iterator[str]:
-    """A row for the model and for every point that is there."""
+    """A row for the model, compiled in both ways, and for every point that is there. Models with clustered weights are
+    compiled for the share of flash that they were made for."""
     train, test = dataset(f"{data}/train"), dataset(f"{data}/test", labelled=True)
-    found = {UNPRUNED: model} | {name: folder / f"{name}.tflite" for name in names}
     yield from (f"| {' | '.join(HEAD)} |", "|---" + "|--:" * (len(HEAD) - 1) + "|")
-    whole = None
-    for name, path in found.items():
+    balanced, size = (make_settings(target, optimize=optimize) for optimize in ("balanced", "size"))
+    shares = {case.name: case.percent / 100 for case in CASES if case.kind == "clusters"}
+    whole, smallest = 0.0, 0
+    for name in (UNPRUNED, *(name for name in names if name not in shares), SMALL, *shares):
+        path = model if name in (UNPRUNED, SMALL) else folder / f"{name}.tflite"
         if path.exists():
-            graph = normal(load(path))
-            right, costs = measured(graph, train, test, target, clustered=name.startswith("clusters"))
-            whole = right if whole is None else whole
+            graph, settings = normal(load(path)), size if name in (SMALL, *shares) else balanced
+            if name in shares:
+                settings = replace(size, flash=int(shares[name] * smallest))
+            right, costs = measured(graph, train, test, settings, equalize=name not in shares)
+            whole, smallest = whole or right, costs.flash if name == SMALL else smallest
             cells = (name, f"{right:.2%}", f"{100 * (right - whole):+.2f}", macs(graph), *taken(costs))
             yield f"| {' | '.join(c if isinstance(c, str) else f'{c:,}' for c in cells)} |"
 
 
-def measured(graph: Graph, train: Dataset, test: Dataset, target: str, *, clustered: bool) -> tuple[float, Costs]:
+def measured(graph: Graph, train: Dataset, test: Dataset, settings: Settings, *, equalize: bool) -> tuple[float, Costs]:
     """The accuracy of the int8 model, and what it takes."""
-    settings = make_settings(target, optimize="size" if clustered else "balanced")
     calibration, _ = split(train.cases(graph), SAMPLES)
-    integer = finished(prepared(graph, calibration, Methods(equalize=not clustered))).integers.graph
+    integer = finished(prepared(graph, calibration, Methods(equalize=equalize))).integers.graph
     return score(integer, test).value, costs_of(integer, settings, run=not obstacle(settings.target))
 
 
