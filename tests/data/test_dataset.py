@@ -196,7 +196,7 @@ def spoiled(value: float) -> Any:
         ((X, None), "NoneType where an array of numbers is wanted"),
         ([object()], "object where an array of numbers is wanted"),
         ({"x": X, "z": X[:3]}, "arrays of different lengths; it has x"),
-        ({"x": X, "y": Y[:4]}, "no array of samples; it has x .*and 4 labels"),
+        ({"x": X, "y": Y[:4]}, "'x' has .* samples, and there are 4 labels"),
         ({"y": Y}, "no array of samples"),
         (np.array(["a", "b"]), "no numbers"),
         (np.float32(3), "single number"),

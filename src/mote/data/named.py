@@ -93,6 +93,13 @@ def _samples(numbers: Mapping[str, Array], labels: Array | None, where: str) -> 
     found = {name: array for name, array in numbers.items() if len(array) in counts}
     if found and len(counts) == 1:
         return found
+    if len(numbers) == 1 and labels is not None and labels.ndim:
+        ((name, array),) = numbers.items()
+        raise MoteError(
+            f"'{name}' has {len(array):,} samples, and there are {len(labels):,} labels",
+            where=where,
+            remedy="give a label for each sample, or say which arrays they are: --inputs NAME --labels NAME",
+        )
     why = "arrays of different lengths" if found else "no array of samples"
     raise MoteError(
         f"has {why}; it has {_list(numbers)}"

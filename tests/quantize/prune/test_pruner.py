@@ -66,6 +66,11 @@ def test_instructions_are_counted_where_there_are_tools(pruned: mote.Pruned) -> 
     assert pruned.after.costs.instructions < pruned.before.costs.instructions
 
 
+def test_a_cluster_gives_the_same(pruned: mote.Pruned, scheduler: str) -> None:
+    elsewhere = mote.prune(small(), samples(), macs="60%", target="cortex-m4", test=samples(30, 1), scheduler=scheduler)
+    assert elsewhere.json() == pruned.json()
+
+
 @pytest.mark.soak
 def test_points_of_other_processes_are_the_same(pruned: mote.Pruned) -> None:
     elsewhere = mote.prune(small(), samples(), macs="60%", target="cortex-m4", test=samples(30, 1), workers=2)
