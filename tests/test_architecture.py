@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -28,13 +29,19 @@ FORBIDDEN = {
 """What each room must not import."""
 
 
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports() -> dict[str, set[str]]:
     """Every file of the package, and the files that it imports, anywhere in it."""
     files = {".".join(p.relative_to(TOP.parent).with_suffix("").parts).removesuffix(".__init__"): p for p in _files()}
     found = {}
     for name, path in files.items():
         used: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_parsed(path)):
             if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
                 whole = {f"{node.module}.{alias.name}" for alias in node.names}
                 used |= {module if module in files else node.module for module in whole}
@@ -74,7 +81,7 @@ def test_imports_stand_at_the_top() -> None:
     late = [
         f"{path.relative_to(TOP)}:{node.lineno}"
         for path in _files()
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for function in ast.walk(_parsed(path))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mote"))

@@ -138,6 +138,7 @@ def test_a_search_goes_on_from_its_journal(found: Mixed, journal: Path, monkeypa
     assert mixed(journal=journal).chosen == found.chosen
 
 
+@pytest.mark.soak
 def test_another_process_finds_the_same(found: Mixed) -> None:
     assert mixed(workers=1, validate=labelled(slice(400, 700))).json() == found.json()
 

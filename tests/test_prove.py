@@ -15,7 +15,6 @@ needs_frama_c = pytest.mark.skipif(shutil.which("frama-c") is None, reason="fram
 USUAL = [
     ("layers", "pushed"),
     ("layers float", "stream"),
-    ("elements", "rows"),
     ("recurrent", "caller arena"),
     ("moves", "layers"),
     ("coded", "coded"),

@@ -16,7 +16,7 @@ from ed25519_reference import L, P
 from mote import targets, toolchain
 from mote.files import temporary_folder
 from mote.toolchain import Execution, Mode
-from support import emulated, examples, needs
+from support import emulated, examples, needs, soaked
 
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
 invalid = pytest.importorskip("cryptography.exceptions").InvalidSignature
@@ -273,7 +273,7 @@ EDGES += [2**256 - 2**k for k in (32, 128, 224)] + [2**k - 1 for k in (32, 64, 1
 """Numbers where carries go all the way, which random signatures never meet."""
 
 
-@pytest.mark.parametrize("core", ["", "-D__ARM_ARCH_6M__"])
+@pytest.mark.parametrize("core", soaked(["", "-D__ARM_ARCH_6M__"], [""]))
 def test_carries_of_numbers(core: str, tmp_path: Path) -> None:
     """Each operation, against Python's integers; with products of 64 bits, and as for a core that has none."""
     needs("cc")

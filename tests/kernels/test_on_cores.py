@@ -33,7 +33,7 @@ def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
 OTHERS = [(family, core) for family in WITH_WEIGHTS for core in ("cortex-m7", "cortex-m55", "rv32imc")]
 
 
-@pytest.mark.parametrize(("family", "core"), soaked(OTHERS, OTHERS[1::4]))
+@pytest.mark.parametrize(("family", "core"), soaked(OTHERS, OTHERS[1::8]))
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_other_cores(family: str, core: str, data: st.DataObject) -> None:

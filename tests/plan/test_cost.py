@@ -229,6 +229,7 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
     _check(samples)
 
 
+@pytest.mark.soak
 def test_a_layer_of_each_kind_that_was_not_fitted(core: str) -> None:
     samples = fit_costs.measure_model(M4, [LAYERS[1], LAYERS[3]])
     assert {s.family for s in samples} >= {"winograd2", "depthwise"}

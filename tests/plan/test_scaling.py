@@ -21,7 +21,7 @@ CASES = [
 ]
 
 
-USUAL = [("chain", "balanced"), ("chain", "ram min"), ("residuals", "input rows")]
+USUAL = [("chain", "balanced"), ("residuals", "input rows")]
 
 
 @pytest.mark.parametrize(("family", "mode"), soaked(CASES, USUAL))

@@ -215,7 +215,6 @@ def bench(
     )
 
 
-@explaining()
 def missing_tools(
     target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
 ) -> MoteError | None:
@@ -230,6 +229,7 @@ def missing_tools(
     return None
 
 
+@explaining()
 def run(
     compiled: Compiled,
     inputs: Inputs | None = None,

@@ -12,6 +12,7 @@ from onnx_support import graph_of
 
 import mote
 from mote.ops.forest import Forest
+from support import ON_ARM
 
 ort = pytest.importorskip("onnxruntime")
 Array = np.ndarray[Any, Any]
@@ -151,7 +152,8 @@ def test_sets_and_leaves_of_the_newest_operator() -> None:
         leaf_weights=helper.make_tensor("w", TensorProto.FLOAT, [5], [1.5, 2.5, -3, 4, 0.25]),
         membership_values=helper.make_tensor("v", TensorProto.FLOAT, [7], members),
     )
-    compared(model, rows(60, seed=3))
+    given = rows(60, seed=3)
+    compared(model, given[~np.isnan(given[:, 1])] if ON_ARM else given)  # there ONNX Runtime takes no number for 0
 
 
 @pytest.mark.parametrize("name", ["random forest", "boosting", "numbers"])
