@@ -94,6 +94,7 @@ def priced(name: str) -> set[str]:
     return set(cost.load(name).families) - {cost.BY_ROWS, cost.SLIDE}
 
 
+@pytest.mark.soak
 def test_layers_have_every_kernel_that_has_a_cost() -> None:
     """A family that no layer of cost_layers.py has is never measured."""
     measured = {family for name in cost.tables() for family in families_on(name)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fake_model as fake
 import pytest
-from test_toolchain import CASES, CORES, compiler_for, emulator_for
+from test_toolchain import CASES, CORES, QUICK, compiler_for, emulator_for
 
 from mote import targets, toolchain
 from mote.api.compiler import compile
@@ -74,7 +74,7 @@ def measured(folder: Path, target: Target, elf: Path) -> tuple[int, int]:
     return stacks(elf, found.stack)
 
 
-@pytest.mark.parametrize(("core", "kind"), ALL)
+@pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
 def test_known_frames_are_exact(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
     run = "int fake_run(void) { return middle(1) * 0 + (fake_bytes[0] = 0); }"
@@ -140,7 +140,7 @@ int fake_run(void) { CALL(4); CALL(100); CALL(130); CALL(300); CALL(700); CALL(1
 """
 
 
-@pytest.mark.parametrize(("core", "kind"), ALL)
+@pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
 def test_frames_of_any_size(tmp_path: Path, core: str, kind: str) -> None:
     """Those too large for an immediate are made with registers."""
     target = targets.load(core)
@@ -181,7 +181,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-@pytest.mark.parametrize(("core", "kind"), ALL)
+@pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
 def test_what_has_no_bound_is_refused(tmp_path: Path, core: str, kind: str, what: str) -> None:
     target = targets.load(core)
     function, says = REFUSED[what]
