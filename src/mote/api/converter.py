@@ -18,7 +18,7 @@ from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.tflite.export import Exported, export
 from mote.frontends.tflite.rounding import as_litert_rounds
-from mote.frontends.tflite.schema import IDENTIFIER
+from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph, Tensor
 from mote.graph.edges import model_shape
 from mote.graph.graph import ABSENT
@@ -30,8 +30,6 @@ from mote.ops.common import ROUNDED_INPUTS
 LACKING = "no reference kernel"
 NONE_SUCH = "LiteRT has no such operator"
 """What operators say that LiteRT has no reference kernel for, or not at all."""
-IDENTIFIER_AT = 4
-"""Where a `.tflite` file says that it is one."""
 
 
 @dataclass(frozen=True)

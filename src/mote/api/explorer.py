@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from mote.api.searching import searching, sendable
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
 from mote.plan.estimate import estimate
+from mote.plan.goal import Say, silent
 from mote.plan.plan import Runs
 from mote.profiler.costs import check_cycles, profile
 from mote.report import pictures
@@ -26,8 +27,6 @@ BUDGET = "ram-"
 """How names of plans within a budget begin."""
 EVERYTHING = f"{BUDGET}{UNLIMITED}"
 """A plan without a budget."""
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def explore(
     emulator: str | None = None,
     scheduler: str = "",
     workers: int = 0,
-    say: Say | None = None,
+    say: Say = silent,
     **options: Any,
 ) -> Front:
     """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are left aside.
@@ -150,7 +149,7 @@ def explore(
     source = given_model(model, settings, example_inputs)
     task = Task(sendable(source), settings, not reason, compiler, emulator)
     with searching(task, scheduler=scheduler, workers=workers) as runner:
-        search = _Search(runner, points, say or (lambda text: None))
+        search = _Search(runner, points, say)
         search.plan()
         all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
     best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)

@@ -32,6 +32,7 @@ from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError, explaining, naming
 from mote.frontends import source_of
 from mote.metrics.score import HIGHER
+from mote.plan.goal import Say, silent
 from mote.quantize.pipeline import Methods
 from mote.quantize.precision import Precision
 from mote.search import Runner, digest, front
@@ -53,8 +54,6 @@ MEASURED = 8
 
 WORDS = {tried: "models scored", probed: "layers probed", ran: "models run"}
 """What evaluations are called while they go on."""
-
-Say = Callable[[str], None]
 
 
 @explaining()
@@ -80,7 +79,7 @@ def mix(
     journal: str | Path | None = None,
     scheduler: str = "",
     workers: int = 0,
-    say: Say | None = None,
+    say: Say = silent,
     **options: Any,
 ) -> Mixed:
     """Quantize a model with precisions layer by layer, as cheaply as a guard of accuracy allows.
@@ -114,7 +113,7 @@ def mix(
         emulator,
     )
     with naming(source.where), searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
-        search = _Search(runner, task, _ordered(precisions), cheapest, allowed, evaluations, say or _silent)
+        search = _Search(runner, task, _ordered(precisions), cheapest, allowed, evaluations, say)
         return search.run(held_out, measure=measured is not False and no_tools is None)
 
 
@@ -150,10 +149,6 @@ def _axis(name: str) -> str:
     if name not in AXES:
         raise MoteError(f"'{name}' is not one of {', '.join(AXES)}", where="option cheapest")
     return name
-
-
-def _silent(text: str) -> None:
-    pass
 
 
 class _Search:

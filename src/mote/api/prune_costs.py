@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mote import toolchain
 from mote.api import measure
 from mote.api.compiler import Compiled, Settings, plan_for
-from mote.errors import MoteError
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.graph.chain import Chain
@@ -51,14 +49,8 @@ def costs_of(graph: Graph, settings: Settings, *, run: bool) -> Costs:
 
 def obstacle(target: Target) -> str:
     """Why nothing can be run on a target; empty where it can."""
-    if target.arch == "host":
-        return "instructions are not counted on the host"
-    try:
-        toolchain.find_compiler(target)
-        toolchain.find_emulator(target)
-    except MoteError as error:
-        return error.reason
-    return ""
+    missing = measure.missing_tools(target)
+    return missing.reason if missing else ""
 
 
 def prices(graph: Graph, ranges: Ranges, settings: Settings, unit: str) -> dict[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -22,9 +22,10 @@ from mote.extras import require
 from mote.files import write_file
 from mote.frontends import read
 from mote.frontends.tflite.export import export
-from mote.frontends.tflite.schema import IDENTIFIER
+from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph
 from mote.graph.types import DType
+from mote.plan.goal import Say, silent
 from mote.quantize.normal import normal
 from mote.quantize.pipeline import Methods, finished, prepared
 from mote.quantize.places import Ranges
@@ -32,8 +33,6 @@ from mote.quantize.prune.importance import distances
 from mote.quantize.prune.ways import KINDS, Cases, Change, Prices, Ways
 from mote.quantize.quantizer import quantized
 from mote.search import run as searched
-
-Say = Callable[[str], None]
 
 SAMPLES = 256
 """Of the data, evenly spread, that weights are refitted with, unless told otherwise."""
@@ -46,8 +45,6 @@ TUNING = "mote.quantize.torch.tuning"
 """What is loaded only where somebody trains: it needs PyTorch."""
 PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
 """How a model is quantized that is only priced."""
-IDENTIFIER_AT = 4
-"""Where a `.tflite` file says that it is one."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ def prune(
     scheduler: str = "",
     workers: int = 0,
     device: str = "auto",
-    say: Say = lambda text: None,
+    say: Say = silent,
 ) -> Pruned:
     """Prune a float model, given as to `compile`, until it takes no more than one target: `macs`, `flash` or `cycles`,
     each a number or a percentage ("50%") of what the model takes now.

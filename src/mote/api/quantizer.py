@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.api.converter import IDENTIFIER_AT, Edge, differences, edges_of
+from mote.api.converter import Edge, differences, edges_of
 from mote.api.options import check_at_least, parsed
 from mote.api.progress import counted
 from mote.api.stimuli import stimuli
@@ -21,7 +21,7 @@ from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.export import export
-from mote.frontends.tflite.schema import IDENTIFIER
+from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array

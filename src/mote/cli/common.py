@@ -259,10 +259,13 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
         )
 
 
-def data_of(arguments: argparse.Namespace, *, labelled: bool = False, several: bool = True) -> Dataset:
-    """The samples that the options name; `labelled` and `several` refuse as `dataset` does."""
+def data_of(
+    arguments: argparse.Namespace, data: str | None = None, *, labelled: bool = False, several: bool = True
+) -> Dataset:
+    """The samples that the options name, or other ones (`data`) that are read in the same way; `labelled` and `several`
+    refuse as `dataset` does."""
     return dataset(
-        arguments.data,
+        arguments.data if data is None else data,
         inputs=arguments.input_names,
         labels=arguments.label_name,
         preprocess=arguments.preprocess,

@@ -22,7 +22,6 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError
 from mote.quantize.pipeline import Methods
 from mote.report.text import LETTERS
@@ -117,9 +116,9 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
         found = mix(
             arguments.model,
             data_of(arguments),
-            _labelled(arguments, arguments.test),
+            data_of(arguments, arguments.test, labelled=True),
             max_accuracy_drop=arguments.max_accuracy_drop,
-            validate=_labelled(arguments, arguments.validate) if arguments.validate else None,
+            validate=data_of(arguments, arguments.validate, labelled=True) if arguments.validate else None,
             precisions=[name.strip() for name in arguments.precisions.split(",")],
             cheapest=arguments.cheapest,
             metric=arguments.metric,
@@ -144,16 +143,6 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
     write_svg(arguments.svg, found.svg)
     print_json(found.json() | {"file": arguments.output}) if arguments.json else print_text(found, arguments.output)
     return 0
-
-
-def _labelled(arguments: argparse.Namespace, path: str) -> Dataset:
-    return dataset(
-        path,
-        inputs=arguments.input_names,
-        labels=arguments.label_name,
-        preprocess=arguments.preprocess,
-        labelled=True,
-    )
 
 
 def print_text(found: Mixed, output: str) -> None:

@@ -22,7 +22,6 @@ from mote.cli.common import (
     shortened,
     table,
 )
-from mote.data.dataset import Dataset
 from mote.quantize.prune.ways import KINDS
 
 HELP = {
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             cycles=arguments.cycles,
             target=arguments.target,
             optimize=arguments.optimize,
-            test=_test(arguments),
+            test=None if arguments.test is None else data_of(arguments, arguments.test, labelled=True),
             fine_tune=arguments.fine_tune,
             augment=arguments.augment,
             samples=arguments.samples,
@@ -93,13 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
     result.write(arguments.output)
     print_json(result.json() | {"file": arguments.output}) if arguments.json else print_text(result, arguments.output)
     return 0
-
-
-def _test(arguments: argparse.Namespace) -> Dataset | None:
-    """Labelled data, prepared as the other data is."""
-    if arguments.test is None:
-        return None
-    return data_of(argparse.Namespace(**{**vars(arguments), "data": arguments.test}), labelled=True)
 
 
 def print_text(result: Pruned, output: str) -> None:

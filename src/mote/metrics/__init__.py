@@ -2,6 +2,6 @@
 
 from mote.metrics.events import events
 from mote.metrics.score import METRICS, Score, measure
-from mote.metrics.signal import noise
+from mote.metrics.signal import decibels, noise
 
-__all__ = ["METRICS", "Score", "events", "measure", "noise"]
+__all__ = ["METRICS", "Score", "decibels", "events", "measure", "noise"]

@@ -16,8 +16,11 @@ def noise(reference: Array, other: Array) -> float:
     if reference.shape != other.shape:
         raise MoteError(f"arrays of the shapes {reference.shape} and {other.shape} cannot be compared")
     wanted = reference.astype(np.float64)
-    signal = float(np.square(wanted).sum())
-    wrong = float(np.square(wanted - other).sum())
+    return decibels(float(np.square(wanted).sum()), float(np.square(wanted - other).sum()))
+
+
+def decibels(signal: float, wrong: float) -> float:
+    """The same of the two energies."""
     if wrong == 0:
         return inf
     return 10 * (log10(signal) - log10(wrong)) if signal else -inf

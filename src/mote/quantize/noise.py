@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf, log10
 
 import numpy as np
 
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.metrics import decibels
 from mote.quantize.batch import evaluate
 from mote.quantize.numbers import in_steps, real_numbers
 
@@ -39,15 +39,9 @@ def signal_to_noise(exact: Graph, other: Graph, cases: Sequence[Mapping[int, Arr
             real = real_numbers(got[t], other.tensors[t].quant)
             signal[t] += float(np.square(wanted[t].astype(np.float64)).sum())
             wrong[t] += float(np.square(wanted[t] - real).sum())
-    return {t: _decibels(signal[t], wrong[t]) for t in shared}
+    return {t: decibels(signal[t], wrong[t]) for t in shared}
 
 
 def _joined(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Sequence[int]) -> dict[int, Array]:
     batches = list(evaluate(graph, cases, wanted))
     return {t: np.concatenate([batch[t] for batch in batches]) for t in wanted}
-
-
-def _decibels(signal: float, wrong: float) -> float:
-    if wrong == 0:
-        return inf
-    return 10 * log10(signal / wrong) if signal else -inf

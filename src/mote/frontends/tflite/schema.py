@@ -13,6 +13,7 @@ from enum import Enum, auto
 VERSION = 3
 IDENTIFIER = b"TFL3"
 """What bytes 4 to 7 of every file are."""
+IDENTIFIER_AT = 4
 MAX_OLD_CODE = 127
 """The largest operator number that fits `deprecated_builtin_code`; larger ones are in `builtin_code` alone."""
 
