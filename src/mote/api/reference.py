@@ -21,6 +21,14 @@ LITTERS = 2
 MICRO_ROOM = 1 << 20
 """Bytes that TFLite Micro gets beside what follows from the model."""
 
+SAID = 160
+"""Characters of what an interpreter says where it refuses a model."""
+
+
+class RefusedError(MoteError):
+    """An interpreter does not run a model."""
+
+
 Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
 """Values of the model's (source) inputs -> every tensor; None where nothing is known of them yet."""
 
@@ -133,8 +141,9 @@ def _refusals(who: str = "LiteRT") -> Iterator[None]:
     try:
         yield
     except (ValueError, RuntimeError) as error:
-        raise MoteError(
-            f"{who} does not run the model, so that there is nothing to compare with: {' '.join(str(error).split())}",
+        said = " ".join(str(error).split())
+        raise RefusedError(
+            f"{who} does not run the model: {said if len(said) <= SAID else said[:SAID] + ' ...'}",
             remedy=f"export the model again, so that {who} runs it; `mote run` runs it without a comparison",
         ) from None
 

@@ -93,9 +93,9 @@ def verify(
     sanitize: bool = False,
 ) -> VerifyResult:
     """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels,
-    models of other formats with what their own runtimes compute; where those are not installed, with Mote's own
-    reference in NumPy. The result says which. Inputs are 8 that are made up, or all of `data` (`mote.data.dataset`), of
-    which `inputs` are the first so many."""
+    models of other formats with what their own runtimes compute; where those are not installed, or LiteRT refuses the
+    file, with Mote's own reference in NumPy. The result says which. Inputs are 8 that are made up, or all of `data`
+    (`mote.data.dataset`), of which `inputs` are the first so many."""
     subject = judged(compiled)
     given = None if data is None else cases_of(subject.graph, data, compiled.settings)
     return compared(subject, inputs, given, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
@@ -335,7 +335,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     elif mistakes := _mistakes(judged.source):
         answer, name = reference.numpy(judged.source), f"numpy ({mistakes})"
     elif reference.litert_installed():
-        answer, name = reference.meaningful(reference.litert(judged.model.data), judged.source), "LiteRT BUILTIN_REF"
+        answer, name = _litert(judged)
     else:
         answer, name = reference.numpy(judged.source), "numpy"
     if settings.stream is not None:
@@ -353,6 +353,15 @@ def _runtime(judged: Judged) -> tuple[reference.Reference, str]:
         own = reference.as_in_file(reference.numpy(judged.source), judged.source)
         return own, f"numpy ({judged.model.title} is not installed)"
     return found
+
+
+def _litert(judged: Judged) -> tuple[reference.Reference, str]:
+    """LiteRT's reference kernels; Mote's own reference for a file that LiteRT refuses although it compiles."""
+    try:
+        found = reference.litert(judged.model.data)
+    except reference.RefusedError as error:
+        return reference.numpy(judged.source), f"numpy ({error.reason})"
+    return reference.meaningful(found, judged.source), "LiteRT BUILTIN_REF"
 
 
 def _micro(judged: Judged) -> tuple[reference.Reference, str]:
