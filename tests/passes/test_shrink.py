@@ -18,8 +18,8 @@ from mote.passes.removal import Removal
 from mote.passes.settle import CLAMP, CONSTANT, IDENTITY
 from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
 from mote.passes.trim_kernels import TRIMMED
-from network import SCALE, Net
-from shrinkable import LARGE, example, random_model
+from network import FLOAT, SCALE, Net
+from shrinkable import BY_CHANNEL, LARGE, channel_model, example, random_model
 from support import check, needs_litert
 
 
@@ -238,3 +238,50 @@ def test_channels_stay_together_where_pixels_are_moved() -> None:
     x = net.moved("BROADCAST_TO", [x, net.ints(2, 4, 3, 4, 8)], (2, 4, 3, 4, 8), version=2)
     after, _ = shrunk(net.finish(net.conv(net.reshape(x, 8, 3, 4, 8), last)))
     assert channels(after) == [4, 4, 4, 4, 4, 4, 4, 3]
+
+
+@pytest.mark.parametrize("kind", BY_CHANNEL)
+def test_operators_that_name_channels_by_position(kind: str) -> None:
+    for seed in range(3):
+        shrunk(channel_model(seed, kind))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1 << 30))
+def test_random_operators_that_name_channels_by_position(seed: int) -> None:
+    shrunk(channel_model(seed))
+
+
+@needs_litert
+def test_generated_code_of_operators_that_name_channels_by_position() -> None:
+    compiled = check(channel_model(1, "unpack", "reshape", "pack"), target="host")
+    assert any(saving.name == "shrink" for saving in compiled.savings)
+
+
+def test_channels_that_become_pixels_stay() -> None:
+    """PACK along a new last axis puts equal channels beside others: its own channels are not equal for that."""
+    net = Net()
+    weights = net.weights(4, 1, 1, 2)
+    weights[1:] = weights[0]
+    x = net.input(1, 1, 2, 2)
+    parts = [
+        net.op("CONV_2D", [x, *net.constants(x, weights, np.zeros(4), None)], (1, 1, 2, 4), (SCALE, 3)) for _ in "ab"
+    ]
+    packed = net.moved("PACK", parts, (1, 1, 2, 4, 2), values_count=2, axis=4)
+    shrunk(net.finish(net.fully_connected(packed, net.weights(3, 2) // np.int8(4))))
+
+
+def test_float_values_beside_removed_channels() -> None:
+    """Operators that no removed channel comes from or goes to are left alone, whatever their type is."""
+    net = Net()
+    last = net.weights(3, 1, 1, 8)
+    last[..., 4:] = 0
+    x = net.input(1, 1, 5, 2)
+    numbers = net.op("DEQUANTIZE", [net.reshape(x, 5, 2)], quant=FLOAT)
+    part = net.op(
+        "STRIDED_SLICE", [numbers, net.ints(0, 1), net.ints(5, 2), net.ints(1, 1)], (5,), FLOAT, shrink_axis_mask=2
+    )
+    after, removals = shrunk(net.finish(net.conv(net.conv(x, 8, 1), last), part))
+    assert removals == [Removal(3, UNREAD, 4)]
+    (sliced,) = (op for op in after.ops if op.kind == "SLICE")
+    assert sliced.attributes()["size"] == (5, 1)

@@ -263,6 +263,10 @@ class Pack(Concatenation):
         same_rows = row_count(self.parts(g)[position]) == row_count(self.input(g, position).shape)
         return super().reads(g, position, y) if same_rows else None
 
+    def threads(self, g: Graph) -> dict[int, Ints] | None:
+        """The channels of an input that become pixels, one beside the other, are all needed."""
+        return None if self.axis == len(self.output(g).shape) - 1 else super().threads(g)
+
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return [np.stack([x for x in values if x is not None], axis=self.axis)]
 

@@ -137,8 +137,10 @@ def remove(graph: Graph, free: Mapping[int, Mask], readers: Readers) -> Graph:
         tensors += new.values()
         inputs = [new[p].id if p in new else i for p, i in enumerate(op.inputs)]
         inputs += [t.id for p, t in new.items() if p >= len(op.inputs)]
-        channels = [kept[i] for _, i in op.computed(graph)] + [kept[op.outputs[0]]]
-        ops.append(op.narrowed(graph, channels).with_(inputs=tuple(inputs)))
+        ends = [*(i for _, i in op.computed(graph)), op.outputs[0]]
+        if any(free[i].any() for i in ends):
+            op = op.narrowed(graph, [kept[i] for i in ends])
+        ops.append(op.with_(inputs=tuple(inputs)))
     return graph.with_ops(ops, tensors)
 
 
