@@ -129,6 +129,10 @@ _ROOMS = ("quantize",)
 """Packages with functions of their own for users: `mote.quantize.post_training`."""
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])
+
+
 def __getattr__(name: str) -> Any:
     """Load what is asked for, when it is asked for: `import mote` stays fast."""
     if name in _ROOMS:

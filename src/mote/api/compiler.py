@@ -241,6 +241,13 @@ class Compiled:
     warnings: tuple[str, ...] = ()
     """What is odd about the model file, and how it was understood."""
 
+    def __repr__(self) -> str:
+        plan, constants = self.plan, self.project.constants
+        return (
+            f"<Compiled {self.name!r} for {self.settings.target.name}: {len(plan.graph.ops)} operators,"
+            f" arena {plan.arena:,} bytes, constants {constants:,} bytes>"
+        )
+
     @property
     def name(self) -> str:
         return self.project.options.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class Converted:
 
     model: str
     format: str
-    data: bytes
+    data: bytes = field(repr=False)
     """The file."""
     inputs: list[Edge]
     outputs: list[Edge]

@@ -89,6 +89,9 @@ class Front:
     dominated: tuple[Point, ...]
     """What was tried too: another point takes no more RAM and is no slower."""
 
+    def __repr__(self) -> str:
+        return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
+
     @property
     def cost_name(self) -> str:
         return "cycles" if self.measured else "estimated cycles"

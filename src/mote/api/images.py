@@ -76,6 +76,9 @@ class LoadedImage:
     limits: Limits
     settings: Settings
 
+    def __repr__(self) -> str:
+        return f"<LoadedImage {self.path!r} for {self.target.name}: {len(self.data):,} bytes>"
+
     @property
     def target(self) -> Target:
         return self.settings.target

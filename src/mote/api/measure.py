@@ -108,6 +108,10 @@ class RunResult:
     values: dict[str, Array]
     """The outputs by name; with an axis more where there are several inferences."""
 
+    def __repr__(self) -> str:
+        counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
+        return f"<RunResult of {self.model!r} on {self.target}: instructions {counted}>"
+
     def json(self) -> dict[str, Any]:
         found = asdict(self)
         del found["values"]

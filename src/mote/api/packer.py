@@ -69,6 +69,9 @@ class Image:
     savings: tuple[Saving, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Image {self.name!r} for {self.settings.target.name}: {len(self.data):,} bytes>"
+
     @property
     def name(self) -> str:
         return self.settings.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from math import inf, log10
@@ -74,7 +74,7 @@ class Pruned:
     kind: str
     target: str
     optimize: str
-    data: bytes
+    data: bytes = field(repr=False)
     """The `.tflite` file."""
     graph: Graph
     counts: str

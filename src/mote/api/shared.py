@@ -35,6 +35,10 @@ class Shared:
     project: Project
     settings: Settings
 
+    def __repr__(self) -> str:
+        names = ", ".join(m.name for m in self.models)
+        return f"<Shared {names} for {self.settings.target.name}: arena {self.arena:,} bytes>"
+
     @property
     def arena(self) -> int:
         """Bytes of all memories: in each, what the largest model needs."""

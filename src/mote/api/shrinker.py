@@ -73,6 +73,10 @@ class ShrinkResult:
     differing: int
     checked: str
 
+    def __repr__(self) -> str:
+        macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
+        return f"<ShrinkResult of {self.model!r}: {macs}, outputs {'equal' if self.equal else 'differ'}>"
+
     @property
     def equal(self) -> bool:
         return self.differing == 0

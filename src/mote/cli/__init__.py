@@ -16,30 +16,31 @@ from mote.version import __version__
 
 BUG = 70
 """The exit status for a bug in Mote (EX_SOFTWARE of sysexits.h)."""
-COMMANDS = (
-    "inspect",
-    "compile",
-    "convert",
-    "quantize",
-    "pack",
-    "dump",
-    "delta",
-    "ota",
-    "runtime",
-    "plan",
-    "explore",
-    "shrink",
-    "prune",
-    "run",
-    "profile",
-    "verify",
-    "evaluate",
-    "sign",
-    "verify-image",
-    "ops",
-    "targets",
-    "doctor",
-)
+COMMANDS = {
+    "inspect": "layers, shapes, types, quantization, MACs, weights",
+    "compile": "generate C for a target",
+    "convert": "write a model as a .tflite file",
+    "quantize": "quantize a float model",
+    "pack": "make an image for the runtime",
+    "dump": "show what is in an image",
+    "delta": "the differences between two images",
+    "ota": "update a device over the air",
+    "runtime": "write the C library that runs images of `mote pack`",
+    "plan": "show what lies where in memory, and when",
+    "explore": "RAM against speed: the plans to choose from",
+    "shrink": "what cannot matter, and the check that it does not",
+    "prune": "a smaller float model: channels, blocks or values",
+    "run": "run on an emulated target, with exact costs",
+    "profile": "cycles, time and energy of each layer",
+    "verify": "compare every tensor with the reference",
+    "evaluate": "accuracy on labelled data",
+    "sign": "sign an image, or make the key for it",
+    "verify-image": "check the signature of an image",
+    "ops": "list operators, their types and kernels",
+    "targets": "list cores and parts",
+    "doctor": "check compilers, emulators and packages",
+}
+"""Every command with its line of `mote --help`, which imports none of them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,7 +82,7 @@ def _guarded(given: Sequence[str]) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
-        arguments = parser(_needed(given)).parse_args(given)
+        arguments = parser(given[0] if given else "").parse_args(given)
     except SystemExit as done:  # the help or the version was printed
         return int(done.code or 0)
     if plugins := getattr(arguments, "plugin", []):
@@ -92,15 +93,8 @@ def _run(given: Sequence[str]) -> int:
     return status
 
 
-def _needed(given: Sequence[str]) -> Sequence[str]:
-    """The commands that must be imported to understand the arguments, which takes a while: the one that is named, or
-    all where none is."""
-    first = given[0] if given else ""
-    return () if first == "--version" else (first,) if first in COMMANDS else COMMANDS
-
-
-def parser(names: Sequence[str]) -> argparse.ArgumentParser:
-    """Of these commands."""
+def parser(command: str) -> argparse.ArgumentParser:
+    """Build the parser of `mote` with the options of one command: no other is imported, which would take a while."""
     top = Parser(
         prog="mote",
         description="Compile trained neural networks to small, fast, bit-exact C for microcontrollers.",
@@ -108,6 +102,11 @@ def parser(names: Sequence[str]) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"mote {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for name in names:
-        import_module(f"mote.cli.{name.replace('-', '_')}").add(commands)
+    for name, line in COMMANDS.items():
+        options = commands.add_parser(name, help=line)
+        if name == command:
+            module = import_module(f"mote.cli.{name.replace('-', '_')}")
+            options.description = module.__doc__
+            options.set_defaults(run=module.run)
+            module.add(options)
     return top

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
-from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.data.dataset import Dataset, dataset
@@ -19,9 +18,6 @@ from mote.plan.plan import Plan
 from mote.quantize.precision import Precision
 from mote.report.svg import SVG
 from mote.text import printable
-
-Subparsers = Any
-"""argparse's own type for subcommands is private."""
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -10,13 +10,12 @@ from mote.api import compiler, measure
 from mote.api.compiler import Compiled
 from mote.api.measure import CodeSize, checked_code, with_step_bound
 from mote.api.shared import Shared, check_shared_code, compile_shared
-from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
+from mote.cli.common import add_compile_options, bold, print_json, progress, settings
 from mote.errors import MoteError
 from mote.plan.plan import Plan
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("compile", help="generate C for a target", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, several=True, calibrated=True)
     p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the C project")
     p.add_argument(
@@ -29,7 +28,6 @@ def add(commands: Subparsers) -> None:
         action="store_true",
         help="several models that never run at the same time, in one folder and one arena",
     )
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

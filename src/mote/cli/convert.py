@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 
 from mote.api.converter import Check, Converted, convert
-from mote.cli.common import Subparsers, add_json, add_model, green, print_json, progress, red
+from mote.cli.common import add_json, add_model, green, print_json, progress, red
 from mote.cli.verify import SHOWN, count
 from mote.frontends import EDGES
 from mote.graph.tolerance import FLOAT_TOLERANCE
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("convert", help="write a model as a .tflite file", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
     p.add_argument("output", metavar="FILE.tflite", help="the file to write")
     p.add_argument(
@@ -25,7 +24,6 @@ def add(commands: Subparsers) -> None:
     p.add_argument("--inputs", type=count, default=8, metavar="N", help="how many inputs to compare (default: 8)")
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

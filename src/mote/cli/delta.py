@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import Subparsers, add_json, print_json, progress
+from mote.cli.common import add_json, print_json, progress
 from mote.files import write_file
 from mote.image.update.delta import MAGIC, encode
 from mote.image.update.header import load_image
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("delta", help="the differences between two images", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("old", metavar="OLD", help="the image that devices run")
     p.add_argument("new", metavar="NEW", help="the image that they are to run, signed if it must be")
     p.add_argument("--output", "-o", required=True, metavar="FILE", help="the delta")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

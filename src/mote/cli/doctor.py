@@ -6,13 +6,11 @@ import argparse
 from dataclasses import asdict
 
 from mote import toolchain
-from mote.cli.common import Subparsers, add_json, green, print_json, red
+from mote.cli.common import add_json, green, print_json, red
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("doctor", help="check compilers, emulators and packages", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from mote.cli.common import Subparsers, add_json, bold, print_json, shortened, table
+from mote.cli.common import add_json, bold, print_json, shortened, table
 from mote.errors import naming
 from mote.image import format
 from mote.image.reader import Description, OpInfo, PlaceInfo, PortInfo, read, read_image
@@ -16,11 +16,9 @@ from mote.text import printable
 MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("dump", help="show what is in an image", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("image", metavar="IMAGE", help="a .mote file")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

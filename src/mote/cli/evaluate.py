@@ -13,7 +13,6 @@ from mote.api.evaluation import Against, Answer, Evaluation
 from mote.api.evaluator import evaluate
 from mote.api.layer_noise import LayerNoise
 from mote.cli.common import (
-    Subparsers,
     add_compile_options,
     add_data,
     add_tools,
@@ -39,8 +38,7 @@ SCALED = "channels have other scales"
 """What is said of a layer whose channels a quantizer has made alike."""
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("evaluate", help="accuracy on labelled data", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p)
     add_tools(p)
     add_data(p, required=True)
@@ -78,7 +76,6 @@ def add(commands: Subparsers) -> None:
     )
     p.add_argument("--confusion-svg", metavar="FILE", help="draw what is taken for what into this file")
     p.add_argument("--noise-svg", metavar="FILE", help="with --against: draw what is left of each layer into this file")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

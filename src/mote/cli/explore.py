@@ -7,7 +7,6 @@ import argparse
 from mote.api.explorer import POINTS, Front, explore
 from mote.api.options import FASTEST, LEAST
 from mote.cli.common import (
-    Subparsers,
     add_compile_options,
     add_svg,
     add_tools,
@@ -22,8 +21,7 @@ from mote.cli.common import (
 from mote.report.text import LETTERS, step_chart
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("explore", help="RAM against speed: the plans to choose from", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, plan=False, calibrated=True)
     add_tools(p)
     p.add_argument(
@@ -40,7 +38,6 @@ def add(commands: Subparsers) -> None:
     )
     add_workers(p)
     add_svg(p, "draw the front into this file")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

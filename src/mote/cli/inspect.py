@@ -8,17 +8,15 @@ from typing import Any
 
 from mote import frontends
 from mote.api.compiler import make_settings
-from mote.cli.common import Subparsers, add_json, add_model, bold, print_json, red, shortened, table
+from mote.cli.common import add_json, add_model, bold, print_json, red, shortened, table
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
 from mote.graph.edges import model_shape
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("inspect", help="layers, shapes, types, quantization, MACs, weights", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,6 @@ from mote.api.compiler import OPTIMIZE
 from mote.api.mixed import AXES, Guarded, Mixed, MixedPoint
 from mote.api.mixer import EVALUATIONS, PRECISIONS, mix
 from mote.cli.common import (
-    Subparsers,
     add_svg,
     add_tools,
     add_workers,
@@ -28,7 +27,7 @@ from mote.report.text import LETTERS
 from mote.text import printable
 
 
-def add_mixing(parser: Subparsers) -> None:
+def add_mixing(parser: argparse.ArgumentParser) -> None:
     """The options of the search, as a group of their own."""
     group = parser.add_argument_group(
         "precisions layer by layer", "the cheapest precisions of all layers that lose no more than is allowed"

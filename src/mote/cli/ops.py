@@ -8,15 +8,14 @@ from dataclasses import asdict
 
 from mote.api.formats import WHAT, known
 from mote.api.operators import HEAD, operators, rows
-from mote.cli.common import Subparsers, add_json, bold, print_json, table
+from mote.cli.common import add_json, bold, print_json, table
 from mote.errors import MoteError
 from mote.frontends import Format
 from mote.frontends.source import TITLES
 from mote.text import did_you_mean
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("ops", help="list operators, their types and kernels", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("name", metavar="OPERATOR", nargs="*", help="only these (default: all)")
     p.add_argument(
         "--format",
@@ -25,7 +24,6 @@ def add(commands: Subparsers) -> None:
         help="what is read of another format than TensorFlow Lite, by its own names",
     )
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

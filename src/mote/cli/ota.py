@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import NoReturn
 
 from mote.cli import output
-from mote.cli.common import Subparsers, add_json, bold, green, print_json, progress
+from mote.cli.common import add_json, bold, green, print_json, progress
 from mote.errors import MoteError
 from mote.image.update.header import load_image
 from mote.image.update.lines import Connecting, Line, Listening, LostError, Opened, Serial
@@ -17,8 +17,7 @@ from mote.image.update.session import Device, Outcome, Patience, Plan, Session, 
 BAUD = 115_200
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("ota", help="update a device over the air", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("image", metavar="IMAGE", nargs="?", help="the .mote file to run; without, say what the device has")
     line = p.add_mutually_exclusive_group(required=True)
     line.add_argument("--connect", type=address, metavar="HOST:PORT", help="the device listens there")
@@ -62,7 +61,6 @@ def add(commands: Subparsers) -> None:
         help=f"how often to connect where the line breaks (default: {Patience.connections})",
     )
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def seconds(text: str) -> float:

@@ -6,13 +6,12 @@ import argparse
 from pathlib import Path
 
 from mote.api.packer import Image, pack
-from mote.cli.common import Subparsers, add_compile_options, bold, print_json, progress, settings
+from mote.cli.common import add_compile_options, bold, print_json, progress, settings
 from mote.errors import MoteError
 from mote.files import write_folder
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("pack", help="make an image for the runtime", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, code=False, calibrated=True)
     p.add_argument(
         "--output", "-o", required=True, metavar="FILE", help="the image; with --c-array the folder for the C files"
@@ -40,7 +39,6 @@ def add(commands: Subparsers) -> None:
     p.add_argument("--strip", action="store_true", help="leave away names of layers and what only tools read")
     p.add_argument("--c-array", action="store_true", help="write NAME_image.h and NAME_image.c instead of a file")
     p.add_argument("--force", action="store_true", help="with --c-array: overwrite files that are not Mote's")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,6 @@ from mote.api import measure
 from mote.api.compiler import Compiled
 from mote.api.measure import kernel_label
 from mote.cli.common import (
-    Subparsers,
     add_compile_options,
     add_svg,
     bold,
@@ -43,8 +42,7 @@ WIDTH = 100
 MODES = {Runs.WHOLE: "whole", Runs.ROWS: "by rows", Runs.SUMS: "by sums", Runs.INPUT: "handed over"}
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("plan", help="show what lies where in memory, and when", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, calibrated=True)
     add_svg(p, "draw the arena over time into this file")
     p.add_argument(
@@ -52,7 +50,6 @@ def add(commands: Subparsers) -> None:
         metavar="LAYER",
         help="only the kernels of this layer (by name or number), and why each is taken or not",
     )
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ from mote import targets
 from mote.api import measure
 from mote.api.images import LoadedImage, profile_image
 from mote.cli.common import (
-    Subparsers,
     add_compile_options,
     add_tools,
     bold,
@@ -28,8 +27,7 @@ SHOWN = 30
 """How many functions are printed."""
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("profile", help="cycles, time and energy of each layer", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, optional=True)
     add_tools(p)
     add_runtime(p)
@@ -41,7 +39,6 @@ def add(commands: Subparsers) -> None:
     p.add_argument("--functions", action="store_true", help="the table of functions, too")
     p.add_argument("--elf", metavar="FILE", help="profile this bare-metal program instead of a model")
     p.add_argument("--entry", metavar="SYMBOL", help="the function of the program whose calls are profiled")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

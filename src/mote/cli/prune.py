@@ -10,7 +10,6 @@ from mote.api.compiler import OPTIMIZE
 from mote.api.prune_costs import TARGET
 from mote.api.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
 from mote.cli.common import (
-    Subparsers,
     add_data,
     add_json,
     add_model,
@@ -31,8 +30,7 @@ HELP = {
 }
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("prune", help="a smaller float model: channels, blocks or values", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
     add_data(p, required=True)
     p.add_argument("-o", "--output", metavar="FILE.tflite", required=True, help="the pruned float model")
@@ -64,7 +62,7 @@ def add(commands: Subparsers) -> None:
     p.add_argument("--front", action="store_true", help=f"make and measure points at {shares} as well")
     add_workers(p)
     add_json(p)
-    p.set_defaults(run=run, kind="channels")
+    p.set_defaults(kind="channels")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ import sys
 
 from mote.api.quantizer import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
 from mote.cli.common import (
-    Subparsers,
     add_data,
     add_json,
     add_model,
@@ -27,8 +26,7 @@ from mote.quantize.quantizer import IO
 from mote.text import printable
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("quantize", help="make integers of a model of real numbers", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
     p.add_argument("--output", "-o", required=True, metavar="FILE.tflite", help="the file to write")
     add_data(p)
@@ -89,7 +87,6 @@ def add(commands: Subparsers) -> None:
     )
     add_json(p)
     add_mixing(p)
-    p.set_defaults(run=run)
 
 
 def quantize_first(arguments: argparse.Namespace) -> None:

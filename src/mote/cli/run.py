@@ -10,7 +10,6 @@ from mote.api import measure
 from mote.api.images import LoadedImage, run_image
 from mote.api.measure import Inference, RunResult
 from mote.cli.common import (
-    Subparsers,
     add_compile_options,
     add_tools,
     bold,
@@ -34,8 +33,7 @@ ROWS = 16
 """How many inferences are printed."""
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("run", help="run on an emulated target, with exact costs", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p)
     add_tools(p)
     add_runtime(p)
@@ -46,7 +44,6 @@ def add(commands: Subparsers) -> None:
         " self-test's pattern)",
     )
     p.add_argument("--output", metavar="FILE", help="write the outputs to this .npz")
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from mote.api.compiler import OPTIMIZE, make_settings
 from mote.api.runtime import ALL, MINIMAL, runtime
-from mote.cli.common import Subparsers, add_json, print_json, progress
+from mote.cli.common import add_json, print_json, progress
 from mote.image.adapters import NAMES, adapters_files
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("runtime", help="write the C library that runs images of `mote pack`", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("--output", "-o", required=True, metavar="DIR", help="where to write it")
     p.add_argument("--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)")
     p.add_argument(
@@ -43,7 +42,6 @@ def add(commands: Subparsers) -> None:
     )
     p.add_argument("--force", action="store_true", help="overwrite files that Mote did not write")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

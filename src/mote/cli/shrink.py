@@ -6,12 +6,11 @@ import argparse
 
 from mote.api.compiler import IO, NUMERICS
 from mote.api.shrinker import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
-from mote.cli.common import Subparsers, add_json, add_model, bold, green, print_json, progress, red, shortened, table
+from mote.cli.common import add_json, add_model, bold, green, print_json, progress, red, shortened, table
 from mote.cli.verify import count
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("shrink", help="what cannot matter, and the check that it does not", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
     p.add_argument("--io", choices=IO, default="model", help="int8: without QUANTIZE/DEQUANTIZE at the model's edges")
     p.add_argument(
@@ -25,7 +24,6 @@ def add(commands: Subparsers) -> None:
     )
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mote.cli.common import Subparsers, add_json, print_json
+from mote.cli.common import add_json, print_json
 from mote.errors import MoteError
 from mote.files import check_new, read_file, write_file, write_secret
 from mote.image import format, keys
@@ -22,13 +22,8 @@ PASSPHRASE = "MOTE_KEY_PASSPHRASE"
 """The environment variable with the passphrase of a private key."""
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser(
-        "sign",
-        help="sign an image, or make the key for it",
-        description=__doc__,
-        epilog=f"The passphrase of an encrypted key is asked for, or taken from the environment variable {PASSPHRASE}.",
-    )
+def add(p: argparse.ArgumentParser) -> None:
+    p.epilog = f"The passphrase of an encrypted key is asked for, or taken from the environment variable {PASSPHRASE}."
     p.add_argument("image", metavar="IMAGE", nargs="?", help="a .mote file; a signature that it has is replaced")
     key = p.add_mutually_exclusive_group(required=True)
     key.add_argument("--key", metavar="PRIVATE.pem", help="the private key: Ed25519, PKCS #8")
@@ -40,7 +35,6 @@ def add(commands: Subparsers) -> None:
     p.add_argument("--output", "-o", metavar="FILE", help="where the signed image goes (default: in place)")
     p.add_argument("--c-array", metavar="FILE.h", help="write the public key as a C array, for the firmware")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 
 from mote import targets
-from mote.cli.common import Subparsers, add_json, print_json, table
+from mote.cli.common import add_json, print_json, table
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("targets", help="list cores and parts", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

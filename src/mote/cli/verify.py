@@ -8,7 +8,6 @@ from mote.api import measure, verifier
 from mote.api.images import LoadedImage, verify_image
 from mote.api.verifier import VerifyResult
 from mote.cli.common import (
-    Subparsers,
     add_compile_options,
     add_data,
     add_tools,
@@ -27,8 +26,7 @@ SHOWN = 10
 """How many mismatches are printed."""
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("verify", help="compare every tensor with the reference", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p)
     add_tools(p)
     add_data(p, choose=False)
@@ -46,7 +44,6 @@ def add(commands: Subparsers) -> None:
         help="for a .mote file: the model that it was packed from (default: the file beside it that it was packed from;"
         " without one, outputs are compared with those of this computer)",
     )
-    p.set_defaults(run=run)
 
 
 def count(text: str) -> int:

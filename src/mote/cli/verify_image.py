@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import Subparsers, add_json, green, print_json, red
+from mote.cli.common import add_json, green, print_json, red
 from mote.files import read_file
 from mote.image.keys import Verdict, read_public, verify
 from mote.image.signature import key_id, split
 
 
-def add(commands: Subparsers) -> None:
-    p = commands.add_parser("verify-image", help="check the signature of an image", description=__doc__)
+def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("image", metavar="IMAGE", help="a .mote file")
     p.add_argument("--key", metavar="PUBLIC.pem", required=True, help="the public key: Ed25519, SubjectPublicKeyInfo")
     add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -52,6 +52,9 @@ class Project:
     tables: int = 0
     """Bytes of the constants that say what runs when and where rows lie."""
 
+    def __repr__(self) -> str:
+        return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
+
     @property
     def code(self) -> dict[str, str]:
         """The C files, without what builds them."""

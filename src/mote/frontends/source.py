@@ -54,7 +54,7 @@ class Source:
     where: str
     """How messages call it: the path of the file, or the name of the object."""
     format: Format
-    data: bytes
+    data: bytes = field(repr=False)
     """The file. Of an object that has no file of its own a dump, which nobody loads: it tells models apart."""
     shapes: tuple[tuple[str, Shape], ...] = ()
     """The shapes of inputs, by name, where the model leaves them open or other ones are wanted."""

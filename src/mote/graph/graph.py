@@ -202,6 +202,9 @@ class Graph:
     warm_up: int = 0
     """How many inferences it takes until the outputs mean something: the first ones fill the states."""
 
+    def __repr__(self) -> str:
+        return f"<Graph {self.name!r}: {len(self.ops)} operators, {len(self.tensors)} tensors>"
+
     @cached_property
     def ranges(self) -> dict[int, Range]:
         """Which values the tensors of the type that ranges are known of can have."""

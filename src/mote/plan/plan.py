@@ -164,6 +164,9 @@ class Plan:
     choices: Mapping[Numbers, tuple[Option, ...]] = field(default_factory=dict)
     """The kernels that each step's operators could have had, the one that they have first."""
 
+    def __repr__(self) -> str:
+        return f"<Plan of {self.graph.name!r}: {len(self.steps)} steps, arena {self.arena:,} bytes>"
+
     def __eq__(self, other: object) -> bool:
         return same(self, other)
 

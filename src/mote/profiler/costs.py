@@ -125,6 +125,9 @@ class Profile:
     saved: int | None = None
     """Cycles that the same plan would take more with all code in flash, where it is in RAM."""
 
+    def __repr__(self) -> str:
+        return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
+
     @property
     def core_cycles(self) -> int:
         """Without waiting for memory."""
