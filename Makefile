@@ -79,6 +79,7 @@ tools:
 $(VENV)/demo: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable '.[demo]'
+	command -v arm-none-eabi-gcc > /dev/null || $(INSTALL) --editable '.[zig]'
 	@touch $@
 
 $(VENV)/test: pyproject.toml $(LOCK)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 import mote
+from mote import extras
 from mote.cli import COMMANDS
+from mote.errors import MoteError
 
-
-DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"
+ROOT = Path(__file__).parents[1]
+DIGITS = ROOT / "models" / "digits.tflite"
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -63,3 +71,30 @@ def test_results_are_shown_in_a_line() -> None:
 
 def test_types_are_published() -> None:
     assert (files("mote") / "py.typed").is_file()
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, "pip install 'moteml[onnx]'"),
+        ({"url": "file:///home/me/mote", "dir_info": {}}, "pip install '/home/me/mote[onnx]'"),
+        ({"url": "file:///me/mote", "dir_info": {"editable": True}}, "pip install --editable '/me/mote[onnx]'"),
+        ({"url": "git+ssh://host/mote", "vcs_info": {}}, "pip install 'moteml[onnx]'"),
+    ],
+)
+def test_installs_are_named_that_work(
+    origin: dict[str, object] | None, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package that was installed from a clone is on no index."""
+    text = json.dumps(origin) if origin else None
+    monkeypatch.setattr(extras, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    assert extras.installing("onnx") == command
+
+
+def test_no_extra_brings_cuda_or_a_compiler() -> None:
+    """PyPI's build of PyTorch for Linux has CUDA, and ziglang takes 411 MB: both are asked for by name only."""
+    extras_of = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    heavy = {name for name, lines in extras_of.items() if any(re.match(r"(torch|ziglang)\b", line) for line in lines)}
+    assert heavy == {"zig", "test"}
+    with pytest.raises(MoteError, match="CPU build is enough"):
+        extras.require("torch.absent", extra="torch")

@@ -3,18 +3,23 @@ missing."""
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from mote.errors import MoteError
 
 PROJECT = "moteml"
+TORCH_REMEDY = "pip install 'torch>=2.13,<3'; PyTorch's CPU build is enough"
+"""No extra of Mote's brings PyTorch: on Linux that would be its CUDA build, of several GB, for who has chosen none."""
 
 
 def installed(package: str) -> bool:
@@ -31,6 +36,19 @@ def version_of(distribution: str) -> str:
         return ""
 
 
+def installing(extra: str) -> str:
+    """The command that installs an extra of Mote's: from the clone, where Mote was installed from one."""
+    try:
+        text = distribution(PROJECT).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return f"pip install '.[{extra}]' in the clone of Mote"
+    origin = urlparse(json.loads(text)["url"]) if text else None
+    if origin is None or origin.scheme != "file":
+        return f"pip install '{PROJECT}[{extra}]'"
+    editable = "--editable " if json.loads(text or "{}").get("dir_info", {}).get("editable") else ""
+    return f"pip install {editable}'{url2pathname(origin.path)}[{extra}]'"
+
+
 def require(package: str, *, extra: str = "", what: str = "this") -> Any:
     """Load a package that `what` needs, or say how to get it: with an extra of Mote's, or by its own name."""
     try:
@@ -38,11 +56,11 @@ def require(package: str, *, extra: str = "", what: str = "this") -> Any:
             return import_module(package)
     except ImportError as error:
         top = package.partition(".")[0]
-        wanted = f"'{PROJECT}[{extra}]'" if extra else top
+        remedy = TORCH_REMEDY if top == "torch" else installing(extra) if extra else f"pip install {top}"
         there = installed(top)
         reason = f"needs the package {top}, which is {'there but cannot be loaded' if there else 'not installed'}"
         detail = f": {' '.join(str(error).split())}" if there else ""
-        raise MoteError(f"{what}: {reason}{detail}", remedy=f"pip install {wanted}") from None
+        raise MoteError(f"{what}: {reason}{detail}", remedy=remedy) from None
 
 
 @contextmanager

@@ -76,4 +76,4 @@ def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "installed", lambda package: False)
     with pytest.raises(MoteError, match=r"x\.png: needs the package PIL, which is not installed") as error:
         picture(packed(PIXELS), "x.png")
-    assert error.value.remedy == "pip install 'moteml[images]'"
+    assert error.value.remedy == extras.installing("images")

@@ -12,6 +12,7 @@ import evaluations
 import pytest
 
 from mote.errors import BudgetError, InternalError, MoteError, UnsupportedError
+from mote.extras import installing
 from mote.search import Journal, digest, run, running
 from mote.search.work import TRIES
 
@@ -154,7 +155,7 @@ def test_workers_of_another_version_are_refused(scheduler: str, monkeypatch: pyt
     monkeypatch.setattr("mote.search.cluster.__version__", "9.9.9")
     with pytest.raises(MoteError, match=r"this is Mote 9\.9\.9, but tcp://.* has Mote ") as error:
         list(run(evaluations.squared, [1], 1, scheduler=scheduler))
-    assert "pip install moteml==9.9.9" in error.value.remedy
+    assert "install Mote 9.9.9 for the workers" in error.value.remedy
     monkeypatch.setattr("mote.search.cluster.Cluster._check_workers", lambda self: None)  # one that came later
     with pytest.raises(MoteError, match=r"this is Mote 9\.9\.9, but a worker has Mote "):
         list(run(evaluations.squared, [1], 1, scheduler=scheduler))
@@ -164,7 +165,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MoteError, match="a cluster: needs the package distributed") as error:
         list(run(evaluations.squared, [1], 1, scheduler="tcp://127.0.0.1:8786"))
-    assert error.value.remedy == "pip install 'moteml[cluster]'"
+    assert error.value.remedy == installing("cluster")
 
 
 def test_fewer_workers_than_none() -> None:

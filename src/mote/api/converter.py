@@ -14,6 +14,7 @@ from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
 from mote.api.verifier import Judge, Mismatch
 from mote.errors import MoteError, explaining, naming
+from mote.extras import installing
 from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.tflite.export import Exported, export
@@ -172,7 +173,7 @@ def _check_installed() -> None:
     if not reference.litert_installed():
         raise MoteError(
             "LiteRT is not installed, so that nobody can say whether the file is right",
-            remedy="pip install 'moteml[reference]', or convert without the check (--no-verify)",
+            remedy=f"{installing('reference')}, or convert without the check (--no-verify)",
         )
 
 

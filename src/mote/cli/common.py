@@ -19,6 +19,9 @@ from mote.quantize.precision import Precision
 from mote.report.svg import SVG
 from mote.text import printable
 
+Options = argparse.ArgumentParser | argparse._ArgumentGroup
+"""What options are added to: a parser, or a group of its options."""
+
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -211,11 +214,11 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_svg(parser: argparse.ArgumentParser, what: str) -> None:
+def add_svg(parser: Options, what: str) -> None:
     parser.add_argument("--svg", metavar="FILE", help=what)
 
 
-def add_tools(parser: argparse.ArgumentParser) -> None:
+def add_tools(parser: Options) -> None:
     parser.add_argument("--compiler", choices=("gcc", "zig"), help="which C compiler (default: gcc where installed)")
     parser.add_argument(
         "--emulator", choices=("qemu", "unicorn"), help="which emulator (default: qemu where installed)"
@@ -270,7 +273,7 @@ def data_of(
     )
 
 
-def add_workers(parser: argparse.ArgumentParser) -> None:
+def add_workers(parser: Options) -> None:
     """Who does the evaluations of a search."""
     parser.add_argument(
         "--workers",

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from mote.errors import MoteError
+from mote.extras import installing
 from mote.image.signature import Signature, SignedImage, key_id
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Verdict(StrEnum):
 
 def _check_installed() -> None:
     if find_spec("cryptography") is None:
-        raise MoteError("keys need the package cryptography", remedy="pip install 'moteml[sign]'")
+        raise MoteError("keys need the package cryptography", remedy=installing("sign"))
 
 
 def read_private(data: bytes, where: str, passphrase: Passphrase) -> Ed25519PrivateKey:

@@ -122,5 +122,5 @@ def other_version(mine: str, others: dict[str, str]) -> MoteError:
     )
     return MoteError(
         f"this is Mote {mine}, but {listed}",
-        remedy=f"install the same version for the workers: pip install moteml=={mine}",
+        remedy=f"install Mote {mine} for the workers, too",
     )

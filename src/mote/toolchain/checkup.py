@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from .compilers import first_line
+from mote.extras import TORCH_REMEDY, installing
+
+from .compilers import ZIG_REMEDY, first_line
 
 
 @dataclass(frozen=True)
@@ -33,33 +36,42 @@ _PROGRAMS = (
     ("cc", "compile for this computer", "apt install gcc"),
     ("clang", "a second compiler for this computer", "apt install clang"),
 )
-_WHEELS = (
-    ("ziglang", "ziglang", "compile for all targets, without root", "pip install ziglang"),
-    ("unicorn", "unicorn", "emulate all cores but Cortex-M55, without root", "pip install unicorn"),
-    ("capstone", "capstone", "disassemble, for the cycles of `mote profile`", "pip install capstone"),
-    (
-        "ai-edge-litert",
-        "ai_edge_litert",
-        "the reference that results are compared with",
-        "pip install ai-edge-litert",
-    ),
-    ("tflite-micro", "tflite_micro", "TFLite Micro, for comparison", "pip install --pre tflite-micro"),
-    ("onnx", "onnx", "read ONNX models", "pip install 'moteml[onnx]'"),
-    ("onnxruntime", "onnxruntime", "the reference of ONNX models", "pip install 'moteml[onnx]'"),
-    ("torch", "torch", "read PyTorch models, and their reference", "pip install 'moteml[torch]'"),
-    ("torchao", "torchao", "models that PyTorch has quantized", "pip install 'moteml[torch]'"),
-    ("h5py", "h5py", "read Keras models", "pip install 'moteml[keras]'"),
-    ("keras", "keras", "the reference of Keras models", "pip install keras, and torch, jax or tensorflow"),
-    ("scikit-learn", "sklearn", "models of scikit-learn, which are objects", "pip install scikit-learn"),
-    ("xgboost", "xgboost", "the reference of XGBoost models", "pip install xgboost"),
-    ("lightgbm", "lightgbm", "the reference of LightGBM models", "pip install lightgbm"),
-)
+
+
+def _wheels() -> Sequence[tuple[str, str, str, str]]:
+    """Packages: name, module, what for, how to install it."""
+    return (
+        (
+            "ziglang",
+            "ziglang",
+            "compile for all targets, without root",
+            ZIG_REMEDY,
+        ),
+        ("unicorn", "unicorn", "emulate all cores but Cortex-M55, without root", "pip install unicorn"),
+        ("capstone", "capstone", "disassemble, for the cycles of `mote profile`", "pip install capstone"),
+        (
+            "ai-edge-litert",
+            "ai_edge_litert",
+            "the reference that results are compared with",
+            "pip install ai-edge-litert",
+        ),
+        ("tflite-micro", "tflite_micro", "TFLite Micro, for comparison", "pip install --pre tflite-micro"),
+        ("onnx", "onnx", "read ONNX models", installing("onnx")),
+        ("onnxruntime", "onnxruntime", "the reference of ONNX models", installing("onnx")),
+        ("torch", "torch", "read PyTorch models, and their reference", TORCH_REMEDY),
+        ("torchao", "torchao", "models that PyTorch has quantized", installing("torch")),
+        ("h5py", "h5py", "read Keras models", installing("keras")),
+        ("keras", "keras", "the reference of Keras models", "pip install keras, and torch, jax or tensorflow"),
+        ("scikit-learn", "sklearn", "models of scikit-learn, which are objects", "pip install scikit-learn"),
+        ("xgboost", "xgboost", "the reference of XGBoost models", "pip install xgboost"),
+        ("lightgbm", "lightgbm", "the reference of LightGBM models", "pip install lightgbm"),
+    )
 
 
 def doctor() -> list[Finding]:
     """Every tool that Mote can use, found or not."""
     found = [_program(*row) for row in _PROGRAMS]
-    return found + [_wheel(*row) for row in _WHEELS]
+    return found + [_wheel(*row) for row in _wheels()]
 
 
 def _program(name: str, purpose: str, remedy: str) -> Finding:

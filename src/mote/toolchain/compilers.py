@@ -22,7 +22,7 @@ PACKAGES = {
     "riscv": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
 }
 LIBRARY = {"arm": "libc.a", "riscv": "picolibc.specs"}
-ZIG_REMEDY = "pip install ziglang"
+ZIG_REMEDY = "pip install ziglang (411 MB)"
 
 
 @dataclass(frozen=True)
