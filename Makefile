@@ -18,6 +18,8 @@ demo: $(VENV)/demo
 	@echo
 	@$(BIN)/mote verify models/keywords.tflite --target cortex-m4
 	@echo
+	@$(BIN)/python examples/recognise/recognise.py
+	@echo
 	@echo "The C is in $(DEMO): keywords.h is its manual, keywords.c the model."
 
 test: $(VENV)/test tools

@@ -17,6 +17,7 @@ import mote
 from mote import extras
 from mote.cli import COMMANDS
 from mote.errors import MoteError
+from support import emulated
 
 ROOT = Path(__file__).parents[1]
 DIGITS = ROOT / "models" / "digits.tflite"
@@ -98,3 +99,20 @@ def test_no_extra_brings_cuda_or_a_compiler() -> None:
     assert heavy == {"zig", "test"}
     with pytest.raises(MoteError, match="CPU build is enough"):
         extras.require("torch.absent", extra="torch")
+
+
+def test_a_call_with_wrong_arguments_is_no_bug_of_mote() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'no_such'"):
+        mote.run(mote.compile(DIGITS), no_such=1)
+
+
+def test_the_example_recognises_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each class is the one that was written, on the emulated core and by LiteRT's reference kernels."""
+    sys.path.insert(0, str(ROOT / "examples" / "recognise"))
+    try:
+        import recognise
+    finally:
+        sys.path.pop(0)
+    assert recognise.main(emulated("cortex-m4")) == 0
+    rows = re.findall(r"^(\d) +(\d), \d+\.\d% +(\d), \d+\.\d%$", capsys.readouterr().out, re.M)
+    assert [row[0] for row in rows] == list("72958") and all(len(set(row)) == 1 for row in rows)

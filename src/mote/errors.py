@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from traceback import walk_tb
 from typing import Any, Protocol
 
 from mote.version import __version__
@@ -152,11 +153,18 @@ def explained(error: Exception) -> MoteError | InternalError:
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """Only errors that explain themselves leave this."""
+    """Only errors that explain themselves leave this: a call with the wrong arguments is Python's TypeError, too."""
     try:
         yield
     except Exception as error:
         told = explained(error)
-        if told is error:
+        if told is error or (isinstance(error, TypeError) and _was_not_entered(error)):
             raise
         raise told from error
+
+
+def _was_not_entered(error: TypeError) -> bool:
+    """Whether a decorated function was never entered, because its arguments do not fit: the traceback ends in the
+    decorator's wrapper."""
+    frames = [frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)]
+    return frames == ["explaining", "inner"]
