@@ -78,6 +78,15 @@ static void attempt_rest(mote_interpreter_t *it, attempt_t *found) {
     mote_reset(it);
 }
 
+/* What firmware asks before it loads an image. */
+static mote_status attempt_crc(const uint8_t *data, size_t bytes) {
+    uint64_t *const image = malloc(bytes > 0 ? bytes : 1);
+    memcpy(image, data, bytes);
+    const mote_status status = mote_image_crc(image, bytes);
+    free(image);
+    return status;
+}
+
 /* Load an image of `bytes` at `data`, run it twice, look at everything. */
 static attempt_t attempt(const uint8_t *data, size_t bytes) {
     attempt_t found = {MOTE_BAD_IMAGE, {"", "", 0}, 0, 0, 0};

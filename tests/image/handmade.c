@@ -49,7 +49,7 @@ static void window_one(const window_t *p, const void *const *rows, int32_t y, ui
             scratch[i] = (uint8_t)(scratch[i] + (k + 1) * ((const uint8_t *)rows[k])[i]);
         }
     }
-    memcpy(out, scratch, (size_t)p->width);
+    memmove(out, scratch, (size_t)p->width);
 }
 
 static void window_row(const void *params, const mote_call_t *call) {

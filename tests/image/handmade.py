@@ -306,6 +306,17 @@ def expected(given: np.ndarray, kept: list[np.ndarray], flag: int = 0) -> np.nda
     return plus(np.arange(12, dtype=np.uint8), 1, 0) if flag else out
 
 
+def copying(kernel: int, apart: int) -> bytes:
+    """The kernel `copy`, known by this id, for 32 bytes to so many bytes behind them."""
+    h = Handmade(0, (256, 0, 0, 0), kernels={"unused": kernel, "copy": kernel}, taps=1, words=1)
+    given, out = h.place(WIDTH, ROWS, 64), h.place(WIDTH, ROWS, 64 + apart)
+    h.op(Form.WHOLE, "copy", [{"place": given}], [WIDTH * ROWS], kernel=1, out=out)
+    h.schedule = [0]
+    h.port("input", (1, ROWS, WIDTH), 0, 64)
+    h.port("output", (1, ROWS, WIDTH), 0, 64 + apart)
+    return h.image()
+
+
 def pushed() -> Handmade:
     """Rows of four that are handed over, four of them, each plus something; the first inference means nothing."""
     h = Handmade(Feature.PUSHED, (64, 0, 0, 0), counters=2)

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import test_batch_matmul
 
 from flow import Flow
 from mote import targets
@@ -89,6 +90,12 @@ def tall() -> bytes:
     return net.finish(net.pool(net.depthwise(net.input(1, 260, 1, 2)), (13, 1)))
 
 
+def product() -> bytes:
+    """A constant matrix times others: its kernel is given a row of those, and all of the constant."""
+    batches = (), (2, 2)
+    return test_batch_matmul.model(test_batch_matmul.Config(batches=batches, sizes=(5, 9, 1), constant=0))
+
+
 def two_memories() -> Target:
     """The host with a fast memory that does not hold all of a model."""
     memories = Memory("fast", "ram", 700), Memory("slow", "ram", 1 << 20), Memory("flash", "flash", 1 << 20)
@@ -115,5 +122,6 @@ MODES = {
     "branches": (branching, {"target": "host"}),
     "turns": (counting, {"target": "host"}),
     "asks": (asking, {"target": "host"}),
+    "product": (product, {"target": "host", "least_ram": True}),
     "strided": (strided, {"target": "host", "optimize": "speed", "ram": "1M"}),
 }

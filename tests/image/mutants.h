@@ -1,4 +1,4 @@
-/* mutants.h: images with other numbers in them, where numbers are. */
+/* mutants.h: images with other numbers in them, where numbers are, and with a checksum that is right. */
 #ifndef MUTANTS_H
 #define MUTANTS_H
 
@@ -50,6 +50,48 @@ static void mutant_change(uint8_t *image, uint32_t bytes, uint32_t at, uint32_t 
     }
 }
 
+/* Record `number` of a section, or NULL where the image does not have it. */
+static uint8_t *mutant_record(uint8_t *image, uint32_t bytes, const mote_header_t *header, uint32_t section,
+                              uint32_t number, uint32_t size) {
+    const mote_section_t *const where = header->sections + section;
+    const uint64_t at = where->offset + (uint64_t)number * size;
+    return number < where->count && at + size <= bytes ? image + at : NULL;
+}
+
+/* Lay an operand of an op, or its working memory, over its output, or a few bytes beside. */
+static void mutant_overlap(uint8_t *image, uint32_t bytes, const mote_header_t *header, uint64_t *random) {
+    mote_op_t op;
+    mote_operand_t operand;
+    mote_location_t place, out;
+    const uint32_t count = header->sections[MOTE_SECTION_OPS].count;
+    const uint32_t number = count == 0 ? 0 : mutant_random(random) % count;
+    uint8_t *const of_op = mutant_record(image, bytes, header, MOTE_SECTION_OPS, number, sizeof op);
+    if (of_op == NULL) {
+        return;
+    }
+    memcpy(&op, of_op, sizeof op);
+    const uint32_t which = op.operand + (op.operands == 0 ? 0 : mutant_random(random) % op.operands);
+    const uint8_t *const of_operand = mutant_record(image, bytes, header, MOTE_SECTION_OPERANDS, which, sizeof operand);
+    const uint8_t *const of_out = mutant_record(image, bytes, header, MOTE_SECTION_PLACES, op.out, sizeof out);
+    if (of_operand == NULL || of_out == NULL) {
+        return;
+    }
+    memcpy(&operand, of_operand, sizeof operand);
+    memcpy(&out, of_out, sizeof out);
+    uint8_t *const of_place = mutant_record(image, bytes, header, MOTE_SECTION_PLACES, operand.place, sizeof place);
+    const uint32_t at = out.at + 4u * (mutant_random(random) % 17) - 32u;
+    if (mutant_random(random) % 4 == 0 && out.memory < 4) {
+        op.scratch = at;
+        op.scratch_memory = out.memory;
+        memcpy(of_op, &op, sizeof op);
+    } else if (of_place != NULL) {
+        memcpy(&place, of_place, sizeof place);
+        place.at = at;
+        place.memory = out.memory;
+        memcpy(of_place, &place, sizeof place);
+    }
+}
+
 /* Change a number: of the header, of a record, of parameters, or a byte. Images are little-endian, and so is this core. */
 static void mutant_once(uint8_t *image, uint32_t bytes, uint64_t *random) {
     static const uint32_t sizes[MOTE_SECTIONS] = {8, 36, 64, 20, 16, 2, 2, 4, 16, 1, 4, 1};
@@ -65,7 +107,11 @@ static void mutant_once(uint8_t *image, uint32_t bytes, uint64_t *random) {
         mutant_change(image, bytes, mutant_random(random) % (sizeof header / 4u) * 4u, 4, random);
         return;
     }
-    if (choice < 9) { /* a parameter */
+    if (choice == 1) {
+        mutant_overlap(image, bytes, &header, random);
+        return;
+    }
+    if (choice < 10) { /* a parameter */
         const mote_section_t *const ops = header.sections + MOTE_SECTION_OPS;
         const uint32_t number = ops->count == 0 ? 0 : mutant_random(random) % ops->count;
         const uint32_t at = ops->offset + number * (uint32_t)sizeof op;
@@ -85,11 +131,34 @@ static void mutant_once(uint8_t *image, uint32_t bytes, uint64_t *random) {
     }
 }
 
+/* Write the CRC-32 of an image that was changed into its header, as whoever forges one does. */
+static void mutant_repair(uint8_t *image, uint32_t bytes) {
+    static uint32_t table[256];
+    mote_header_t header;
+    for (uint32_t i = 0; i < 256 && table[255] == 0; i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; bit++) {
+            table[i] = table[i] >> 1 ^ ((table[i] & 1) != 0 ? 0xedb88320u : 0);
+        }
+    }
+    if (bytes < sizeof header) {
+        return;
+    }
+    memcpy(&header, image, sizeof header);
+    uint32_t crc = UINT32_MAX;
+    for (uint32_t i = 16, end = header.bytes < bytes ? header.bytes : bytes; i < end; i++) {
+        crc = crc >> 8 ^ table[(crc ^ image[i]) & 0xff];
+    }
+    header.crc = ~crc;
+    memcpy(image, &header, sizeof header);
+}
+
 /* Change a few numbers. */
 static void mutant(uint8_t *image, uint32_t bytes, uint64_t *random) {
     for (uint32_t i = 1 + mutant_random(random) % 3; i > 0 && bytes >= sizeof(mote_header_t); i--) {
         mutant_once(image, bytes, random);
     }
+    mutant_repair(image, bytes);
 }
 
 #endif

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from c_runtime import CHECKED, INCLUDES, SOURCES, STRICT, built
 from damaged import HANDMADE, PROGRAM, program, tried
+from handmade import copying, patched
 
 from mote.api.packer import pack
+from mote.image import format
+from mote.image.stock import everything
+from network import Net
 from support import examples, needs
 
 HERE = Path(__file__).parent
@@ -59,6 +63,35 @@ def digits(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campa
         file.write_bytes(image.data)
     records = [record for image in images for record in image.records]
     return program(folder, "campaign.c", records, parts=parts), files
+
+
+def test_tensors_that_overlap(tmp_path: Path, parts: list[Path]) -> None:
+    """A copy over itself is refused; what a kernel makes of rows that it copies over each other is its own matter."""
+    copy = next(record for record in everything() if record.name == "copy")
+    net = Net(3)
+    x = net.input(1, 4, 4, 4)
+    moved = net.moved("TRANSPOSE", [x, net.ints(0, 2, 1, 3)], (1, 4, 4, 4))
+    packed = pack(net.finish(moved, net.resize(x, 6, 4, "RESIZE_NEAREST_NEIGHBOR")), target="host")
+    campaign = program(tmp_path, "campaign.c", [copy, *packed.records], parts=parts)
+
+    def refused(image: bytes) -> bool:
+        path = tmp_path / "overlapping.mote"
+        path.write_bytes(image)
+        status, said = tried(campaign, (0, "0+0"), [path])
+        assert (status != 0) == ("is refused: parameters do not fit" in said), said
+        return status != 0
+
+    assert not any(refused(copying(copy.id, apart)) for apart in (32, -32, 64))
+    assert all(refused(copying(copy.id, apart)) for apart in (0, 4, -4, 28, -28))
+    head = format.HEADER.unpack(packed.data)
+    offset, count = head["places_offset"], head["places_count"]
+    places = [format.PLACE.unpack(packed.data, offset + 16 * i) for i in range(count)]
+    assert len({place["at"] for place in places}) == count == 3, "the input, and both outputs apart from it"
+    for at in range(0, 64, 4):
+        overlapping = packed.data
+        for i in range(count):
+            overlapping = patched(overlapping, "places", i, at=at if places[i]["at"] else 0)
+        assert not refused(overlapping)
 
 
 def test_every_byte_and_every_length(by_hand: Campaign) -> None:

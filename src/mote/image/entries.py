@@ -130,6 +130,25 @@ _OFFSETS = """\
 """
 
 
+_OVERLAPS = """\
+/* An image can lay tensors over each other, and memcpy is undefined for memory that overlaps. (Without unaligned loads
+ * mote_common.h has another one, for which that is no matter.) */
+#if !defined(__GNUC__) || !defined(__ARM_ARCH) || __ARM_ARCH < 7 || defined(__ARM_FEATURE_UNALIGNED)
+MOTE_UNUSED static inline void *mote_copied(void *to, const void *from, size_t bytes) {
+    const uintptr_t ahead = (uintptr_t)to - (uintptr_t)from, behind = (uintptr_t)from - (uintptr_t)to;
+    return ahead < bytes || behind < bytes ? memmove(to, from, bytes) : memcpy(to, from, bytes);
+}
+#undef memcpy
+#if defined(__GNUC__) /* a few bytes are loaded and stored */
+#define memcpy(to, from, bytes) \
+    (__builtin_constant_p(bytes) ? memmove(to, from, bytes) : mote_copied(to, from, bytes))
+#else
+#define memcpy(to, from, bytes) mote_copied(to, from, bytes)
+#endif
+#endif
+"""
+
+
 def _settings(limits: Limits) -> str:
     aligned = "#define MOTE_WORDS_ALIGNED 1 /* no word is loaded from another address than a multiple of four */\n"
     fused = "#define MOTE_FUSED 1 /* products of float32 are added without being rounded first */\n"
@@ -150,10 +169,12 @@ def _settings(limits: Limits) -> str:
 def _file(header: str, kernels: Sequence[KernelRecord], checks: str) -> str:
     """The entries of all kernels of one header."""
     instances = list(dict.fromkeys(str(i) for k in kernels for i in k.instances))
-    includes = [f'#include "{name}"' for name in ("mote_kernel.h", kernels[0].file, checks)]
+    includes = [f'#include "{name}"' for name in (kernels[0].file, checks)]
     made = _instances_of_checks(kernels, checks)
     parts = [
         _banner(f"mote_kernel_{header}.c: entries of the kernels in {kernels[0].file}."),
+        '#include "mote_kernel.h"\n',
+        _OVERLAPS,
         "\n".join(includes) + "\n",
         _OFFSETS,
         *(f"{text}\n" for text in (*instances, *made)),

@@ -228,7 +228,7 @@ OP = Record(
         Field("step", "i", "by how much y grows with n"),
         Field("list", "I", "where the values of y begin in `lists`; 0xffffffff: they follow from first and step"),
         Field("times", "H", "how often it runs in an inference: n is 0 to times - 1"),
-        Field("group", "H", "rows that are computed each time"),
+        Field("group", "H", "rows that are computed each time: at most 64, or a 256th of those that the output has"),
         Field("last", "i", "behind the last row that is computed"),
         Field("scratch_bytes", "I", "of working memory"),
         Field("sums_bytes", "I", "of running sums"),

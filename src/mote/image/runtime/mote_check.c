@@ -361,6 +361,7 @@ static const char *mote_check_operands(const mote_interpreter_t *it, const mote_
                 return "operand in pieces";
             }
             room->in[i] = mote_place_bytes(place);
+            room->at[i] = mote_begin(it, place);
             pointers++;
         } else if (mote_check_taps(it, op, i, ys, room)) {
             pointers += operands[i].taps;
@@ -384,7 +385,12 @@ static const char *mote_check_out(const mote_interpreter_t *it, const mote_op_t 
     if (out->memory == MOTE_MEMORY_IMAGE || (by_rows ? (uint32_t)ys->hi > out->rows : out->kind != kind)) {
         return "rows of the output";
     }
+    const uint32_t at_once = form == MOTE_RUN_ROWS && op->hi > (int32_t)MOTE_STEP_ROWS ? (uint32_t)op->hi : MOTE_STEP_ROWS;
+    if (op->group > at_once && op->group > (out->rows + MOTE_STEP_SHARE - 1u) / MOTE_STEP_SHARE) {
+        return "rows in one step";
+    }
     room->eights = mote_in_eights(it, out) << MOTE_OPERANDS;
+    room->to = form == MOTE_RUN_WHOLE || form == MOTE_RUN_RING ? mote_begin(it, out) : NULL;
     room->out = by_rows ? out->row_bytes : mote_place_bytes(out);
     room->lo = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->lo : form == MOTE_RUN_RING ? 0 : ys->lo;
     room->hi = form == MOTE_RUN_WHOLE || form == MOTE_RUN_EACH ? op->hi : form == MOTE_RUN_RING ? (int32_t)out->rows : ys->hi;

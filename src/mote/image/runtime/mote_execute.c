@@ -37,11 +37,6 @@ const void *mote_parameters(const mote_interpreter_t *it, const mote_op_t *op, c
     return room;
 }
 
-/* Where a tensor begins. */
-static uint8_t *mote_begin(const mote_interpreter_t *it, const mote_location_t *place) {
-    return it->memory[mote_memory_number(place->memory)] + place->at;
-}
-
 /* Where a row lies, or NULL where there is no such row. */
 static void *mote_row(const mote_interpreter_t *it, const mote_location_t *place, uint32_t row) {
     if (row >= place->rows) {

@@ -56,6 +56,8 @@ enum { /* sections, in this order */
     MOTE_SECTIONS
 };
 
+#define MOTE_STEP_ROWS 64u   /* rows that a step computes at most, */
+#define MOTE_STEP_SHARE 256u /* or, of a tensor with many, this part of them */
 #define MOTE_NO_LIST 0xffffffffu
 #define MOTE_NO_COUNTER 0xffffu
 #define MOTE_NO_PLACE 0xffffu

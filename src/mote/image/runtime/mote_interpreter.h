@@ -49,6 +49,11 @@ static inline uint32_t mote_row_at(const mote_interpreter_t *it, uint32_t at) {
     return 4u * (mote_wide(mote_header(it)) ? ((const uint32_t *)rows)[at] : ((const uint16_t *)rows)[at]);
 }
 
+/* Where a tensor in one piece begins. */
+static inline uint8_t *mote_begin(const mote_interpreter_t *it, const mote_location_t *place) {
+    return it->memory[mote_memory_number(place->memory)] + place->at;
+}
+
 static inline uint16_t *mote_missing(const mote_interpreter_t *it) { return it->oldest + mote_header(it)->rings; }
 
 static inline uint16_t *mote_counters(const mote_interpreter_t *it) { return mote_missing(it) + 1; }

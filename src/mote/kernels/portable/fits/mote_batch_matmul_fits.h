@@ -15,19 +15,23 @@ static inline uint32_t mote_matmul_end(int32_t lines, int32_t line, int32_t dept
     return mote_much_plus(mote_much_plus(mote_reach(lines, line), mote_reach(depth, step)), 1);
 }
 
-/* Whole products. A kernel that is told of one row of its output may find all rows of the right operand from the one on
- * that it is given. */
+/* Whether operand k has so many bytes. A kernel that is told of one row of its output may find all rows of either operand
+ * from the one on that it is given. */
+static inline int mote_matmul_takes(const mote_room_t *room, int32_t k, uint32_t bytes, uint32_t size) {
+    const uint32_t rows = room->form == MOTE_RUN_EACH ? mote_size(room->taps[k]) : 1;
+    return mote_takes(room, k, 0, size) && bytes <= mote_much_times(room->in[k], rows) && bytes <= INT32_MAX;
+}
+
+/* Whole products. */
 static inline int mote_matmul_products_fit(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
     const uint32_t left = mote_matmul_end(p->rows, p->left_line, p->depth, p->left_step);
     const uint32_t right = mote_matmul_end(p->columns, p->right_line, p->depth, p->right_step);
-    const uint32_t rows = room->form == MOTE_RUN_EACH ? mote_size(room->taps[1]) : 1;
     mote_walked_t far;
     return mote_walk_fits(&p->walk, room, size.out, &far) &&
            mote_count(p->rows, p->columns, 1, 1) <= mote_size(p->walk.run) &&
-           mote_takes(room, 0, mote_much_times(mote_much_plus(far.a, left), size.left), size.left) &&
-           mote_takes(room, 0, mote_count(p->rows, p->depth, (int32_t)size.left, 1), size.left) &&
-           mote_has(room->in[1], 0, size.right) &&
-           mote_has(mote_much_times(room->in[1], rows), mote_much_times(mote_much_plus(far.b, right), size.right), 1);
+           mote_matmul_takes(room, 0, mote_much_times(mote_much_plus(far.a, left), size.left), size.left) &&
+           mote_matmul_takes(room, 0, mote_count(p->rows, p->depth, (int32_t)size.left, 1), size.left) &&
+           mote_matmul_takes(room, 1, mote_much_times(mote_much_plus(far.b, right), size.right), size.right);
 }
 
 /* One line of a product, from one of the left matrix and so many of the right one, with `right` elements of each. */

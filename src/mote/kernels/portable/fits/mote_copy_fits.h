@@ -7,7 +7,8 @@
 
 static inline int mote_copy_fits(const mote_copy_t *p, const mote_room_t *room) {
     const uint32_t bytes = mote_size(p->bytes);
-    return room->form == MOTE_RUN_WHOLE && mote_takes(room, 0, bytes, 1) && mote_gives(room, bytes, 1);
+    return room->form == MOTE_RUN_WHOLE && mote_takes(room, 0, bytes, 1) && mote_gives(room, bytes, 1) &&
+           mote_apart(room, 0, 0, bytes, 0, bytes);
 }
 
 #endif

@@ -5,6 +5,12 @@
 #include "mote_elements_fits.h"
 #include "mote_index.h"
 
+/* Whether the output begins as a copy of the first operand, or lies where that does. */
+static inline int mote_goes_on(const mote_room_t *room, uint32_t bytes) {
+    return mote_takes(room, 0, bytes, 1) && mote_gives(room, bytes, 1) &&
+           (room->at[0] == room->to || mote_apart(room, 0, 0, bytes, 0, bytes));
+}
+
 /* Whether operand k has `count` indices of a width that mote_index knows. */
 static inline int mote_indices_fit(const mote_room_t *room, int32_t k, uint32_t count, int32_t width) {
     return (width == 2 || width == 4 || width == 8) && mote_takes(room, k, mote_much_times(count, (uint32_t)width), 1);

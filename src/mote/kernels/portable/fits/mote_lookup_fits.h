@@ -8,9 +8,11 @@
 
 static inline int mote_lookup_fits(const mote_lookup_t *p, const mote_room_t *room) {
     const uint32_t parts = mote_count(p->batches, p->outer, p->run, 1);
-    return mote_of_tensors(room) && mote_takes(room, 0, mote_much_times(parts, mote_count(p->size, 1, 1, 1)), 1) &&
-           mote_indices_fit(room, 1, mote_count(p->batches, p->count, 1, 1), p->width) &&
-           mote_gives(room, mote_much_times(parts, mote_count(p->count, 1, 1, 1)), 1);
+    const uint32_t in = mote_much_times(parts, mote_count(p->size, 1, 1, 1));
+    const uint32_t out = mote_much_times(parts, mote_count(p->count, 1, 1, 1));
+    return mote_of_tensors(room) && mote_takes(room, 0, in, 1) &&
+           mote_indices_fit(room, 1, mote_count(p->batches, p->count, 1, 1), p->width) && mote_gives(room, out, 1) &&
+           mote_apart(room, 0, 0, in, 0, out);
 }
 
 static inline int mote_lookup_nd_fits(const mote_lookup_nd_t *p, const mote_room_t *room) {

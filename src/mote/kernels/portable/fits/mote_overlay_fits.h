@@ -8,8 +8,7 @@
 
 /* `reach`: how far behind the begin of the tensor the other one may begin. */
 static inline int mote_overlay_from(const mote_overlay_t *p, const mote_room_t *room, uint32_t reach) {
-    return mote_of_tensors(room) && mote_takes(room, 0, mote_size(p->bytes), 1) &&
-           mote_gives(room, mote_size(p->bytes), 1) && reach <= room->out &&
+    return mote_of_tensors(room) && mote_goes_on(room, mote_size(p->bytes)) && reach <= room->out &&
            mote_moves(&p->move, room, room->in[1], room->out - reach);
 }
 

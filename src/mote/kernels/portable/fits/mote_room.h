@@ -46,6 +46,7 @@ typedef struct {
     const int32_t *list;          /* or, where this is not NULL, row list[n * taps[0] + k] of it, for n below */
     int32_t listed;               /* this; rows that it does not have are NULL */
     uint32_t out;                 /* bytes of the output; by rows: of each of its rows */
+    const uint8_t *at[MOTE_OPERANDS], *to; /* WHOLE, RING: where operands and the output begin; else NULL */
     int32_t lo, hi;               /* WHOLE, EACH: output rows lo..hi-1, or hi units; ROW, ROWS: every output row that is
                                      computed, SUMS: every tap is in lo..hi-1; RING: the buffer has hi rows */
     int32_t most;                 /* ROWS: the largest count */
@@ -83,6 +84,14 @@ static inline int mote_holds(const mote_room_t *room, const void *array, uint32_
         return bytes <= room->lent;
     }
     return at >= begin && at <= end && bytes <= end - at && at % alignment == 0;
+}
+
+/* Whether `bytes` of operand k, from byte `from` on, lie apart from the `made` bytes of the output from byte `to` on: what
+ * kernels that copy a tensor ask for. Rows are not compared. */
+static inline int mote_apart(const mote_room_t *room, int32_t k, uint32_t from, uint32_t bytes, uint32_t to,
+                             uint32_t made) {
+    const uintptr_t source = (uintptr_t)room->at[k] + from, target = (uintptr_t)room->to + to;
+    return room->to == NULL || (source - target >= made && target - source >= bytes);
 }
 
 #endif

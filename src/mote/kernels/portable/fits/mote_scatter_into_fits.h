@@ -8,10 +8,10 @@
 static inline int mote_scatter_into_fits(const mote_scatter_into_t *p, const mote_room_t *room, uint32_t size) {
     const uint32_t part = mote_count(p->run, (int32_t)size, 1, 1);
     const uint32_t end = mote_much_plus(mote_tuples_reach(room, p->axis, p->depth), part);
-    return mote_of_tensors(room) && mote_takes(room, 0, mote_size(p->bytes), 1) &&
+    return mote_of_tensors(room) && mote_goes_on(room, mote_size(p->bytes)) &&
            mote_takes(room, 1, mote_much_times(mote_count(p->count, 1, 1, 1), part), 1) &&
            mote_indices_fit(room, 2, mote_count(p->count, p->depth, 1, 1), p->index_width) &&
-           end <= mote_size(p->bytes) && mote_gives(room, mote_size(p->bytes), 1);
+           end <= mote_size(p->bytes);
 }
 
 #define MOTE_SCATTER_INTO_FITS(name, type, word, combined) \

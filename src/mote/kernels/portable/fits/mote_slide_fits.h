@@ -6,9 +6,9 @@
 #include "mote_slide.h"
 
 static inline int mote_slide_fits(const mote_slide_t *p, const mote_room_t *room) {
-    return room->form == MOTE_RUN_WHOLE && mote_counts(p->runs | p->kept | p->fresh) &&
-           mote_takes(room, 0, mote_bytes_of(p->runs, p->fresh, 1), 1) &&
-           mote_gives(room, mote_bytes_of(p->runs, p->kept + p->fresh, 1), 1);
+    const uint32_t in = mote_bytes_of(p->runs, p->fresh, 1), out = mote_bytes_of(p->runs, p->kept + p->fresh, 1);
+    return room->form == MOTE_RUN_WHOLE && mote_counts(p->runs | p->kept | p->fresh) && mote_takes(room, 0, in, 1) &&
+           mote_gives(room, out, 1) && mote_apart(room, 0, 0, in, 0, out);
 }
 
 #endif
