@@ -111,7 +111,7 @@ def convert(
             warnings.append(f"not compared with LiteRT: {', '.join(mistakes)}")
         elif verify:
             _check_installed()
-            judge = _judge(source, own, graph, rounded, fast=bool(mistakes))
+            judge = _judge(source, own, rounded, fast=bool(mistakes))
             check = _checked(judge, graph, exported, inputs, seed)
     return Converted(
         model=source.where,
@@ -177,15 +177,14 @@ def _check_installed() -> None:
         )
 
 
-def _judge(source: Source, own: Graph, graph: Graph, rounded: int, *, fast: bool) -> _Judge:
+def _judge(source: Source, own: Graph, rounded: int, *, fast: bool) -> _Judge:
     """The file that was read, the model's own runtime, or Mote's reference with LiteRT's rounding."""
     if source.format == Format.TFLITE:
         return _Judge("the file that was read", reference.litert(source.data, fast=fast), True, fast)
     if rounded:
         return _Judge("Mote's operators with LiteRT's rounding, each by itself", None, False, fast)
-    if (found := runtime(source, own)) is not None:
-        return _Judge(found[1], found[0], True, fast)
-    return _Judge(f"Mote's reference ({source.title} is not installed)", reference.numpy(graph), False, fast)
+    values, name = runtime(source, own)
+    return _Judge(name, values, True, fast)
 
 
 def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed: int) -> Check:

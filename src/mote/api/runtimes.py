@@ -7,7 +7,8 @@ from importlib import import_module
 
 import numpy as np
 
-from mote.api.reference import Reference
+from mote.api.reference import Reference, as_in_file
+from mote.api.reference import numpy as numpy_reference
 from mote.frontends import Format, Source
 from mote.graph import Graph, Tensor
 from mote.graph.edges import to_model
@@ -22,16 +23,18 @@ HOMES = {
     Format.XGBOOST: "trees",
     Format.LIGHTGBM: "trees",
 }
-"""The front ends that know the runtimes of the formats, each in a module `reference`."""
+"""The front ends that know the runtimes of the formats, each in a module `reference`: its function of that name gives
+the runtime's name and how to run it, None where it is not installed, or a string that says why it is no judge."""
 
 
-def runtime(source: Source, graph: Graph) -> tuple[Reference, str] | None:
-    """The runtime of a model's format as a reference of the graph that was read from it, and its name; None where it is
-    not installed."""
+def runtime(source: Source, graph: Graph) -> tuple[Reference, str]:
+    """The runtime of a model's format as a reference of the graph that was read from it, and its name. Where it is not
+    installed, or is known to be wrong on this machine: Mote's own reference in NumPy, and why."""
     names = {t.name for t in graph.tensors.values() if not t.inner and t.data is None}
     found = import_module(f"mote.frontends.{HOMES[source.format]}.reference").reference(source, names)
-    if found is None:
-        return None
+    if found is None or isinstance(found, str):
+        why = found or f"{source.title} is not installed"
+        return as_in_file(numpy_reference(graph), graph), f"numpy ({why})"
     name, compute = found
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:

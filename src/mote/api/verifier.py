@@ -327,7 +327,8 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
     if judged.model.format != Format.TFLITE:
-        answer, name = _runtime(judged)
+        with naming(judged.path):
+            answer, name = runtime(judged.model, judged.source)
     elif reference.micro_only(judged.source):
         answer, name = _micro(judged)
     elif settings.numerics == "tflm":
@@ -343,16 +344,6 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
         axis = code_axis(tensor, settings.stream)
         answer, name = reference.windowed(answer, axis, tensor.shape[axis]), f"{name} on every window"
     return answer, name, _of_source
-
-
-def _runtime(judged: Judged) -> tuple[reference.Reference, str]:
-    """Of a model of another format: its own runtime."""
-    with naming(judged.path):
-        found = runtime(judged.model, judged.source)
-    if found is None:
-        own = reference.as_in_file(reference.numpy(judged.source), judged.source)
-        return own, f"numpy ({judged.model.title} is not installed)"
-    return found
 
 
 def _litert(judged: Judged) -> tuple[reference.Reference, str]:

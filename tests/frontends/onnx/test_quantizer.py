@@ -14,7 +14,7 @@ import pytest
 from mote.api.compiler import compile
 from mote.api.verifier import verify
 from mote.graph.types import Rounding
-from onnx_models import Net, onnx, ort
+from onnx_models import Net, judge_of, onnx, ort
 from support import emulated, exact_on_x86
 
 quantization = pytest.importorskip("onnxruntime.quantization")
@@ -129,10 +129,10 @@ class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-de
 
 
 def exact(model: bytes, inputs: int = 3, **options: Any) -> Any:
-    """Every integer is ONNX Runtime's."""
+    """Every integer is ONNX Runtime's, or NumPy's where that saturates."""
     compiled = compile(model, **options)
     result = verify(compiled, inputs, sanitize=not options)
-    assert result.reference.startswith("ONNX Runtime") and result.passed, result.mismatches
+    assert result.reference.startswith(judge_of(model)) and result.passed, result.mismatches
     return compiled
 
 
@@ -164,6 +164,8 @@ def test_on_cores(network: Any, core: str) -> None:
 def test_all_outputs_are_equal() -> None:
     """Of the whole model as users run it, with ONNX Runtime's usual options."""
     model = quantized(separable, "QDQ uint8, per channel")
+    if judge_of(model) != "ONNX Runtime":
+        pytest.skip("ONNX Runtime saturates on this processor")
     compiled, session = compile(model), ort.InferenceSession(model, providers=["CPUExecutionProvider"])
     rng, graph = np.random.default_rng(1), compiled.source
     for _ in range(5):

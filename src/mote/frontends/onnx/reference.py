@@ -9,28 +9,30 @@ import numpy as np
 
 from mote.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.onnx.classes import Classes, classes_of
+from mote.frontends.onnx.saturation import saturating
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
 
 QUANTIZING = {"QuantizeLinear", "DequantizeLinear"}
 """Nodes around others that ONNX Runtime computes in integers, once it has joined them."""
-PRECISE = ("session.x64quantprecision", "1")
-"""On processors whose products of 8 bits saturate in 16, ONNX Runtime then takes others that do not."""
 SIGNED = ("session.qdqisint8allowed", "1")
 """It computes with int8 codes as they are, which it does on Arm; on x86-64 it would make uint8 of some, and compute
-with real numbers what reads others. It does not take both options for one model."""
+in float what reads others."""
 INT8 = 3
 """The number of that type in files."""
-ERRORS_ONLY, FATAL_ONLY = 3, 4
+SATURATES = "saturates 16-bit sums of uint8 x int8 products on this processor"
+"""Why ONNX Runtime is no judge of a model."""
+ERRORS_ONLY = 3
 
 
 class Run(Protocol):
     def __call__(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]: ...
 
 
-def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
+def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | str:
     """Which runtime there is, and what it computes of these values, by name, from inputs by name: ONNX Runtime, else
-    the reference in Python of the `onnx` package, which is slow and knows no operators of Microsoft's."""
+    the reference in Python of the `onnx` package, which is slow and knows no operators of Microsoft's. Where ONNX
+    Runtime would saturate, only the reason why it is no judge."""
     onnx = require("onnx", extra="onnx", what="ONNX models")
     with refusals("onnx"):
         model = onnx.load_model_from_string(source.data)
@@ -41,7 +43,8 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
     classes = classes_of(onnx, model)
     types = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input}
     if installed("onnxruntime"):
-        return f"ONNX Runtime {version_of('onnxruntime')}".strip(), _ort(model, types, classes)
+        name = f"ONNX Runtime {version_of('onnxruntime')}".strip()
+        return f"{name} {SATURATES}" if saturating(onnx, model) else (name, _ort(model, types, classes))
     return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types, classes)
 
 
@@ -98,25 +101,17 @@ def _ort(model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Ru
 
 
 def _session(ort: Any, model: Any) -> Any:
-    """With the options that make results the same everywhere; it does not load some models with the last of them."""
+    """With the options that make results the same everywhere."""
     joins = any(node.op_type in QUANTIZING for node in model.graph.node)
     levels = ort.GraphOptimizationLevel
 
-    def loaded(*entries: tuple[str, str]) -> Any:
-        options = ort.SessionOptions()
-        options.log_severity_level = FATAL_ONLY if entries == (PRECISE,) else ERRORS_ONLY
-        options.intra_op_num_threads = 1
-        for entry in entries:
-            options.add_session_config_entry(*entry)
-        options.graph_optimization_level = levels.ORT_ENABLE_ALL if joins else levels.ORT_DISABLE_ALL
-        return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
+    options = ort.SessionOptions()
+    options.log_severity_level = ERRORS_ONLY
+    options.intra_op_num_threads = 1
     if _signed(model):
-        return loaded(SIGNED)
-    try:
-        return loaded(PRECISE)
-    except Exception:
-        return loaded()
+        options.add_session_config_entry(*SIGNED)
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if joins else levels.ORT_DISABLE_ALL
+    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Run:
