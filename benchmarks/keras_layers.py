@@ -20,13 +20,14 @@ from mote.frontends.keras.layers import (
     operations,
     recurrent,
     reshaping,
+    tensorflow,
     windows,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "keras.md"
 BEGIN, END = "<!-- the layers: benchmarks/keras_layers.py -->\n", "<!-- end of the layers -->\n"
 FAMILIES: Mapping[str, Sequence[str]] = {
-    "Core": [name for name in core.LAYERS if name not in (*core.NOISE, *core.AUGMENTING)],
+    "Core": [name for name in core.LAYERS if name not in (*core.NOISE, *core.AUGMENTING, *core.KERAS2)],
     "Nothing in an inference": [*core.NOISE, *core.AUGMENTING],
     "Convolutions and pooling": list(windows.LAYERS),
     "Normalization": list(normalization.LAYERS),
@@ -36,6 +37,9 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Attention": [name for name in attention.LAYERS if name != "GroupedQueryAttention"],
     "Sequences": list(recurrent.LAYERS),
     "Functions of `keras.ops`, and operators of Python": list(operations.OPERATIONS),
+    "Keras 2 only": [*core.KERAS2, *tensorflow.LAYERS],
+    "Functions of TensorFlow (TFOpLambda)": [f"tf.{name}" for name in tensorflow.FUNCTIONS],
+    "Operators of TensorFlow (TensorFlowOpLayer)": list(tensorflow.OPERATORS),
     "Activations": list(activations.FUNCTIONS),
 }
 LIMITS = {
@@ -52,7 +56,11 @@ LIMITS = {
     "Sequences": f"gates of {', '.join(recurrent.GATES)}; cells LSTM, GRU, simple and stacks of them; states zero, "
     "given or kept (stateful); ConvLSTM begins with zero, and is unrolled",
     "Functions of `keras.ops`, and operators of Python": "x[...] with numbers and slices",
-    "Activations": "by name, or as a layer",
+    "Keras 2 only": "x[...] with numbers and slices (SlicingOpLambda)",
+    "Functions of TensorFlow (TFOpLambda)": "in tf, tf.math, tf.nn and tf.linalg; shapes, axes and bounds that are "
+    "constant",
+    "Operators of TensorFlow (TensorFlowOpLayer)": "shapes and axes that are constant",
+    "Activations": "by name, or as a layer; hard_sigmoid with the slope 0.2 in files of Keras 2",
 }
 
 

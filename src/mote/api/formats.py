@@ -23,7 +23,8 @@ def _onnx() -> Iterable[str]:
 
 def _keras() -> Iterable[str]:
     functions = (f"keras.ops.{name}" for name in _table("keras.layers.operations", "OPERATIONS"))
-    return (*_table("keras.layers", "LAYERS"), *functions)
+    of_tensorflow = (f"tf.{name}" for name in _table("keras.layers.tensorflow", "FUNCTIONS"))
+    return (*_table("keras.layers", "LAYERS"), *functions, *of_tensorflow)
 
 
 def _sklearn() -> Iterable[str]:

@@ -88,6 +88,8 @@ def _by_mark(data: bytes) -> Format | Refusal | None:
     """Formats that begin, or nearly begin, with bytes of their own."""
     if data[4:8] == b"TFL3":
         return Format.TFLITE
+    if data.startswith(b"\x89HDF\r\n\x1a\n"):
+        return Format.KERAS
     for at, mark, what, remedy in _MARKS:
         if data[at : at + len(mark)] == mark:
             return what, remedy
@@ -99,8 +101,6 @@ def _by_mark(data: bytes) -> Format | Refusal | None:
 
 
 _MARKS = (
-    (0, b"\x89HDF\r\n\x1a\n", "is an HDF5 file of an older Keras, or of weights alone", "save the whole model again in"
-     " Keras 3: keras.models.load_model('model.h5').save('model.keras')"),
     (0, b"binf", "is in XGBoost's old binary format", "save it again as JSON: booster.save_model('model.json')"),
     (0, b"\x93NUMPY", "is an array of NumPy, not a model", "--data takes it; give a model, too"),
     (0, b"\x1f\x8b", "is compressed by gzip", f"unpack it; if it is of joblib, {LOAD_OBJECT}"),

@@ -88,7 +88,7 @@ def _first_line(error: Exception) -> str:
 
 
 _MAKERS: tuple[tuple[set[str], Callable[..., Source]], ...] = (
-    ({"keras.Model"}, _keras),
+    ({"keras.Model", "tf_keras.Model"}, _keras),
     ({"torch.Module"}, _module),
     ({"torch.ExportedProgram"}, _program),
     ({"onnx.ModelProto"}, _onnx),

@@ -53,10 +53,10 @@ def stored(weights: Weights) -> bytes:
     return file.getvalue()
 
 
-def keras_file(config: Any, weights: Weights | bytes = {}, *, without: str = "") -> bytes:  # noqa: B006
+def keras_file(config: Any, weights: Weights | bytes = {}, *, without: str = "", version: str = "3.15.1") -> bytes:  # noqa: B006
     """The archive, perhaps without one of its members."""
     members = {
-        "metadata.json": json.dumps({"keras_version": "3.15.1"}).encode(),
+        "metadata.json": json.dumps({"keras_version": version}).encode(),
         "config.json": config if isinstance(config, bytes) else json.dumps(config).encode(),
         "model.weights.h5": weights if isinstance(weights, bytes) else stored(weights),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import mote
 from mote.frontends.keras import activations
-from mote.frontends.keras.layers import LAYERS, core
+from mote.frontends.keras.layers import LAYERS, core, tensorflow
 
 pytestmark = pytest.mark.frontends
 os.environ.setdefault("KERAS_BACKEND", "torch")
@@ -367,10 +368,24 @@ def test_functions_between_layers() -> None:
     )
 
 
+def test_hdf5_files_of_keras_3(tmp_path: Path) -> None:
+    """They have weights as files of Keras 2, and calls as `.keras` files."""
+    inside = keras.Sequential([L.Input((8, 6)), L.Conv1D(4, 3, name="c"), L.BatchNormalization()], name="inside")
+
+    def make(x: Any) -> Any:
+        y = L.Bidirectional(L.LSTM(3, return_sequences=True, recurrent_activation="hard_sigmoid"))(inside(x))
+        return L.RNN([L.LSTMCell(3), L.GRUCell(4)])(L.Add()([y, L.MultiHeadAttention(2, 3)(y, y)]))
+
+    path = tmp_path / "model.h5"
+    branches(((8, 6), make)).save(path)
+    result = mote.verify(mote.compile(path), 3)
+    assert result.passed and result.reference.startswith("Keras 3")
+
+
 def test_no_layer_of_the_table_is_untried() -> None:
     """What is read is also in Keras, and in one of the tests here."""
     text = open(__file__, encoding="utf-8").read()  # noqa: PTH123, SIM115
-    for name in LAYERS.keys() - {*core.AUGMENTING}:
+    for name in LAYERS.keys() - {*core.AUGMENTING, *core.KERAS2, *tensorflow.LAYERS}:
         kind = next((k for k in ("Max", "Average") if f"{k}Pooling" in name), None)
         pattern = name.replace(kind, "{kind}") if kind else name
         assert f'"{pattern}"' in text or f"L.{name}(" in text or f'"{name}"' in text, name

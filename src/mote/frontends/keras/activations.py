@@ -115,11 +115,16 @@ FUNCTIONS: Mapping[str, Function] = {
     "tanh_shrink": tanh_shrink,
 }
 
+KERAS2_HARD_SIGMOID = "keras2_hard_sigmoid"
+"""What Mote calls the function that has the name hard_sigmoid in Keras 2: its slope is 0.2, and 1/6 in Keras 3."""
+
 
 def named(name: Any) -> Function:
     """The function of a name; None is none."""
     if name is None:
         return linear
+    if name == KERAS2_HARD_SIGMOID:
+        return partial(e.hard_sigmoid, alpha=0.2, beta=0.5)
     if not isinstance(name, str) or name not in FUNCTIONS:
         raise UnsupportedNodeError(f"the activation '{shown(name)}' is not supported")
     return FUNCTIONS[name]

@@ -1,10 +1,12 @@
-"""The container of a `.keras` file: a ZIP archive of the network, as JSON, and its weights, as HDF5."""
+"""The containers of Keras models: a ZIP archive of the network, as JSON, and its weights, as HDF5 (`.keras`); or one
+HDF5 file with both (`.h5`, the format of Keras 2)."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -17,13 +19,21 @@ from mote.extras import require
 from mote.graph.tensor import Array
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
+HDF5 = b"\x89HDF\r\n\x1a\n"
+NETWORK, LAYERS = "model_config", "model_weights"
+"""The attribute and the group of an HDF5 file that hold the network and its weights."""
 MOST_CONFIG = 1 << 26
 """Bytes of the network's description."""
 MOST_WEIGHTS = 1 << 30
 """Bytes of the weights, as they are stored and when they are unpacked."""
 MOST_OBJECTS = 1 << 16
 """Groups and arrays among the weights."""
+MOST_TEXT = 1 << 31
+"""Bytes that the texts of an attribute can have together."""
+HEAP = b"GCOL"
+"""How collections of data of variable length begin, with their size 8 bytes later."""
 SAVE = "save the model again: model.save('model.keras')"
+WHOLE = "build the model in Python, model.load_weights('weights.h5'), and save all of it: model.save('model.keras')"
 
 
 class DamagedError(MoteError):
@@ -33,17 +43,25 @@ class DamagedError(MoteError):
         super().__init__(f"the file is damaged ({reason})", remedy=f"{SAVE}, or fetch the file again")
 
 
+Stored = Sequence[tuple[str, Array]]
+"""Weights in the order in which they were saved, each with its name."""
+
+
 @dataclass(frozen=True)
 class Archive:
-    """What is in a file: the network, what Keras says about itself, and all weights by their paths."""
+    """What is in a file: the network, the version of Keras, and all weights by their paths; of an HDF5 file by the
+    names of the layers of the outermost network."""
 
     config: Mapping[str, Any]
     version: str
     weights: Mapping[str, Array]
+    layers: Mapping[str, Stored] | None = None
 
 
 def opened(data: bytes) -> Archive:
     """Read a file; neither what it packs nor what it names may be more than is good for this computer."""
+    if data.startswith(HDF5):
+        return _opened_hdf5(data)
     try:
         with ZipFile(BytesIO(data)) as archive:
             config = _json(_member(archive, CONFIG, MOST_CONFIG), CONFIG)
@@ -82,12 +100,98 @@ def _json(text: bytes, name: str) -> Mapping[str, Any]:
 
 
 def _weights(data: bytes) -> dict[str, Array]:
+    with _hdf5(data, f"{WEIGHTS}: ") as (h5py, file):
+        return dict(_arrays(h5py, file))
+
+
+@contextmanager
+def _hdf5(data: bytes, what: str = "") -> Iterator[tuple[Any, Any]]:
+    """The package h5py and an open file; whatever HDF5 finds wrong with it is damage."""
     h5py = require("h5py", extra="keras", what="Keras models")
     try:
         with h5py.File(BytesIO(data), "r") as file:
-            return dict(_arrays(h5py, file))
+            yield h5py, file
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise DamagedError(f"{WEIGHTS}: {' '.join(str(error).split())}") from None
+        raise DamagedError(f"{what}{' '.join(str(error).split())}") from None
+
+
+def _opened_hdf5(data: bytes) -> Archive:
+    """Read an HDF5 file with the network in an attribute and a group of weights for each layer."""
+    with _hdf5(data) as (h5py, file):
+        if NETWORK not in file.attrs:
+            raise MoteError(
+                "it holds weights alone, and not the network"
+                if "layer_names" in file.attrs or LAYERS in file
+                else "it is an HDF5 file, and no model of Keras",
+                remedy=WHOLE,
+            )
+        heap = _largest_heap(data)
+        config = _json(_text(file, NETWORK, heap).encode(), NETWORK)
+        version = _text(file, "keras_version", heap) if "keras_version" in file.attrs else ""
+        if LAYERS not in file:
+            raise DamagedError(f"there is no {LAYERS}")
+        group = _hard_linked(h5py, file, LAYERS)
+        arrays = dict(_arrays(h5py, group))
+        layers = {name: _stored(group, name, arrays, heap) for name in _texts(group, "layer_names", heap)}
+    return Archive(config, version, {}, layers)
+
+
+def _hard_linked(h5py: Any, file: Any, name: str) -> Any:
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Group):
+        raise DamagedError(f"'{name}' is no group of this file")
+    return file[name]
+
+
+def _stored(group: Any, layer: str, arrays: Mapping[str, Array], heap: int) -> Stored:
+    """The weights of a layer, of which the groups and links were checked when the arrays were read."""
+    if layer.startswith("/") or layer not in group:
+        raise DamagedError(f"there are no weights of '{layer}'")
+    names = _texts(group[layer], "weight_names", heap)
+    missing = next((name for name in names if f"{layer}/{name}" not in arrays), None)
+    if missing is not None:
+        raise DamagedError(f"there is no weight '{missing}' of '{layer}'")
+    return [(name, arrays[f"{layer}/{name}"]) for name in names]
+
+
+def _texts(group: Any, name: str, heap: int) -> list[str]:
+    """An attribute of several texts, which Keras splits into numbered ones where it is long."""
+    if name in group.attrs:
+        return _decoded(group, name, heap)
+    found, part = [], 0
+    while f"{name}{part}" in group.attrs:
+        found += _decoded(group, f"{name}{part}", heap)
+        part += 1
+    return found
+
+
+def _text(group: Any, name: str, heap: int) -> str:
+    found = _decoded(group, name, heap)
+    if len(found) != 1:
+        raise DamagedError(f"the attribute {name} is no text")
+    return found[0]
+
+
+def _largest_heap(data: bytes) -> int:
+    """The size of the largest collection of data of variable length in a file: no text of it is longer."""
+    found, at = 0, data.find(HEAP)
+    while at >= 0:
+        found = max(found, min(int.from_bytes(data[at + 8 : at + 16], "little"), len(data)))
+        at = data.find(HEAP, at + len(HEAP))
+    return found
+
+
+def _decoded(group: Any, name: str, heap: int) -> list[str]:
+    """The texts of an attribute. Many of variable length may be the same bytes of the file, which would be copied for
+    each: they are counted before they are read."""
+    about = group.attrs.get_id(name)
+    count = int(np.prod(about.shape, dtype=np.int64))
+    if about.dtype.kind not in "SO" and count:
+        raise DamagedError(f"the attribute {name} is no text")
+    each = heap if about.dtype.kind == "O" else about.dtype.itemsize
+    if count > MOST_OBJECTS or count * each > MOST_TEXT:
+        raise TooLargeError(f"the attribute {name} has more than {MOST_TEXT:,} bytes")
+    found = np.asarray(group.attrs[name]).reshape(-1) if count else ()
+    return [text.decode() if isinstance(text, bytes) else str(text) for text in found]
 
 
 def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:

@@ -13,6 +13,7 @@ from mote.frontends.keras.archive import DamagedError
 from mote.graph.tensor import Array, Shape
 
 MISSING = object()
+NETWORKS = {"Functional", "Model", "Sequential"}
 CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 """Layers whose class has another name than the one that users know it by; weights have that of the class."""
 OPERATIONS = "keras.src.ops"

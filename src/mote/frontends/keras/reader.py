@@ -1,4 +1,4 @@
-"""The network of a `.keras` file: layers in a row, or a graph of calls of layers, with other networks inside."""
+"""The network of a Keras file: layers in a row, or a graph of calls of layers, with other networks inside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.archive import SAVE, DamagedError, opened
 from mote.frontends.keras.call import CHANNELS_FIRST, Call, Results, flat
-from mote.frontends.keras.config import Description
+from mote.frontends.keras.config import NETWORKS, Description
+from mote.frontends.keras.keras2 import modernized
 from mote.frontends.keras.layers import LAYERS
 from mote.frontends.keras.layers.core import MASKING, NOISE
 from mote.frontends.keras.layers.operations import OPERATIONS
@@ -25,7 +26,6 @@ from mote.frontends.source import Source
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
 
-NETWORKS = {"Functional", "Model", "Sequential"}
 INPUT = "InputLayer"
 REPEATED = "TimeDistributed"
 TRAINED = {*NOISE, "BatchNormalization"}
@@ -41,7 +41,7 @@ Key = tuple[str, int, int]
 def read(source: Source) -> Model:
     """The file with its unsupported layers marked."""
     with naming(source.where):
-        archive = opened(source.data)
+        archive = modernized(opened(source.data))
         return _Reader(source, Description(archive.config, archive.weights, "")).model()
 
 

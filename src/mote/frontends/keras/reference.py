@@ -12,6 +12,7 @@ import numpy as np
 
 from mote.extras import installed, quiet, refusals, require, version_of
 from mote.files import temporary_folder
+from mote.frontends.keras.archive import HDF5, opened
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
@@ -24,14 +25,25 @@ Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
 
 def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
-    """Keras, and what it computes of values by name from inputs by name; None where it is not installed."""
-    backend = next((package for package in BACKENDS if installed(package)), None)
-    if not installed("keras") or backend is None:
-        return None
-    with _backend(backend):
-        keras = require("keras", what="verifying Keras models")
+    """Keras, and what it computes of values by name from inputs by name; None where it is not installed, or cannot
+    load an older file."""
+    older = opened(source.data).version.startswith("2.")
+    if older and installed("tf_keras"):
+        package = "tf_keras"
+        keras = require(package, what="verifying models of Keras 2")
+    else:
+        package, backend = "keras", next((package for package in BACKENDS if installed(package)), None)
+        if not installed(package) or backend is None:
+            return None
+        with _backend(backend):
+            keras = require(package, what="verifying Keras models")
     with refusals("Keras"), quiet():
-        model: Any = source.origin if source.origin is not None else _loaded(keras, source.data)
+        try:
+            model: Any = source.origin if source.origin is not None else _loaded(keras, source.data)
+        except Exception:
+            if older or source.data.startswith(HDF5):
+                return None
+            raise
         known = _values(model)
         wanted = {name: tensor for name, tensor in known.items() if name in names}
         asked = keras.Model(model.inputs, list(wanted.values()))
@@ -39,24 +51,34 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         with refusals("Keras"), quiet():
             given = [np.asarray(inputs[name]) for name in _input_names(model)]
-            tensors = [keras.ops.convert_to_tensor(x) for x in given]
-            results = asked(tensors if len(tensors) > 1 else tensors[0], training=False)
+            results = asked(given if len(given) > 1 else given[0], training=False)
             found = results if isinstance(results, list | tuple) else [results]
-            return {name: np.asarray(keras.ops.convert_to_numpy(x)) for name, x in zip(wanted, found, strict=True)}
+            return {name: _array(keras, x) for name, x in zip(wanted, found, strict=True)}
 
-    return f"Keras {version_of('keras')} on {keras.backend.backend()}", run
+    return f"Keras {version_of(package)} on {keras.backend.backend()}", run
+
+
+def _array(keras: Any, tensor: Any) -> Array:
+    """A result; those of Keras 2 are tensors of TensorFlow."""
+    return np.asarray(tensor if not hasattr(keras, "ops") else keras.ops.convert_to_numpy(tensor))
 
 
 def _input_names(model: Any) -> list[str]:
-    return [tensor._keras_history.operation.name for tensor in model.inputs]
+    return [_maker(tensor).name for tensor in model.inputs]
+
+
+def _maker(tensor: Any) -> Any:
+    """The layer that gives a tensor, which Keras 3 calls an operation."""
+    history = tensor._keras_history
+    return getattr(history, "operation", None) or history.layer
 
 
 def _loaded(keras: Any, data: bytes) -> Any:
     """A file as Keras reads it; programs in it are not run."""
     with temporary_folder() as folder:
-        path = folder / "model.keras"
+        path = folder / ("model.h5" if data.startswith(HDF5) else "model.keras")
         path.write_bytes(data)
-        return keras.saving.load_model(path, compile=False, safe_mode=True)
+        return keras.models.load_model(path, compile=False, safe_mode=True)
 
 
 def _values(model: Any) -> dict[str, Any]:
@@ -64,13 +86,19 @@ def _values(model: Any) -> dict[str, Any]:
     network = getattr(model, "_functional", None) or model
     own = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
     found, names = {}, {}
-    for layer in network.operations:
+    for layer in getattr(network, "operations", None) or network.layers:
         for call, node in enumerate(node for node in layer._inbound_nodes if id(node) in own):
-            for place, tensor in enumerate(node.output_tensors):
+            for place, tensor in enumerate(_outputs(node)):
                 name = names[id(tensor)] = value_name(layer.name, call, place)
                 found[name] = tensor
     outputs = [names[id(tensor)] for tensor in network.outputs]
     return found | {name: found[of] for name, of in zip(output_names(outputs), outputs, strict=True)}
+
+
+def _outputs(node: Any) -> list[Any]:
+    """The results of a call of a layer."""
+    found = node.output_tensors if hasattr(node, "operation") else node.outputs
+    return list(found) if isinstance(found, list | tuple) else [found]
 
 
 @contextmanager

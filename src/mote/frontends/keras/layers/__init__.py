@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mote.frontends.keras.call import Parser
-from mote.frontends.keras.layers import attention, core, encoding, merging, normalization, recurrent, reshaping, windows
+from mote.frontends.keras.layers import (
+    attention,
+    core,
+    encoding,
+    merging,
+    normalization,
+    recurrent,
+    reshaping,
+    tensorflow,
+    windows,
+)
 
 LAYERS: Mapping[str, Parser] = {
     **attention.LAYERS,
@@ -15,5 +25,6 @@ LAYERS: Mapping[str, Parser] = {
     **normalization.LAYERS,
     **recurrent.LAYERS,
     **reshaping.LAYERS,
+    **tensorflow.LAYERS,
     **windows.LAYERS,
 }

@@ -80,6 +80,11 @@ def leaky_relu(call: Call) -> Value:
     return e.leaky_relu(call.b, call.x, call.layer.real("negative_slope", 0.3))
 
 
+def thresholded_relu(call: Call) -> Value:
+    """Of Keras 2: zero up to the threshold, and x above it."""
+    return e.thresholded_relu(call.b, call.x, call.layer.real("theta", 1.0))
+
+
 def elu(call: Call) -> Value:
     return e.elu_scaled(call.b, call.x, call.layer.real("alpha", 1.0))
 
@@ -150,7 +155,10 @@ AUGMENTING = (
 )
 """Layers that change images in training only. Keras writes that they are called as in training, and the model then says
 otherwise."""
+KERAS2: Mapping[str, Parser] = {"ThresholdedReLU": thresholded_relu}
+"""Layers that Keras 3 does not have."""
 LAYERS: Mapping[str, Parser] = {
+    **KERAS2,
     **dict.fromkeys((*NOISE, *AUGMENTING), identity),
     "Activation": activation,
     "ActivityRegularization": identity,

@@ -41,12 +41,13 @@ GATES: Mapping[str, tuple[str, float | None, float | None]] = {
 def rnn(call: Call) -> Results:
     """A layer of one cell, or of several of which each has the sequence of the one before."""
     call.refuse_mask()
-    return _layer(call, call.layer, call.x, _initial(call))
+    return _layer(call, call.layer, call.values[0], _initial(call))
 
 
 def _initial(call: Call) -> list[Value]:
-    """The states that it begins with, where they are given: behind the sequence, or by name."""
-    given = list(flat(call.kwargs.get("initial_state")))
+    """The states that it begins with, where they are given: behind the sequence (in one list with it in files of Keras
+    2), or by name."""
+    given = [*call.values[1:], *flat(call.kwargs.get("initial_state"))]
     if len(call.args) > 1:
         given += list(flat(call.args[1]))
     return given
@@ -62,6 +63,8 @@ def _cells(layer: Description) -> list[Description]:
 
 def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value]) -> list[Value]:
     """The results of a layer: a sequence or its last element, and the states where they are wanted."""
+    if layer.options.get("time_major"):
+        raise UnsupportedNodeError("time_major is not supported: let the batch be the first axis")
     if x.rank != 3:
         raise UnsupportedNodeError(f"it takes sequences of vectors, and is given the shape {x.shape}")
     b, backward, whole = call.b, layer.flag("go_backwards", False), layer.flag("return_sequences", False)
@@ -128,6 +131,8 @@ def _gates(kind: str, cell: Description) -> tuple[Gate, ...]:
 
 def _gate(cell: Description, option: str) -> Gate:
     name = cell.get(option, "tanh" if option == "activation" else "sigmoid")
+    if name == activations.KERAS2_HARD_SIGMOID:
+        return recurrent.gate("hardsigmoid", 0.2, 0.5)
     if not isinstance(name, str) or name not in GATES:
         raise UnsupportedNodeError(f"{option} '{activations.shown(name)}' is not supported in recurrent layers")
     return recurrent.gate(*GATES[name])
@@ -162,8 +167,8 @@ def bidirectional(call: Call) -> Results:
             raise UnsupportedNodeError(f"{part.kind} in both directions is not supported")
     initial = _initial(call)
     half = len(initial) // 2
-    one = _layer(call, forward, call.x, initial[:half])
-    other = _layer(call, backward, call.x, initial[half:])
+    one = _layer(call, forward, call.values[0], initial[:half])
+    other = _layer(call, backward, call.values[0], initial[half:])
     if forward.flag("return_sequences", False):
         other[0] = moves.flip(b, other[0], [1])
     mode = layer.get("merge_mode", "concat")
