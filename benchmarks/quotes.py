@@ -60,6 +60,7 @@ def quotes() -> Iterator[Quote]:
 def printed(command: str) -> str:
     """What a command prints when it is run in the project's root."""
     said = io.StringIO()
+    (ROOT / "build").mkdir(exist_ok=True)  # where commands put what they write
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(said):
         status = mote(shlex.split(command))
     if status != 0:

@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from ds_cnn import Data, Shape, bundle, train
 
 SHAPE = Shape(kernel=(3, 3), stride=(1, 1), channels=16, blocks=((24, 2), (32, 1)), classes=10)
+CALIBRATION = 300
 
 
 def load() -> Data:
@@ -29,8 +30,18 @@ def load() -> Data:
     return Data(train_images, train_labels, test_images, test_labels)
 
 
+def write_data(data: Data, folder: Path) -> None:
+    """Write what the commands in docs calibrate with, `digits_train.npz`, and what they score, `digits_test.npz`."""
+    for name, x, y in (
+        ("train", data.train_images[:CALIBRATION], data.train_labels[:CALIBRATION]),
+        ("test", data.test_images, data.test_labels),
+    ):
+        np.savez_compressed(folder / f"digits_{name}.npz", x=x, y=y.astype(np.uint8))
+
+
 def main() -> None:
     data = load()
+    write_data(data, Path(__file__).parent)
     model = train(SHAPE, data, epochs=60, shift=(1, 1), noise=0.05)
     names = [str(digit) for digit in range(10)]
     bundle(Path(__file__).with_name("digits.tflite"), model, data, names, pool_with_mean=True)

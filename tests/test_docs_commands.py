@@ -1,0 +1,116 @@
+"""Commands in the docs: each is understood, names files that exist, and ends well.
+
+They run where a reader would run them, in the root of a clone, on the bundled models; what a page calls its
+reader's own (`net.keras`, `words.zip`) is made here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import wave
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from keras_files import dense, dense_weights, given, keras_file, sequential
+
+import mlperf_tiny
+from mote.cli import main, parser
+from support import emulated, needs_litert, soaked
+from test_register import energies
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = re.compile(r"^(?:\$ )?mote (?P<options>.*?) *(?:#.*)?$")
+NOT_RUN = {
+    "ota": "needs a device",
+    "--scheduler": "needs a cluster",
+    "--elf": "needs a firmware of the reader's",
+    "vww_96_int8.tflite": "needs the published model, which is not bundled",
+}
+QUICK = ("custom-operators.md", "data.md", "quantization.md")
+
+
+def commands(page: Path) -> list[str]:
+    """Commands in the fenced blocks of a page."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [match["options"] for line in lines if (match := COMMAND.match(line))]
+
+
+WITH_COMMANDS = {page.name: commands(page) for page in PAGES if commands(page)}
+
+
+@pytest.mark.parametrize(("page", "command"), [(p, c) for p, cs in WITH_COMMANDS.items() for c in cs])
+def test_commands_are_understood(page: str, command: str) -> None:
+    """Options exist, and none is missing."""
+    words = shlex.split(command)
+    parser(words[0]).parse_args(words)
+
+
+@needs_litert
+@pytest.mark.parametrize("page", soaked(WITH_COMMANDS, QUICK))
+def test_commands_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command of a page ends with status 0, one after another, as a reader would call them."""
+    emulated("cortex-m4")
+    for folder in ("models", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    write_own_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ran = [command for command in WITH_COMMANDS[page] if not any(word in NOT_RUN for word in shlex.split(command))]
+    for command in ran:
+        assert main(shlex.split(command)) == 0, f"mote {command}\n{capsys.readouterr().err}"
+    assert ran or page in ("shrinking.md",)
+
+
+def test_quick_pages_are_pages() -> None:
+    assert set(QUICK) <= set(WITH_COMMANDS)
+
+
+def write_own_files(folder: Path) -> None:
+    """What pages call their reader's own files."""
+    rng = np.random.default_rng(0)
+    (folder / "model.tflite").write_bytes(energies())
+    (folder / "build").mkdir()
+    (folder / "build" / "sww.tflite").write_bytes(mlperf_tiny.build("sww"))
+    net = sequential(given("x", None, 8), dense("dense", 3))
+    (folder / "net.keras").write_bytes(keras_file(net, dense_weights("layers/dense", 8, 3)))
+    with zipfile.ZipFile(folder / "pictures.zip", "w") as archive:
+        for name, image in pictures(rng):
+            archive.writestr(f"test/{name}.png", image)
+    with zipfile.ZipFile(folder / "words.zip", "w") as archive:
+        for word in ("rise", "fall"):
+            archive.writestr(f"{word}/0.wav", sound(rng.normal(size=16000) / 8))
+    (folder / "labels.txt").write_text("silence\nrise\nfall\npeak\ndip\nlevel\npart\nmeet\n")
+    (folder / "ten_seconds.wav").write_bytes(sound(rng.normal(size=32000) / 8))
+    (folder / "ten_seconds.json").write_text(json.dumps([[0.5, 1.0]]))
+    (folder / "mine.py").write_text(
+        "def features(samples):\n    return samples[: len(samples) // 10 * 10].reshape(-1, 10)[:100]\n"
+    )
+
+
+def pictures(rng: np.random.Generator) -> Iterator[tuple[str, bytes]]:
+    """A gray picture of noise for each digit, as PNG."""
+    pillow = pytest.importorskip("PIL.Image")
+    for digit in range(10):
+        file = BytesIO()
+        pillow.fromarray(rng.integers(0, 256, (16, 16), np.uint8)).save(file, "PNG")
+        yield f"{digit}/0", file.getvalue()
+
+
+def sound(samples: np.ndarray) -> bytes:
+    """A WAV file of 16 kHz and 16 bits."""
+    file = BytesIO()
+    with wave.open(file, "wb") as wav:
+        wav.setnchannels(1)
+        wav.setsampwidth(2)
+        wav.setframerate(16000)
+        wav.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+    return file.getvalue()
