@@ -72,6 +72,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "edges": ("nhwc", None),
     "features": ("float64", None),
     "outputs": (3, None),
+    "signature": (3, None, "absent"),
+    "constants": ("x=1", 3, None),
     "point": ("ram-lots", 9000),
 }
 
@@ -98,7 +100,7 @@ def test_every_option_says_what_is_wrong_with_it() -> None:
         (lambda: mote.compile(DIGITS, ram=1, point="least"), "a point is a budget already"),
         (lambda: mote.compile(None), "a NoneType is not a model"),
         (lambda: mote.compile(DIGITS, example_inputs=()), "option example_inputs: is for modules of PyTorch"),
-        (lambda: mote.compile(DIGITS, shapes={"x": (1, 2)}), "option shape: a model of TensorFlow Lite says itself"),
+        (lambda: mote.compile(DIGITS, shapes={"x": (1, 2)}), "option shape: there is no input 'x'"),
         (lambda: mote.compile_shared(str(DIGITS)), "not a list"),
         (lambda: mote.explore(DIGITS, points="3"), "option points: '3' is not a whole number of at least 1"),
         (lambda: mote.verify(mote.compile(DIGITS), 0), "option inputs: 0 is not"),

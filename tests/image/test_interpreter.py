@@ -17,6 +17,7 @@ from mote.api.packer import pack
 from mote.api.stimuli import stimuli
 from mote.graph.tensor import Array
 from mote.image.kernels import ANY
+from network import Net
 from support import needs_litert
 
 KEYWORDS = str(Path(DIGITS).with_name("keywords.tflite"))
@@ -74,6 +75,35 @@ def test_a_model_file_gives_what_litert_gives(path: str) -> None:
         np.testing.assert_array_equal(ours.get_tensor(y["index"]), theirs.get_tensor(want_y["index"]))
         ours.invoke()  # the inputs stay as they were given
         np.testing.assert_array_equal(ours.get_tensor(y["index"]), theirs.get_tensor(want_y["index"]))
+
+
+@needs_litert
+def test_an_input_is_resized_as_in_litert() -> None:
+    from ai_edge_litert.interpreter import Interpreter as LiteRT
+    from ai_edge_litert.interpreter import OpResolverType
+
+    net = Net()
+    data = net.finish(net.conv(net.input(1, 8, 8, 3), 4, stride=2))
+    theirs = LiteRT(model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    found = Interpreter(model_content=data), theirs
+    value = np.random.default_rng(0).integers(-128, 128, (2, 10, 6, 3), np.int8)
+    results = []
+    for one in found:
+        (x,), (y,) = one.get_input_details(), one.get_output_details()
+        one.resize_tensor_input(x["index"], value.shape)
+        one.allocate_tensors()
+        one.set_tensor(x["index"], value)
+        one.invoke()
+        results.append(one.get_tensor(y["index"]))
+    np.testing.assert_array_equal(*results)
+    ours = found[0]
+    ours.resize_tensor_input(0, (1, 8, 8, 3))
+    with pytest.raises(MoteError, match=r"call allocate_tensors\(\)"):
+        ours.invoke()
+    ours.allocate_tensors()
+    assert ours.get_output_details()[0]["shape"].tolist() == [1, 4, 4, 4]
+    with pytest.raises(MoteError, match="an image has the shapes that it was packed for"):
+        loaded("whole").resize_tensor_input(0, (1, 2))
 
 
 def test_an_image_of_the_stock_runtime_is_loaded_from_a_file(tmp_path: Path) -> None:

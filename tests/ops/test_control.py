@@ -499,7 +499,6 @@ def called(**indices: int) -> bytes:
         ({"then_subgraph_index": 1, "else_subgraph_index": 3}, "calls subgraph 3 of 3"),
         ({"then_subgraph_index": -1, "else_subgraph_index": 1}, "calls subgraph -1 of 3"),
         ({"then_subgraph_index": 0, "else_subgraph_index": 1}, "calls subgraph 0 of 3"),
-        ({"then_subgraph_index": 1, "else_subgraph_index": 1}, "nothing calls number 2"),
     ],
 )
 def test_subgraphs_that_are_not_there(indices: dict[str, int], reason: str) -> None:

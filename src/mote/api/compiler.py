@@ -111,6 +111,10 @@ class Settings:
     """The type of the features that a forest is given."""
     outputs: tuple[str, ...] = ()
     """The only outputs that are wanted, by name, where not all are."""
+    signature: str = ""
+    """The signature that is wanted of a `.tflite` file that has several."""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    """The values of inputs that always have the same, by name."""
     fixed: Fixed | None = None
     """The kernels of the runtime that the model is packed for: no others may be chosen. Not for users to say."""
 
@@ -328,8 +332,9 @@ def compile(
 ) -> Compiled:
     """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
     Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
-    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`. Example inputs of a module
-    of PyTorch may stand in the place of settings. `say` is told how the search for a plan gets on."""
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. Example
+    inputs of a module of PyTorch may stand in the place of settings. `say` is a callback for the progress of the search
+    for a plan."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = chosen_settings(settings, options)
     source = given_model(model, settings, example_inputs)
@@ -355,6 +360,8 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
         example_inputs=example_inputs,
         features=settings.features,
         outputs=settings.outputs,
+        signature=settings.signature,
+        constants=settings.constants,
     )
     if source.format != Format.TFLITE and settings.numerics != NUMERICS[0]:
         raise MoteError(

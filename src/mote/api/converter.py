@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mote.api import reference
-from mote.api.options import check_at_least, parsed
+from mote.api.options import check_at_least, reading
 from mote.api.runtimes import runtime
 from mote.api.stimuli import stimuli
 from mote.api.verifier import Judge, Mismatch
@@ -88,6 +88,8 @@ def convert(
     *,
     example_inputs: Any = None,
     shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | Sequence[str] = (),
     edges: str = EDGES[0],
     verify: bool = True,
     inputs: int = 8,
@@ -97,8 +99,7 @@ def convert(
     With `verify` LiteRT runs the file on so many inputs, and every tensor that the model has too is compared."""
     check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
-    wanted = parsed({"shapes": shapes})["shapes"]
-    source = source_of(model, shapes=wanted, edges=edges, example_inputs=example_inputs)
+    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     with naming(source.where):
         found = read(source)
         own = found.graph()
@@ -180,7 +181,7 @@ def _check_installed() -> None:
 def _judge(source: Source, own: Graph, rounded: int, *, fast: bool) -> _Judge:
     """The file that was read, the model's own runtime, or Mote's reference with LiteRT's rounding."""
     if source.format == Format.TFLITE:
-        return _Judge("the file that was read", reference.litert(source.data, fast=fast), True, fast)
+        return _Judge("the file that was read", reference.litert_of(source, fast=fast), True, fast)
     if rounded:
         return _Judge("Mote's operators with LiteRT's rounding, each by itself", None, False, fast)
     values, name = runtime(source, own)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mote.api.converter import differences
-from mote.api.options import check_at_least, parsed
+from mote.api.options import check_at_least, reading
 from mote.api.quantizer import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
@@ -54,6 +54,8 @@ def prepare(
     rounding: str = "adaptive",
     io: str = "int8",
     shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | Sequence[str] = (),
     edges: str = EDGES[0],
     inputs: str = "",
     samples: int = MOST_SAMPLES,
@@ -67,7 +69,7 @@ def prepare(
     `convert` it. Weights that are zero stay zero."""
     check_at_least("samples", samples, 1)
     methods = Methods(method, equalize, correct_biases, rounding)
-    source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
+    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     scheme = scheme_of(precision, layers)
     with naming(source.where):
         found = read(source)

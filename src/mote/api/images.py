@@ -45,7 +45,10 @@ MARKS = {
     Mode.PROFILE: "mote_mark((unsigned)op);",
 }
 """How the glue notes that an op has ended, but for labels."""
-PREPARING = ("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs")
+PREPARING = (
+    *("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs"),
+    *("signature", "constants"),
+)
 """Options that an image tells of, and that say what graph it was planned from."""
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from mote import targets
 from mote.api import host
-from mote.api.compiler import make_settings
+from mote.api.compiler import Settings, make_settings
+from mote.api.options import parsed
 from mote.api.packer import pack
 from mote.errors import MoteError, naming
 from mote.files import read_file
@@ -50,6 +51,8 @@ class Interpreter:
         packed for, where that is not the stock one. `num_threads` is there for the sake of LiteRT's, and means
         nothing."""
         model = _given(model_path, model_content)
+        self._settings: Settings | None = None
+        self._resized: dict[str, tuple[int, ...]] = {}
         self._where = where = "model" if isinstance(model, bytes) else str(model)
         data = _image(model)
         if data is not None:
@@ -60,16 +63,21 @@ class Interpreter:
                     remedy="leave the options away, or give the model file",
                 )
             kernels = _kernels(data, runtime, where)
+            self._load(data, kernels)
         else:
-            made = pack(model, replace(make_settings(**options), fixed=ANY), example_inputs=example_inputs)
-            self._where, data, kernels = made.path, made.data, made.records
-        self._load(data, kernels)
+            self._settings = replace(make_settings(**options), fixed=ANY)
+            self._pack(model, example_inputs)
+
+    def _pack(self, model: Any, example_inputs: Any = None) -> None:
+        made = pack(model, self._settings, example_inputs=example_inputs)
+        self._where, self._model = made.path, made.model
+        self._load(made.data, made.records)
 
     @classmethod
     def of(cls, data: bytes, kernels: Sequence[KernelRecord], where: str) -> Interpreter:
         """An image whose kernels are known."""
         found = cls.__new__(cls)
-        found._where = where
+        found._settings, found._resized, found._where = None, {}, where
         found._load(data, kernels)
         return found
 
@@ -132,8 +140,30 @@ class Interpreter:
             "labels": info.labels.decode("utf-8", "replace").splitlines() if info.labels else [],
         }
 
+    def resize_tensor_input(self, input_index: int, tensor_size: Sequence[int], strict: bool = False) -> None:
+        """Give an input another shape; `allocate_tensors` compiles the model for it. `strict` is there for the sake of
+        LiteRT's, and means nothing."""
+        name = self._tensor(input_index, len(self._inputs))["name"]
+        if self._settings is None:
+            raise MoteError(
+                "an image has the shapes that it was packed for",
+                where=self._where,
+                remedy="give the model file, or pack it with --shape",
+            )
+        shape = tuple(map(int, tensor_size))
+        if shape != self._shown[input_index].shape:
+            self._resized[name] = shape
+        else:
+            self._resized.pop(name, None)
+
     def allocate_tensors(self) -> None:
-        """Nothing is left to do: what an image needs is known before."""
+        """Compile the model for the shapes that inputs were given with `resize_tensor_input`, if any; its states are as
+        before the first inference then."""
+        if self._resized and self._settings is not None:
+            shapes = {**self._settings.shapes, **self._resized}
+            self._settings = replace(self._settings, shapes=parsed({"shapes": shapes})["shapes"])
+            self._resized = {}
+            self._pack(self._model)
 
     def get_input_details(self) -> list[dict[str, Any]]:
         return [dict(found) for found in self._inputs]
@@ -176,6 +206,12 @@ class Interpreter:
     def invoke(self) -> None:
         """One inference. `waiting` says whether a stream has not had enough of its input yet, so that the outputs mean
         nothing. An input that comes in rows is handed over row by row."""
+        if self._resized:
+            raise MoteError(
+                f"the input '{next(iter(self._resized))}' was given another shape",
+                where=self._where,
+                remedy="call allocate_tensors() before invoke()",
+            )
         if self._pushed:
             self.push_rows(self._values[0])
             return

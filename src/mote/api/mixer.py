@@ -97,7 +97,14 @@ def mix(
     no_tools = missing_tools(settings.target, compiler, emulator)
     if measured and no_tools:
         raise no_tools
-    source = source_of(model, shapes=settings.shapes, edges=settings.edges, example_inputs=example_inputs)
+    source = source_of(
+        model,
+        shapes=settings.shapes,
+        edges=settings.edges,
+        example_inputs=example_inputs,
+        signature=settings.signature,
+        constants=settings.constants,
+    )
     labelled = dataset(test, labelled=True)
     held_out = None if validate is None else dataset(validate, labelled=True)
     task = Task(

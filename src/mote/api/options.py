@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
+from io import BytesIO
 from math import inf
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from mote.errors import MoteError
+from mote.files import read_file
 from mote.kernels.contract import Fixed
 from mote.targets import Target, parse_size
 from mote.text import did_you_mean
@@ -19,6 +24,7 @@ MINIMUM = "min"
 LEAST, FASTEST = "least", "fastest"
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 """Units of time."""
+SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
 UNLIMITED = 1 << 30
 """A budget that binds nothing. It is not the same as none where the input comes in rows: then none means the least."""
 
@@ -43,6 +49,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         found["kernels"] = _pins(found["kernels"])
     if "shapes" in found:
         found["shapes"] = _shapes(found["shapes"])
+    if "constants" in found:
+        found["constants"] = _constants(found["constants"])
     if "outputs" in found:
         found["outputs"] = _names(found["outputs"])
     return found if point is None else found | point_settings(point)
@@ -108,6 +116,49 @@ def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
         raise _wrong("shapes", shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
     found = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
     return {str(name): _shape(name, shape) for name, shape in found.items()}
+
+
+def _constants(constants: Any) -> dict[str, Any]:
+    """Values of inputs by name, of a mapping or of strings, as numbers and lists of them."""
+    if isinstance(constants, str) or not isinstance(constants, Iterable):
+        raise _wrong("constants", constants, 'a mapping {input: value} or a list of "NAME=VALUE"')
+    found = dict(constants) if isinstance(constants, Mapping) else dict(map(_named_value, constants))
+    return {str(name): _numbers(name, value) for name, value in found.items()}
+
+
+def _named_value(text: Any) -> tuple[str, Any]:
+    """An input and its value: numbers, or a `.npy` file; the name of an input may hold an equals sign."""
+    name, _, value = str(text).rpartition("=")
+    if not name:
+        raise MoteError(f"'{text}' is not NAME=VALUE", where="option set", remedy=SET)
+    if value.endswith(".npy"):
+        return name, np.load(BytesIO(read_file(value)), allow_pickle=False)
+    parts = [_number(name, part) for part in value.split(",")]
+    return name, parts[0] if len(parts) == 1 else parts
+
+
+def _number(name: str, text: str) -> int | float:
+    with suppress(ValueError):
+        return int(text)
+    with suppress(ValueError):
+        return float(text)
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    raise MoteError(f"'{text}' is not a value of '{name}'", where="option set", remedy=SET)
+
+
+def _numbers(name: Any, value: Any) -> Any:
+    """A value as JSON has it."""
+    with suppress(ValueError, TypeError):
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf" and array.size:
+            return array.tolist()
+    raise MoteError(f"the value of '{name}' is not numbers", where="option set", remedy=SET)
+
+
+def reading(shapes: Any, signature: str, constants: Any) -> dict[str, Any]:
+    """The options that say how a model is read, as `source_of` takes them."""
+    return parsed({"shapes": shapes, "signature": signature, "constants": constants})
 
 
 def _names(outputs: Any) -> tuple[str, ...]:
@@ -181,6 +232,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Fixed | None": (lambda v: v is None or isinstance(v, Fixed), "a set of kernels"),
     "Mapping[str, tuple[int, ...]]": (lambda v: isinstance(v, Mapping), "a mapping {input: shape}"),
     "tuple[str, ...]": (lambda v: isinstance(v, tuple) and all(isinstance(n, str) for n in v), "a tuple of names"),
+    "Mapping[str, Any]": (lambda v: isinstance(v, Mapping), "a mapping {input: value}"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
 """By the annotation of a field: whether a value is of that type, and what the type is called."""

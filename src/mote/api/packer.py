@@ -49,6 +49,7 @@ ONLY_C = {
 TOLD = (
     *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
     *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
+    *("signature", "constants"),
 )
 """Settings that an image tells tools of."""
 MOST_VERSION = (1 << 32) - 1

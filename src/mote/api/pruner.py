@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mote.api.compiler import Compiled, Settings, given_model, make_settings
-from mote.api.options import check_at_least
+from mote.api.options import check_at_least, reading
 from mote.api.prune_costs import TARGET, Costs, compiled_of, costs_of, obstacle, prices
 from mote.api.prune_limits import Limit, compiled_cost, limit_of, reached
 from mote.api.scorer import score
@@ -151,6 +151,8 @@ def prune(
     front: bool = False,
     example_inputs: Any = None,
     shapes: Any = (),
+    signature: str = "",
+    constants: Any = (),
     scheduler: str = "",
     workers: int = 0,
     device: str = "auto",
@@ -171,7 +173,8 @@ def prune(
         raise MoteError(
             "few distinct weights save flash, and nothing else", where=f"option {limit.unit}", remedy="give --flash"
         )
-    settings = make_settings(target, optimize=optimize or ("size" if kind == "clusters" else "balanced"), shapes=shapes)
+    policy = optimize or ("size" if kind == "clusters" else "balanced")
+    settings = make_settings(target, optimize=policy, **reading(shapes, signature, constants))
     source = given_model(model, settings, example_inputs)
     given, held = dataset(data), None if test is None else dataset(test, labelled=True)
     with naming(source.where):

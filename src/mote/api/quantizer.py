@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mote.api.converter import Edge, differences, edges_of
-from mote.api.options import check_at_least, parsed
+from mote.api.options import check_at_least, reading
 from mote.api.progress import counted
 from mote.api.stimuli import stimuli
 from mote.data.dataset import dataset
@@ -128,6 +128,8 @@ def post_training(
     random_calibration: bool = False,
     example_inputs: Any = None,
     shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | Sequence[str] = (),
     edges: str = EDGES[0],
     inputs: str = "",
     samples: int = MOST_SAMPLES,
@@ -142,7 +144,7 @@ def post_training(
     scheme = scheme_of(precision, layers)
     check_at_least("samples", samples, 0)
     methods = Methods(method, equalize, correct_biases, rounding)
-    source = source_of(model, shapes=parsed({"shapes": shapes})["shapes"], edges=edges, example_inputs=example_inputs)
+    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     with naming(source.where):
         found = read(source)
         graph = checked(found.graph(), scheme)

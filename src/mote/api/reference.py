@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
 from mote.errors import MoteError
+from mote.frontends import Source
+from mote.frontends.tflite.reader import subgraph_of
 from mote.graph import Graph, Op
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import Magnitudes, computes_floats
+from mote.graph.types import DType
 from mote.ops.part import Part
 from mote.ops.signal import MicroOp
+from mote.text import printable
 
 LITTERS = 2
 """How often it is tried what follows from elements that TFLite Micro does not write."""
@@ -37,29 +43,83 @@ def litert_installed() -> bool:
     return find_spec("ai_edge_litert") is not None
 
 
-def litert(model: bytes, *, fast: bool = False) -> Reference:
-    """LiteRT with `BUILTIN_REF`. Its default kernels (`fast`) are no oracle: they differ from the reference, but there
-    are more of them."""
+def _interpreter(model: bytes, fast: bool) -> Any:
+    """LiteRT with `BUILTIN_REF`, or with its default kernels, which are no oracle: they differ from the reference, but
+    there are more of them."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+    kernels = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if fast else OpResolverType.BUILTIN_REF
+    return Interpreter(
+        model_content=model, experimental_op_resolver_type=kernels, experimental_preserve_all_tensors=True
+    )
+
+
+def litert(model: bytes, *, fast: bool = False) -> Reference:
+    """LiteRT's reference kernels on a file, or its default ones (`fast`)."""
     with _refusals():
-        interpreter = Interpreter(
-            model_content=model,
-            experimental_op_resolver_type=(
-                OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if fast else OpResolverType.BUILTIN_REF
-            ),
-            experimental_preserve_all_tensors=True,
-        )
+        interpreter = _interpreter(model, fast)
         interpreter.allocate_tensors()
+    return _invoked(interpreter, {})
+
+
+def _invoked(interpreter: Any, fixed: Mapping[int, Array]) -> Reference:
+    """The first subgraph of an interpreter, with inputs that are constants."""
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
         with _refusals():
-            for t, value in inputs.items():
+            for t, value in {**fixed, **inputs}.items():
                 interpreter.set_tensor(t, value)
             interpreter.invoke()
         return _Tensors(interpreter.get_tensor)
 
     return run
+
+
+def litert_of(source: Source, *, fast: bool = False) -> Reference:
+    """LiteRT on a file as it is read: with the shapes of inputs, the constants and the signature that were chosen."""
+    number = subgraph_of(source)
+    if number:
+        return _signed(source, number, fast)
+    with _refusals():
+        interpreter = _interpreter(source.data, fast)
+        details = interpreter.get_input_details()
+        for given in details:
+            if (shape := _shape(source, given)) != tuple(given["shape"]):
+                interpreter.resize_tensor_input(given["index"], shape)
+        interpreter.allocate_tensors()
+    return _invoked(interpreter, _fixed(source, details))
+
+
+def _signed(source: Source, number: int, fast: bool) -> Reference:
+    """Another subgraph than the first, which LiteRT runs by the name of its signature."""
+    with _refusals():
+        interpreter = _interpreter(source.data, fast)
+        runner = interpreter.get_signature_runner(source.signature or None)
+        details = runner.get_input_details()
+    fixed = _fixed(source, details.values())
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
+        values = {**fixed, **inputs}
+        with _refusals():
+            runner(**{name: values[given["index"]] for name, given in details.items()})
+        return _Tensors(partial(interpreter.get_tensor, subgraph_index=number))
+
+    return run
+
+
+def _shape(source: Source, given: Mapping[str, Any]) -> Shape:
+    """The shape of an input that LiteRT describes."""
+    return dict(source.shapes).get(printable(given["name"]), tuple(map(int, given["shape"])))
+
+
+def _fixed(source: Source, details: Iterable[Mapping[str, Any]]) -> dict[int, Array]:
+    """The inputs that are constants, by their index."""
+    constants = {constant.name: constant for constant in source.constants}
+    return {
+        given["index"]: constants[name].array(_shape(source, given), DType(np.dtype(given["dtype"]).name))
+        for given in details
+        if (name := printable(given["name"])) in constants
+    }
 
 
 def micro_installed() -> bool:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
+from typing import Any
 
 from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.data.dataset import Dataset, dataset
@@ -35,7 +36,18 @@ def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None
         action="append",
         default=[],
         metavar="NAME=1,3,96,96",
-        help="the shape of an input that the model leaves open; may be given several times",
+        help="the shape of an input that the model leaves open, or another one than it has; may be given several times",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="compile an input as a constant: one number for all of its elements, as many as it has with commas"
+        " between, or a .npy file; may be given several times",
+    )
+    parser.add_argument(
+        "--signature", default="", metavar="NAME", help="which signature to compile of a .tflite file that has several"
     )
     parser.add_argument(
         "--plugin",
@@ -291,6 +303,11 @@ def add_workers(parser: Options) -> None:
     )
 
 
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """How the model is to be read."""
+    return {"shapes": arguments.shape, "signature": arguments.signature, "constants": arguments.set}
+
+
 def settings(arguments: argparse.Namespace) -> Settings:
     return make_settings(
         target=arguments.target,
@@ -318,7 +335,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         cycles=getattr(arguments, "cycles", None),
         point=getattr(arguments, "point", None),
         kernels=getattr(arguments, "kernel", []),
-        shapes=arguments.shape,
+        **reading(arguments),
         edges=arguments.edges,
         features=arguments.features,
         outputs=arguments.outputs,

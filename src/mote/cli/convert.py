@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.api.converter import Check, Converted, convert
-from mote.cli.common import add_json, add_model, green, print_json, progress, red
+from mote.cli.common import add_json, add_model, green, print_json, progress, reading, red
 from mote.cli.verify import SHOWN, count
 from mote.frontends import EDGES
 from mote.graph.tolerance import FLOAT_TOLERANCE
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("converting"):
         result = convert(
             arguments.model,
-            shapes=arguments.shape,
+            **reading(arguments),
             edges=arguments.edges,
             verify=arguments.verify,
             inputs=arguments.inputs,

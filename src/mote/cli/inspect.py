@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mote import frontends
-from mote.api.compiler import make_settings
-from mote.cli.common import add_json, add_model, bold, print_json, red, shortened, table
+from mote.api import options
+from mote.cli.common import add_json, add_model, bold, print_json, reading, red, shortened, table
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
 from mote.graph.edges import model_shape
@@ -20,13 +20,14 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = describe(arguments.model, make_settings(shapes=arguments.shape).shapes)
+    found = describe(arguments.model, options.reading(**reading(arguments)))
     print_json(found) if arguments.json else print_text(found)
     return 1 if found["unsupported"] else 0
 
 
-def describe(path: str, shapes: Mapping[str, Sequence[int]] | None = None) -> dict[str, Any]:
-    source = frontends.source_of(path, shapes=shapes)
+def describe(path: str, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The model as JSON; `how` are options of `source_of`."""
+    source = frontends.source_of(path, **(how or {}))
     model = frontends.read(source)
     graph = model.partial()
     layers = [_layer(model, graph, layer) for layer in model.layers]

@@ -17,6 +17,7 @@ from mote.cli.common import (
     green,
     print_json,
     progress,
+    reading,
     shortened,
     table,
     write_svg,
@@ -134,7 +135,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             say=say,
             target=arguments.target,
             trust_target=arguments.trust_target,
-            shapes=arguments.shape,
+            **reading(arguments),
             edges=arguments.edges,
             **options,
         )

@@ -18,6 +18,7 @@ from mote.cli.common import (
     data_of,
     print_json,
     progress,
+    reading,
     shortened,
     table,
 )
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             augment=arguments.augment,
             samples=arguments.samples,
             front=arguments.front,
-            shapes=arguments.shape,
+            **reading(arguments),
             scheduler=arguments.scheduler,
             workers=arguments.workers,
             device=arguments.device,

@@ -14,6 +14,7 @@ from mote.cli.common import (
     data_of,
     print_json,
     progress,
+    reading,
     shortened,
     table,
 )
@@ -105,7 +106,7 @@ def quantize_first(arguments: argparse.Namespace) -> None:
                 precision=arguments.quantize,
                 io="int8" if arguments.io == "int8" else "float32",
                 edges=arguments.edges,
-                shapes=arguments.shape,
+                **reading(arguments),
                 say=say,
             )
             for model in given
@@ -113,7 +114,7 @@ def quantize_first(arguments: argparse.Namespace) -> None:
     for result in made:
         for line in (heading(result), *result.warnings, *reasons(result)):
             print(f"note: {printable(line)}", file=sys.stderr)
-    arguments.shape = []
+    arguments.shape, arguments.signature, arguments.set = [], "", []
     arguments.model = [x.source for x in made] if isinstance(arguments.model, list) else made[0].source
 
 
@@ -144,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
             rounding=arguments.rounding,
             io=arguments.io,
             edges=arguments.edges,
-            shapes=arguments.shape,
+            **reading(arguments),
             random_calibration=arguments.random_calibration,
             say=say,
         )

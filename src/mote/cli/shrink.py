@@ -6,7 +6,18 @@ import argparse
 
 from mote.api.compiler import IO, NUMERICS
 from mote.api.shrinker import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
-from mote.cli.common import add_json, add_model, bold, green, print_json, progress, red, shortened, table
+from mote.cli.common import (
+    add_json,
+    add_model,
+    bold,
+    green,
+    print_json,
+    progress,
+    reading,
+    red,
+    shortened,
+    table,
+)
 from mote.cli.verify import count
 
 
@@ -34,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             io=arguments.io,
             numerics=arguments.numerics,
-            shapes=arguments.shape,
+            **reading(arguments),
         )
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.equal else 1

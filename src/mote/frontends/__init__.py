@@ -13,7 +13,7 @@ from mote.errors import MoteError, TooLargeError, naming
 from mote.frontends.detection import detect, files_beside, refuse_folder
 from mote.frontends.model import Model
 from mote.frontends.objects import from_object
-from mote.frontends.source import EDGES, FEATURES, SUFFIXES, Format, Source
+from mote.frontends.source import EDGES, FEATURES, SUFFIXES, Format, Source, fixed_inputs
 from mote.graph import Graph
 
 __all__ = ["EDGES", "FEATURES", "SUFFIXES", "Format", "Source", "load", "parse", "read", "source_of"]
@@ -31,8 +31,8 @@ READERS = {
 loaded."""
 MOST_BYTES = (1 << 31) - 1
 """Of a model file."""
-SHAPED = (Format.ONNX, Format.TORCH, Format.KERAS)
-"""Formats whose inputs may have other shapes than the file says."""
+SHAPED = (Format.TFLITE, Format.ONNX, Format.TORCH, Format.KERAS)
+"""Formats whose inputs may have other shapes than the file says, or be constants."""
 FORESTS = (Format.SKLEARN, Format.XGBOOST, Format.LIGHTGBM)
 """Formats whose models may take features of other types than float32."""
 
@@ -45,11 +45,14 @@ def source_of(
     example_inputs: Any = None,
     features: str = FEATURES[0],
     outputs: Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | None = None,
 ) -> Source:
     """What is given as a model: the path of a file, its bytes, an object of another library, or a source. `shapes` are
     those of inputs by name, `edges` says how images lie in the inputs and outputs of generated code, `example_inputs`
-    are the arguments of a module of PyTorch, `features` is the type of what a forest is given, and `outputs` are the
-    only ones that are wanted."""
+    are the arguments of a module of PyTorch, `features` is the type of what a forest is given, `outputs` are the only
+    ones that are wanted, `signature` is the one that is wanted of a `.tflite` file with several, and `constants` are
+    the values of inputs that always have the same, by name."""
     if isinstance(model, str | Path | bytes | Source) and example_inputs is not None:
         raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="leave it away")
     if isinstance(model, Source):
@@ -67,13 +70,32 @@ def source_of(
             where=f"{found.where}: option shape",
             remedy="leave it away",
         )
+    fixed = fixed_inputs(constants)
+    if fixed and found.format not in SHAPED:
+        raise MoteError(
+            f"a model of {found.title} takes one vector of features, which cannot be a constant",
+            where=f"{found.where}: option set",
+            remedy="omit it",
+        )
+    if signature and found.format != Format.TFLITE:
+        raise MoteError(
+            f"a model of {found.title} has no signatures", where=f"{found.where}: option signature", remedy="omit it"
+        )
     if features != FEATURES[0] and found.format not in FORESTS:
         raise MoteError(
             f"a model of {found.title} says itself what it takes",
             where=f"{found.where}: option features",
             remedy="leave it away; it is for forests",
         )
-    return replace(found, shapes=wanted or found.shapes, edges=edges, features=features, outputs=tuple(outputs))
+    return replace(
+        found,
+        shapes=wanted or found.shapes,
+        edges=edges,
+        features=features,
+        outputs=tuple(outputs),
+        signature=signature or found.signature,
+        constants=fixed or found.constants,
+    )
 
 
 def _from_bytes(data: bytes) -> Source:

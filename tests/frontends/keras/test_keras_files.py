@@ -123,6 +123,16 @@ def test_open_sizes_are_said_or_refused() -> None:
             load(keras_file(net, weights), shapes=shapes)
 
 
+def test_an_input_that_is_set() -> None:
+    joined = called(layer("Multiply", "m"), [tensor("x"), tensor("gain")])
+    net = functional([given("x", 4), given("gain", 4), joined], [["x", 0, 0], ["gain", 0, 0]], [["m", 0, 0]])
+    x = some(1, 4)
+    (found,) = values(keras_file(net), x, constants={"gain": [1, 2, 3, 4]})
+    np.testing.assert_allclose(found, x * [[1, 2, 3, 4]], rtol=1e-6)
+    with pytest.raises(MoteError, match="option set: there is no input 'g'"):
+        load(keras_file(net), constants={"g": 1})
+
+
 def test_several_images_at_once() -> None:
     x = some(3, 4)
     (found,) = values(keras_file(SMALL, WEIGHTS), x, shapes=["x=3,4"])

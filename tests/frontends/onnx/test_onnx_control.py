@@ -7,6 +7,8 @@ import pytest
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 from onnx_support import agrees, graph_of, model_of
 
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.errors import TooLargeError, UnsupportedError
 from mote.frontends.onnx import control, reader
 from mote.frontends.onnx.ops import PARSERS
@@ -33,6 +35,25 @@ def test_the_branch_that_is_taken_is_known(condition: bool) -> None:
     nodes = [node("If", ["c"], ["y"], **branches())]
     graph = agrees(model_of(nodes, {"x": [2, 3]}, ["y"], {"c": np.array(condition)}))
     assert [op.kind for op in graph.ops] == ["NEG" if condition else "EXP"]
+
+
+def test_an_input_that_is_set_decides_a_branch() -> None:
+    """Only then are the shapes of what is behind it known, since the branches make different ones."""
+    made = {
+        "then_branch": body([node("Neg", ["x"], ["n"])], [], [value("n", FLOAT, [2, 3])]),
+        "else_branch": body([node("Flatten", ["x"], ["f"], axis=0)], [], [value("f", FLOAT, [1, 6])]),
+    }
+    rate, x = value("rate", INT64, []), value("x", FLOAT, [2, 3])
+    nodes = [node("Equal", ["rate", "fast"], ["c"]), node("If", ["c"], ["b"], **made), node("Exp", ["b"], ["y"])]
+    fast = numpy_helper.from_array(np.int64(16000), "fast")
+    graph = helper.make_graph(nodes, "rates", [x, rate], [value("y", FLOAT, None)], [fast])
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    for rate, shape in ((16000, (2, 3)), (8000, (1, 6))):
+        compiled = compile(data, constants={"rate": rate})
+        (x,), (y,) = (compiled.source.inputs, compiled.source.outputs)
+        assert compiled.source.tensors[x].name == "x" and compiled.source.tensors[y].shape == shape
+        result = verify(compiled, 1)
+        assert result.passed and result.reference.startswith(("ONNX Runtime", "onnx.reference"))
 
 
 def test_a_branch_that_depends_on_the_input_is_chosen_at_run_time() -> None:

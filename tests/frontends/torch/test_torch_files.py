@@ -22,6 +22,7 @@ from torch_support import check_numpy, file_of, graph_of, model_of
 
 import mote
 from mote.errors import MoteError, UnsupportedError
+from mote.frontends.source import fixed_inputs
 from mote.frontends.torch.export import exported_bytes
 from support import examples
 
@@ -103,6 +104,21 @@ def test_sizes_that_do_not_fit_are_refused(dynamic: bytes, shapes: Any, reason: 
 
 def test_fixed_shapes_cannot_be_others(tiny: bytes) -> None:
     assert "exported for the shape 1x2x8" in refusal(tiny, shapes=(("x", (1, 2, 9)),)).reason
+
+
+class _Scaled(torch.nn.Module):
+    def forward(self, x: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
+        return torch.exp(x) * gain
+
+
+def test_an_input_that_is_set() -> None:
+    data = file_of(_Scaled(), torch.zeros(1, 4), torch.zeros(1, 1))
+    graph = check_numpy(data, constants=fixed_inputs({"gain": 2.5}))
+    assert [graph.tensors[t].name for t in graph.inputs] == ["x"]
+    x = np.float32([[0, 1, 2, 3]])
+    np.testing.assert_allclose(graph.evaluate({graph.inputs[0]: x})[graph.outputs[0]], np.exp(x) * 2.5, 1e-5)
+    with pytest.raises(MoteError, match="option set: there is no input 'g'"):
+        graph_of(data, constants=fixed_inputs({"g": 1}))
 
 
 class _Bomb:

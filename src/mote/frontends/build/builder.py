@@ -13,7 +13,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError, working_on
 from mote.frontends import limits
 from mote.frontends.model import Layer, Model, checked
-from mote.frontends.source import EDGES
+from mote.frontends.source import EDGES, FixedInput
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.arrangement import Arrangement, Atom
 from mote.graph.graph import ABSENT
@@ -96,8 +96,10 @@ def places(atoms: Sequence[Atom]) -> Array:
 class Builder:
     """Makes the graph of a model, layer by layer."""
 
-    def __init__(self, where: str, edges: str = CHANNELS_LAST) -> None:
+    def __init__(self, where: str, edges: str = CHANNELS_LAST, constants: Sequence[FixedInput] = ()) -> None:
+        """`constants` are the inputs that are none: they always have the same value."""
         self.where = where
+        self.constants = {fixed.name: fixed for fixed in constants}
         self.edges = edges
         self.tensors: dict[int, Tensor] = {}
         self.warnings: list[str] = []
@@ -117,6 +119,8 @@ class Builder:
     def input(self, name: str, shape: Shape, dtype: DType, *, channels_last: bool = False) -> Value:
         """A value that the caller of the model gives. `channels_last`: it is an image (or a sequence, or a volume) with
         its channels on axis 1, which the first layers want last; at the edge it is so where edges are."""
+        if name in self.constants:
+            return self.constant(self.constants[name].array(shape, dtype), name)
         dtype = self._computed_type(name, dtype)
         atoms = [Atom(axis, 0, n) for axis, n in enumerate(shape)]
         turned = channels_last and self.edges == CHANNELS_LAST and len(shape) > 2

@@ -62,7 +62,7 @@ class _Reader:
     """Types other than float32 that layers are computed in."""
 
     def __post_init__(self) -> None:
-        self.b = Builder(self.source.where, self.source.edges)
+        self.b = Builder(self.source.where, self.source.edges, self.source.constants)
 
     def model(self) -> Model:
         _check_network(self.network)
@@ -71,6 +71,7 @@ class _Reader:
         if unknown:
             names = ", ".join(f"'{layer.name}'" for layer in layers)
             raise MoteError(f"there is no input '{min(unknown)}'; it has {names}", where="option shape")
+        self.source.check_constants(layer.name for layer in layers)
         inputs = [self._input(layer) for layer in layers]
         try:
             for value, name in self._outputs(inputs):

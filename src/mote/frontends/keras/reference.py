@@ -15,7 +15,8 @@ from mote.files import temporary_folder
 from mote.frontends.keras.archive import HDF5, opened
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.source import Source
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 
 BACKEND = "KERAS_BACKEND"
 BACKENDS = ("tensorflow", "torch", "jax")
@@ -48,9 +49,16 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         wanted = {name: tensor for name, tensor in known.items() if name in names}
         asked = keras.Model(model.inputs, list(wanted.values()))
 
+    fixed = {
+        name: constant.array(_shape(source, name, tensor), DType(str(tensor.dtype)))
+        for name, tensor in zip(_input_names(model), model.inputs, strict=True)
+        for constant in source.constants
+        if constant.name == name
+    }
+
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         with refusals("Keras"), quiet():
-            given = [np.asarray(inputs[name]) for name in _input_names(model)]
+            given = [np.asarray({**inputs, **fixed}[name]) for name in _input_names(model)]
             results = asked(given if len(given) > 1 else given[0], training=False)
             found = results if isinstance(results, list | tuple) else [results]
             return {name: _array(keras, x) for name, x in zip(wanted, found, strict=True)}
@@ -61,6 +69,11 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
 def _array(keras: Any, tensor: Any) -> Array:
     """A result; those of Keras 2 are tensors of TensorFlow."""
     return np.asarray(tensor if not hasattr(keras, "ops") else keras.ops.convert_to_numpy(tensor))
+
+
+def _shape(source: Source, name: str, tensor: Any) -> Shape:
+    """The shape that an input has, for one sample at a time."""
+    return dict(source.shapes).get(name) or tuple(1 if n is None else n for n in tensor.shape)
 
 
 def _input_names(model: Any) -> list[str]:

@@ -107,8 +107,13 @@ class _Reader:
         infos = [info for info in graph.input if info.name not in self.main.values]
         if len({info.name for info in infos}) < len(infos):
             raise DamagedError("an input is listed twice")
+        self.source.check_constants(printable(info.name) for info in infos)
+        constants = {fixed.name: fixed for fixed in self.source.constants}
         for given in inputs_of(infos, dict(self.source.shapes), self.b.warnings):
             dtype = held_type(given.element_type)
+            if (fixed := constants.get(printable(given.name))) is not None:
+                self._define(self.main, given.name, fixed.array(given.shape, dtype), given.element_type)
+                continue
             if not dtype.computable:
                 raise MoteError(
                     f"input '{printable(given.name)}' has elements of the type {dtype}",

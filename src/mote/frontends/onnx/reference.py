@@ -9,9 +9,11 @@ import numpy as np
 
 from mote.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.onnx.classes import Classes, classes_of
+from mote.frontends.onnx.inputs import inputs_of
 from mote.frontends.onnx.saturation import saturating
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
+from mote.text import printable
 
 QUANTIZING = {"QuantizeLinear", "DequantizeLinear"}
 """Nodes around others that ONNX Runtime computes in integers, once it has joined them."""
@@ -38,6 +40,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | str:
         model = onnx.load_model_from_string(source.data)
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
+    _fix(onnx, model.graph, source)
     _widen(onnx, model.graph)
     _expose(onnx, model, names)
     classes = classes_of(onnx, model)
@@ -46,6 +49,19 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | str:
         name = f"ONNX Runtime {version_of('onnxruntime')}".strip()
         return f"{name} {SATURATES}" if saturating(onnx, model) else (name, _ort(model, types, classes))
     return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types, classes)
+
+
+def _fix(onnx: Any, graph: Any, source: Source) -> None:
+    """Let the inputs that are constants be initializers."""
+    fixed = {constant.name: constant for constant in source.constants}
+    there = {proto.name for proto in graph.initializer}
+    infos = [info for info in graph.input if info.name not in there]
+    for given in inputs_of(infos, dict(source.shapes), []) if fixed else []:
+        if (constant := fixed.get(printable(given.name))) is not None:
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(given.element_type)
+            value = constant.array(given.shape, given.dtype).astype(dtype)
+            graph.initializer.append(onnx.numpy_helper.from_array(value, given.name))
+            graph.input.remove(next(info for info in graph.input if info.name == given.name))
 
 
 def _widen(onnx: Any, graph: Any) -> None:

@@ -20,6 +20,9 @@ from mote.ops.move import Concatenation
 from mote.ops.state import Assign
 from mote.ops.unary import Flip, Rescale
 
+SIGNATURE = "serving_default"
+"""The name under which TensorFlow's converters write a model that has one signature."""
+
 
 class UnsaidLayersError(MoteError):
     """Every layer of a model that TFLite has no words for, in one message."""
@@ -46,6 +49,7 @@ def export(graph: Graph, where: str, about: str = "") -> Exported:
     """The file of a graph that has just been read from the file `where`; `about` is said of it in the file."""
     file = _File(Writer(graph.name, about=about))
     emitter = file.write(graph, file.writer)
+    file.writer.sign(SIGNATURE)
     if file.problems:
         raise UnsaidLayersError(file.problems, where=where)
     tensors = emitter.indices | {t: emitter.at(t) for t in emitter.same}

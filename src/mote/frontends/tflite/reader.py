@@ -21,6 +21,8 @@ from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
 from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.shaped import Shaped
+from mote.frontends.tflite.signatures import chosen
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
 from mote.frontends.tflite.unsigned import DIFFERENT, Signed, signed
@@ -40,30 +42,43 @@ def parse(data: bytes, where: str) -> Graph:
 def read(source: Source) -> Model:
     """The file with its unsupported layers marked."""
     with naming(source.where):
-        return _read(source.data, source.where)
+        return _read(source)
 
 
-def _read(data: bytes, where: str) -> Model:
-    if len(data) < 8 or data[4:8] != schema.IDENTIFIER:
-        raise MalformedError("no TFL3 identifier")
-    root = Record(schema.MODEL, Buffer(data).root())
+def _read(source: Source) -> Model:
+    root = _root(source.data)
     subgraphs = root.children("subgraphs", schema.SUBGRAPH)
     if not subgraphs:
         raise MalformedError("no subgraph")
     codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
-    buffers = [storage.stored(data, r) for r in root.children("buffers", schema.BUFFER)]
+    buffers = [storage.stored(source.data, r) for r in root.children("buffers", schema.BUFFER)]
     said = [f"the file says of itself: {RANDOM}"] if RANDOM in root.string("description") else []
-    return _File(where, subgraphs, codes, buffers, said).model()
+    number = chosen(root, len(subgraphs), source.signature)
+    return _File(source, subgraphs, codes, buffers, number, said).model()
+
+
+def _root(data: bytes) -> Record:
+    if len(data) < 8 or data[4:8] != schema.IDENTIFIER:
+        raise MalformedError("no TFL3 identifier")
+    return Record(schema.MODEL, Buffer(data).root())
+
+
+def subgraph_of(source: Source) -> int:
+    """The number of the subgraph that is the model."""
+    root = _root(source.data)
+    return chosen(root, len(root.children("subgraphs", schema.SUBGRAPH)), source.signature)
 
 
 @dataclass
 class _File:
     """The parts of a file that its subgraphs share."""
 
-    where: str
+    source: Source
     subgraphs: list[Record]
     codes: list[str]
     buffers: list[Storage]
+    number: int
+    """Of the subgraph that is the model."""
     notes: list[str] = field(default_factory=list)
     """What is odd about the file."""
     open: list[int] = field(default_factory=list)
@@ -75,32 +90,33 @@ class _File:
     stateful: set[int] = field(default_factory=set)
 
     def model(self) -> Model:
-        """The first subgraph, which is the model."""
-        main = self.subgraphs[0]
+        """The subgraph that is the model, with those that it calls."""
+        main = self.subgraphs[self.number]
+        self.open.append(self.number)
         tensors = _tensors(main, self.buffers, self.notes)
         inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
         if not outputs:
             raise MoteError("the model has no outputs")
         calls = _calls(main, self.codes, tensors)
+        self.source.check_constants(tensors[i].name for i in inputs)
+        shaped = Shaped.of(tensors, inputs, calls, dict(self.source.shapes))
+        calls = shaped.apply(tensors, calls)
         once = {c.options.integer("init_subgraph_index") for c in calls if c.code == "CALL_ONCE"}
         held = Variables(tensors, self._initial_values(once))
         own = _states(main, tensors)
         _check_edges(inputs, outputs, tensors, own)
+        self._fix(inputs, tensors)
         inputs = _computed_inputs(inputs, tensors, self.notes)
-        _check_sizes(main, inputs, tensors, self.notes)
+        _check_sizes(main, [i for i in inputs if i not in shaped.given], tensors, self.notes)
         made: list[State] = []
         bytes_ = signed(calls, tensors, inputs, outputs, own)
-        layers = self._layers(bytes_, Known(tensors, _open(main, tensors)), held, own, made)
+        layers = self._layers(bytes_, Known(tensors, _open(main, tensors) | shaped.open), held, own, made)
         if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
             raise MalformedError("an input or a variable tensor is computed")
         _check_unread(inputs, tensors, layers)
-        unused = set(range(1, len(self.subgraphs))) - once - self.called
-        if unused and not any(layer.problem for layer in layers):
-            raise MoteError(
-                f"{len(self.subgraphs)} subgraphs, of which nothing calls number {min(unused)}; Mote compiles the first"
-                " one and those that it calls",
-                remedy="export one signature at a time",
-            )
+        unused = sorted(set(range(len(self.subgraphs))) - {self.number} - once - self.called)
+        if unused and not self.source.signature:
+            self.notes.append(f"subgraphs that nothing calls are omitted: {', '.join(map(str, unused))}")
         states, assigns = held.finish()
         outputs = tuple(held.value(i) for i in outputs)
         if changed := [i for i in outputs if i in held.before.values()]:
@@ -108,13 +124,19 @@ class _File:
         outputs, copies = _computed_outputs(outputs, tensors, self.notes)
         first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
         kept = (*own, *states, *made)
-        return checked(Model(self.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
+        return checked(Model(self.source.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
+
+    def _fix(self, inputs: Sequence[int], tensors: dict[int, Tensor]) -> None:
+        """Let the inputs that are constants be so."""
+        fixed = {constant.name: constant for constant in self.source.constants}
+        for t in (tensors[i] for i in inputs if tensors[i].name in fixed):
+            tensors[t.id] = replace(t, data=fixed[t.name].array(t.shape, t.dtype))
 
     def _initial_values(self, once: set[int]) -> dict[variables.Key, Array]:
         """What the model's variables hold before the first inference."""
         found: dict[variables.Key, Array] = {}
         for i in sorted(once):
-            if not 0 < i < len(self.subgraphs):
+            if not 0 <= i < len(self.subgraphs) or i == self.number:
                 raise MalformedError(f"CALL_ONCE names subgraph {i} of {len(self.subgraphs)}")
             tensors = _tensors(self.subgraphs[i], self.buffers, [])
             try:
@@ -155,13 +177,13 @@ class _File:
 
     def _check_call(self, number: int) -> None:
         """Refuse what is not there, calls itself, or would be read very often."""
-        if not 0 < number < len(self.subgraphs):
+        if not 0 <= number < len(self.subgraphs) or number == self.number:
             raise MalformedError(f"an operator calls subgraph {number} of {len(self.subgraphs)}")
         if number in self.open:
             raise UnsupportedNodeError(f"subgraph {number} calls itself: that needs memory without a limit")
         self.called.add(number)
         self.calls += 1
-        limits.check_bodies(self.calls, len(self.open) + 1)
+        limits.check_bodies(self.calls, len(self.open))
 
     def _layers(
         self, file: Signed, known: Known, held: Variables, states: tuple[State, ...], made: list[State]
@@ -266,7 +288,7 @@ def _computed_outputs(
     return tuple(found), copies
 
 
-def _check_sizes(subgraph: Record, inputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]) -> None:
+def _check_sizes(subgraph: Record, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]) -> None:
     """Sizes that a file leaves open are those that it holds as well: one image at a time, say. Where that is one
     element of an axis that has more in use, the model would compute nothing that anybody wants."""
     records = subgraph.children("tensors", schema.TENSOR)
@@ -278,13 +300,17 @@ def _check_sizes(subgraph: Record, inputs: tuple[int, ...], tensors: dict[int, T
             raise MoteError(
                 f"input '{tensors[i].name}' has the shape {'x'.join('?' if n == -1 else str(n) for n in signature)},"
                 " whose size is only known at run time",
-                remedy="export the model with a fixed shape: give the converter a function with the whole input shape,"
-                " or the model an Input layer with it",
+                remedy=f"say how large it is: --shape {tensors[i].name}={_template(signature)}, with numbers for N",
             )
         if any(axis > 0 for axis in free):
             notes.append(
                 f"input '{tensors[i].name}' may have any size on axes {free}; the model is compiled for {taken}"
             )
+
+
+def _template(signature: Sequence[int]) -> str:
+    """A shape with N for what is open, but for the batch."""
+    return ",".join(str(n) if n >= 0 else "N" if axis else "1" for axis, n in enumerate(signature))
 
 
 def _operator_code(record: Record) -> str:

@@ -112,6 +112,18 @@ MODEL: Fields = {
     "subgraphs": Field(2, Kind.TABLES),
     "description": Field(3, Kind.STRING),
     "buffers": Field(4, Kind.TABLES),
+    "signature_defs": Field(7, Kind.TABLES),
+}
+SIGNATURE: Fields = {
+    "inputs": Field(0, Kind.TABLES),
+    "outputs": Field(1, Kind.TABLES),
+    "signature_key": Field(2, Kind.STRING),
+    "subgraph_index": Field(4, Kind.UINT32),
+}
+"""A subgraph that can be run by its name, and the names of its inputs and outputs."""
+TENSOR_MAP: Fields = {
+    "name": Field(0, Kind.STRING),
+    "tensor_index": Field(1, Kind.UINT32),
 }
 OPERATOR_CODE: Fields = {
     "deprecated_builtin_code": Field(0, Kind.INT8),

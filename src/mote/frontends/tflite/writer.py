@@ -111,6 +111,7 @@ class Writer:
     _inputs: list[int] = field(default_factory=list, init=False)
     _outputs: list[int] = field(default_factory=list, init=False)
     _others: list[Writer] = field(default_factory=list, init=False)
+    _signature: str = field(default="", init=False)
 
     def subgraph(self, name: str) -> Writer:
         """Another subgraph of the same file: number 1, 2, ... for operators that call it."""
@@ -221,6 +222,10 @@ class Writer:
         """These tensors, which are there, are the inputs and the outputs."""
         self._inputs, self._outputs = list(inputs), list(outputs)
 
+    def sign(self, key: str) -> None:
+        """Let this subgraph be a signature: interpreters and quantizers find it, its inputs and its outputs by name."""
+        self._signature = key
+
     def finish(self) -> bytes:
         """The file. The writer is left as it was, so more may be added and written again."""
         if not self.outside:
@@ -245,6 +250,9 @@ class Writer:
             "description": e.string(f"{self.name}; {self.about}" if self.about else self.name),
             "buffers": buffers,
         }
+        signed = [(i, w) for i, w in enumerate((self, *self._others)) if w._signature]
+        if signed:
+            values["signature_defs"] = e.references([writer._signature_def(e, number) for number, writer in signed])
         return e.finish(e.table(schema.MODEL, values), schema.IDENTIFIER)
 
     def _subgraph(self, e: Encoder) -> int:
@@ -258,6 +266,28 @@ class Writer:
             "name": e.string(self.name),
         }
         return e.table(schema.SUBGRAPH, values)
+
+    def _signature_def(self, e: Encoder, number: int) -> int:
+        values: dict[str, Any] = {
+            "inputs": self._tensor_maps(e, self._inputs),
+            "outputs": self._tensor_maps(e, self._outputs),
+            "signature_key": e.string(self._signature),
+        }
+        if number:
+            values["subgraph_index"] = number
+        return e.table(schema.SIGNATURE, values)
+
+    def _tensor_maps(self, e: Encoder, tensors: Sequence[int]) -> int:
+        """Tensors by name; where two are called the same, the later ones have their index behind it."""
+        found: dict[str, int] = {}
+        for t in dict.fromkeys(tensors):
+            name = self._tensors[t].name
+            found[f"{name}_{t}" if name in found else name] = t
+        maps = [
+            e.table(schema.TENSOR_MAP, {"name": e.string(name), **({"tensor_index": t} if t else {})})
+            for name, t in found.items()
+        ]
+        return e.references(maps)
 
     def _add(
         self,

@@ -47,8 +47,9 @@ def read(source: Source) -> Model:
     """The model of a `.pt2` file, with its unsupported nodes marked."""
     with naming(source.where):
         program = loaded(source.data, source.where, dict(source.shapes))
+        source.check_constants(program.inputs)
         try:
-            return _Reading(program, Builder(source.where, source.edges)).model()
+            return _Reading(program, Builder(source.where, source.edges, source.constants)).model()
         except UnsupportedNodeError as error:  # of an input or a state, which are no layers
             raise MoteError(str(error), remedy="export the module with other types, or without it") from None
 

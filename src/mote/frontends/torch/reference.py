@@ -10,9 +10,10 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.extras import installed
-from mote.frontends.source import Source
+from mote.frontends.source import FixedInput, Source
 from mote.frontends.torch.coded import Coded, codes, numbers
 from mote.frontends.torch.grids import Grids, Group
+from mote.frontends.torch.node import dtype_of
 from mote.frontends.torch.program import Program, loaded
 from mote.graph.tensor import Array
 
@@ -22,7 +23,7 @@ def reference(source: Source, names: Collection[str] = ()) -> tuple[str, Referen
     run to the next. None: PyTorch is not installed."""
     if not installed("torch"):
         return None
-    found = Reference(loaded(source.data, source.where, dict(source.shapes)))
+    found = Reference(loaded(source.data, source.where, dict(source.shapes)), source.constants)
     how = ", with groups of quantized layers in integers" if found.groups else ""
     return f"PyTorch {found.program.torch.__version__}{how}", found
 
@@ -32,8 +33,9 @@ class Reference:
     Mote's operators in NumPy, since PyTorch computes them with real numbers whose roundings depend on the machine; what
     it makes of the same codes may be another one for some elements, and must be the next one there."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, constants: Sequence[FixedInput] = ()) -> None:
         self.program = program
+        self.fixed = {x.name: x.array(program.shapes[x.name], dtype_of(program.types[x.name])) for x in constants}
         self.grids = Grids.found(program)
         self.groups = self.grids.groups
         self.models = {name: Coded(program, self.grids, group) for name, group in self.groups.items()}
@@ -47,7 +49,7 @@ class Reference:
         program, torch = self.program, self.program.torch
         values = {**program.given, **self.state}
         for name in program.inputs:
-            values[name] = torch.from_numpy(np.array(inputs[name], order="C")).to(program.types[name])
+            values[name] = torch.from_numpy(np.array({**inputs, **self.fixed}[name], order="C")).to(program.types[name])
         with torch.no_grad():
             for node in program.nodes:
                 self._compute(node, values)

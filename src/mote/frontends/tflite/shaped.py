@@ -1,0 +1,78 @@
+"""Inputs of other shapes than a `.tflite` file says: all shapes behind them follow from the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.frontends.tflite.variables import Call
+from mote.graph import Tensor
+from mote.graph.tensor import Shape
+from mote.text import did_you_mean
+
+UNKNOWN: Shape = (0,)
+"""What a tensor has whose shape is still to follow from its operator."""
+SHAPES = {"BROADCAST_TO": 1, "FILL": 0, "RESHAPE": 1, "SLICE": 2, "TRANSPOSE_CONV": 0}
+"""Operators whose constants say how large their outputs are with the batch, and which of their inputs that is."""
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """The inputs that are given shapes, and the batch where that is another one."""
+
+    given: Mapping[int, Shape] = field(default_factory=dict)
+    open: frozenset[int] = frozenset()
+    """The tensors whose stored shapes do not count."""
+    batch: tuple[int, int] = (1, 1)
+    """What the file has and what is wanted."""
+
+    @classmethod
+    def of(
+        cls,
+        tensors: Mapping[int, Tensor],
+        inputs: Sequence[int],
+        calls: Sequence[Call],
+        shapes: Mapping[str, Shape],
+    ) -> Shaped:
+        """What shapes of inputs, by name, mean for a file."""
+        names = {tensors[i].name: i for i in inputs}
+        for name, shape in shapes.items():
+            if name not in names:
+                remedy = f"{did_you_mean(name, names)}the inputs are: {', '.join(names)}"
+                raise MoteError(f"there is no input '{name}'", where="option shape", remedy=remedy)
+            said = tensors[names[name]].shape
+            if len(said) != len(shape):
+                shown = ("x".join(map(str, x)) or "a number" for x in (said, shape))
+                raise MoteError("'{}' is {}, which {} does not fit".format(name, *shown), where="option shape")
+        given = {names[name]: shape for name, shape in shapes.items()}
+        changed = {i: shape for i, shape in given.items() if tensors[i].shape != shape}
+        if not changed:
+            return cls(given)
+        computed = frozenset(t for call in calls for t in call.outputs)
+        batches = {(tensors[i].shape[0], shape[0]) for i, shape in changed.items()}
+        return cls(given, computed, batches.pop() if len(batches) == 1 else (1, 1))
+
+    def apply(self, tensors: dict[int, Tensor], calls: Sequence[Call]) -> list[Call]:
+        """Give the inputs their shapes, and let those of all other tensors be open; the calls, with another batch where
+        a constant states it."""
+        for i, shape in self.given.items():
+            tensors[i] = replace(tensors[i], shape=shape)
+        for i in self.open:
+            tensors[i] = replace(tensors[i], shape=UNKNOWN)
+        return [self._with_batch(tensors, call) for call in calls]
+
+    def _with_batch(self, tensors: dict[int, Tensor], call: Call) -> Call:
+        place = SHAPES.get(call.code)
+        before, after = self.batch
+        if before == after or place is None or len(call.inputs) <= place or call.inputs[place] < 0:
+            return call
+        t = tensors[call.inputs[place]]
+        if t.data is None or t.data.ndim != 1 or not t.data.size or int(t.data[0]) != before:
+            return call
+        new = max(tensors) + 1
+        data = np.array([after, *t.data[1:]], t.data.dtype)
+        tensors[new] = replace(t, id=new, data=data, copy_of=t.id)
+        return replace(call, inputs=(*call.inputs[:place], new, *call.inputs[place + 1 :]))
