@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,19 @@ from mote.api.measure import bench
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import MoteError
+from mote.extras import version_of
 from mote.files import temporary_folder
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
+from mote.passes import optimize
 from mote.toolchain import Mode
 
 needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
+
+TRIED_MICRO = ("0.dev20261023182759",)
+"""Nightly builds of TFLite Micro that the tests were tried with."""
 
 ON_ARM = platform.machine() in ("aarch64", "arm64")
 """LiteRT built for Arm fuses products with sums, which rounds once where other machines round twice."""
@@ -47,6 +54,22 @@ HOST_HELIUM = str(Path(__file__).with_name("host-helium.toml"))
 
 HOST_FPU = str(Path(__file__).with_name("host-fpu.toml"))
 """The host as a target, compiled for as a core with a floating-point unit."""
+
+
+@contextmanager
+def tflite_micro() -> Iterator[Any]:
+    """The runtime of TFLite Micro. The test is skipped where it is missing, and where another build than those that
+    were tried gives other results."""
+    if missing := reference.micro_missing():
+        pytest.skip(f"{missing} (the tflite-micro wheel, for x86-64 only)")
+    try:
+        yield import_module("tflite_micro").runtime
+    except Exception as error:
+        version = version_of("tflite-micro")
+        if version in TRIED_MICRO:
+            raise
+        tried = ", ".join(TRIED_MICRO)
+        pytest.skip(f"tflite-micro {version} differs from {tried}, with which the tests were tried: {error}")
 
 
 def needs(*programs: str) -> None:
@@ -111,6 +134,25 @@ def check_numpy(graph: Graph, model: bytes, inputs: int = 3, seed: int = 0) -> N
             expected = t.part(want[t.source]).reshape(got.shape)
             diff, bad = compare(got, expected, sizes.get(tensor, 0.0))
             assert not bad, f"{graph.producers[tensor]}: NumPy differs from LiteRT by {diff} in {bad} elements"
+
+
+def micro_agrees(model: bytes, inputs: int = 6, *, numerics: str = "litert") -> None:
+    """The outputs of the NumPy reference against those of TFLite Micro: integers bit for bit, floats within what
+    `mote.graph.tolerance` allows."""
+    graph = tflite.parse(model, "model")
+    ours = optimize(graph, numerics=numerics)[0] if numerics == "tflm" else graph
+    values, magnitudes = reference.numpy(ours), reference.magnitudes(ours)
+    with tflite_micro() as runtime:
+        interpreter = runtime.Interpreter.from_bytes(model)
+        for case in stimuli(graph, inputs):
+            for i, t in enumerate(graph.inputs):
+                interpreter.set_input(case[t], i)
+            interpreter.invoke()
+            got, sizes = values(case), magnitudes(case)
+            assert got is not None
+            for i, t in enumerate(ours.outputs):
+                diff, bad = compare(got[t], interpreter.get_output(i), sizes.get(t, 0.0))
+                assert not bad, f"{bad} elements of output {i} differ, by up to {diff}: {graph.text()}"
 
 
 def check_on(model: bytes, *cases: Sequence[Array], **options: object) -> None:

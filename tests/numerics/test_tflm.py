@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import test_int16
 import test_projection
 
+import support
 from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
-from mote.frontends import tflite
-from mote.graph import Graph
-from mote.passes import optimize
 from network import Net
-from support import PUBLIC_MODELS
+from support import PUBLIC_MODELS, micro_agrees, tflite_micro
 
-tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed (x86-64 only)")
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.tflite")) + sorted(PUBLIC_MODELS.glob("*int8*.tflite"))
 
 
-def agrees(model: bytes, inputs: int = 12) -> None:
-    graph = tflite.parse(model, "model")
-    ours, _ = optimize(graph, numerics="tflm")
-    interpreter = tflite_micro.runtime.Interpreter.from_bytes(model)
-    for case in stimuli(graph, inputs):
-        for want, got in zip(_tflm(interpreter, graph, case), _ours(ours, case), strict=True):
-            assert np.array_equal(want, got), graph.text()
-
-
-def _tflm(interpreter, graph: Graph, case):  # type: ignore[no-untyped-def]
-    for i, t in enumerate(graph.inputs):
-        interpreter.set_input(case[t], i)
-    interpreter.invoke()
-    return [interpreter.get_output(i) for i in range(len(graph.outputs))]
-
-
-def _ours(graph: Graph, case):  # type: ignore[no-untyped-def]
-    values = graph.evaluate(case)
-    return [values[t] for t in graph.outputs]
+def agrees(model: bytes) -> None:
+    micro_agrees(model, 12, numerics="tflm")
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
@@ -82,3 +63,14 @@ def test_fixed_point_functions(kind: str, seed: int) -> None:
     net = Net(seed)
     x = net.input(1, 256, quant=(float(net.rng.uniform(0.003, 0.2)), int(net.rng.integers(-128, 128))))
     agrees(net.finish(net.op(kind, [x], quant=(1 / 256, -128) if kind == "LOGISTIC" else (1 / 128, 0))))
+
+
+def test_other_builds_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A difference is a failure with a build that was tried, and skips the test with any other."""
+    monkeypatch.setattr(support.reference, "micro_missing", lambda: "")
+    monkeypatch.setitem(sys.modules, "tflite_micro", SimpleNamespace(runtime=None))
+    for version, outcome in ((support.TRIED_MICRO[0], AssertionError), ("0.dev1", pytest.skip.Exception)):
+        monkeypatch.setattr(support, "version_of", lambda name, version=version: version)
+        with pytest.raises(outcome, match="it differs") as found, tflite_micro():
+            raise AssertionError("it differs")
+    assert "tflite-micro 0.dev1 differs from 0.dev2" in str(found.value)

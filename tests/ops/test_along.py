@@ -16,7 +16,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.kernels.contract import Call
-from support import check, check_on, exact_on, examples, needs_litert
+from support import check, check_on, exact_on, examples, micro_agrees, needs_litert
 
 TYPES = {
     "ARG_MAX": ("int8", "uint8", "int32", "float32", "bool"),
@@ -170,14 +170,8 @@ def test_int8_sums() -> None:
     ]
     result = verify(compile(int8_sums(*layers)), 4, sanitize=True)
     assert result.exact and "no CUMSUM of int8" in result.reference
-    micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed (x86-64 only)")
     for seed, layer in enumerate(layers):
-        graph = tflite.parse(one := int8_sums(layer, seed=seed), "sum")
-        interpreter = micro.runtime.Interpreter.from_bytes(one)
-        for case in stimuli(graph, 6):
-            interpreter.set_input(case[graph.inputs[0]], 0)
-            interpreter.invoke()
-            assert np.array_equal(interpreter.get_output(0), graph.evaluate(case)[graph.outputs[0]]), layer
+        micro_agrees(int8_sums(layer, seed=seed))
 
 
 def every() -> list[Config]:

@@ -21,7 +21,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.ops.unary import Table, Unary
 from network import Net
-from support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert
+from support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert, tflite_micro
 
 RAMP = 6
 """The sixth stimulus is a ramp over all values of an integer."""
@@ -237,17 +237,17 @@ def test_functions_that_the_reference_kernels_lack() -> None:
 @settings(max_examples=10, deadline=None)
 def test_elu_int8(layers: list[tuple[float, float, int]]) -> None:
     """Against TensorFlow Lite Micro, which has it."""
-    tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed")
     data = model([Config("ELU", "int8", (x, zero), (y, -zero - 1)) for x, y, zero in layers])
     graph = tflite.parse(data, "model")
-    interpreter = tflite_micro.runtime.Interpreter.from_bytes(data)
     codes = np.arange(-128, 128).astype(np.int8)
-    for i in range(len(layers)):
-        interpreter.set_input(codes, i)
-    interpreter.invoke()
     got = graph.evaluate(dict.fromkeys(graph.inputs, codes))
-    for i, t in enumerate(graph.outputs):
-        assert np.array_equal(got[t], interpreter.get_output(i))
+    with tflite_micro() as runtime:
+        interpreter = runtime.Interpreter.from_bytes(data)
+        for i in range(len(layers)):
+            interpreter.set_input(codes, i)
+        interpreter.invoke()
+        for i, t in enumerate(graph.outputs):
+            assert np.array_equal(got[t], interpreter.get_output(i))
 
 
 @needs_litert

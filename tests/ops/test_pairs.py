@@ -16,14 +16,13 @@ from test_arithmetic import ACTIVATIONS, Shapes, computed_alone, shape_pairs
 
 from mote.api import reference
 from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array, Shape
-from support import check, check_numpy, exact_on, examples, needs_litert
+from support import check, check_numpy, exact_on, examples, micro_agrees, needs_litert
 
 SIGNED = ("int8", "int16", "int32", "int64", "float32")
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
@@ -310,17 +309,6 @@ def exact_in_numpy(model: bytes, inputs: int = 6) -> None:
     """The C against the NumPy reference, where LiteRT has no result."""
     result = verify(compile(model, numerics="tflm"), inputs, sanitize=True)
     assert result.exact, result.mismatches
-
-
-def micro_agrees(model: bytes, inputs: int = 8) -> None:
-    """The NumPy reference against TensorFlow Lite Micro."""
-    tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed (x86-64 only)")
-    g, interpreter = tflite.parse(model, "model"), tflite_micro.runtime.Interpreter.from_bytes(model)
-    for case in stimuli(g, inputs):
-        for i, t in enumerate(g.inputs):
-            interpreter.set_input(case[t], i)
-        interpreter.invoke()
-        assert np.array_equal(g.evaluate(case)[g.outputs[0]], interpreter.get_output(0))
 
 
 def test_int8_sums_of_many_are_those_of_tensorflow_lite_micro() -> None:

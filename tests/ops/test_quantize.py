@@ -16,7 +16,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from network import FLOAT, Net
-from support import check, check_numpy, exact_on, examples, needs_litert
+from support import check, check_numpy, exact_on, examples, needs_litert, tflite_micro
 
 SIZE = 2048
 
@@ -221,16 +221,16 @@ def test_between_integers(layers: list[Rescaling]) -> None:
 
 def test_from_int8_to_int32() -> None:
     """TensorFlow Lite Micro has it, and LiteRT has not."""
-    tflite_micro = pytest.importorskip("tflite_micro", reason="the tflite-micro wheel is not installed")
     data = rescaled_model([(("int8", "int32"), (0.05, 3), (0.0001, 7))], 256)
     codes = np.arange(-128, 128).astype(np.int8)
-    interpreter = tflite_micro.runtime.Interpreter.from_bytes(data)
-    interpreter.set_input(codes, 0)
-    interpreter.invoke()
     graph = tflite.parse(data, "model")
-    assert np.array_equal(graph.evaluate({graph.inputs[0]: codes})[graph.outputs[0]], interpreter.get_output(0))
     result = verify(compile(data), 6, sanitize=True)
     assert result.passed and "from int8 to int32" in result.reference
+    with tflite_micro() as runtime:
+        interpreter = runtime.Interpreter.from_bytes(data)
+        interpreter.set_input(codes, 0)
+        interpreter.invoke()
+        assert np.array_equal(graph.evaluate({graph.inputs[0]: codes})[graph.outputs[0]], interpreter.get_output(0))
 
 
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "float32")

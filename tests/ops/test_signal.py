@@ -15,7 +15,7 @@ from mote.api import reference
 from mote.api.compiler import compile
 from mote.api.stimuli import stimuli
 from mote.api.verifier import verify
-from mote.errors import UnsupportedError
+from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.limits import TooLargeError
 from mote.frontends.tflite.flatbuffer import MalformedError
@@ -24,11 +24,9 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
 from mote.ops.fft import factors
 from mote.ops.signal import square_root
-from support import emulated, examples
+from support import emulated, examples, tflite_micro
 
-needs_micro = pytest.mark.skipif(
-    not reference.micro_installed(), reason="the tflite-micro wheel is not installed (x86-64 only)"
-)
+needs_micro = pytest.mark.skipif(bool(reference.micro_missing()), reason=reference.micro_missing())
 TYPES = {"int16": 7, "int32": 2, "float32": 0}
 
 
@@ -129,17 +127,18 @@ class Front:
 def over_time(data: bytes, steps: int = 12, seed: int = 0, small: bool = False) -> None:
     """NumPy against TFLite Micro, step after step; `small`: with weak signals."""
     g = tflite.parse(data, "model")
-    theirs, ours, sizes = reference.micro(data, g), reference.numpy(g), reference.magnitudes(g)
-    for case in stimuli(g, steps, seed):
-        case = {t: _weak(v, seed) if small else v for t, v in case.items()}
-        want, got, size = theirs(case), ours(case), sizes(case)
-        assert want is not None and got is not None
-        for op in g.ops:
-            for t in op.outputs:
-                if not g.tensors[t].inner:
-                    value = want[t].reshape(got[t].shape)
-                    diff, bad = compare(got[t], value, size.get(t, 0.0))
-                    assert not bad, f"{op.kind}: {bad} differ, by {diff}: {got[t]} is not {value}"
+    with tflite_micro():
+        theirs, ours, sizes = reference.micro(data, g), reference.numpy(g), reference.magnitudes(g)
+        for case in stimuli(g, steps, seed):
+            case = {t: _weak(v, seed) if small else v for t, v in case.items()}
+            want, got, size = theirs(case), ours(case), sizes(case)
+            assert want is not None and got is not None
+            for op in g.ops:
+                for t in op.outputs:
+                    if not g.tensors[t].inner:
+                        value = want[t].reshape(got[t].shape)
+                        diff, bad = compare(got[t], value, size.get(t, 0.0))
+                        assert not bad, f"{op.kind}: {bad} differ, by {diff}: {got[t]} is not {value}"
 
 
 def _weak(values: Array, seed: int) -> Array:
@@ -186,8 +185,9 @@ def test_the_lowest_sample(values: list[int]) -> None:
     data = front.finish()
     g = tflite.parse(data, "model")
     case = {x: np.array(values, np.int16)}
-    want, got = reference.micro(data, g)(case), g.evaluate(case)
-    assert want is not None and all(np.array_equal(want[t].reshape(got[t].shape), got[t]) for t in g.outputs)
+    with tflite_micro():
+        want, got = reference.micro(data, g)(case), g.evaluate(case)
+        assert want is not None and all(np.array_equal(want[t].reshape(got[t].shape), got[t]) for t in g.outputs)
 
 
 @needs_micro
@@ -271,23 +271,34 @@ def everything() -> bytes:
 def test_c() -> None:
     data = everything()
     over_time(data, 8)
-    result = verify(compile(data), 8, sanitize=True)
-    assert result.passed and result.reference == "TFLite Micro", result.mismatches
+    with tflite_micro():
+        result = verify(compile(data), 8, sanitize=True)
+        assert result.passed and result.reference == "TFLite Micro", result.mismatches
 
 
 @needs_micro
 def test_on_a_core() -> None:
-    result = verify(compile(everything(), target=emulated("cortex-m4")), 4)
-    assert result.passed, result.mismatches
+    with tflite_micro():
+        result = verify(compile(everything(), target=emulated("cortex-m4")), 4)
+        assert result.passed, result.mismatches
 
 
 def test_without_tflite_micro(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mote's own reference takes its place, and the result says so."""
-    monkeypatch.setattr(reference, "micro_installed", lambda: False)
     front = Front()
     front.delay(front.input((4,)), (4,), 3)
-    result = verify(compile(front.finish()), 3)
-    assert result.passed and result.reference == "numpy (TFLite Micro is not installed)"
+    for there in (False, True):
+        monkeypatch.setattr(reference, "require", missing)
+        monkeypatch.setattr(reference, "installed", lambda package, there=there: there)
+        reference.micro_missing.cache_clear()
+        result = verify(compile(front.finish()), 3)
+        why = "cannot be loaded" if there else "is not installed"
+        assert result.passed and result.reference == f"numpy (TFLite Micro {why})"
+    reference.micro_missing.cache_clear()
+
+
+def missing(package: str, **_: Any) -> None:
+    raise MoteError(f"needs {package}")
 
 
 @needs_micro

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from mote.errors import MoteError
+from mote.extras import installed, require
 from mote.frontends import Source
 from mote.frontends.tflite.reader import subgraph_of
 from mote.graph import Graph, Op
@@ -122,15 +123,21 @@ def _fixed(source: Source, details: Iterable[Mapping[str, Any]]) -> dict[int, Ar
     }
 
 
-def micro_installed() -> bool:
-    return find_spec("tflite_micro") is not None
+@cache
+def micro_missing() -> str:
+    """Why TFLite Micro cannot be asked: it is not installed, or its wheel is not for this Python. Empty where it
+    can."""
+    try:
+        require("tflite_micro")
+    except MoteError:
+        return f"TFLite Micro {'cannot be loaded' if installed('tflite_micro') else 'is not installed'}"
+    return ""
 
 
 def micro(model: bytes, graph: Graph) -> Reference:
     """TFLite Micro, for operators that LiteRT does not know; every tensor has a place of its own. Elements that it does
     not write, and what follows from them, are taken from Mote's own reference."""
-    from tflite_micro import runtime  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
+    runtime = require("tflite_micro", extra="tflm").runtime
     room = MICRO_ROOM + 4 * len(model) + 8 * sum(t.nbytes for t in graph.tensors.values())
     keeping = runtime.InterpreterConfig.kPreserveAllTensors
     with _refusals("TFLite Micro"):

@@ -362,8 +362,8 @@ def _micro(judged: Judged) -> tuple[reference.Reference, str]:
     followed = judged.settings.numerics == "tflm"
     if not followed and tflm.ops != source.ops:
         why = "LiteRT has no Signal operators, TFLite Micro other numerics"
-    elif not reference.micro_installed():
-        why = "TFLite Micro is not installed"
+    elif missing := reference.micro_missing():
+        why = missing
     else:
         try:
             return reference.micro(judged.model.data, source), "TFLite Micro"
