@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import mote
 from mote.data import tables
 from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError
@@ -94,3 +99,39 @@ def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     except MoteError:
         return
     assert np.isfinite(found.inputs["arr_0"]).all() and len(found) > 1
+
+
+def scaled_forest() -> Any:
+    """A pipeline that was fitted on columns with names."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3)) * [1, 10, 100]
+    found = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, np.where(x[:, 0] > 0, "warm", "cold"))
+    found[0].feature_names_in_ = np.array(["temperature", "humidity", "pressure"], object)
+    return found
+
+
+def test_columns_are_matched_to_features_by_name(tmp_path: Path) -> None:
+    """A file with its columns in another order, and one more, gives the same inputs."""
+    graph = mote.load(scaled_forest())
+    ordered = read(tmp_path, "temperature,humidity,pressure\n1,20,300\n-2,30,100\n")
+    mixed = read(tmp_path, "pressure,id,temperature,humidity\n300,7,1,20\n100,8,-2,30\n")
+    unnamed = read(tmp_path, "1,20,300\n-2,30,100\n")
+    cases = [[case[graph.inputs[0]].tolist() for case in data.cases(graph)] for data in (ordered, mixed, unnamed)]
+    assert cases[0] == cases[1] == cases[2] == [[[1, 20, 300]], [[-2, 30, 100]]]
+    with pytest.raises(MoteError, match=r"x\.csv: has no column 'humidity'.*\n.*did you mean: humidty\?"):
+        read(tmp_path, "temperature,humidty,pressure\n1,20,300\n-2,30,100\n").cases(graph)
+
+
+def test_the_header_names_features_and_what_is_inside() -> None:
+    compiled = mote.compile(scaled_forest(), name="weather")
+    header = compiled.project.files["weather.h"]
+    assert '#define WEATHER_INPUT_FEATURES {"temperature", "humidity", "pressure"}' in header
+    assert '#define WEATHER_OUTPUT_0_CLASSES {"cold", "warm"}' in header
+    assert "StandardScaler is inside of the model" in header and "not scaled" in header
+
+
+def test_an_error_shows_the_shape_of_the_data() -> None:
+    """Not that of an axis more, which fits the model's input."""
+    graph = mote.load(Path(__file__).parents[2] / "models" / "digits.tflite")
+    with pytest.raises(MoteError, match="is int32 5x1x8x8, the model takes int8 1x8x8x1"):
+        dataset(np.arange(320, dtype=np.int32).reshape(5, 1, 8, 8)).cases(graph)

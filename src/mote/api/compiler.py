@@ -380,6 +380,7 @@ def _compile(source: Source, settings: Settings, say: Say = silent) -> Compiled:
     options_ = ProjectOptions(
         name=name,
         source=Path(where).name,
+        notes=warnings,
         target=settings.target.name,
         optimize=settings.optimize,
         core_flags=settings.target.gcc_flags,

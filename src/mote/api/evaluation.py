@@ -89,7 +89,7 @@ class Evaluation:
     classes: Sequence[str]
     worst: Sequence[Answer]
     notes: Sequence[str] = ()
-    """What was done to the data that nobody asked for."""
+    """What was done to the data that nobody asked for, and what is odd about it."""
 
     @property
     def passed(self) -> bool:

@@ -15,6 +15,7 @@ from mote.api.scorer import real, score
 from mote.api.worst import agreement, most_different
 from mote.data.dataset import dataset
 from mote.data.samples import Dataset
+from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
 from mote.graph.tensor import Array
 from mote.metrics import noise
@@ -79,7 +80,7 @@ def evaluate(
             None if against is None else _against(compiled, against, taken, answers[0], how, say),
             given.classes or graph.tensors[graph.outputs[0]].labels,
             worst_of(how, graph, answers[0], questions),
-            () if taken is given else (MOVED,),
+            (*(() if taken is given else (MOVED,)), *scale_warnings(compiled.source, taken)),
         )
 
 

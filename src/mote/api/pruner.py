@@ -17,6 +17,7 @@ from mote.api.prune_costs import TARGET, Costs, compiled_of, costs_of, obstacle,
 from mote.api.prune_limits import Limit, compiled_cost, limit_of, reached
 from mote.api.scorer import score
 from mote.data.dataset import Dataset, dataset
+from mote.data.scale import scale_warnings
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.extras import require
 from mote.files import write_file
@@ -90,6 +91,7 @@ class Pruned:
     """For so many epochs."""
     samples: tuple[int, int]
     """How many of how many samples weights were refitted with."""
+    warnings: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
         """Write the file as a whole; another `.tflite` file that is there is replaced."""
@@ -110,6 +112,7 @@ class Pruned:
             "not_run": self.estimated or None,
             "fine_tuned": self.fine_tuned,
             "samples": self.samples[0],
+            "warnings": list(self.warnings),
         }
 
 
@@ -178,7 +181,8 @@ def prune(
     source = given_model(model, settings, example_inputs)
     given, held = dataset(data), None if test is None else dataset(test, labelled=True)
     with naming(source.where):
-        graph = normal(read(source).graph())
+        as_read = read(source).graph()
+        graph = normal(as_read)
         _check_float(graph)
         cases, others = split(given.cases(graph), samples)
         say("judging layers...")
@@ -208,6 +212,7 @@ def prune(
         estimated=why_not,
         fine_tuned=fine_tune,
         samples=(len(cases), len(given)),
+        warnings=scale_warnings(as_read, given),
     )
 
 

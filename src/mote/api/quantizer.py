@@ -16,6 +16,7 @@ from mote.api.options import check_at_least, reading
 from mote.api.progress import counted
 from mote.api.stimuli import stimuli
 from mote.data.dataset import dataset
+from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
 from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
@@ -151,6 +152,7 @@ def post_training(
         needs_data = any(p.integer for p in (scheme.default, *scheme.layers.values()))
         if random_calibration:
             cases: Sequence[Mapping[int, Array]] = stimuli(graph, RANDOM_CASES, 0)
+            odd: tuple[str, ...] = ()
             methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
         elif data is None and needs_data:
             raise MoteError(
@@ -159,10 +161,12 @@ def post_training(
                 " means something",
             )
         else:
-            cases = [] if data is None else dataset(data, inputs=inputs).cases(graph)
+            given = None if data is None else dataset(data, inputs=inputs)
+            cases = [] if given is None else given.cases(graph)
+            odd = () if given is None else scale_warnings(found.graph(), given)
         available = len(cases)
         result = _result(graph, spread(cases, samples), scheme, methods, io, say)
-        made = written(source, result, scheme, (*found.warnings, *differences(graph)), random=random_calibration)
+        made = written(source, result, scheme, (*found.warnings, *differences(graph), *odd), random=random_calibration)
         return replace(made, available=0 if random_calibration else available)
 
 

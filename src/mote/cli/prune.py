@@ -110,6 +110,8 @@ def print_text(result: Pruned, output: str) -> None:
         print(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
     else:
         print("instructions: of one inference of the int8 model on the emulated core; cycles: the planner's estimate")
+    for warning in result.warnings:
+        print(f"warning: {warning}")
     print("weights refitted with {:,} of {:,} samples".format(*result.samples))
     tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
     print(f"{output}: {len(result.data):,} bytes of real numbers{tuned}; `mote quantize` makes the int8 model of it")

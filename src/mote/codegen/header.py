@@ -17,6 +17,7 @@ from mote.graph.types import DType
 from mote.ops.control import unbounded
 from mote.plan.plan import Plan
 from mote.targets import ALIGNED
+from mote.text import printable
 
 STATUS = Text("""\
 #ifndef MOTE_STATUS_DEFINED
@@ -40,6 +41,8 @@ typedef enum {
 
 WIDTH = 110
 """Letters in a line of the comment at the top."""
+MOST_NOTE = 400
+"""Characters of a note that are shown."""
 MOST_CLASSES = 256
 """Whose names are in the header."""
 UNALIGNED = """\
@@ -99,7 +102,8 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note += f"\n({names})."
     if options.shared_arena:
         note += "\nOther models use the same memory: mote_arena.h says what that means."
-    note += f"\n{fill(options.measured, WIDTH, break_on_hyphens=False)}"
+    for told in (*options.notes, options.measured):
+        note += f"\n{fill(printable(told[:MOST_NOTE]), WIDTH, break_on_hyphens=False)}"
     if ALIGNED not in plan.how.features and any(step.kernel.tuned for step in plan.steps):
         note += f"\n{UNALIGNED}"
     if options.code_in_ram:
@@ -230,22 +234,21 @@ def _macros(port: Port) -> list[Definition]:
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),
         Define(f"{macro}_RANK", max(len(t.shape), 1)),
         *quantization,
-        *_classes(port),
+        *_names(port),
         BLANK,
     ]
 
 
-def _classes(port: Port) -> list[Definition]:
-    """What the values of an output are called that are indices of classes: an initializer, which costs nothing where
-    nobody uses it."""
+def _names(port: Port) -> list[Definition]:
+    """The names of an input's features, or of the classes that an output's values are indices of: an initializer, which
+    costs nothing where nobody uses it."""
     labels = port.tensor.labels
     if not labels or len(labels) > MOST_CLASSES:
         return []
     names = ", ".join(f'"{quoted(label)}"' for label in labels)
-    return [
-        Comment(f"What its values 0, 1, .. stand for: static const char *const names[] = {port.macro}_CLASSES;"),
-        Define(f"{port.macro}_CLASSES", f"{{{names}}}"),
-    ]
+    macro = f"{port.macro}_{'FEATURES' if port.is_input else 'CLASSES'}"
+    what = "Its elements in order" if port.is_input else "What its values 0, 1, .. stand for"
+    return [Comment(f"{what}: static const char *const names[] = {macro};"), Define(macro, f"{{{names}}}")]
 
 
 def _lying(t: Tensor) -> str:

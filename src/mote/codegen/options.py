@@ -21,6 +21,8 @@ class ProjectOptions:
     name: str
     source: str = ""
     """The model file's name, for the comment at the top."""
+    notes: tuple[str, ...] = ()
+    """What a user of the model has to know about it, for the comment at the top of the header."""
     target: str = "host"
     optimize: str = "balanced"
     """What the C compiler is to optimize for: a key of `mote.targets.flags.OPTIMIZATION`."""

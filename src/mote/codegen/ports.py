@@ -18,6 +18,7 @@ class Port:
     function: str
     ctype: str
     tensor: Tensor
+    is_input: bool
 
     @property
     def macro(self) -> str:
@@ -25,19 +26,19 @@ class Port:
 
 
 def inputs(plan: Plan, options: ProjectOptions) -> list[Port]:
-    return _ports(plan, plan.graph.inputs, f"{options.name}_input", "")
+    return _ports(plan, plan.graph.inputs, f"{options.name}_input", "", is_input=True)
 
 
 def outputs(plan: Plan, options: ProjectOptions) -> list[Port]:
-    return _ports(plan, plan.graph.outputs, f"{options.name}_output", "const ")
+    return _ports(plan, plan.graph.outputs, f"{options.name}_output", "const ", is_input=False)
 
 
-def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str) -> list[Port]:
+def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_input: bool) -> list[Port]:
     """One of a kind needs no number."""
     found = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        found.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t))
+        found.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t, is_input))
     return found
 
 

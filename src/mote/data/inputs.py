@@ -39,9 +39,12 @@ def given_inputs(graph: Graph, inputs: Inputs) -> list[dict[int, Array]]:
     return [case for several in inputs for case in given_inputs(graph, several)]
 
 
-def inferences(graph: Graph, arrays: Mapping[str, Array], where: str) -> list[dict[int, Array]]:
-    """Each input's array, cut into inferences: of as many as there are rows of a batch, or pieces of a stream."""
-    found = {t: _found(graph.tensors[t], i, arrays, where) for i, t in enumerate(graph.inputs)}
+def inferences(
+    graph: Graph, arrays: Mapping[str, Array], where: str, given: Mapping[str, Array] | None = None
+) -> list[dict[int, Array]]:
+    """Each input's array, cut into inferences: of as many as there are rows of a batch, or pieces of a stream. `given`:
+    the arrays as the user has them, for messages, where `arrays` have other shapes."""
+    found = {t: _found(graph.tensors[t], i, arrays, where, given or arrays) for i, t in enumerate(graph.inputs)}
     counts = {graph.tensors[t].name: len(cases) for t, cases in found.items()}
     if len(set(counts.values())) > 1:
         shown = ", ".join(f"{count} of '{name}'" for name, count in counts.items())
@@ -49,18 +52,20 @@ def inferences(graph: Graph, arrays: Mapping[str, Array], where: str) -> list[di
     return [dict(zip(found, case, strict=True)) for case in zip(*found.values(), strict=True)]
 
 
-def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str) -> list[Array]:
+def _found(
+    tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str, given: Mapping[str, Array]
+) -> list[Array]:
     """The values of an input for each inference: of the array of its name, of that of its number, or of the only one
     that fits it."""
-    named = next((arrays[name] for name in (tensor.name, f"arr_{number}") if name in arrays), None)
-    if named is None and len(arrays) == 1:
-        named = next(iter(arrays.values()))
-    if named is not None:
-        return _cases(tensor, named) or _misfit(tensor, named, where)
+    name = next((name for name in (tensor.name, f"arr_{number}") if name in arrays), None)
+    if name is None and len(arrays) == 1:
+        name = next(iter(arrays))
+    if name is not None:
+        return _cases(tensor, arrays[name]) or _misfit(tensor, arrays[name], given[name], where)
     fitting = [cases for value in arrays.values() if (cases := _cases(tensor, value))]
     if len(fitting) == 1:
         return fitting[0]
-    shown = ", ".join(f"{name} ({described(value)})" for name, value in arrays.items()) or "none"
+    shown = ", ".join(f"{name} ({described(value)})" for name, value in given.items()) or "none"
     which = f"{len(fitting)} arrays that fit" if fitting else "no array for"
     raise MoteError(
         f"has {which} '{tensor.name}', {_wanted(tensor)}; it has {shown}",
@@ -69,13 +74,13 @@ def _found(tensor: Tensor, number: int, arrays: Mapping[str, Array], where: str)
     )
 
 
-def _misfit(tensor: Tensor, value: Array, where: str) -> NoReturn:
+def _misfit(tensor: Tensor, value: Array, given: Array, where: str) -> NoReturn:
     remedy = "give an array of that shape, or several along an axis before it or instead of a first one of 1"
     if value.dtype.kind in "iub" and _pieces(tensor, value) is not None and value.size:
         remedy = f"whole numbers are taken as {tensor.dtype}: where they stand for real ones, give float32 values"
         remedy += ", which are quantized (--preprocess float)" if tensor.quant is not None else ""
     raise MoteError(
-        f"'{tensor.name}' is {described(value)}, the model takes {_wanted(tensor)}", where=where, remedy=remedy
+        f"'{tensor.name}' is {described(given)}, the model takes {_wanted(tensor)}", where=where, remedy=remedy
     )
 
 

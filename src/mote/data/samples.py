@@ -14,6 +14,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.edges import code_axis, model_shape
 from mote.graph.tensor import Array
+from mote.text import did_you_mean, printable
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,8 @@ class Dataset:
     """Of the samples, where they have some: files."""
     classes: tuple[str, ...] = ()
     """What the labels 0, 1, .. are called, where that is known."""
+    columns: tuple[str, ...] = ()
+    """What the elements of a sample are called, where the data is a table whose columns have names."""
     stream: Stream | None = None
     """Where the samples are one recording: frames of it in the order of time."""
 
@@ -71,6 +74,22 @@ class Dataset:
         new = [axis for axis in range(len(tensor.shape)) if code_axis(tensor, axis) == tensor.newest]
         return Dataset(self.where, {name: windows(tensor, frames, self.where, new[0] if new else None)})
 
+    def _by_feature(self, tensor: Tensor) -> Dataset:
+        """The columns of a table in the order in which a model has its features, where these have names too."""
+        ((name, rows),) = self.inputs.items()
+        wanted = tensor.labels if rows.shape[1:] == (len(self.columns),) else ()
+        missing = [feature for feature in wanted if feature not in self.columns]
+        if missing:
+            raise MoteError(
+                f"has no column '{printable(missing[0])}', which is a feature of the model; it has"
+                f" {', '.join(map(printable, self.columns[:20]))}",
+                where=self.where,
+                remedy=f"{did_you_mean(missing[0], self.columns)}name the columns as in training, or leave out the line"
+                " of names where they are in the model's order",
+            )
+        order = [self.columns.index(feature) for feature in wanted] or slice(None)
+        return replace(self, inputs={name: rows[:, order]}, columns=())
+
     def _part(self, stream: Stream, chosen: Array) -> Stream:
         """What is known of a piece of the recording."""
         if not len(chosen) or (np.diff(chosen) != 1).any():
@@ -87,8 +106,10 @@ class Dataset:
         frames as the model takes, or where it keeps what it has heard, one for each piece."""
         if self.stream is not None and len(graph.inputs) == 1:
             return self._windows(graph.tensors[graph.inputs[0]]).cases(graph)
+        if self.columns and len(graph.inputs) == 1:
+            return self._by_feature(graph.tensors[graph.inputs[0]]).cases(graph)
         laid = {name: _laid(name, array, graph) for name, array in self.inputs.items()}
-        found = inferences(graph, laid, self.where)
+        found = inferences(graph, laid, self.where, self.inputs)
         if len(found) != len(self):
             raise MoteError(
                 f"has {len(self):,} samples of which {len(found):,} inferences would be made: "

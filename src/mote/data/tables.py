@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 
@@ -27,6 +27,7 @@ class _Table:
     where: str
     names: tuple[str, ...]
     """Of the columns, as the first row has them; their numbers, where it has none."""
+    named: bool
     rows: Sequence[Sequence[str]]
     first: int
     """The line of the file that the first row is."""
@@ -42,7 +43,8 @@ def read_table(path: Path, inputs: str = "", labels: str = "") -> Dataset:
     if not wanted:
         raise MoteError("has no column beside its labels", where=table.where, remedy="give samples")
     samples = np.stack([_numbers(table, column) for column in wanted], 1)
-    return pair({ONE: samples}, None if marked is None else _labels(table, marked), table.where)
+    found = pair({ONE: samples}, None if marked is None else _labels(table, marked), table.where)
+    return replace(found, columns=tuple(table.names[i] for i in wanted) if table.named else ())
 
 
 def _text(path: Path) -> str:
@@ -76,8 +78,8 @@ def _parsed(text: str, where: str) -> _Table:
             )
     cells = [row for _, row in rows]
     if _is_head(cells):
-        return _Table(where, tuple(cells[0]), cells[1:], rows[1][0])
-    return _Table(where, tuple(map(str, range(width))), cells, rows[0][0])
+        return _Table(where, tuple(cells[0]), True, cells[1:], rows[1][0])
+    return _Table(where, tuple(map(str, range(width))), False, cells, rows[0][0])
 
 
 def _is_head(rows: Sequence[Sequence[str]]) -> bool:

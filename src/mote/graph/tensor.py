@@ -69,7 +69,8 @@ class Tensor:
     stored: DType | None = None
     """The type in which a file holds a constant, where that is one that Mote does not compute with: fewer bits."""
     labels: tuple[str, ...] = ()
-    """What its values 0, 1, .. are called, where they are classes with names."""
+    """Names: of an input, of the features along its last axis; of an output whose values are classes, of the classes
+    0, 1, .."""
 
     @property
     def source(self) -> int:

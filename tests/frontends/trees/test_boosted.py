@@ -235,3 +235,14 @@ def test_probabilities_above_one_half_begin_where_xgboost_says() -> None:
     one, half = np.float32(1), np.float32(0.5)
     assert not one / (one + np.exp(-cut)) > half
     assert one / (one + np.exp(-np.nextafter(cut, one))) > half
+
+
+def test_classes_and_features_with_names_are_in_the_header() -> None:
+    """A LightGBM file has neither the strings that it was fitted on, nor that they were some."""
+    x, y = data()["x"], data()["two"]
+    names = [f"f{i}" for i in range(x.shape[1])]
+    fitted = lgb.LGBMClassifier(**LIGHT).fit(x, np.where(y > 0, "yes", "no"), feature_name=names)
+    header = mote.compile(fitted, name="trees").project.files["trees.h"]
+    assert '_CLASSES {"no", "yes"}' in header and '#define TREES_INPUT_FEATURES {"f0", "f1"' in header
+    unnamed = mote.compile(lgb.LGBMClassifier(**LIGHT).fit(x, y), name="trees").project.files["trees.h"]
+    assert "_CLASSES" not in unnamed and "_FEATURES" not in unnamed

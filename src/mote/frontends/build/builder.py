@@ -116,9 +116,12 @@ class Builder:
 
     # Values
 
-    def input(self, name: str, shape: Shape, dtype: DType, *, channels_last: bool = False) -> Value:
+    def input(
+        self, name: str, shape: Shape, dtype: DType, *, channels_last: bool = False, features: Sequence[str] = ()
+    ) -> Value:
         """A value that the caller of the model gives. `channels_last`: it is an image (or a sequence, or a volume) with
-        its channels on axis 1, which the first layers want last; at the edge it is so where edges are."""
+        its channels on axis 1, which the first layers want last; at the edge it is so where edges are. `features`: the
+        names of the columns of a table."""
         if name in self.constants:
             return self.constant(self.constants[name].array(shape, dtype), name)
         dtype = self._computed_type(name, dtype)
@@ -129,6 +132,7 @@ class Builder:
         arrangement = Arrangement.of(atoms)
         stored = tuple(atom.size for atom in atoms)
         i = self._add(stored, dtype, name, arrangement=arrangement if turned else None)
+        self.tensors[i] = replace(self.tensors[i], labels=tuple(features))
         self._inputs.append(i)
         return Value(shape, dtype, i, arrangement, name=name)
 

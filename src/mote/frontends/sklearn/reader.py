@@ -59,7 +59,9 @@ def read(source: Source) -> Model:
 def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, dtype: DType = DType.FLOAT32) -> Model:
     """The model of an estimator for so many samples at once. Forests take integers as they are."""
     b = Builder(where)
-    x = b.input(INPUT, (samples, features), dtype)
+    x = b.input(
+        INPUT, (samples, features), dtype, features=tuple(map(str, getattr(estimator, "feature_names_in_", ())))
+    )
     reading = _Reading(b)
     try:
         if known(estimator, forests.PREDICTIONS) is None:
@@ -116,6 +118,11 @@ class _Reading:
         kind = _kind(estimator)
         if kind == "Pipeline":
             *before, (last, final) = estimator.steps
+            if inside := [_kind(part) for _, part in before if part not in (None, "passthrough")]:
+                self.b.warnings.append(
+                    f"{', '.join(inside)} {'is' if len(inside) == 1 else 'are'} inside of the model:"
+                    " give it features as the pipeline takes them, not scaled"
+                )
             for step, part in before:
                 x = self.transformed(part, x, step)
             return self.whole(final, x, last)

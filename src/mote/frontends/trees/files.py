@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,8 @@ from mote.frontends.trees.forest import Forest, check_tree
 from mote.graph.types import DType
 
 INPUT = "input"
+LABEL = "label"
+NUMBERED = re.compile(r"Column_\d+")
 MOST_FEATURES = 1 << 20
 
 
@@ -26,14 +29,26 @@ def model_of(source: Source, read: Callable[[], Forest]) -> Model:
             raise ValueError(f"it has {described.features} features")
         for tree in described.trees:
             check_tree(tree, described.features, len(described.base))
-    x = b.input(INPUT, (1, described.features), DType(source.features))
+    x = b.input(INPUT, (1, described.features), DType(source.features), features=_feature_names(described))
     answer = Answer()
     with b.layer(0, source.title, "forest"):
         answer = forest(b, x, described)
     for name, value in answer.values.items():
         single = name == "prediction" and value.shape[1:] == (1,)
-        b.output(moves.squeeze(b, value, [1]) if single else value, name)
+        b.output(moves.squeeze(b, value, [1]) if single else value, name, _class_names(source) if name == LABEL else ())
     return b.finish()
+
+
+def _feature_names(described: Forest) -> tuple[str, ...]:
+    """The names that users gave their features: not those that LightGBM gives to columns without."""
+    names = described.names
+    return () if len(names) != described.features or all(NUMBERED.fullmatch(name) for name in names) else names
+
+
+def _class_names(source: Source) -> tuple[str, ...]:
+    """The classes of a classifier that was fitted on strings: the file has indices only, the object knows them."""
+    classes = getattr(source.origin, "classes_", ())
+    return tuple(classes) if all(isinstance(c, str) for c in classes) else ()
 
 
 @contextmanager
