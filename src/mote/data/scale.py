@@ -74,8 +74,7 @@ def _calibrated(graph: Graph, tensor: Tensor) -> tuple[float, float] | None:
     readers = [op.outputs[0] for op in graph.ops if tensor.id in op.inputs and op.kind == "QUANTIZE"]
     for t in (tensor, *(graph.tensors[i] for i in readers)):
         if t.quant is not None and t.dtype in QUANTIZED and t.quant.scale.size == 1:
-            edges = np.iinfo(t.dtype.numpy)
-            low, high = dequantized(np.array([edges.min, edges.max], t.dtype.numpy), t)
+            low, high = dequantized(np.array(t.dtype.limits, t.dtype.numpy), t)
             return float(low), float(high)
     return None
 
