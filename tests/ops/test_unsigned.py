@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mote.api.compiler import compile
 from mote.api.verifier import verify
-from mote.errors import UnsupportedError
+from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Shape
@@ -308,8 +308,11 @@ def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exact and result.reference == "numpy"
 
 
+COMPILERS = {"edgetpu-custom-op": "edgetpu_compiler", "ethos-u": "vela", "NeutronGraph": "neutron-converter"}
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
-@pytest.mark.parametrize(("name", "compiler"), [("edgetpu-custom-op", "edgetpu_compiler"), ("ethos-u", "vela")])
+@pytest.mark.parametrize(("name", "compiler"), COMPILERS.items())
 def test_code_of_other_processors(dtype: str, name: str, compiler: str) -> None:
     """What helps is the file from before, not another type or an operator of one's own."""
     w = Writer("compiled")
@@ -317,4 +320,7 @@ def test_code_of_other_processors(dtype: str, name: str, compiler: str) -> None:
     w.op("CUSTOM", [x], [y], custom_code=name)
     w.output(y)
     with pytest.raises(UnsupportedError, match=f"the `.tflite` file that {compiler} was given"):
+        tflite.parse(w.finish(), "model")
+    w.variable("scratch", (0,), "uint8")
+    with pytest.raises(MoteError, match=rf"model: the file holds code for .*, made by {compiler}\n  help: give Mote"):
         tflite.parse(w.finish(), "model")

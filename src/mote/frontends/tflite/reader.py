@@ -54,7 +54,12 @@ def _read(source: Source) -> Model:
     buffers = [storage.stored(source.data, r) for r in root.children("buffers", schema.BUFFER)]
     said = [f"the file says of itself: {RANDOM}"] if RANDOM in root.string("description") else []
     number = chosen(root, len(subgraphs), source.signature)
-    return _File(source, subgraphs, codes, buffers, number, said).model()
+    try:
+        return _File(source, subgraphs, codes, buffers, number, said).model()
+    except MalformedError:
+        if found := [x for code in codes if (x := custom.compiled_by(_custom_name(code))) is not None]:
+            raise MoteError(f"the file holds {found[0][0]}", remedy=found[0][1]) from None
+        raise
 
 
 def _root(data: bytes) -> Record:
@@ -482,16 +487,22 @@ def _check_outputs(node: Node) -> None:
 
 def _custom_parser(code: str) -> Parser | None:
     """The parser of a custom operator: the user's before Mote's own."""
-    name = code.removeprefix("CUSTOM(").removesuffix(")")
-    if code != custom_code(name):
+    name = _custom_name(code)
+    if not name:
         return None
     own = CUSTOM_PARSERS.get(name, partial(custom.refuse, name))
     return partial(custom.parse, name) if custom.defined(name) else own
 
 
+def _custom_name(code: str) -> str:
+    """The name of a custom operator; nothing for others."""
+    name = code.removeprefix("CUSTOM(").removesuffix(")")
+    return name if code == custom_code(name) else ""
+
+
 def _is_compiled(code: str) -> bool:
     """Whether an operator is code of another processor: that is its problem, whatever its types are."""
-    return any(code == custom_code(name) and not custom.defined(name) for name in custom.COMPILED)
+    return custom.compiled_by(_custom_name(code)) is not None
 
 
 def _takes(node: Node, tensor: int, data: Array) -> bool:

@@ -18,6 +18,7 @@ C_NAMES = {DType.FLOAT32: "float", DType.BOOL: "uint8_t"}
 COMPILED = {
     "edgetpu-custom-op": ("the Edge TPU", "edgetpu_compiler"),
     "ethos-u": ("an Ethos-U", "vela"),
+    "NeutronGraph": ("an NXP Neutron", "neutron-converter"),
     "DISPATCH_OP": ("an accelerator", "LiteRT's compiler"),
 }
 """Operators that hold the code of another processor, which that is, and what made them."""
@@ -25,6 +26,14 @@ COMPILED = {
 
 def defined(name: str) -> bool:
     return name in DEFINITIONS
+
+
+def compiled_by(name: str) -> tuple[str, str] | None:
+    """What an operator is that holds the code of another processor, and what to do about it; None for others."""
+    if name not in COMPILED or defined(name):
+        return None
+    processor, compiler = COMPILED[name]
+    return f"code for {processor}, made by {compiler}", f"give Mote the `.tflite` file that {compiler} was given"
 
 
 def parse(name: str, node: Node) -> Custom:
@@ -44,11 +53,8 @@ def _options(node: Node) -> Mapping[str, Any]:
 
 def refuse(name: str, node: Node) -> Custom:
     """A custom operator that nobody has defined is refused with the code that would define it."""
-    if name in COMPILED:
-        processor, compiler = COMPILED[name]
-        raise UnsupportedNodeError(
-            f"is code for {processor}, made by {compiler}: give Mote the `.tflite` file that {compiler} was given"
-        )
+    if (found := compiled_by(name)) is not None:
+        raise UnsupportedNodeError("is {}: {}".format(*found))
     function = re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower() or "own"
     given = [node.tensors[i] for i in node.inputs if i >= 0]
     names = [f"x{i}" for i in range(len(given))]
