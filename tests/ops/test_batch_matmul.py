@@ -219,3 +219,36 @@ def test_what_quantization_is_refused() -> None:
     test_what_is_refused(shapes, ("int16",) * 3, "a zero point that is not 0", zero=1)
     test_what_is_refused(shapes, ("int16",) * 3, r"multiplied by 2\^7 and more", scale=1e-3)
     test_what_is_refused(shapes, ("int8",) * 3, r"multiplied by 2\^30 and more", scale=1e-11)
+
+
+def with_scales(dtype: str, turned: bool, axis: int | None = None) -> bytes:
+    """A product with a constant int8 matrix that has a scale for each column."""
+    w, rng = Writer("scales"), np.random.default_rng(0)
+    x = w.input("x", (2, 3, 4), dtype, 0.01)
+    matrix = rng.integers(-127, 128, (1, 5, 4) if turned else (1, 4, 5)).astype(np.int8)
+    axis = (1 if turned else 2) if axis is None else axis
+    scales = 0.01 * 2.0 ** np.arange(matrix.shape[axis])
+    y = w.tensor("y", (2, 3, 5), dtype, 0.05 if dtype == "int16" else 2.0)
+    w.op("BATCH_MATMUL", [x, w.const("w", matrix, scales, axis=axis)], [y], adj_y=turned, version=4)
+    w.output(y)
+    return w.finish()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_constants_with_a_scale_for_each_column(dtype: str, turned: bool) -> None:
+    """LiteRT's kernels compute zeros for them; converters write them all the same."""
+    compiled = compile(with_scales(dtype, turned))
+    result = verify(compiled, 2, sanitize=True)
+    assert result.exact and result.reference == "numpy (LiteRT's BATCH_MATMUL takes the scales of channels for 0)"
+    graph = compiled.source
+    x = np.random.default_rng(1).integers(-100, 100, (2, 3, 4)).astype(dtype)
+    w, y = (graph.tensors[t] for t in (graph.ops[0].inputs[1], graph.outputs[0]))
+    assert w.data is not None and w.quant is not None
+    want = (x * 0.01) @ (w.data * w.quant.scale[:, None]).T / y.scale
+    assert np.abs(graph.evaluate({graph.inputs[0]: x})[y.id] - want).max() <= 0.501
+
+
+def test_scales_along_the_depth_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="scales on axis 1 are not those of the result's columns"):
+        compile(with_scales("int8", False, 1))

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.api.compiler import compile
+from mote.api.verifier import verify
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
+from network import Net
 from support import check, examples, needs_litert
 
 pytestmark = needs_litert
@@ -110,3 +113,20 @@ def test_wrong_size() -> None:
     w.output(y)
     with pytest.raises(UnsupportedError, match=r"comes from images of \(5, 4\)"):
         tflite.parse(w.finish(), "model")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_the_shape_is_an_input_and_in_the_file(dtype: str) -> None:
+    """Then it is no input of the C: there is one shape that can be given."""
+    net = Net(dtype=dtype)
+    x, size = net.input(1, 3, 4, 2), net.writer.input("size", (4,), "int32")
+    shape = (1, 6, 8, 3)
+    operands = [size, *net.constants(x, net.weights(3, 3, 3, 2))]
+    operands.insert(2, x)
+    options = {"stride_h": 2, "stride_w": 2, "version": 3}
+    compiled = compile(net.finish(net.op("TRANSPOSE_CONV", operands, shape, **options)))
+    assert [compiled.source.tensors[t].name for t in compiled.source.inputs] != ["size"]
+    assert len(compiled.source.inputs) == 1
+    assert compiled.warnings[0] == "input 'size' is a constant, so that there is nothing to be given for it"
+    result = verify(compiled, 2, sanitize=True)
+    assert result.exact and result.reference == "LiteRT BUILTIN_REF"

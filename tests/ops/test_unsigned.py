@@ -258,26 +258,31 @@ def test_what_differs_is_refused(kind: str) -> None:
         tflite.parse(model, "model")
 
 
-@pytest.mark.parametrize("kind", ["CONV_2D", "TRANSPOSE_CONV"])
 @pytest.mark.parametrize("zero", [100, 127])
-def test_layers_without_kernels_for_nine_bits(kind: str, zero: int) -> None:
-    """Groups of channels and transposed convolutions take weights that fit int8 only."""
+def test_groups_of_channels_take_no_nine_bits(zero: int) -> None:
     net = Bytes(8)
     x = net.input(1, 3, 3, 4)
-    k = net.writer.const(
-        "k", net.rng.integers(0, 255, (6, 3, 3, 2 if kind == "CONV_2D" else 4)).astype(np.uint8), 0.01, zero
-    )
+    k = net.writer.const("k", net.rng.integers(0, 255, (6, 3, 3, 2)).astype(np.uint8), 0.01, zero)
     b = net.writer.const("b", net.rng.integers(-500, 500, 6).astype(np.int32), np.float32(0.01) * net.quants[x][0])
-    if kind == "CONV_2D":
-        y = net.op(kind, [x, k, b], (1, 3, 3, 6))
-    else:
-        y = net.op(kind, [net.ints(1, 6, 6, 6), k, x, b], (1, 6, 6, 6), stride_h=2, stride_w=2, version=3)
-    model = net.finish(y)
+    model = net.finish(net.op("CONV_2D", [x, k, b], (1, 3, 3, 6)))
     if zero == 127:
         check_numpy(tflite.parse(model, "model"), model)
     else:
         with pytest.raises(UnsupportedError, match="uint8 weights that do not fit int8"):
             tflite.parse(model, "model")
+
+
+def test_transposed_convolutions_with_nine_bits() -> None:
+    """Also those whose weights are up to 255 less their zero point."""
+    net = Bytes(9)
+    made = []
+    for zero in (0, 1, 100, 127, 255):
+        x = net.input(1, 3, 4, 3)
+        weights = net.weights(x, (5, 3, 2, 3), 5, zero)
+        shape = (1, 6, 8, 5)
+        options = {"stride_h": 2, "stride_w": 2, "version": 3}
+        made.append(net.op("TRANSPOSE_CONV", [net.ints(*shape), weights[0], x, weights[1]], shape, **options))
+    check(net.finish(*made))
 
 
 def test_uint8_at_the_edges_only_stays_as_it_is() -> None:

@@ -181,7 +181,7 @@ def _check_installed() -> None:
 def _judge(source: Source, own: Graph, rounded: int, *, fast: bool) -> _Judge:
     """The file that was read, the model's own runtime, or Mote's reference with LiteRT's rounding."""
     if source.format == Format.TFLITE:
-        return _Judge("the file that was read", reference.litert_of(source, fast=fast), True, fast)
+        return _Judge("the file that was read", reference.litert_of(source, own, fast=fast), True, fast)
     if rounded:
         return _Judge("Mote's operators with LiteRT's rounding, each by itself", None, False, fast)
     values, name = runtime(source, own)

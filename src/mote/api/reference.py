@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,7 +14,7 @@ import numpy as np
 from mote.errors import MoteError
 from mote.extras import installed, require
 from mote.frontends import Source
-from mote.frontends.tflite.reader import subgraph_of
+from mote.frontends.tflite.reader import read, subgraph_of
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import Magnitudes, computes_floats
@@ -76,11 +76,11 @@ def _invoked(interpreter: Any, fixed: Mapping[int, Array]) -> Reference:
     return run
 
 
-def litert_of(source: Source, *, fast: bool = False) -> Reference:
-    """LiteRT on a file as it is read: with the shapes of inputs, the constants and the signature that were chosen."""
+def litert_of(source: Source, graph: Graph, *, fast: bool = False) -> Reference:
+    """LiteRT on a file as it was read: with the shapes of inputs, the constants and the signature that were chosen."""
     number = subgraph_of(source)
     if number:
-        return _signed(source, number, fast)
+        return _signed(source, graph, number, fast)
     with _refusals():
         interpreter = _interpreter(source.data, fast)
         details = interpreter.get_input_details()
@@ -88,16 +88,16 @@ def litert_of(source: Source, *, fast: bool = False) -> Reference:
             if (shape := _shape(source, given)) != tuple(given["shape"]):
                 interpreter.resize_tensor_input(given["index"], shape)
         interpreter.allocate_tensors()
-    return _invoked(interpreter, _fixed(source, details))
+    return _invoked(interpreter, _fixed(source, graph, details))
 
 
-def _signed(source: Source, number: int, fast: bool) -> Reference:
+def _signed(source: Source, graph: Graph, number: int, fast: bool) -> Reference:
     """Another subgraph than the first, which LiteRT runs by the name of its signature."""
     with _refusals():
         interpreter = _interpreter(source.data, fast)
         runner = interpreter.get_signature_runner(source.signature or None)
         details = runner.get_input_details()
-    fixed = _fixed(source, details.values())
+    fixed = _fixed(source, graph, list(details.values()))
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
         values = {**fixed, **inputs}
@@ -113,14 +113,17 @@ def _shape(source: Source, given: Mapping[str, Any]) -> Shape:
     return dict(source.shapes).get(printable(given["name"]), tuple(map(int, given["shape"])))
 
 
-def _fixed(source: Source, details: Iterable[Mapping[str, Any]]) -> dict[int, Array]:
-    """The inputs that are constants, by their index."""
+def _fixed(source: Source, graph: Graph, details: Sequence[Mapping[str, Any]]) -> dict[int, Array]:
+    """The inputs of the file that are constants in the graph, by their index."""
     constants = {constant.name: constant for constant in source.constants}
-    return {
-        given["index"]: constants[name].array(_shape(source, given), DType(np.dtype(given["dtype"]).name))
-        for given in details
-        if (name := printable(given["name"])) in constants
-    }
+    found: dict[int, Array] = {}
+    for given in (x for x in details if x["index"] not in graph.inputs):
+        index, name = given["index"], printable(given["name"])
+        if name in constants:
+            found[index] = constants[name].array(_shape(source, given), DType(np.dtype(given["dtype"]).name))
+        elif (data := read(source).tensors[index].data) is not None:
+            found[index] = data
+    return found
 
 
 @cache

@@ -349,7 +349,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
 def _litert(judged: Judged) -> tuple[reference.Reference, str]:
     """LiteRT's reference kernels; Mote's own reference for a file that LiteRT refuses although it compiles."""
     try:
-        found = reference.litert_of(judged.model)
+        found = reference.litert_of(judged.model, judged.source)
     except reference.RefusedError as error:
         return reference.numpy(judged.source), f"numpy ({error.reason})"
     return reference.meaningful(found, judged.source), "LiteRT BUILTIN_REF"

@@ -37,6 +37,8 @@ class FullyConnected(Op):
     activation: Activation = Activation.NONE
     keep_dims: bool = False
     rounding: Rounding = Rounding.ONCE
+    product: bool = False
+    """The file has it as BATCH_MATMUL with a constant matrix."""
     kind = "FULLY_CONNECTED"
     weights = 1
 
@@ -109,4 +111,7 @@ class FullyConnected(Op):
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
 
     def misjudged(self, g: Graph) -> str | None:
+        w = self.input(g, 1)
+        if self.product and w.quant is not None and w.quant.per_channel:
+            return "LiteRT's BATCH_MATMUL takes the scales of channels for 0"
         return rounded_inputs(g, self)

@@ -111,6 +111,7 @@ class _File:
         own = _states(main, tensors)
         _check_edges(inputs, outputs, tensors, own)
         self._fix(inputs, tensors)
+        _fix_shapes(inputs, tensors, calls, _open(main, tensors) | shaped.open)
         inputs = _computed_inputs(inputs, tensors, self.notes)
         _check_sizes(main, [i for i in inputs if i not in shaped.given], tensors, self.notes)
         made: list[State] = []
@@ -220,6 +221,25 @@ class _File:
                 problem = str(reason)
             layers.append(Layer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
         return tuple(layers)
+
+
+SHAPE_OPERANDS = {"BROADCAST_TO": 1, "RESHAPE": 1, "TRANSPOSE_CONV": 0}
+"""Operators that are given the shape of their output, and which of their inputs that is."""
+
+
+def _fix_shapes(
+    inputs: Sequence[int], tensors: dict[int, Tensor], calls: Sequence[Call], open_: frozenset[int]
+) -> None:
+    """Let inputs be constants that only say what shapes outputs have which the file states as well."""
+    for t in (tensors[i] for i in inputs if tensors[i].data is None and tensors[i].dtype == DType.INT32):
+        users = [call for call in calls if t.id in call.inputs]
+        if not all(call.inputs.index(t.id) == SHAPE_OPERANDS.get(call.code) and call.outputs for call in users):
+            continue
+        shapes = {tensors[call.outputs[0]].shape for call in users}
+        if len(shapes) == 1 and not open_ & {call.outputs[0] for call in users}:
+            (shape,) = shapes
+            if t.shape == (len(shape),):
+                tensors[t.id] = replace(t, data=np.array(shape, np.int32))
 
 
 def _types(outer: Variables) -> dict[variables.Key, Array]:

@@ -57,25 +57,36 @@ def batch_matmul(node: Node) -> Op:
     batches = zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
     if depths[0] != depths[1] or any(m != n and 1 not in (m, n) for m, n in batches):
         raise UnsupportedNodeError(f"matrices {left} and {right} do not fit each other")
-    if node.input().dtype == DType.FLOAT32 and node.input(1).dtype == DType.INT8:
-        return _hybrid_matmul(node, *turned)
+    if node.input(1).dtype == DType.INT8 and (node.input().dtype == DType.FLOAT32 or _per_channel(node.input(1))):
+        return _layer_of(node, *turned)
     return BatchMatmul(**node.same(), left_turned=turned[0], right_turned=turned[1])
 
 
-def _hybrid_matmul(node: Node, left_turned: bool, right_turned: bool) -> Op:
-    """float32 times a constant int8 matrix: a fully connected layer, whose weights are that matrix turned."""
+def _per_channel(t: Tensor) -> bool:
+    return t.quant is not None and t.quant.per_channel
+
+
+def _layer_of(node: Node, left_turned: bool, right_turned: bool) -> Op:
+    """float32 times a constant int8 matrix, or int8 or int16 times one with a scale for each column: a fully connected
+    layer, whose weights are that matrix turned."""
     x, w = node.input(), node.input(1)
     if w.data is None or left_turned or math.prod(w.shape[:-2]) != 1:
-        raise UnsupportedNodeError("float32 times int8 is not supported but for one constant matrix on the right")
+        scales = " with several scales" if x.dtype.integer else ""
+        raise UnsupportedNodeError(
+            f"{x.dtype} times int8{scales} is not supported but for one constant matrix on the right"
+        )
     matrix = w.data.reshape(w.shape[-2:])
     matrix = matrix if right_turned else np.ascontiguousarray(matrix.T)
-    if w.quant is not None and w.quant.per_channel:
-        raise UnsupportedNodeError("an int8 matrix must have one scale (LiteRT takes no more)")
+    quant = w.quant
+    if quant is not None and quant.per_channel:
+        if quant.axis != len(w.shape) - (2 if right_turned else 1):
+            raise UnsupportedNodeError(f"scales on axis {quant.axis} are not those of the result's columns")
+        quant = replace(quant, axis=0)
     if node.output().shape != (*x.shape[:-1], len(matrix)):
         raise UnsupportedNodeError(f"matrices {x.shape} and {w.shape} do not make {node.output().shape}")
-    weights = replace(w, id=max(node.tensors) + 1, shape=matrix.shape, data=matrix)
+    weights = replace(w, id=max(node.tensors) + 1, shape=matrix.shape, data=matrix, quant=quant)
     node.tensors[weights.id] = weights
-    return FullyConnected(**{**node.same(), "inputs": (x.id, weights.id)}, keep_dims=True)
+    return FullyConnected(**{**node.same(), "inputs": (x.id, weights.id)}, keep_dims=True, product=True)
 
 
 def softmax(node: Node) -> Op:

@@ -12,11 +12,12 @@ from mote.frontends.tflite.node import Node, Padding
 from mote.graph import Op
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
-from mote.ops.common import Axis
+from mote.ops.common import Axis, wide_weights
 from mote.ops.conv import Conv2D
 from mote.ops.conv3d import Conv3D, Conv3DTranspose
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.grouped import GroupedConv2D
+from mote.ops.move import Concatenation
 from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
 from mote.ops.resize import Resize, ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
 from mote.ops.transpose_conv import TransposeConv
@@ -58,10 +59,12 @@ def depthwise_conv(node: Node) -> Op:
     )
 
 
-def transpose_conv(node: Node) -> Op:
-    """The windows lie over the output, whose size is the first input."""
+def transpose_conv(node: Node) -> Op | list[Op]:
+    """The windows lie over the output, whose size is the first input, or stated by the file where that is only known at
+    run time."""
     node.arity(3, 4)
-    size = node.integers(0, "the output's shape")
+    stated = node.input().data is None and not node.is_open()
+    size = list(node.output().shape) if stated else node.integers(0, "the output's shape")
     _, kernel_h, kernel_w, depth = _image(node, 1, "the weights")
     *_, channels = _image(node, 2, "the input")
     if channels != depth or len(size) != 4:
@@ -74,13 +77,35 @@ def transpose_conv(node: Node) -> Op:
     if node.input(2).dtype == DType.INT16:
         node.check_bias(3)
     _, weights, images, *bias = node.inputs
-    return TransposeConv(
+    first: list[Op] = []
+    if wide_weights(node.input(1)):
+        weights, images = _narrowed(node, first)
+    op = TransposeConv(
         **{**node.same(), "inputs": (images, weights, *bias)},
         size=(size[1], size[2]),
         vertical=vertical,
         horizontal=horizontal,
         activation=node.activation(),
     )
+    return [*first, op] if first else op
+
+
+def _narrowed(node: Node, ops: list[Op]) -> tuple[int, int]:
+    """Weights of 9 bits as several of 8 that add up to them, on images that have their channels as often: the sums are
+    the same. `ops` grows by what makes those images."""
+    w, x = node.input(1), node.input(2)
+    assert w.data is not None and w.quant is not None
+    rest, parts = w.data, []
+    while np.any(rest):
+        parts.append(np.clip(rest, -127, 127))
+        rest = rest - parts[-1]
+    data = np.concatenate(parts, axis=3).astype(np.int8)
+    quant = replace(w.quant, unsigned=False)
+    weights = node.inner("weights in parts", data.shape, DType.INT8, data, quant)
+    repeated = node.inner("channels repeated", (*x.shape[:3], data.shape[3]), x.dtype, quant=x.quant)
+    inputs = (x.id,) * len(parts)
+    ops.append(Concatenation(inputs=inputs, outputs=(repeated,), name=node.name, index=node.index, axis=3))
+    return weights, repeated
 
 
 def conv_3d(node: Node) -> Op:
