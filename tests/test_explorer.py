@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import pytest
 import mote
 from mote.api.explorer import Front, Planned, _Found, _point
 from mote.api.options import UNLIMITED, point_settings
-from mote.errors import BudgetError, MoteError
+from mote.errors import BudgetError, InternalError, MoteError
 from mote.kernels import library
 from support import emulated
 
@@ -52,6 +53,28 @@ def test_measured() -> None:
     for point in (p for p in (*front.points, *front.dominated) if {"least", "fastest"} & set(p.names)):
         run = mote.run(mote.compile(DIGITS, target="cortex-m4", **point_settings(point.names[-1])), layers=False)
         assert (run.instructions, run.flash.total, run.ram.stack) == (point.instructions, point.flash, point.stack)
+
+
+def test_a_front_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = tmp_path / "journal"
+    front = mote.explore(DIGITS, points=1, measured=False, journal=journal)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:4]) + lines[4][:30])  # killed while it wrote the fourth result
+    assert mote.explore(DIGITS, points=1, measured=False, journal=journal).json() == front.json()
+
+    def compiled(*_: object) -> None:
+        raise AssertionError("everything is in the journal")
+
+    monkeypatch.setattr("mote.api.measure.compile", compiled)
+    assert mote.explore(DIGITS, points=1, measured=False, journal=journal).json() == front.json()
+    with pytest.raises(InternalError, match="everything is in the journal"):
+        mote.explore(DIGITS, points=1, measured=False, journal=journal, optimize="speed")
+    for result in (7, "text", [], {}, {**json.loads(lines[1])["result"], "arena": "much"}):
+        wrong = json.dumps({**json.loads(lines[1]), "result": result}).encode()
+        journal.write_bytes(b"".join([lines[0], wrong, b"\n"]))
+        with pytest.raises(MoteError, match="journal: holds a result that no search writes") as refused:
+            mote.explore(DIGITS, points=1, measured=False, journal=journal)
+        assert "name a new file" in str(refused.value.remedy)
 
 
 def test_a_part_bounds_the_front(tmp_path: Path) -> None:

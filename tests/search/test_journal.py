@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, TypedDict
 
 import evaluations
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 import mote
 from mote.errors import MoteError
 from mote.search import Journal, digest, run
-from mote.search.journal import HEAD
+from mote.search.journal import HEAD, restored
 
 SEARCH = """
 import sys
@@ -83,6 +84,32 @@ def test_torn_lines_are_passed_over(cut: int, zeros: int) -> None:
 def test_results_are_the_same_fresh_and_read(tmp_path: Path) -> None:
     assert Journal(tmp_path / "j").add("key", "name", {"a": (1, 2)}) == {"a": [1, 2]}
     assert Journal(tmp_path / "j")["key"] == {"a": [1, 2]}
+
+
+class Costs(TypedDict):
+    ram: int
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    costs: Costs | None
+
+
+def test_results_are_of_the_type_that_a_function_returns() -> None:
+    right = {"name": "a", "costs": {"ram": 3, "share": 1}}
+    found = restored(right, Plan | None)
+    assert found == Plan("a", {"ram": 3, "share": 1.0}) and isinstance(found.costs["share"], float)
+    assert restored({"name": "a", "costs": None}, Plan) == Plan("a", None)
+    assert restored(None, Plan | None) is None
+    assert restored({"a": 1}, dict[str, int]) == {"a": 1} and restored([1], Any) == [1]
+    for wrong in (None, 1, "a", [], {}, {**right, "more": 1}, {**right, "name": 1}, {**right, "costs": {"ram": 3}}):
+        with pytest.raises(TypeError):
+            restored(wrong, Plan)
+    for value, form in ((True, int), (1.5, int), ("1", float), (1, bool), (None, str), ({"a": "b"}, dict[str, int])):
+        with pytest.raises(TypeError):
+            restored(value, form)
 
 
 def test_another_file_is_left_alone(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -134,13 +134,15 @@ def explore(
     emulator: str | None = None,
     scheduler: str = "",
     workers: int = 0,
+    journal: str | Path | None = None,
     say: Say = silent,
     **options: Any,
 ) -> Front:
     """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are left aside.
 
     `measured`: whether to run every plan on the emulated target; None: where the tools are there. `scheduler` and
-    `workers`: who plans and measures (`mote.search.running`); the front is the same. `say` is told what is being done.
+    `workers`: who plans and measures (`mote.search.running`); the front is the same. `journal`: a file that keeps what
+    was found, so that a search that was stopped goes on. `say`: callback for progress.
     """
     check_at_least("points", points, 1)
     settings, example_inputs = settings_and_examples(settings, example_inputs)
@@ -151,8 +153,8 @@ def explore(
     reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
     source = given_model(model, settings, example_inputs)
     task = Task(sendable(source), settings, not reason, compiler, emulator)
-    with searching(task, scheduler=scheduler, workers=workers) as runner:
-        search = _Search(runner, points, say)
+    with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        search = _Search(runner, digest(task) if journal is not None else "", points, say)
         search.plan()
         all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
     best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)
@@ -277,8 +279,8 @@ class _Found:
 class _Search:
     """Plans for budgets from the largest that changes anything down to the least."""
 
-    def __init__(self, runner: Runner, points: int, say: Say) -> None:
-        self.runner, self.points, self.say = runner, points, say
+    def __init__(self, runner: Runner, key: str, points: int, say: Say) -> None:
+        self.runner, self.key, self.points, self.say = runner, key, points, say
         self.plans: list[_Found] = []
         self.tools = ""
 
@@ -293,7 +295,7 @@ class _Search:
 
     def measure(self) -> list[Point]:
         found = []
-        for i, (_, costs) in enumerate(self.runner.run(measured, [plan.names[0] for plan in self.plans])):
+        for i, (_, costs) in enumerate(self._results(measured, [plan.names[0] for plan in self.plans])):
             self.say(f"measured plan {i + 1} of {len(self.plans)}...")
             found.append(_point(self.plans[i], costs))
             self.tools = costs.tools
@@ -306,7 +308,7 @@ class _Search:
         at_once = self.runner.capacity
         for first in range(0, len(budgets), at_once):
             names = [f"{BUDGET}{budget}" for budget in budgets[first : first + at_once] if budget < ram]
-            for name, plan in self.runner.run(planned, names):
+            for name, plan in self._results(planned, names):
                 if plan is not None and int(name.removeprefix(BUDGET)) < ram:
                     ram = plan.ram
                     found[name] = self._known(name, plan)
@@ -315,10 +317,14 @@ class _Search:
     def _planned(self, names: Sequence[str]) -> list[Planned | None]:
         """The plans of all these names."""
         found = []
-        for name, plan in self.runner.run(planned, dict.fromkeys(names)):
+        for name, plan in self._results(planned, list(dict.fromkeys(names))):
             self.say(f"planned {name if name != EVERYTHING else 'without a budget'}...")
             found.append(plan if plan is None else self._known(name, plan))
         return found
+
+    def _results(self, function: Callable[[Task, str], Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """What a function finds for names; what is in the journal is not computed again."""
+        return self.runner.run(function, names, key=lambda name: digest(self.key, function.__name__, name))
 
     def _known(self, name: str, plan: Planned) -> Planned:
         """The same plan under the names that it had before, if it had some."""

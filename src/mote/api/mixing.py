@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -41,6 +41,47 @@ PROBED = 256
 """Samples by which the sensitivity of layers is told: the noise of an output needs fewer than its accuracy."""
 SEARCHED = 1000
 """Samples on which candidates of the search are scored; the best is then verified on all."""
+
+
+class Costs(TypedDict):
+    """What a model takes on the target, by the planner's estimates."""
+
+    instructions: int
+    flash: int
+    ram: int
+
+
+class Probed(TypedDict):
+    """What one layer alone loses, in decibels and in the metric, and what the model costs."""
+
+    noise: float | None
+    value: float
+    costs: Costs | None
+
+
+class Refused(TypedDict):
+    """Why a layer cannot have a precision."""
+
+    refused: str
+
+
+class Tried(TypedDict):
+    """The score and the costs of a model."""
+
+    metric: str
+    value: float
+    better: str
+    samples: int
+    costs: Costs | None
+
+
+class Ran(TypedDict):
+    """What a model takes on the emulated target, and by which tools."""
+
+    tools: str
+    instructions: int | None
+    flash: int
+    ram: int
 
 
 @dataclass(frozen=True)
@@ -139,7 +180,7 @@ class Task:
         shape = (len(data), *graph.tensors[graph.outputs[0]].shape[1:])
         return noise(self.exact, heard), rated(self.metric, graph, answers.reshape(shape), data.cases(graph), data)
 
-    def costs(self, graph: Graph) -> dict[str, int] | None:
+    def costs(self, graph: Graph) -> Costs | None:
         """What a model takes on the target, by the planner's estimates; None where it does not fit."""
         s = self.settings
         optimized, _ = optimize(graph, io=s.io, numerics=s.numerics, shrinking=s.shrink)
@@ -154,7 +195,7 @@ class Task:
         }
 
 
-def probed(task: Task, probe: Probe) -> dict[str, Any]:
+def probed(task: Task, probe: Probe) -> Probed | Refused:
     """What is lost by one layer, and what the model costs with it; why not, where it cannot have the precision."""
     count = len(task.units)
     alone = task.made(_one_other(Precision.FLOAT32, count, probe))
@@ -173,7 +214,7 @@ def _one_other(base: str, count: int, probe: Probe) -> Choice:
     return tuple(probe.precision if i == probe.unit else str(base) for i in range(count))
 
 
-def tried(task: Task, trial: Trial) -> dict[str, Any]:
+def tried(task: Task, trial: Trial) -> Tried:
     """The score and the costs of a model."""
     graph = task.made(trial.precisions).graph if trial.precisions else task.graph
     found = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
@@ -186,7 +227,7 @@ def tried(task: Task, trial: Trial) -> dict[str, Any]:
     }
 
 
-def ran(task: Task, precisions: Choice) -> dict[str, Any]:
+def ran(task: Task, precisions: Choice) -> Ran:
     """What a model takes on the emulated target."""
     exact = set(precisions) == {Precision.FLOAT32}
     compiled = measure.compile(task.model if exact else file_of(task, precisions).source, task.settings)

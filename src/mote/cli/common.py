@@ -285,6 +285,13 @@ def data_of(
     )
 
 
+def add_journal(parser: Options) -> None:
+    """Where a search keeps what it has found."""
+    parser.add_argument(
+        "--journal", metavar="FILE", help="keep results in this file: a search that was stopped goes on"
+    )
+
+
 def add_workers(parser: Options) -> None:
     """Who does the evaluations of a search."""
     parser.add_argument(

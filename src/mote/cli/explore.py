@@ -8,6 +8,7 @@ from mote.api.explorer import POINTS, Front, explore
 from mote.api.options import FASTEST, LEAST
 from mote.cli.common import (
     add_compile_options,
+    add_journal,
     add_svg,
     add_tools,
     add_workers,
@@ -36,6 +37,7 @@ def add(p: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="count cycles on the emulated target (default: where the tools are there)",
     )
+    add_journal(p)
     add_workers(p)
     add_svg(p, "draw the front into this file")
 
@@ -51,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             emulator=arguments.emulator,
             scheduler=arguments.scheduler,
             workers=arguments.workers,
+            journal=arguments.journal,
             say=say,
         )
     write_svg(arguments.svg, front.svg)

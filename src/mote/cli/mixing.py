@@ -9,6 +9,7 @@ from mote.api.compiler import OPTIMIZE
 from mote.api.mixed import AXES, Guarded, Mixed, MixedPoint
 from mote.api.mixer import EVALUATIONS, PRECISIONS, mix
 from mote.cli.common import (
+    add_journal,
     add_svg,
     add_tools,
     add_workers,
@@ -83,7 +84,7 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="run the best models on the emulated target (default: where the tools are there)",
     )
-    group.add_argument("--journal", metavar="FILE", help="keep results here: a search that was stopped goes on")
+    add_journal(group)
     add_workers(group)
     add_tools(group)
     add_svg(group, "draw accuracy over instructions, flash and RAM into this file")

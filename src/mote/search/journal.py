@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -25,6 +27,10 @@ from mote.version import __version__
 
 HEAD = b'{"journal": "of a search by Mote", "format": 1}\n'
 """How every journal begins, so that no other file is taken for one and added to."""
+
+
+_NUMBERS: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int)}
+"""The types that numbers have in JSON which are to be of a type."""
 
 
 class Journal:
@@ -51,9 +57,22 @@ class Journal:
     def __getitem__(self, key: str) -> Any:
         return self._results[key]
 
+    def read(self, key: str, form: Any = Any) -> Any:
+        """The result of a key, as a value of a type (see `restored`)."""
+        try:
+            return restored(self._results[key], form)
+        except (TypeError, ValueError):
+            raise MoteError(
+                f"holds a result that no search writes: {json.dumps(self._results[key])[:80]}",
+                where=self.path,
+                remedy=f'delete its line, which has "key": "{key[:12]}...", or name a new file',
+            ) from None
+
     def add(self, key: str, name: str, value: Any) -> Any:
-        """Keep a result, which must be something that JSON can say; what is returned is what a later search reads."""
-        line = json.dumps({"key": key, "name": name, "result": value}).encode() + b"\n"
+        """Keep a result, which must be something that JSON can say, or a dataclass of such; what is returned is what a
+        later search reads."""
+        kept = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        line = json.dumps({"key": key, "name": name, "result": kept}).encode() + b"\n"
         self._append(b"\n" + line if self._torn else line)
         self._torn = False
         self._results[key] = json.loads(line)["result"]
@@ -77,12 +96,46 @@ class Journal:
             ) from None
 
 
+def restored(value: Any, form: Any) -> Any:
+    """What JSON says as a value of a type: None, bool, int, float, str, dict[str, X], a TypedDict, a dataclass, or a
+    union of these; anything for other types. Raises TypeError or ValueError where it is none."""
+    if isinstance(form, UnionType):
+        for one in get_args(form):
+            with suppress(TypeError, ValueError):
+                return restored(value, one)
+        raise TypeError
+    if is_typeddict(form) or is_dataclass(form):
+        hints = get_type_hints(form)
+        if not isinstance(value, dict) or value.keys() != hints.keys():
+            raise TypeError
+        found = {name: restored(value[name], hint) for name, hint in hints.items()}
+        return form(**found)
+    if get_origin(form) is dict:
+        if not isinstance(value, dict):
+            raise TypeError
+        return {name: restored(element, get_args(form)[1]) for name, element in value.items()}
+    if form in _NUMBERS or form in (None, NoneType, bool, str):
+        kinds = _NUMBERS.get(form, (NoneType if form is None else form,))
+        if type(value) not in kinds:
+            raise TypeError
+        return form(value) if form in _NUMBERS else value
+    return value
+
+
+def returned(function: Callable[..., Any]) -> Any:
+    """The type that a function says it returns; Any where it does not say."""
+    try:
+        return get_type_hints(function).get("return", Any)
+    except (NameError, TypeError):
+        return Any
+
+
 def _results(text: bytes) -> Iterator[tuple[str, Any]]:
     """Keys and results of all whole lines after the first."""
     for line in text.splitlines()[1:]:
         try:
             entry = json.loads(line)
-        except ValueError:  # torn: it does not end in a brace, or has another line behind it
+        except (ValueError, RecursionError):  # torn: it does not end in a brace, or has another line behind it
             continue
         if isinstance(entry, dict) and isinstance(entry.get("key"), str) and "result" in entry:
             yield entry["key"], entry["result"]

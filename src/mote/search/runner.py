@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mote.errors import MoteError
 from mote.search.cluster import Cluster
-from mote.search.journal import Journal
+from mote.search.journal import Journal, returned
 from mote.search.processes import Processes
 from mote.search.work import Function, Outcome, Outcomes, Team
 
@@ -40,13 +40,17 @@ class Runner:
 
         `key(item)` is the digest (`mote.search.digest`) of everything that a result depends on: one that is in the
         journal is not evaluated again, and a new one is written there as soon as it is known. Results are then what
-        JSON can say. `name(item)` is what messages call an item.
+        JSON can say, or dataclasses of such, and a journal whose results are not of the type that `function` says it
+        returns is refused. `name(item)` is what messages call an item.
         """
         wanted = list(items)
         names = [name(item) for item in wanted]
         journal = self._journal if key is not None else None
         keys = [key(item) for item in wanted] if key is not None else []
-        found = {i: Outcome(journal[keys[i]]) for i in range(len(wanted)) if journal is not None and keys[i] in journal}
+        form = returned(function)
+        found = {}
+        if journal is not None:
+            found = {i: Outcome(journal.read(key, form)) for i, key in enumerate(keys) if key in journal}
         missing = [i for i in range(len(wanted)) if i not in found]
         outcomes = self._team.outcomes(function, [wanted[i] for i in missing], [names[i] for i in missing])
         with closing(outcomes):
@@ -55,7 +59,8 @@ class Runner:
                     number, outcome = next(outcomes)
                     at = missing[number]
                     if journal is not None and outcome.error is None:
-                        outcome = Outcome(journal.add(keys[at], names[at], outcome.value))
+                        journal.add(keys[at], names[at], outcome.value)
+                        outcome = Outcome(journal.read(keys[at], form))
                     found[at] = outcome
                 yield item, found.pop(i).get()
 
