@@ -8,12 +8,14 @@ import pty
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,9 @@ from hypothesis import strategies as st
 from update_bench import HERE, MODULE, built, image, pair, sources, stand_in_signed
 
 from mote.cli import main
+from mote.errors import MoteError
 from mote.image.update import lines
-from mote.image.update.frames import Message, Reader
+from mote.image.update.frames import ANSWER, Message, Reader, Type
 from mote.image.update.header import read_header
 from mote.image.update.lines import Connecting, Listening, LostError, Opened
 from mote.image.update.session import Patience, Plan, Session, update
@@ -296,6 +299,50 @@ class Silent:
 
     def receive(self, seconds: float) -> bytes:
         return self.says
+
+
+class Odd(Silent):
+    """A device that takes so many bytes at a time, and says of each frame that it has as many bytes as `positions` say,
+    over and over."""
+
+    window = 2
+
+    def __init__(self, most_data: int, positions: Sequence[int], begun: bytes = bytes(12)) -> None:
+        super().__init__()
+        self.most_data, self.positions, self.begun = most_data, cycle(positions), begun
+        self.reader, self.answers = Reader(), b""
+
+    def send(self, data: bytes) -> None:
+        for question in self.reader.take(data):
+            answer = bytes(4)
+            if question.type == Type.HELLO:
+                answer = struct.pack("<4x4B12I", 1, 0, 0, 255, self.most_data, 1 << 20, *[0] * 10)
+            elif question.type == Type.BEGIN:
+                answer = self.begun
+            elif question.type == Type.DATA:
+                answer = struct.pack("<III", 0, next(self.positions), 0)
+            self.answers += Message(question.type | ANSWER, question.sequence, answer).framed
+
+    def receive(self, seconds: float) -> bytes:
+        found, self.answers = self.answers, b""
+        return found
+
+
+@pytest.mark.parametrize(
+    ("device", "reason"),
+    [
+        (Odd(0, [0]), "takes 0 bytes of data at a time"),
+        (Odd(64, [64, 0]), "the device was lost 5 times"),
+        (Odd(64, [64, 128, 64, 0, 128]), "lost 5 times: the device takes no more data"),
+        (Odd(64, [10_000]), "has 10,000 bytes, of which 128 were sent"),
+        (Odd(64, [0], bytes(8)), "answers something else"),
+        (Odd(64, [0], b""), "knows of no update"),
+    ],
+)
+def test_a_device_that_answers_oddly(device: Odd, reason: str) -> None:
+    patience = Patience(answer_s=0.2, tries=1, finish_s=0.1)
+    with pytest.raises(MoteError, match=reason):
+        update(Session(device, patience), Plan(OLD, read_header(OLD, "old")), "old")
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

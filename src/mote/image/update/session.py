@@ -23,6 +23,8 @@ STATES = ("idle", "receiving", "trial")
 NO_SLOT = 0xFF
 RESTARTING_S = 0.2
 """What is sent to a device right after it was told to restart is lost."""
+MOST_STALLED = 100
+"""Answers without a byte that is new, for each try, after which a device is given up: lost frames cause some."""
 _HELLO = struct.Struct("<4x4B12I")
 _POSITION = struct.Struct("<III")
 _BEGIN = struct.Struct("<III")
@@ -161,6 +163,12 @@ class Session:
                 where=self.line.name,
                 remedy="use a Mote that fits its firmware",
             )
+        if device.most_data == 0:
+            raise MoteError(
+                "the device announces that it takes 0 bytes of data at a time",
+                where=self.line.name,
+                remedy="give the protocol a larger frame in the firmware (mote_ota_t)",
+            )
         return device
 
     def reopen(self) -> None:
@@ -173,6 +181,8 @@ class Session:
         data = stream.data
         for more in (BeginFlag(0), BeginFlag.ANEW):
             answer = self.ask(Type.BEGIN, _BEGIN.pack(flags | more, len(data), crc32(data)))
+            if len(answer) != _POSITION.size:
+                raise LostError("the device answers something else")
             _, position, crc = _POSITION.unpack(answer)
             if position <= len(data) and crc32(data[:position]) == crc:
                 return int(position)
@@ -180,9 +190,9 @@ class Session:
 
     def transfer(self, stream: bytes, position: int, most: int, outcome: Outcome) -> None:
         """All data from a position on. Several frames are under way at once where the line has room for them; what the
-        device did not take is sent again from there."""
-        taken = sent = position
-        silent, gone_back = 0, -1
+        device did not take is sent again from there. A device that takes nothing new for a while is given up."""
+        taken = sent = furthest = most_sent = position
+        silent, gone_back, stalled = 0, -1, 0
         while taken < len(stream):
             while sent < len(stream) and sent - taken < self.line.window * most:
                 data = stream[sent : sent + most]
@@ -190,6 +200,7 @@ class Session:
                 self.line.send(Message(Type.DATA, self.sequence, sent.to_bytes(4, "little") + data).framed)
                 outcome.bytes_sent += len(data)
                 sent += len(data)
+            most_sent = max(most_sent, sent)
             answer = self._answer(lambda m: m.type == Type.DATA | ANSWER and len(m.data) == _POSITION.size)
             if answer is None:
                 silent += 1
@@ -199,6 +210,16 @@ class Session:
                 sent = taken
                 continue
             at = _POSITION.unpack(checked(answer.data))[1]
+            if at > most_sent:
+                raise MoteError(
+                    f"the device says that it has {at:,} bytes, of which {most_sent:,} were sent",
+                    where=self.line.name,
+                    remedy="reset the device",
+                )
+            stalled = 0 if at > furthest else stalled + 1
+            furthest = max(furthest, at)
+            if stalled > MOST_STALLED * self.patience.tries:
+                raise LostError("the device takes no more data")
             if at > taken:
                 taken, sent, silent = at, max(at, sent), 0
                 self.say(f"sending {taken:,} of {len(stream):,} bytes")
