@@ -111,16 +111,16 @@ MAY_BE_INFINITE = frozenset(
 """Operators whose constants may hold infinity, as masks do; those that choose between values take it too."""
 
 
-def with_numbers(model: Model) -> Model:
-    """The model with the layers marked that have constants with what is no number, or with infinity where an operator
-    does not take it."""
-    layers = (replace(layer, problem=layer.problem or _odd_constant(model, layer)) for layer in model.layers)
+def with_numbers(model: Model, *, infinite: bool = False) -> Model:
+    """The model with the layers marked that have constants with NaN, or with infinity where an operator does not take
+    it; `infinite`: every operator does."""
+    layers = (replace(layer, problem=layer.problem or _odd_constant(model, layer, infinite)) for layer in model.layers)
     return replace(model, layers=tuple(layers))
 
 
-def _odd_constant(model: Model, layer: Layer) -> str | None:
+def _odd_constant(model: Model, layer: Layer, anywhere: bool) -> str | None:
     for op in layer.ops:
-        infinite = op.kind in MAY_BE_INFINITE or op.kind.startswith("SELECT")
+        infinite = anywhere or op.kind in MAY_BE_INFINITE or op.kind.startswith("SELECT")
         for t in (model.tensors[i] for i in op.inputs if i in model.tensors):
             if t.data is None or t.data.dtype.kind not in "fc" or np.all(np.isfinite(t.data)):
                 continue

@@ -316,6 +316,14 @@ def test_types_that_nothing_is_computed_in_are_refused() -> None:
         assert reason in refusal(file_of(nn.Identity(), torch.ones(1, 3, dtype=dtype))).reason
 
 
+def test_weights_that_are_no_numbers_are_refused() -> None:
+    module = Tiny()
+    with torch.no_grad():
+        module.conv.weight[0, 0, 0] = float("nan")
+    with pytest.raises(UnsupportedError, match=r"layer 0 .*: constant '.*' holds infinity or what is no number"):
+        mote.compile(file_of(module, torch.zeros(1, 2, 8)))
+
+
 def test_modules_that_are_in_training_are_refused() -> None:
     """Normalizations would use the statistics of their input, where the exporter was given such a module."""
     for norm in (nn.BatchNorm1d(3), nn.BatchNorm1d(3, track_running_stats=False)):

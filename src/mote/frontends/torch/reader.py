@@ -9,7 +9,7 @@ from typing import Any
 from mote.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.quantized import uncoded
-from mote.frontends.model import Model
+from mote.frontends.model import Model, with_numbers
 from mote.frontends.source import Source
 from mote.frontends.torch.grids import MOVES, Grids
 from mote.frontends.torch.node import Node, dtype_of
@@ -83,7 +83,7 @@ class _Reading:
                 b.written(self.values[kept.after], tensor)
         for name, label in program.results:
             b.output(self._as_given(self.values[name], label), label)
-        return b.finish()
+        return with_numbers(b.finish(), infinite=True)
 
     def _as_given(self, value: Value, label: str) -> Value:
         """An output in the type that the program has for it: codes of uint8 are int8 in Mote."""
