@@ -162,6 +162,21 @@ static void with_half_delta(void) {
     CHECK(send(&delta, 1, delta.bytes * 3 / 4) == MOTE_UPDATE_OK);
 }
 
+/* The firmware has been replaced by one that takes version 2 and later only. */
+static void raise_floor(void) { settings.least_version = 2; }
+static void old_below_floor(void) { with_old(), raise_floor(); }
+static void fallback_below_floor(void) { with_trial(), raise_floor(); }
+static void programmed_below_floor(void) { programmed(), raise_floor(); }
+static void half_below_floor(void) { with_half(), raise_floor(); }
+static void half_delta_below_floor(void) { with_half_delta(), raise_floor(); }
+
+/* The same version in both slots, one of them on trial. */
+static void both_below_floor(void) {
+    with_old();
+    CHECK(install(&old_image, 0) == MOTE_UPDATE_OK && boot() == MOTE_UPDATE_OK && runs_image(&old_image));
+    raise_floor();
+}
+
 static void boot_and_confirm(void) {
     if (nor_dead || (boot() != MOTE_UPDATE_OK && nor_dead)) return;
     (void)mote_update_confirm(&update);
@@ -179,6 +194,14 @@ static void act_failed_trial(void) {
     (void)boot(), (void)install(&new_image, 0);
     for (int boots = 0; boots <= settings.trials && !nor_dead; boots++) (void)boot();
     CHECK(nor_failed || (runs_image(&old_image) && update.record.rejected == 2));
+}
+
+/* The same, where the model before may not run. */
+static void act_lose_all(void) {
+    uint32_t bytes;
+    mote_update_status status = MOTE_UPDATE_OK;
+    for (int boots = 0; boots <= settings.trials && !nor_dead; boots++) status = boot();
+    CHECK(nor_failed || (status == MOTE_UPDATE_NO_IMAGE && mote_update_image(&update, &bytes) == NULL));
 }
 
 static void act_rollback(void) {
@@ -237,6 +260,14 @@ static const scenario_t scenarios[] = {
     {"resume of a delta", with_half_delta, act_resume_delta, 0, 1, 1, 0, 1},
     {"first boot of a programmed part", programmed, act_boot, 0, 1, 0, 0, 0},
     {"many updates", with_old, act_there_and_back, 0, 1, 1, 0, 0},
+    {"installed below the floor", old_below_floor, act_lose_all, 1, 0, 0, 0, 0},
+    {"update of one below the floor", old_below_floor, act_update, 1, 0, 1, 0, 0},
+    {"fallback below the floor", fallback_below_floor, act_lose_all, 1, 0, 1, 0, 0},
+    {"revert to one below the floor", fallback_below_floor, act_revert, 1, 0, 1, 0, 0},
+    {"both below the floor", both_below_floor, act_lose_all, 1, 0, 0, 0, 0},
+    {"programmed below the floor", programmed_below_floor, act_lose_all, 1, 0, 0, 0, 0},
+    {"resume with one below the floor", half_below_floor, act_resume, 1, 0, 1, 0, 0},
+    {"resume of a delta to one below the floor", half_delta_below_floor, act_update, 1, 0, 1, 0, 1},
 };
 
 /* After a reset; `tried_again`: since the host has, the new model may be there as well. */
@@ -277,7 +308,7 @@ static void rewind_to_before(const scenario_t *s, uint32_t cut, int tear, uint32
     update = update_before;
     memset(buffer, 0x5a, sizeof buffer);
     nor_power_on();
-    highest = s->prepare == with_new ? 2 : s->prepare == nothing || s->prepare == programmed ? 0 : 1;
+    highest = s->prepare == with_new ? 2 : s->prepare == nothing || s->prepare == programmed || s->prepare == programmed_below_floor ? 0 : 1;
     nor_cut = cut_at = cut;
     nor_tear = tear;
     nor_prefix = prefix;

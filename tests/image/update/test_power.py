@@ -48,7 +48,7 @@ def test_a_model_is_there_after_every_cut(tmp_path: Path) -> None:
     rows = re.findall(
         r"^(.+?) \| (.+?) \| operations (\d+) erases (\d+) writes (\d+) bytes (\d+) worst (\d+)$", said, re.M
     )
-    assert len(rows) == 14 * 5
+    assert len(rows) == 22 * 5
     for scenario, flash, _, _, _, _, worst in rows:
         if scenario in ("update", "delta update") and "pages" not in flash:
             assert int(worst) == 1, "no sector is erased twice in an update"

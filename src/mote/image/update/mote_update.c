@@ -27,6 +27,11 @@ static int is_intact(const mote_update_t *u, uint32_t slot, uint32_t length) {
     return mote_update_crc(0, image + AT_VERSION, mote_word(image, AT_BYTES) - AT_VERSION) == mote_word(image, AT_CRC);
 }
 
+/* Whether it may run as well: its version is not below the floor. */
+static int may_run(const mote_update_t *u, uint32_t slot, uint32_t length) {
+    return is_intact(u, slot, length) && mote_word(image_in(u, slot), AT_VERSION) >= u->record.counter;
+}
+
 /* What the header alone says. */
 static mote_update_status check_header(const mote_update_t *u, const uint8_t *image, uint32_t length) {
     const mote_update_settings_t *s = u->settings;
@@ -95,6 +100,7 @@ static int can_go_on(const mote_update_t *u) {
     const uint32_t begun = r->written % to->sector;
     if (r->total < MOTE_UPDATE_LEAST_IMAGE || r->total > to->bytes || r->written > r->total) return 0;
     if (r->position > r->stream_bytes || r->written % s->buffer_bytes != 0) return 0;
+    if (r->delta != 0 && u->source_bytes == 0) return 0;
     if ((r->left & ~MOTE_UPDATE_COPIES) > r->total - r->written) return 0;
     return begun == 0 || mote_flash_blank(&s->flash, to->at + r->written, to->sector - begun);
 }
@@ -127,7 +133,8 @@ static uint32_t measure(const mote_update_t *u, uint32_t slot) {
     return is_signed ? bytes + MOTE_UPDATE_SIGNATURE : bytes;
 }
 
-/* The active model is damaged, or there is no journal yet: of the models in the slots the newest that may run. */
+/* The active model is damaged or below the floor, or there is no journal yet: of the models in the slots the newest that
+ * may run. */
 static mote_update_status recover(mote_update_t *u, int has_journal) {
     mote_update_record_t next = u->record;
     uint32_t version = 0;
@@ -151,13 +158,13 @@ static mote_update_status recover(mote_update_t *u, int has_journal) {
 /* The model on trial gets one more boot, or none. One that cannot be counted is not given to it. */
 static mote_update_status try_once(mote_update_t *u) {
     mote_update_record_t next = u->record;
-    if (next.tries >= u->settings->trials || !is_intact(u, next.active, next.length[next.active])) {
+    if (next.tries >= u->settings->trials || !may_run(u, next.active, next.length[next.active])) {
         return mote_update_revert(u);
     }
     next.tries++;
     const mote_update_status status = mote_journal_append(u, &next);
     const uint8_t before = next.active ^ 1u;
-    const int uncounted = status != MOTE_UPDATE_OK && is_intact(u, before, next.length[before]);
+    const int uncounted = status != MOTE_UPDATE_OK && may_run(u, before, next.length[before]);
     use(u, uncounted ? before : next.active);
     return status;
 }
@@ -174,7 +181,7 @@ mote_update_status mote_update_boot(mote_update_t *u, const mote_update_settings
     if (r->counter < settings->least_version) r->counter = settings->least_version;
     if (r->state == MOTE_UPDATE_TRIAL) return try_once(u);
     mote_update_status status = MOTE_UPDATE_OK;
-    if (r->active <= 1 && is_intact(u, r->active, r->length[r->active])) {
+    if (r->active <= 1 && may_run(u, r->active, r->length[r->active])) {
         use(u, r->active);
     } else {
         status = recover(u, has_journal);
@@ -339,7 +346,7 @@ mote_update_status mote_update_revert(mote_update_t *u) {
     const uint8_t failed = next.active, other = failed ^ 1u;
     next.rejected = mote_word(image_in(u, failed), AT_VERSION);
     next.length[failed] = 0;
-    next.active = is_intact(u, other, next.length[other]) ? other : (uint8_t)MOTE_UPDATE_NO_SLOT;
+    next.active = may_run(u, other, next.length[other]) ? other : (uint8_t)MOTE_UPDATE_NO_SLOT;
     next.state = MOTE_UPDATE_IDLE;
     next.tries = 0;
     use(u, next.active);

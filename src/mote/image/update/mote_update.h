@@ -64,7 +64,7 @@ typedef struct {
     uint32_t buffer_bytes;  /* a power of two, at least MOTE_UPDATE_LEAST_BUFFER; sectors are multiples of it */
     uint8_t often;          /* 1: progress is recorded with every buffer, not once a sector: for large sectors */
     uint32_t product;       /* the product that images must be for; 0: any */
-    uint32_t least_version; /* no image with a lower version is accepted, whatever the journal says */
+    uint32_t least_version; /* no image with a lower version is accepted or run, whatever the journal says */
     uint8_t trials;         /* boots that a new model has to be confirmed in, at least 1 */
     const uint8_t (*keys)[MOTE_PUBLIC_KEY_BYTES]; /* any of these may have signed an image */
     uint32_t key_count;                           /* 0: images need no signature */
@@ -145,7 +145,8 @@ mote_update_status mote_update_abort(mote_update_t *update);
 /* The model on trial works: it stays, and nothing older is accepted from now on. */
 mote_update_status mote_update_confirm(mote_update_t *update);
 
-/* The model on trial does not: the one before it is active again. */
+/* The model on trial does not: the one before it is active again. MOTE_UPDATE_NO_IMAGE: that one is damaged, or below the
+ * lowest version that is accepted, and there is none. */
 mote_update_status mote_update_revert(mote_update_t *update);
 
 const char *mote_update_text(mote_update_status status);

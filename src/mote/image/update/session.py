@@ -359,8 +359,10 @@ def _restart(session: Session, plan: Plan, where: str) -> Device:
         if device.runs(plan.header):
             return device
         if device.state != "trial":
+            to = "to no model, the one before being below what it accepts or damaged"
+            to = to if device.active is None else f"to version {device.version}"
             raise MoteError(
-                f"the device went back to version {device.version}: the new model was not confirmed in its trial",
+                f"the device went back {to}: the new model was not confirmed in its trial",
                 where=where,
                 remedy="find out from the device why its firmware does not accept the model",
             )
