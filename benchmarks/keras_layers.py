@@ -43,7 +43,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Activations": list(activations.FUNCTIONS),
 }
 LIMITS = {
-    "Core": "no LoRA; a mask of Masking or of Embedding with mask_zero is refused where a layer behind it would use it",
+    "Core": "no LoRA; masks of Masking and Embedding (mask_zero) are passed on as in Keras 3, but not to Softmax",
     "Nothing in an inference": "refused where they are called with training=True",
     "Convolutions and pooling": "channels last and first; padding valid, same and, along time, causal. Where backends "
     "of Keras differ (transposed convolutions that cut off unevenly, averages over uneven padding), as TensorFlow and "
@@ -52,9 +52,10 @@ LIMITS = {
     "Shapes and images": "nearest and bilinear; CenterCrop only where it crops; no aspect ratios in Resizing",
     "Several inputs": "Dot of at most three axes",
     "Categories": "as numbers, one_hot, multi_hot or count; boundaries and categories that the file holds",
-    "Attention": "of sequences [batch, steps, channels]; causal masks, sliding windows and masks that are tensors",
+    "Attention": "of sequences [batch, steps, channels]; causal masks, sliding windows, masks that are tensors, and "
+    "masks of sequences",
     "Sequences": f"gates of {', '.join(recurrent.GATES)}; cells LSTM, GRU, simple and stacks of them; states zero, "
-    "given or kept (stateful); ConvLSTM begins with zero, and is unrolled",
+    "given or kept (stateful); masks of sequences; ConvLSTM begins with zero, has no mask, and is unrolled",
     "Functions of `keras.ops`, and operators of Python": "x[...] with numbers and slices",
     "Keras 2 only": "x[...] with numbers and slices (SlicingOpLambda)",
     "Functions of TensorFlow (TFOpLambda)": "in tf, tf.math, tf.nn and tf.linalg; shapes, axes and bounds that are "

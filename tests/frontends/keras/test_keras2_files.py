@@ -413,3 +413,41 @@ def test_networks_of_keras_2_that_say_something_else(random: Random) -> None:
         read(Source("fuzzed.h5", Format.KERAS, h5_file(said, {"inner": WEIGHTS["a"]}))).graph()
     except MoteError as error:
         assert "fuzzed.h5" in error.where
+
+
+def test_masks_of_sequences() -> None:
+    """A step that does not count leaves the state as it is, wherever it stands; in Keras 2 sums keep a mask that not
+    all operands have."""
+    step = {"units": 3, "activation": "tanh", "recurrent_activation": "sigmoid", "reset_after": False, "use_bias": True}
+    net = functional(
+        [
+            taken("x", 6, 2),
+            layer("Masking", "mask", [of("x")], mask_value=0.0),
+            layer("Conv1D", "c", [of("x")], filters=2, kernel_size=[1], strides=[1], padding="valid", use_bias=False),
+            layer("Add", "sum", [of("mask"), of("c")]),
+            layer("GRU", "seq", [of("sum")], return_sequences=True, **step),
+            layer("GRU", "last", [of("sum")], go_backwards=True, **step),
+            layer("GlobalAveragePooling1D", "mean", [of("sum")]),
+            layer("Dense", "d", [of("sum")], units=2, use_bias=False),
+            layer("GlobalAveragePooling1D", "passed", [of("d")]),
+        ],
+        ["x"],
+        ["seq", "last", "mean", "passed"],
+    )
+    cells = {name: (some(2, 9), some(3, 9), some(9)) for name in ("seq", "last")}
+    kinds = ("kernel:0", "recurrent_kernel:0", "bias:0")
+    stored = {n: [(f"{n}/gru_cell/{k}", v) for k, v in zip(kinds, w, strict=True)] for n, w in cells.items()}
+    kernel, table = some(1, 2, 2), some(2, 2)
+    data = h5_file(net, {**stored, "c": [("c/kernel:0", kernel)], "d": [("d/kernel:0", table)]})
+    for counting in ([0, 1, 0, 0, 1, 1], [1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0]):
+        keep = np.flatnonzero(counting)
+        x = some(1, 6, 2) * np.array(counting, np.float32)[:, None]
+        total = x + x @ kernel[0]
+        sequence, last, mean, passed = evaluated(data, x)
+        for step_number in range(6):
+            so_far = total[:, keep[keep <= step_number]]
+            close(sequence[:, step_number], gru(so_far, *cells["seq"]))
+        close(last, gru(total[:, keep][:, ::-1], *cells["last"]))
+        if keep.size:
+            close(mean, total[:, keep].mean(1))
+            close(passed, (total[:, keep] @ table).mean(1))

@@ -185,11 +185,11 @@ def test_what_is_wrong_with_a_layer_is_said(said: dict[str, Any], error: str) ->
         load(keras_file(sequential(given("x", 4), said), dense_weights("layers/dense", 4, 3)))
 
 
-def test_masks_are_refused_where_they_matter() -> None:
-    pool = layer("GlobalAveragePooling1D", "p", data_format="channels_last", keepdims=False)
-    net = sequential(given("x", 5, 3), layer("Masking", "m", mask_value=0.0), pool)
-    with pytest.raises(MoteError, match="masks of sequences are not supported"):
-        load(keras_file(net))
+def test_masks_are_refused_where_they_are_not_supported() -> None:
+    for refused in (layer("Softmax", "s", axis=-1), layer("ConvLSTM1D", "c", filters=2, kernel_size=[3])):
+        net = sequential(given("x", 5, 3), layer("Masking", "m", mask_value=0.0), refused)
+        with pytest.raises(MoteError, match="a mask of its sequence is not supported"):
+            load(keras_file(net))
 
 
 def linked(kind: Any) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,57 @@ def test_recurrent_layers() -> None:
     )
 
 
+def masked(*layers: Callable[..., Any]) -> Branch:
+    """Layers behind a mask."""
+    return SEQUENCE, lambda x: reduce(lambda y, layer: layer(y), layers, L.Masking(0.0)(x))
+
+
+def embedded(*layers: Callable[..., Any]) -> Branch:
+    return (9,), lambda x: reduce(lambda y, layer: layer(y), layers, L.Embedding(6, 4, mask_zero=True)(x))
+
+
+def test_masks() -> None:
+    """Some steps of each sequence do not count, wherever they are, and in some sequences none does."""
+    initial = L.Dense(3)
+    model = branches(
+        masked(L.LSTM(5)),
+        masked(L.LSTM(5, return_sequences=True)),
+        masked(L.GRU(4, return_sequences=True, go_backwards=True)),
+        masked(L.SimpleRNN(3, return_sequences=True), L.GRU(3, go_backwards=True)),
+        masked(L.Bidirectional(L.LSTM(3, return_sequences=True))),
+        masked(L.Bidirectional(L.GRU(3))),
+        masked(lambda x: L.Concatenate()(L.LSTM(3, return_state=True)(x))),
+        masked(L.RNN([L.LSTMCell(3), L.GRUCell(4)], return_sequences=True)),
+        masked(L.RNN(L.GRUCell(3), return_sequences=True, zero_output_for_mask=True)),
+        masked(L.RNN(L.GRUCell(3), zero_output_for_mask=True)),
+        masked(lambda x: L.GRU(3)(x, initial_state=initial(x[:, 0]))),
+        masked(lambda x: L.GRU(3)(x, initial_state=initial(x[:, 0]), mask=keras.ops.any(x != 0, -1))),
+        masked(L.Dropout(0.5), L.TimeDistributed(L.Dense(3)), L.GlobalAveragePooling1D()),
+        masked(L.Conv1D(3, 2), L.GlobalAveragePooling1D()),
+        masked(lambda x: L.GRU(3)(x * 2.0)),
+        masked(lambda x: L.Attention()([x, L.Dense(4)(x)])),
+        masked(lambda x: L.GRU(3)(L.AdditiveAttention()([x, x]))),
+        masked(lambda x: L.GRU(3)(L.Add()([x, L.Dense(4)(x)]))),
+        masked(lambda x: L.GRU(3)(L.Concatenate(axis=1)([x, L.Dense(4)(x)]))),
+        masked(lambda x: L.GRU(3)(L.Add()([x, L.Conv1D(4, 3, padding="same")(x)]))),
+        masked(keras.Sequential([L.Input(SEQUENCE), L.Dense(4), L.ReLU()]), L.GRU(3)),
+        masked(lambda x: L.MultiHeadAttention(2, 3)(x, x), L.GRU(3)),
+        embedded(L.LSTM(4)),
+        embedded(L.GlobalAveragePooling1D()),
+    )
+    compiled, rng = mote.compile(model), np.random.default_rng(5)
+    names = [compiled.plan.graph.tensors[t].name for t in compiled.plan.graph.inputs]
+    for share in (0.3, 0.6, 1.0):
+        given = [rng.normal(size=(1, *t.shape[1:])).astype(np.float32) for t in model.inputs]
+        given = [rng.integers(0, 6, x.shape).astype(np.float32) if x.ndim == 2 else x for x in given]
+        for x in given:
+            x[rng.random(x.shape[:2]) < share] = 0
+        wanted = [y.detach().numpy() for y in model([keras.ops.convert_to_tensor(x) for x in given])]
+        found = mote.run(compiled, dict(zip(names, given, strict=True)), layers=False).values.values()
+        for i, (x, y) in enumerate(zip(found, wanted, strict=True)):
+            np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5, err_msg=str(i))
+
+
 def test_recurrent_layers_of_convolutions() -> None:
     check(
         ((4, 6, 2), L.ConvLSTM1D(3, 3, padding="same")),
@@ -365,6 +417,10 @@ def test_functions_between_layers() -> None:
         ((3, 6), lambda x: x[:, 1, 2:5]),
         ((3, 6), lambda x: ops.squeeze(ops.expand_dims(x, 1), 1) * ops.clip(x, -0.5, 0.25)),
         ((6,), lambda x: ops.exp(ops.minimum(x, 0.5)) - ops.log(ops.maximum(x, 0.1))),
+        ((3, 6), lambda x: ops.where(ops.logical_or(x > 0.5, ops.logical_not(x >= -0.5)), x, 0.0)),
+        ((3, 6), lambda x: ops.where(ops.logical_and(x < 0.5, x <= 0.7), x, ops.zeros_like(x) - ops.ones_like(x))),
+        ((3, 6), lambda x: ops.cast(ops.any(ops.not_equal(x, 0.0), -1), "float32") * x[:, :, 0]),
+        ((3, 6), lambda x: ops.cast(ops.all(ops.equal(x, x), -1, keepdims=True), "float32") * x),
     )
 
 

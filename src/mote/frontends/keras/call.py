@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from mote.errors import UnsupportedNodeError
@@ -26,8 +26,10 @@ class Call:
     kwargs: Mapping[str, Any]
     apply: Callable[[Description, Sequence[Any], Mapping[str, Any]], Results]
     """Calls another layer, which is inside of this one."""
-    masked: bool = False
-    """Whether a layer before may have masked some elements of sequences."""
+    masks: MutableMapping[Value, Value] = field(default_factory=dict)
+    """Which steps of sequences count, of values whose steps do not all: booleans [batch, steps]."""
+    made: dict[Value, Value] = field(default_factory=dict)
+    """Masks that the layer itself gives to its results."""
 
     @property
     def values(self) -> list[Value]:
@@ -56,10 +58,19 @@ class Call:
         """The bias, where it has one."""
         return self.weight(number, (channels,), "bias") if self.layer.flag("use_bias", True) else None
 
+    @property
+    def mask(self) -> Value | None:
+        """Which steps of its first value count: as the call says, or as the value has it; None where all do."""
+        given = self.kwargs.get("mask")
+        found = next(flat(given), None) if given is not None else self.masks.get(self.values[0])
+        if given is not None and found is None:
+            raise UnsupportedNodeError("a mask that is no tensor is not supported")
+        return found
+
     def refuse_mask(self) -> None:
-        """For layers that compute something else where elements are masked."""
-        if self.masked:
-            raise UnsupportedNodeError("masks of sequences are not supported (Masking, Embedding with mask_zero)")
+        """For layers that compute something else where steps are masked, in a way that is not supported."""
+        if self.mask is not None:
+            raise UnsupportedNodeError("a mask of its sequence is not supported (Masking, Embedding with mask_zero)")
 
     @property
     def channels_first(self) -> bool:

@@ -14,6 +14,7 @@ from mote.frontends.keras.config import NETWORKS, Description
 from mote.frontends.keras.layers import LAYERS, merging
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.layers.recurrent import CELLS, RECURRENT
+from mote.frontends.keras.masks import ALL, JOINING
 from mote.graph.tensor import Array
 
 TENSOR = "__keras_tensor__"
@@ -152,6 +153,8 @@ def _options(kind: str, options: Mapping[str, Any], older: bool, depth: int) -> 
             made[option] = _activation(made[option], depth)
     if kind == "LeakyReLU" and "alpha" in made:
         made["negative_slope"] = made.pop("alpha")
+    if kind in JOINING or kind == "Concatenate":
+        made[ALL] = True
     if kind in ("GRU", "GRUCell"):
         made.setdefault("reset_after", False)
     if kind == "BatchNormalization" and isinstance(made.get("axis"), list) and len(made["axis"]) == 1:

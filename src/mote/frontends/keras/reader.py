@@ -18,8 +18,9 @@ from mote.frontends.keras.call import CHANNELS_FIRST, Call, Results, flat
 from mote.frontends.keras.config import NETWORKS, Description
 from mote.frontends.keras.keras2 import modernized
 from mote.frontends.keras.layers import LAYERS
-from mote.frontends.keras.layers.core import MASKING, NOISE
+from mote.frontends.keras.layers.core import NOISE
 from mote.frontends.keras.layers.operations import OPERATIONS
+from mote.frontends.keras.masks import passed_on
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.model import Model, with_numbers
 from mote.frontends.source import Source
@@ -56,8 +57,10 @@ class _Reader:
     source: Source
     network: Description
     index: int = 0
-    masked: bool = False
-    """Whether a layer so far may have masked elements of sequences."""
+    masks: dict[Value, Value] = field(default_factory=dict)
+    """Which steps of sequences count, of values that have masks."""
+    passed: dict[Value, Value] = field(default_factory=dict)
+    """The masks of what the last layer gave."""
     half: set[str] = field(default_factory=set)
     """Types other than float32 that layers are computed in."""
 
@@ -185,20 +188,29 @@ class _Reader:
     ) -> Any:
         """The results of a layer, under its name. Of one that is not supported something that has the shape."""
         if layer.kind in NETWORKS and layer.is_own:
-            return self._named(self._run(layer, list(flat(args[0] if args else None)), f"{name}/", depth + 1), name)
+            given = list(flat(args[0] if args else None))
+            return self._named(self._run(layer, given, f"{name}/", depth + 1), name, self.masks)
         if layer.kind == REPEATED and layer.is_own and (inner := _network_inside(layer)) is not None:
-            return self._named(self._each_step(inner, list(flat(args)), f"{name}/", depth + 1), name)
+            given = list(flat(args))
+            each = self._named(self._each_step(inner, given, f"{name}/", depth + 1), name, {})
+            if given[0] in self.masks:
+                self.masks[each[0]] = self.masks[given[0]]
+            return each
         index, self.index = self.index, self.index + 1
         results: list[Value] = []
         with self.b.layer(index, layer.kind, name):
-            results = self._named(self._apply(layer, args, kwargs), name)
+            made = self._apply(layer, args, kwargs)
+            results = self._named(made, name, self.passed)
         if not results and shape is None:
             raise _StopError
         return results or [self.b.placeholder(name, shape or (), DType.FLOAT32)]
 
-    def _named(self, results: Any, name: str) -> list[Value]:
-        """The results of a layer, or of a network inside, under its name."""
-        return [self.b.named(value, value_name(name, place=i)) for i, value in enumerate(flat(results))]
+    def _named(self, results: Any, name: str, masks: Mapping[Value, Value]) -> list[Value]:
+        """The results of a layer, or of a network inside, under its name, with their masks."""
+        found = list(flat(results))
+        named = [self.b.named(value, value_name(name, place=i)) for i, value in enumerate(found)]
+        self.masks |= {new: masks[value] for new, value in zip(named, found, strict=True) if value in masks}
+        return named
 
     def _each_step(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Value:
         """What a network gives for each step of a sequence: steps are as good as images of a batch."""
@@ -221,9 +233,10 @@ class _Reader:
         policy = layer.check_type()
         if any(kind in policy for kind in ("float16", "float64")):
             self.half.add(policy)
-        call = Call(self.b, layer, args, kwargs, partial(self._apply), self.masked)
+        call = Call(self.b, layer, args, kwargs, partial(self._apply), self.masks)
         made = parser(call)
-        self.masked |= layer.kind == "Masking" or (layer.kind in MASKING and bool(layer.options.get("mask_zero")))
+        results = list(flat(made))
+        self.passed = {results[i]: mask for i, mask in passed_on(call, results).items()}
         return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from math import sqrt
 
 import numpy as np
@@ -13,6 +14,7 @@ from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.call import Call, Parser, Results
 from mote.frontends.keras.config import Description
+from mote.frontends.keras.masks import as_numbers
 from mote.graph.types import DType
 
 NEVER = 1e9
@@ -21,10 +23,6 @@ NEVER = 1e9
 
 def _sequences(call: Call) -> tuple[Value, Value, Value]:
     """Queries, keys and values, all of them [batch, steps, channels]."""
-    call.refuse_mask()
-    for name in ("query_mask", "value_mask", "key_mask"):
-        if call.kwargs.get(name) is not None:
-            raise UnsupportedNodeError(f"{name} is not supported")
     query, value, key = call.x, call.argument("value", 1), call.argument("key", 2)
     key = value if key is None else key
     if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
@@ -67,8 +65,24 @@ def _attended(call: Call, query: Value, key: Value, value: Value, scale: float) 
     b = call.b
     q, k, v = (moves.transpose(b, x, (0, 2, 1, 3)) for x in (query, key, value))
     scores = matrix.matmul(b, e.scaled(b, q, scale), moves.transpose(b, k, (0, 1, 3, 2)))
-    weights = norms.softmax(b, _masked(call, scores))
+    weights = norms.softmax(b, _of_steps(call, _masked(call, scores)))
     return moves.transpose(b, matrix.matmul(b, weights, v), (0, 2, 1, 3)), weights
+
+
+def _of_steps(call: Call, scores: Value) -> Value:
+    """Scores [batch, heads, queries, keys] without those of steps that do not count."""
+    b, own = call.b, call.masks.get(call.x)
+    seen = [] if own is None else [moves.reshape(b, own, (own.shape[0], 1, -1, 1))]
+    for part, place in (("value", 1), ("key", 2)):
+        given = call.kwargs.get(f"{part}_mask")
+        mask = call.masks.get(call.argument(part, place)) if given is None else given
+        if mask is not None:
+            if not isinstance(mask, Value):
+                raise UnsupportedNodeError(f"a {part}_mask that is no tensor is not supported")
+            seen.append(moves.reshape(b, mask, (mask.shape[0], 1, 1, -1)))
+    if not seen:
+        return scores
+    return e.where(b, reduce(lambda x, y: e.logical_and(b, x, y), seen), scores, e.scalar(b, -NEVER))
 
 
 def _masked(call: Call, scores: Value) -> Value:
@@ -77,7 +91,7 @@ def _masked(call: Call, scores: Value) -> Value:
     seen: Value | None = call.kwargs.get("attention_mask")
     rows, columns = scores.shape[-2:]
     known = np.ones((rows, columns), bool)
-    if call.kwargs.get("use_causal_mask"):
+    if call.kwargs.get("use_causal_mask") or call.layer.options.get("causal"):
         known &= np.tri(rows, columns, dtype=bool)
     window = call.layer.options.get("sliding_window")
     if isinstance(window, int):
@@ -128,17 +142,22 @@ def _repeated(b: Builder, x: Value, times: int) -> Value:
 
 
 def _finished(call: Call, query: Value, made: Value, weights: Value) -> Results:
+    """The result has the mask of the queries. What the layer is given has none for layers behind it: Keras takes them
+    away."""
     if call.layer.options.get("use_gate"):
         *_, heads, size = made.shape
         gate = e.sigmoid(call.b, _projected(call, query, "gate_dense", heads, size))
         made = e.mul(call.b, made, gate)
     joined = _joined(call, made)
+    if (mask := call.masks.get(query)) is not None:
+        call.made[joined] = mask
+    for given in (query, call.argument("value", 1), call.argument("key", 2)):
+        call.masks.pop(given, None)
     return [joined, weights] if call.kwargs.get("return_attention_scores") else joined
 
 
 def attention(call: Call) -> Results:
     """Without projections: by products, or by the tangent of sums."""
-    call.refuse_mask()
     layer, b, values = call.layer, call.b, call.values
     if len(values) not in (2, 3) or {v.rank for v in values} != {3}:
         raise UnsupportedNodeError("attention is supported of two or three sequences of vectors only")
@@ -151,8 +170,17 @@ def attention(call: Call) -> Results:
     else:
         scores = matrix.matmul(b, query, moves.transpose(b, key, (0, 2, 1)))
         scores = e.scaled(b, scores, float(call.weight(0, (), "scale"))) if scaled else scores
-    weights = norms.softmax(b, _masked(call, scores))
+    given = call.kwargs.get("mask")
+    masks = list(given) if isinstance(given, list) else [call.masks.get(v) for v in values]
+    scores = _masked(call, scores)
+    if len(masks) > 1 and isinstance(masks[1], Value):
+        hidden = e.scaled(b, as_numbers(call, masks[1]), NEVER, -NEVER)
+        scores = e.add(b, scores, moves.unsqueeze(b, hidden, [1]))
+    weights = norms.softmax(b, scores)
     made = matrix.matmul(b, weights, value)
+    if masks and isinstance(masks[0], Value):
+        made = e.mul(b, made, moves.unsqueeze(b, as_numbers(call, masks[0]), [2]))
+        call.made[made] = masks[0]
     return [made, weights] if call.kwargs.get("return_attention_scores") else made
 
 

@@ -45,8 +45,12 @@ def einsum_dense(call: Call) -> Value:
 def embedding(call: Call) -> Value:
     """The rows of a table that indices name, which Keras takes as numbers of any type."""
     rows, columns = call.layer.integer("input_dim"), call.layer.integer("output_dim")
-    table = call.weight(0, (rows, columns), "table")
-    return indexing.gather(call.b, call.b.constant(table), 0, e.cast(call.b, call.x, DType.INT32))
+    table, b = call.weight(0, (rows, columns), "table"), call.b
+    indices = e.cast(b, call.x, DType.INT32)
+    made = indexing.gather(b, b.constant(table), 0, indices)
+    if call.layer.flag("mask_zero", False):
+        call.made[made] = e.not_equal(b, indices, e.scalar(b, 0, DType.INT32))
+    return made
 
 
 def identity(call: Call) -> Results:
@@ -58,7 +62,9 @@ def masking(call: Call) -> Value:
     b, x = call.b, call.x
     differs = e.logical_not(b, e.equal(b, x, e.scalar(b, call.layer.real("mask_value", 0.0))))
     kept = reductions.maximum(b, e.cast(b, differs, DType.FLOAT32), [-1], True)
-    return e.mul(b, x, kept)
+    made = e.mul(b, x, kept)
+    call.made[made] = e.cast(b, moves.squeeze(b, kept, [x.rank - 1]), DType.BOOL)
+    return made
 
 
 def wrapped(call: Call) -> Results:
@@ -174,5 +180,3 @@ LAYERS: Mapping[str, Parser] = {
     "Softmax": softmax,
     "SpectralNormalization": wrapped,
 }
-MASKING = {"Masking", "Embedding"}
-"""Layers that may mask elements of sequences for those behind them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.call import Call, Parser, flat
+from mote.graph.types import DType
 
 
 def _operands(call: Call) -> tuple[Value, Value]:
@@ -114,9 +115,68 @@ def get_item(call: Call) -> Value:
     return moves.squeeze(b, x, gone) if gone else x
 
 
+def truth(function: Callable[..., Value]) -> Parser:
+    """Whether any element along axes is true, or all are."""
+
+    def of_numbers(b: Builder, x: Value, axes: Sequence[int] | None, keep: bool) -> Value:
+        return e.cast(b, function(b, e.cast(b, e.cast(b, x, DType.BOOL), DType.FLOAT32), axes, keep), DType.BOOL)
+
+    return reduced(of_numbers)
+
+
+def _typed(call: Call, position: int) -> DType | None:
+    """The type that a function is told to give; None where it is that of its operand."""
+    said = _option(call, "dtype", position)
+    if said is None:
+        return None
+    if said not in [str(known) for known in DType]:
+        raise UnsupportedNodeError(f"the type {said} is not supported")
+    return DType(str(said))
+
+
+def cast(call: Call) -> Value:
+    wanted = _typed(call, 1)
+    return call.x if wanted is None else e.cast(call.b, call.x, wanted)
+
+
+def filled(number: int) -> Parser:
+    """A constant of the shape of a tensor."""
+
+    def parse(call: Call) -> Value:
+        return call.b.constant(np.full(call.x.shape, number, (_typed(call, 1) or call.x.dtype).numpy))
+
+    return parse
+
+
+def where(call: Call) -> Value:
+    condition = call.x
+    given = [call.argument(name, i) for i, name in ((1, "x1"), (2, "x2"))]
+    like = next((x for x in given if isinstance(x, Value)), None)
+    if like is None:
+        raise UnsupportedNodeError("it chooses among two operands, of which one is a tensor")
+    x, y = (v if isinstance(v, Value) else _constant(call.b, v, like) for v in given)
+    return e.where(call.b, e.cast(call.b, condition, DType.BOOL), x, y)
+
+
 OPERATIONS: Mapping[str, Parser] = {
     "Absolute": single(e.abs_),
     "Add": pair(e.add),
+    "All": truth(reductions.minimum),
+    "Any": truth(reductions.maximum),
+    "Cast": cast,
+    "ConvertToTensor": cast,
+    "Equal": pair(e.equal),
+    "Greater": pair(e.greater),
+    "GreaterEqual": pair(e.greater_equal),
+    "Less": pair(e.less),
+    "LessEqual": pair(e.less_equal),
+    "LogicalAnd": pair(e.logical_and),
+    "LogicalNot": single(e.logical_not),
+    "LogicalOr": pair(e.logical_or),
+    "NotEqual": pair(e.not_equal),
+    "OnesLike": filled(1),
+    "Where": where,
+    "ZerosLike": filled(0),
     "Clip": clip,
     "Concatenate": concatenate,
     "Divide": pair(e.div),

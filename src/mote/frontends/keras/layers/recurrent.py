@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
-from mote.frontends.build import moves, recurrent, windows
-from mote.frontends.build.builder import Value
+from mote.frontends.build import indexing, moves, recurrent, reductions, windows
+from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.archive import DamagedError
 from mote.frontends.keras.call import Call, Parser, Results, channels_back, channels_second, flat, only
 from mote.frontends.keras.config import Description
-from mote.graph.tensor import Array
+from mote.frontends.keras.masks import as_numbers
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.gates import Gate
 from mote.ops.recurrent import Result
@@ -23,6 +26,7 @@ from mote.ops.recurrent import Result
 CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN"}
 """The cells, and what the builder calls layers of them."""
 BLOCKS = {"LSTM": 4, "GRU": 3, "RNN": 1}
+ZEROS = "zero_output_for_mask"
 STATES = {"LSTM": 2, "GRU": 1, "RNN": 1}
 GATES: Mapping[str, tuple[str, float | None, float | None]] = {
     "elu": ("elu", 1.0, None),
@@ -40,8 +44,10 @@ GATES: Mapping[str, tuple[str, float | None, float | None]] = {
 
 def rnn(call: Call) -> Results:
     """A layer of one cell, or of several of which each has the sequence of the one before."""
-    call.refuse_mask()
-    return _layer(call, call.layer, call.values[0], _initial(call))
+    made = _layer(call, call.layer, call.values[0], _initial(call), call.layer.options.get(ZEROS) is True)
+    if call.mask is not None and call.layer.flag("return_sequences", False):
+        call.made[made[0]] = call.mask
+    return made
 
 
 def _initial(call: Call) -> list[Value]:
@@ -61,8 +67,67 @@ def _cells(layer: Description) -> list[Description]:
     return cell.children("cells") if cell.kind == "StackedRNNCells" else [cell]
 
 
-def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value]) -> list[Value]:
-    """The results of a layer: a sequence or its last element, and the states where they are wanted."""
+@dataclass(frozen=True)
+class _Steps:
+    """The steps of a sequence that count. Those go to its front, in their order, so that cells run over as many as
+    there are; what a cell gives then goes back to where the steps were."""
+
+    b: Builder
+    mask: Value
+    kept: Value
+    """1 where a step counts, [batch, steps], as int32."""
+
+    @staticmethod
+    def of(call: Call, mask: Value) -> _Steps:
+        return _Steps(call.b, mask, as_numbers(call, mask, DType.INT32))
+
+    @cached_property
+    def lengths(self) -> Value:
+        return reductions.sum_(self.b, self.kept, [1], False)
+
+    def to_front(self, x: Value) -> Value:
+        later = np.arange(x.shape[1], 0, -1, dtype=np.float32)[None]
+        order = e.mul(self.b, e.cast(self.b, self.kept, DType.FLOAT32), self.b.constant(later))
+        return self._taken(x, reductions.top_k(self.b, order, x.shape[1])[1])
+
+    def back(self, x: Value, backward: bool) -> Value:
+        """Each step has what the last one that counts gave, and zeros where there was none yet."""
+        before = reductions.cumulative_sum(self.b, self.kept, 1, exclusive=backward)
+        at = before if backward else e.sub(self.b, before, e.scalar(self.b, 1, DType.INT32))
+        return self._taken(x, at)
+
+    def _taken(self, x: Value, at: Value) -> Value:
+        """Steps by their numbers; those of none are zeros."""
+        if x.shape[0] == 1:
+            return indexing.gather(self.b, x, 1, moves.squeeze(self.b, at, [0]))
+        places = e.add(self.b, at, self.b.constant(_beyond(x.shape)))
+        flat = moves.reshape(self.b, _padded(self.b, x), (-1, x.shape[2]))
+        return indexing.gather(self.b, flat, 0, places)
+
+    def at_end(self, backward: bool) -> Value:
+        """Whether the last step that is read counts, [batch, 1]."""
+        return moves.slice_(self.b, self.mask, 1, 0 if backward else self.mask.shape[1] - 1, 1)
+
+
+def _is_overlooked(call: Call) -> bool:
+    """Keras 3 does not see the mask of a sequence that is called with states, unless the call names it."""
+    states = next(flat([*call.args[1:2], call.kwargs.get("initial_state")]), None)
+    return states is not None and call.kwargs.get("mask") is None
+
+
+def _padded(b: Builder, x: Value) -> Value:
+    """A sequence with a step of zeros before and after."""
+    return moves.pad(b, x, [(0, 0), (1, 1), (0, 0)])
+
+
+def _beyond(shape: Shape) -> Array:
+    """Where the first steps of padded sequences are, [batch, 1], if sequences follow one another."""
+    return (np.arange(shape[0], dtype=np.int32) * (shape[1] + 2) + 1)[:, None]
+
+
+def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value], zeros: bool) -> list[Value]:
+    """The results of a layer: a sequence or its last element, and the states where they are wanted. `zeros`: steps that
+    do not count give zeros, not what was before them."""
     if layer.options.get("time_major"):
         raise UnsupportedNodeError("time_major is not supported: let the batch be the first axis")
     if x.rank != 3:
@@ -74,14 +139,25 @@ def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value]) -
     if waiting and len(waiting) != sum(counts):
         raise UnsupportedNodeError(f"{len(waiting)} states are given, and the cells have {sum(counts)}")
     telling = layer.flag("return_state", False)
+    mask = None if _is_overlooked(call) else call.mask
+    steps = None if mask is None else _Steps.of(call, mask)
+    x = x if steps is None else steps.to_front(x)
     kept: list[Value] = []
     for i, (cell, count) in enumerate(zip(cells, counts, strict=True)):
         own, waiting = waiting[:count], waiting[count:]
         wanted = {Result.SEQUENCE} if whole or i + 1 < len(cells) else {Result.HIDDEN}
         wanted |= {Result.HIDDEN, Result.CELL} if telling or layer.flag("stateful", False) else set()
-        made = _cell(call, layer, cell, x, own, backward, wanted)
+        made = _cell(call, layer, cell, x, own, backward, wanted, None if steps is None else steps.lengths)
         kept += [made[r] for r in (Result.HIDDEN, Result.CELL) if r in made]
         x = made[Result.SEQUENCE] if Result.SEQUENCE in made else made[Result.HIDDEN]
+    if steps is not None and whole:
+        x = steps.back(x, backward)
+        x = e.mul(b, x, moves.unsqueeze(b, as_numbers(call, steps.mask), [2])) if zeros else x
+    elif steps is not None and zeros:
+        x = e.mul(b, x, as_numbers(call, steps.at_end(backward)))
+    elif steps is not None and (initial or layer.flag("stateful", False)):
+        some = e.greater(b, moves.unsqueeze(b, steps.lengths, [1]), e.scalar(b, 0, DType.INT32))
+        x = e.mul(b, x, as_numbers(call, some))
     if whole and backward:
         x = moves.flip(b, x, [1])
     return [x, *kept] if telling else [x]
@@ -101,6 +177,7 @@ def _cell(
     initial: Sequence[Value],
     backward: bool,
     wanted: Collection[Result],
+    lengths: Value | None,
 ) -> dict[Result, Value]:
     """A cell over a sequence: what it gives at each step, in the order of the sequence, and its states at the end."""
     b, kind = call.b, _kind(cell)
@@ -113,7 +190,15 @@ def _cell(
     side = replace(recurrent.of_keras(kind, kernel, again, bias), gates=_gates(kind, cell), backward=backward)
     states, writes = _states(call, layer, cell, x.shape[0], units, initial)
     hidden, memory = (*states, None, None)[:2]
-    made = recurrent.layer(b, kind, x, [side], batch_first=True, hidden=hidden, cell=memory, after=after, wanted=wanted)
+    made = recurrent.layer(
+        *(b, kind, x, [side]),
+        batch_first=True,
+        lengths=lengths,
+        hidden=hidden,
+        cell=memory,
+        after=after,
+        wanted=wanted,
+    )
     ends = [made[r] for r in (Result.HIDDEN, Result.CELL) if r in made]
     for value, tensor in zip(ends, writes, strict=False):
         b.written(value, tensor)
@@ -154,7 +239,6 @@ def _states(
 
 def bidirectional(call: Call) -> Results:
     """Two layers, of which one has the sequence from its end."""
-    call.refuse_mask()
     b, layer = call.b, call.layer
     forward = layer.child("forward_layer", layer.get("layer"))
     said = layer.get("backward_layer", None)
@@ -167,12 +251,14 @@ def bidirectional(call: Call) -> Results:
             raise UnsupportedNodeError(f"{part.kind} in both directions is not supported")
     initial = _initial(call)
     half = len(initial) // 2
-    one = _layer(call, forward, call.values[0], initial[:half])
-    other = _layer(call, backward, call.values[0], initial[half:])
-    if forward.flag("return_sequences", False):
+    whole = forward.flag("return_sequences", False)
+    one = _layer(call, forward, call.values[0], initial[:half], whole)
+    other = _layer(call, backward, call.values[0], initial[half:], whole)
+    if whole:
         other[0] = moves.flip(b, other[0], [1])
     mode = layer.get("merge_mode", "concat")
     if mode is None:
+        call.made.update({x: call.mask for x in (one[0], other[0]) if whole and call.mask is not None})
         return [one[0], other[0], *one[1:], *other[1:]]
     pairs = {
         "concat": lambda x, y: moves.concat(b, [x, y], -1),
@@ -182,16 +268,20 @@ def bidirectional(call: Call) -> Results:
     }
     if mode not in pairs:
         raise DamagedError(f"the merge_mode of '{layer.name}' is {mode!r}")
-    return [pairs[mode](one[0], other[0]), *one[1:], *other[1:]]
+    made = pairs[mode](one[0], other[0])
+    if whole and call.mask is not None:
+        call.made[made] = call.mask
+    return [made, *one[1:], *other[1:]]
 
 
 def time_distributed(call: Call) -> Value:
     """A layer for each step of a sequence: steps are as good as images of a batch."""
-    call.refuse_mask()
-    b, x = call.b, call.x
+    b, x, inside = call.b, call.x, call.layer.child("layer", call.layer.get("layer"))
+    if inside.kind in MASKED:
+        call.refuse_mask()
     batch, steps = x.shape[:2]
     each = moves.reshape(b, x, (batch * steps, *x.shape[2:]))
-    made = only(call.apply(call.layer.child("layer", call.layer.get("layer")), [each], {}))
+    made = only(call.apply(inside, [each], {}))
     return moves.reshape(b, made, (batch, steps, *made.shape[1:]))
 
 
@@ -252,6 +342,8 @@ def _conv_step(call: Call, now: Value, states: tuple[Value, Value] | None, again
 
 
 RECURRENT = ("GRU", "LSTM", "RNN", "SimpleRNN")
+MASKED = {*RECURRENT, "AdditiveAttention", "Attention", "Bidirectional", "GlobalAveragePooling1D", "Softmax"}
+"""Layers that would take the mask of a single step."""
 LAYERS: Mapping[str, Parser] = {
     **dict.fromkeys(RECURRENT, rnn),
     **{f"ConvLSTM{n}D": conv_lstm(n) for n in (1, 2, 3)},

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
+from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, reductions, windows
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import Call, Parser, channels_back, channels_second
 from mote.frontends.keras.layers.core import activated
+from mote.frontends.keras.masks import as_numbers
 from mote.graph.tensor import Array
 from mote.ops.common import Axis
 
@@ -151,15 +153,24 @@ def pool(count: int, *, largest: bool) -> Parser:
 
 def global_pool(count: int, *, largest: bool) -> Parser:
     def parse(call: Call) -> Value:
-        if not largest:
-            call.refuse_mask()
         if call.x.rank != count + 2:
             raise UnsupportedNodeError(f"it takes {count + 2} axes, and is given the shape {call.x.shape}")
         axes = range(2, count + 2) if call.channels_first else range(1, count + 1)
+        keep = call.layer.flag("keepdims", False)
+        if count == 1 and not largest and call.mask is not None:
+            return _mean_of_steps(call, call.mask, keep)
         reduce = reductions.maximum if largest else reductions.mean
-        return reduce(call.b, call.x, axes, call.layer.flag("keepdims", False))
+        return reduce(call.b, call.x, axes, keep)
 
     return parse
+
+
+def _mean_of_steps(call: Call, mask: Value, keep: bool) -> Value:
+    """The mean over the steps that count."""
+    b, x, axis = call.b, call.x, 2 if call.channels_first else 1
+    wide = moves.unsqueeze(b, as_numbers(call, mask), [3 - axis])
+    total, count = (reductions.sum_(b, v, [axis], keep) for v in (e.mul(b, x, wide), wide))
+    return e.div(b, total, count)
 
 
 def adaptive_pool(count: int, *, largest: bool) -> Parser:

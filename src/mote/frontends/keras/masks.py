@@ -1,0 +1,61 @@
+"""Masks of sequences: which steps of a value count, as booleans [batch, steps]. Masking and Embedding make them, layers
+pass them on to their results or drop them, as Keras has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+
+from mote.frontends.build import elementwise as e
+from mote.frontends.build import moves
+from mote.frontends.build.builder import Value
+from mote.frontends.keras.call import Call
+from mote.graph.types import DType
+
+PASSING = frozenset(
+    {
+        *("Activation", "ActivityRegularization", "AlphaDropout", "BatchNormalization", "Dense", "Dropout", "ELU"),
+        *("GaussianDropout", "GaussianNoise", "GroupNormalization", "Identity", "LayerNormalization", "LeakyReLU"),
+        *("PReLU", "ReLU", "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "ThresholdedReLU"),
+        *("TimeDistributed", "UnitNormalization", "Normalization", "Rescaling"),
+    }
+)
+"""Layers whose result has the mask of what they are given."""
+JOINING = frozenset({"Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"})
+"""Layers of several values, of which all have masks or none counts."""
+ALL = "every_mask"
+"""The option of layers of Keras 2: a step counts where it does in every value that has a mask. In Keras 3 it does where
+it counts in any of them."""
+
+
+def passed_on(call: Call, results: Sequence[Value]) -> Mapping[int, Value]:
+    """The masks of a layer's results, by their places: its own ones, or those of what it is given."""
+    layer = call.layer
+    own = {i: mask for i, value in enumerate(results) if (mask := call.made.get(value)) is not None}
+    if own or layer.is_operation:
+        return own
+    if layer.kind in PASSING:
+        return {} if call.mask is None else {0: call.mask}
+    given = [call.masks.get(value) for value in call.values] if layer.kind in (*JOINING, "Concatenate") else []
+    there = [mask for mask in given if mask is not None]
+    if not there:
+        return {}
+    if layer.kind == "Concatenate" and call.values[0].axis(layer.integer("axis", -1)) == 1:
+        return {0: moves.concat(call.b, [_whole(call, v, m) for v, m in zip(call.values, given, strict=True)], 1)}
+    every = layer.options.get(ALL) is True
+    if not every and len(there) < len(given):
+        return {}
+    join = e.logical_and if every else e.logical_or
+    return {0: reduce(lambda x, y: join(call.b, x, y), there)}
+
+
+def _whole(call: Call, value: Value, mask: Value | None) -> Value:
+    """A mask, or one of a value of which all steps count."""
+    return call.b.constant(np.ones(value.shape[:2], bool)) if mask is None else mask
+
+
+def as_numbers(call: Call, mask: Value, dtype: DType = DType.FLOAT32) -> Value:
+    """1 where a step counts, and 0 where it does not."""
+    return e.cast(call.b, e.cast(call.b, mask, DType.BOOL), dtype)
