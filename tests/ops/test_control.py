@@ -663,3 +663,24 @@ def test_a_cell_over_a_sequence() -> None:
     compiled = check(recurrent("int8"), 4)
     (loop,) = (op for op in compiled.plan.graph.ops if isinstance(op, While))
     assert loop.trips == 6 and not compiled.unbounded
+
+
+@needs_litert
+def test_a_composite_operator_is_what_it_is_made_of() -> None:
+    f = Flow(0)
+    x = f.input(1, 4)
+    f.body([x], lambda b, t: [b.add(t[0], t[0])])
+    y = f.like(x)
+    empty = bytes([0, 0, 1, 0, 0, 36, 1])  # a FlexBuffer map without keys, which LiteRT asks for
+    f.writer.op(
+        "STABLEHLO_COMPOSITE",
+        [x],
+        [y],
+        name="odml.twice",
+        decomposition_subgraph_index=1,
+        composite_attributes=empty,
+    )
+    compiled = compile(f.finish(y))
+    assert not any(op.bodies for op in compiled.plan.graph.ops)
+    result = verify(compiled, 2)
+    assert result.exact and result.reference == "LiteRT BUILTIN_REF"

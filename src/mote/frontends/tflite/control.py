@@ -1,4 +1,4 @@
-"""IF, WHILE and CALL: subgraphs of a `.tflite` file become bodies of operators.
+"""IF, WHILE, CALL and STABLEHLO_COMPOSITE: subgraphs of a `.tflite` file become bodies of operators.
 
 Variables that a body reads or assigns go in and out of it as values: what it finds is one more input, what it leaves
 one more output. Handles of variables that are passed on stand for the variable, and are no values. What an operator
@@ -23,7 +23,9 @@ from mote.ops.control import Control, If, While
 from mote.ops.reshape import Reshape
 from mote.text import printable
 
-OPERATORS = ("IF", "WHILE", "CALL")
+OPERATORS = ("IF", "WHILE", "CALL", "STABLEHLO_COMPOSITE")
+CALLED = {"CALL": "subgraph", "STABLEHLO_COMPOSITE": "decomposition_subgraph_index"}
+"""Operators that call one subgraph, and the option that says which."""
 UNROLL = "export the loop with a fixed length, or unrolled (`unroll=True` in Keras)"
 SHOWN = 3
 """So many layers of a body that cannot be compiled are named."""
@@ -100,7 +102,7 @@ class Caller:
                 raise UnsupportedNodeError(
                     f"'{t.name}' is a list of tensors, which grows while the model runs: {UNROLL}"
                 )
-        parser = {"IF": self._if, "WHILE": self._while, "CALL": self._call}[node.code]
+        parser = {"IF": self._if, "WHILE": self._while}.get(node.code, self._call)
         check(node, {*self.variables.handles, *self._handles_made(node)})
         return parser(node)
 
@@ -115,9 +117,10 @@ class Caller:
         return self._branch(node, node.inputs[0], node.inputs[1:], [node.options.integer(name) for name in names])
 
     def _call(self, node: Node) -> tuple[Op, ...]:
-        """A call is a branch that is always taken; the passes put it in place."""
+        """A call is a branch that is always taken; the passes put it in place. A composite operator calls what it is
+        made of."""
         always = self._fresh(Tensor(-1, f"{node.name}/always", (), DType.BOOL, data=np.array(True)))
-        return self._branch(node, always, node.inputs, [node.options.integer("subgraph")] * 2)
+        return self._branch(node, always, node.inputs, [node.options.integer(CALLED[node.code])] * 2)
 
     def _branch(self, node: Node, condition: int, given: Sequence[int], numbers: Sequence[int]) -> tuple[Op, ...]:
         bodies = {number: self.read(number, given) for number in dict.fromkeys(numbers)}

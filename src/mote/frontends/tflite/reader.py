@@ -485,10 +485,10 @@ def _options(operator: Record, index: int, code: str) -> Record:
     known = schema.OPTIONS.get(code)
     if known is None:
         return Record({}, None)
-    number = operator.integer("builtin_options_type")
+    number = operator.integer(f"{known.union}_type")
     if number not in (0, known.number):
         raise MalformedError(f"layer {index} {code} has options #{number}, which are another operator's")
-    return Record(known.fields, operator.child("builtin_options") if number else None)
+    return Record(known.fields, operator.child(known.union) if number else None)
 
 
 _REMEDIES = {

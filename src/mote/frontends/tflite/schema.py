@@ -39,7 +39,17 @@ NAMES = (
     "CONV_3D_TRANSPOSE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "BROADCAST_ARGS", "RANDOM_STANDARD_NORMAL",
     "BUCKETIZE", "RANDOM_UNIFORM", "MULTINOMIAL", "GELU", "DYNAMIC_UPDATE_SLICE", "RELU_0_TO_1",
     "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_SUM", "ATAN2", "UNSORTED_SEGMENT_MIN", "SIGN",
-    "BITCAST", "BITWISE_XOR", "RIGHT_SHIFT",
+    "BITCAST", "BITWISE_XOR", "RIGHT_SHIFT", "STABLEHLO_LOGISTIC", "STABLEHLO_ADD", "STABLEHLO_DIVIDE",
+    "STABLEHLO_MULTIPLY", "STABLEHLO_MAXIMUM", "STABLEHLO_RESHAPE", "STABLEHLO_CLAMP", "STABLEHLO_CONCATENATE",
+    "STABLEHLO_BROADCAST_IN_DIM", "STABLEHLO_CONVOLUTION", "STABLEHLO_SLICE", "STABLEHLO_CUSTOM_CALL",
+    "STABLEHLO_REDUCE", "STABLEHLO_ABS", "STABLEHLO_AND", "STABLEHLO_COSINE", "STABLEHLO_EXPONENTIAL",
+    "STABLEHLO_FLOOR", "STABLEHLO_LOG", "STABLEHLO_MINIMUM", "STABLEHLO_NEGATE", "STABLEHLO_OR", "STABLEHLO_POWER",
+    "STABLEHLO_REMAINDER", "STABLEHLO_RSQRT", "STABLEHLO_SELECT", "STABLEHLO_SUBTRACT", "STABLEHLO_TANH",
+    "STABLEHLO_SCATTER", "STABLEHLO_COMPARE", "STABLEHLO_CONVERT", "STABLEHLO_DYNAMIC_SLICE",
+    "STABLEHLO_DYNAMIC_UPDATE_SLICE", "STABLEHLO_PAD", "STABLEHLO_IOTA", "STABLEHLO_DOT_GENERAL",
+    "STABLEHLO_REDUCE_WINDOW", "STABLEHLO_SORT", "STABLEHLO_WHILE", "STABLEHLO_GATHER", "STABLEHLO_TRANSPOSE",
+    "DILATE", "STABLEHLO_RNG_BIT_GENERATOR", "REDUCE_WINDOW", "STABLEHLO_COMPOSITE", "STABLEHLO_SHIFT_LEFT",
+    "STABLEHLO_CBRT", "STABLEHLO_CASE",
 )  # fmt: skip
 """The operators; an operator's number is its position."""
 
@@ -161,6 +171,8 @@ OPERATOR: Fields = {
     "builtin_options": Field(4, Kind.TABLE),
     "custom_options": Field(5, Kind.BYTES),
     "intermediates": Field(8, Kind.INT32S),
+    "builtin_options_2_type": Field(11, Kind.UINT8),
+    "builtin_options_2": Field(12, Kind.TABLE),
 }
 BUFFER: Fields = {
     "data": Field(0, Kind.BYTES),
@@ -191,6 +203,8 @@ class Options:
     table: str
     number: int
     fields: Fields
+    union: str = "builtin_options"
+    """The field of an operator that holds them: there are two unions."""
 
 
 def _activation(slot: int) -> Fields:
@@ -376,6 +390,16 @@ OPTIONS: Mapping[str, Options] = {
     "BROADCAST_ARGS": _NONE,
     "BROADCAST_TO": Options("BroadcastTo", 104, {}),
     "CALL": Options("Call", 16, {"subgraph": Field(0, Kind.UINT32)}),
+    "STABLEHLO_COMPOSITE": Options(
+        "StableHLOComposite",
+        21,
+        {
+            "name": Field(0, Kind.STRING),
+            "decomposition_subgraph_index": Field(1, Kind.INT32),
+            "composite_attributes": Field(2, Kind.BYTES),
+        },
+        "builtin_options_2",
+    ),
     "CEIL": _NONE,
     "COMPLEX_ABS": _NONE,
     "CONV_3D": _CONV_3D,

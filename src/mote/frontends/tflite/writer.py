@@ -421,8 +421,8 @@ def _operator(e: Encoder, op: _Operator) -> int:
     values: dict[str, Any] = {"inputs": e.integers(op.inputs), "outputs": e.integers(op.outputs)}
     known = OPTIONS[op.kind]
     if known.number:
-        values["builtin_options"] = _options(e, known.fields, op.options)
-        values["builtin_options_type"] = known.number
+        values[known.union] = _options(e, known.fields, op.options)
+        values[f"{known.union}_type"] = known.number
     if op.custom_options:
         values["custom_options"] = e.raw(op.custom_options, 1)
     if op.intermediates:
@@ -452,4 +452,6 @@ def _option(e: Encoder, kind: Kind, value: Any) -> Any:
     """A value as a field takes it: a number, or where it lies."""
     if kind is Kind.INT32S:
         return e.integers(value)
+    if kind is Kind.BYTES:
+        return e.raw(value, 1)
     return e.string(value) if kind is Kind.STRING else value
