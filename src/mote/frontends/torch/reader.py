@@ -14,6 +14,7 @@ from mote.frontends.source import Source
 from mote.frontends.torch.grids import MOVES, Grids
 from mote.frontends.torch.node import Node, dtype_of
 from mote.frontends.torch.ops import PARSERS
+from mote.frontends.torch.ops.spectra import Complex, of_complex
 from mote.frontends.torch.origin import with_line
 from mote.frontends.torch.program import Program, loaded
 from mote.frontends.torch.quantized import OWN, grouped, moved, of_bytes
@@ -85,8 +86,12 @@ class _Reading:
             b.output(self._as_given(self.values[name], label), label)
         return with_numbers(b.finish(), infinite=True)
 
-    def _as_given(self, value: Value, label: str) -> Value:
+    def _as_given(self, value: Value | Complex, label: str) -> Value:
         """An output in the type that the program has for it: codes of uint8 are int8 in Mote."""
+        if isinstance(value, Complex):
+            raise UnsupportedNodeError(
+                f"output '{label}' has complex numbers: let the module return torch.view_as_real of it"
+            )
         if value.dtype != DType.INT8:
             return value
         with self.b.layer(len(self.program.nodes), "output", label):
@@ -115,7 +120,7 @@ class _Reading:
             return
         code = "getitem" if call.target is operator.getitem else str(call.target)
         origin = call.meta.get("custom") or {}
-        made: Value | Sequence[Value | None] | None = None
+        made: Value | Complex | Sequence[Value | None] | None = None
         with self.b.layer(index, code.removesuffix(".default"), origin.get("module") or call.name):
             try:
                 made = self._parsed(code, call)
@@ -124,9 +129,10 @@ class _Reading:
         if made is None:
             made = self._placeholder(call)
         if call.name not in self.values:
-            self.values[call.name] = self._named(call, made) if isinstance(made, Value) else tuple(made)
+            named = self._named(call, made) if isinstance(made, Value) else made
+            self.values[call.name] = named if isinstance(named, Value | Complex) else tuple(named)
 
-    def _parsed(self, code: str, call: Any) -> Value | Sequence[Value | None]:
+    def _parsed(self, code: str, call: Any) -> Value | Complex | Sequence[Value | None]:
         if call.target is operator.getitem:
             raise UnsupportedNodeError(f"result {call.args[1]} of the operator is not supported")
         node = Node(self.b, self.program, call, self.values)
@@ -137,6 +143,8 @@ class _Reading:
         if call.name in self.grids.of and code in MOVES:
             parts = moved(node)
             return parts if isinstance(call.meta["val"], Sequence) or parts[0] is None else parts[0]
+        if (spectrum := of_complex(node, PARSERS)) is not None:
+            return spectrum
         if (made := of_bytes(node)) is not None:
             return made
         parser = OWN.get(code) or PARSERS.get(code)
