@@ -25,6 +25,8 @@ NEW = {"model.c": "new", "model.h": "new", "new_constants.h": "new", "part/b.h":
 USERS = {"notes.txt": "mine", "build/cache/object.o": "built"}
 MAKING = {"os.mkdir", "os.link", "os.rename", "os.symlink", "os.chmod"}
 """Calls that a full disk makes fail, as audit events; and opening a file to write it."""
+AUDITED = "test.called"
+"""The audit event of functions that have none of their own."""
 CHANGING = {*MAKING, "os.remove", "os.rmdir"}
 """All calls that change folders: what a kill leaves is what one of them finds."""
 
@@ -90,12 +92,31 @@ def fail() -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_a_kill_at_any_call_leaves_the_old_or_the_new(place: Path, tmp_path: Path) -> None:
+def audited(function: Callable[..., object]) -> Callable[..., object]:
+    """A function that is one of the calls that `in_a_child` counts, before it and after it."""
+
+    def call(*arguments: object, **named: object) -> object:
+        sys.audit(AUDITED)
+        found = function(*arguments, **named)
+        sys.audit(AUDITED)
+        return found
+
+    return call
+
+
+def test_a_kill_at_any_call_leaves_the_old_or_the_new(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also just before and after folders are exchanged, files are written to the disk, and folders are locked."""
+    for name in ("_exchange", "_sync", "_lock"):
+        monkeypatch.setattr(files, name, audited(getattr(files, name)))
     old, new = complete(OLD, tmp_path), complete(NEW, tmp_path)
-    seen = set()
+    seen, left = set(), 0
     for number in range(1, 500):
         write_folder(str(place), OLD)
-        status = in_a_child(lambda: write_folder(str(place), NEW), CHANGING, kill, number)
+        assert list(place.parent.iterdir()) == [place], "what the run before has left is removed"
+        status = in_a_child(lambda: write_folder(str(place), NEW), {*CHANGING, AUDITED}, kill, number)
+        left += list(place.parent.iterdir()) != [place]
         found = generated(place)
         assert found in (old, new), f"call {number} leaves a mixture: {found}"
         seen.add("new" if found == new else "old")
@@ -105,7 +126,29 @@ def test_a_kill_at_any_call_leaves_the_old_or_the_new(place: Path, tmp_path: Pat
         if status == 0:
             break
         assert status == 9
-    assert number > 20 and seen == {"old", "new"}
+    assert number > 45 and seen == {"old", "new"} and left > 30
+
+
+def test_hidden_folders_of_others_stay(place: Path) -> None:
+    """Those of a run that has not ended, and what only looks like one."""
+    work = place.parent
+    assert files._prefix(work / ("a" * 60 + "b")) != files._prefix(work / ("a" * 60 + "c"))
+    for name in (".out.mote-notes", ".out.mote-123456789", ".other.mote-12345678"):
+        (work / name / files.NEW).mkdir(parents=True)
+    (work / ".out.mote-12345678").mkdir()
+    (work / ".out.mote-12345678" / "mine.txt").write_text("mine")
+    (work / ".out.mote-abcdef01").symlink_to(work / ".out.mote-notes")
+    (work / ".out.mote-abcdef02").write_text("mine")
+    before = set(work.iterdir())
+    for spent in ("abcdef03", "abcdef04"):
+        (work / f".out.mote-{spent}" / files.SPENT).mkdir(parents=True)
+        (work / f".out.mote-{spent}" / files.SPENT / f"late-{spent}.txt").write_text("mine")
+    with files._hidden(place) as running:
+        (running / files.NEW).mkdir()
+        write_folder(str(place), NEW)
+        assert set(work.iterdir()) == {*before, running}
+    assert set(work.iterdir()) == before
+    assert {"late-abcdef03.txt", "late-abcdef04.txt"} <= set(texts(place)), "put there while the project was written"
 
 
 def test_a_kill_between_two_renames_is_mended(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,10 +159,12 @@ def test_a_kill_between_two_renames_is_mended(place: Path, tmp_path: Path, monke
     for number in range(1, 500):
         write_folder(str(place), OLD)
         status = in_a_child(lambda: write_folder(str(place), NEW), CHANGING, kill, number)
+        hidden = [path.name for path in place.parent.iterdir() if path != place]
+        assert len(hidden) <= 1, "the next run removes what one leaves"
         if not place.exists():
             gaps += 1
-            (hidden,) = place.parent.glob(f".out.mote-*/{files.MOVED}")
-            assert generated(hidden) == old
+            (moved,) = place.parent.glob(f".out.mote-*/{files.MOVED}")
+            assert generated(moved) == old
         else:
             assert generated(place) in (old, new)
         if status == 0:

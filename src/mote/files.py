@@ -23,10 +23,16 @@ from tempfile import mkdtemp
 from mote.errors import MoteError
 from mote.stopping import undisturbed
 
+if sys.platform != "win32":
+    import fcntl
+
 MANIFEST = "mote.sha256"
 """The manifest of a folder, in the form that `sha256sum -c` reads."""
-MOVED = "moved"
-"""What the old folder is called while there is none in its place."""
+NEW, MOVED, SPENT = "new", "moved", "spent"
+"""What is in the hidden folder beside a project that is being written: the new project, the old one while there is none
+in its place, and the old one that was replaced."""
+LONGEST = 50
+"""Characters of a name that hidden names beside it have: file systems take 255 bytes."""
 _HEAD = "# Files that Mote generated; `sha256sum -c` tells which were changed. Mote replaces them, and no others."
 _LINE = re.compile(r"([0-9a-f]{64})  ((?!/)(?:(?!\.\.?/)[^/\0]+/)*(?!\.\.?$)[^/\0]+)")
 """A hash and the name of a file in the folder, or in a folder in it."""
@@ -154,7 +160,7 @@ def write_folder(folder: str, texts: Mapping[str, str], *, force: bool = False) 
         _check_place(place, folder)
         made = [parent for parent in place.parents if not parent.exists()]
         place.parent.mkdir(parents=True, exist_ok=True)
-        _recover(place)
+        _tidy(place)
         own, lost = _compare(place, texts, folder, force)
         _swap(place, {**texts, MANIFEST: _manifest(texts)}, own)
         return lost
@@ -233,11 +239,8 @@ def _read_manifest(place: Path, force: bool) -> dict[str, str]:
 def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
     """Make the new folder, and let it take the place of the old one, of which all is carried over that is not `own`."""
     own = {*own, *texts}
-    aside = _beside(place)
-    new = aside / "new"
-    try:
-        with undisturbed():
-            aside.mkdir()
+    with _hidden(place) as aside:
+        new = aside / NEW
         fill(new, texts)
         for name in texts:
             _sync(new / name)
@@ -251,10 +254,61 @@ def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
             if old is not None:
                 _rescue(old, place, own)
                 _remove(old, place)
+
+
+@contextmanager
+def _hidden(place: Path) -> Iterator[Path]:
+    """A new folder beside a project, which is locked as long as this process lives: another one that finds it unlocked
+    removes it."""
+    aside, lock = None, None
+    try:
+        with undisturbed():
+            aside, lock = _made_beside(place)
+        yield aside
     finally:
         with undisturbed(), suppress(OSError):
-            shutil.rmtree(new, ignore_errors=True)
-            aside.rmdir()
+            if aside is not None:
+                shutil.rmtree(aside / NEW, ignore_errors=True)
+                aside.rmdir()
+        _unlocked(lock)
+
+
+def _made_beside(place: Path) -> tuple[Path, int | None]:
+    """A new folder beside a project, and its lock; None on a file system without locks."""
+    while True:
+        aside = _beside(place)
+        aside.mkdir()
+        try:
+            lock = _lock(aside)
+        except OSError:
+            return aside, None
+        if lock is not None and aside.exists():
+            return aside, lock
+        _unlocked(lock)  # another process has found it before it was locked
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock a folder until what is returned is closed, or this process ends; None where another one has it. Raises
+    OSError where the system has no locks."""
+    if sys.platform == "win32":
+        raise OSError(errno.ENOTSUP, "folders cannot be locked")
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(opened)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return opened
+
+
+def _unlocked(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
 
 
 def _carry(old: Path, new: Path, own: Set[str]) -> None:
@@ -297,15 +351,20 @@ def _take_place(new: Path, place: Path) -> Path | None:
     if not place.exists():
         new.rename(place)
         return None
-    if _exchange(new, place):
-        return new.rename(new.with_name("spent"))
-    old = place.rename(new.with_name(MOVED))
+    spent = new.rename(new.with_name(SPENT))
     try:
-        new.rename(place)
+        if _exchange(spent, place):
+            return spent
+        old = place.rename(new.with_name(MOVED))
+        try:
+            spent.rename(place)
+        except BaseException:
+            old.rename(place)
+            raise
+        return old
     except BaseException:
-        old.rename(place)
+        shutil.rmtree(spent, ignore_errors=True)  # the new folder still
         raise
-    return old
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -347,17 +406,38 @@ def _remove(old: Path, place: Path) -> None:
         ) from None
 
 
-def _recover(place: Path) -> None:
-    """Put back what a run that was killed between two renames has moved away."""
-    if not place.exists():
-        for old in sorted(place.parent.glob(f"{escape(_prefix(place))}*/{MOVED}")):
-            old.rename(place)
-            shutil.rmtree(old.parent, ignore_errors=True)
-            return
+def _tidy(place: Path) -> None:
+    """Put back what a run that was killed between two renames has moved away, and remove the hidden folders of killed
+    runs. What somebody has put into the old project meanwhile is kept."""
+    for aside in sorted(place.parent.glob(f"{escape(_prefix(place))}*")):
+        if not _is_hidden(aside, place):
+            continue
+        with suppress(OSError), undisturbed():
+            lock = _lock(aside)
+            if lock is None:
+                continue
+            try:
+                if not place.exists() and (aside / MOVED).exists():
+                    (aside / MOVED).rename(place)
+                for old in (aside / MOVED, aside / SPENT):
+                    if old.exists() and place.exists():
+                        _rescue(old, place, {MANIFEST, *_read_manifest(old, force=True)})
+                shutil.rmtree(aside, ignore_errors=True)
+            finally:
+                _unlocked(lock)
+
+
+def _is_hidden(aside: Path, place: Path) -> bool:
+    """Whether a folder is one that a run has made beside a project: by its name, and by what is in it."""
+    if not re.fullmatch(f"{re.escape(_prefix(place))}[0-9a-f]{{8}}", aside.name) or aside.is_symlink():
+        return False
+    return aside.is_dir() and {entry.name for entry in os.scandir(aside)} <= {NEW, MOVED, SPENT}
 
 
 def _prefix(path: Path) -> str:
-    return f".{path.name[:100]}.mote-"
+    """How hidden names beside a path begin, which no other path has."""
+    short = path.name if len(path.name) <= LONGEST else f"{path.name[:LONGEST]}-{_hash(path.name.encode())[:8]}"
+    return f".{short}.mote-"
 
 
 def _beside(path: Path) -> Path:
