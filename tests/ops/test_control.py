@@ -665,22 +665,27 @@ def test_a_cell_over_a_sequence() -> None:
     assert loop.trips == 6 and not compiled.unbounded
 
 
-@needs_litert
-def test_a_composite_operator_is_what_it_is_made_of() -> None:
+def composite(same: bool) -> bytes:
+    """A sum as a composite operator, whose decomposition is quantized as the tensor outside of it or otherwise."""
     f = Flow(0)
     x = f.input(1, 4)
-    f.body([x], lambda b, t: [b.add(t[0], t[0])])
+    f.body([x], lambda b, t: [b.add(t[0], t[0], quant=b.quants[t[0]] if same else (0.07, 3))])
     y = f.like(x)
     empty = bytes([0, 0, 1, 0, 0, 36, 1])  # a FlexBuffer map without keys, which LiteRT asks for
-    f.writer.op(
-        "STABLEHLO_COMPOSITE",
-        [x],
-        [y],
-        name="odml.twice",
-        decomposition_subgraph_index=1,
-        composite_attributes=empty,
-    )
-    compiled = compile(f.finish(y))
+    options = {"name": "odml.twice", "decomposition_subgraph_index": 1, "composite_attributes": empty}
+    f.writer.op("STABLEHLO_COMPOSITE", [x], [y], **options)
+    return f.finish(y)
+
+
+@needs_litert
+def test_a_composite_operator_is_what_it_is_made_of() -> None:
+    compiled = compile(composite(same=True))
     assert not any(op.bodies for op in compiled.plan.graph.ops)
     result = verify(compiled, 2)
     assert result.exact and result.reference == "LiteRT BUILTIN_REF"
+
+
+def test_a_body_with_another_quantization_is_refused() -> None:
+    """LiteRT takes the integers for those of the tensor outside of it, whatever they stood for."""
+    with pytest.raises(MoteError, match=r"output 0 of subgraph 'body' is quantized as 0\.07"):
+        compile(composite(same=False))

@@ -161,6 +161,8 @@ class Control(Op):
 def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
     """Why a tensor of a body is not one of the graph around it."""
     if (inner.dtype, inner.shape) == (outer.dtype, outer.shape):
+        if inner.quant is not None and outer.quant is not None and not inner.quant.same_as(outer.quant):
+            return f"{what} is quantized as {inner.quant}, the tensor outside of it as {outer.quant}: export it again"
         return None
     sides = (f"{t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}" for t in (inner, outer))
     return (
