@@ -1,6 +1,6 @@
 """What less RAM costs, by the estimates that plans are chosen by; and that more of it never costs anything.
 
-    PYTHONPATH=models python benchmarks/budgets.py MODEL.tflite [--core CORE] [--points 12] [--optimize speed]
+    PYTHONPATH=src python benchmarks/budgets.py MODEL.tflite [--core CORE] [--points 12] [--optimize speed]
 
 Prints RAM, estimate and flash of the plans within budgets from the least to what the fastest plan takes, and fails
 where a larger budget gives a slower plan.
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from mote.api.compiler import Settings, make_settings, plan_for
 from mote.errors import BudgetError
-from mote.frontends import read
+from mote.frontends import read, source_of
 from mote.graph import Graph
 from mote.passes import optimize
 from mote.plan.estimate import estimate
@@ -60,17 +61,17 @@ def curve(graph: Graph, where: str, core: str, policy: str, points: int) -> bool
     return sound
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("models", nargs="+", metavar="MODEL", help="a .tflite file")
     p.add_argument("--core", default="cortex-m4")
     p.add_argument("--io", default="model", choices=("model", "int8"))
     p.add_argument("--optimize", default="balanced", choices=("speed", "balanced", "size"))
     p.add_argument("--points", type=int, default=12)
-    options = p.parse_args()
+    options = p.parse_args(arguments)
     sound = True
     for name in options.models:
-        graph, _ = optimize(read(Path(name).read_bytes(), name).graph(), io=options.io, numerics="litert")
+        graph, _ = optimize(read(source_of(Path(name))).graph(), io=options.io, numerics="litert")
         sound = curve(graph, name, options.core, options.optimize, options.points) and sound
     if not sound:
         print("a larger budget gives a slower plan", file=sys.stderr)

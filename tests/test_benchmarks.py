@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import anchors
+import budgets
 import compare
 import lock
+import onnx_models
 from support import emulated
 
 LOCK = lock.load()
@@ -76,3 +81,27 @@ def test_anchors() -> None:
 def test_pages_are_filled_between_the_marks() -> None:
     page = "a\n<!-- benchmark x -->\nold\n<!-- /benchmark -->\nb"
     assert compare.included(page, {"x": "new"}) == "a\n<!-- benchmark x -->\n\nnew\n\n<!-- /benchmark -->\nb"
+
+
+def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert budgets.main([str(anchors.HERE.parent / "models" / "digits.tflite"), "--points", "2"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]][::4] == ["min", "default"]
+
+
+@pytest.mark.parametrize("saturates", [False, True])
+def test_saturating_integers_are_not_compared(saturates: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ONNX Runtime's kernels saturate, the accuracy of its quantizer is that of its values in float."""
+    onnx_quantizer = pytest.importorskip("onnx_quantizer", reason="needs ONNX Runtime")
+    net = onnx_models.Net()
+    net.output(net.op("Relu", net.input(1, 4)))
+    made, level = onnx_quantizer.InferenceSession, []
+
+    def noted(model: bytes, options: Any, **more: Any) -> Any:
+        level.append(options.graph_optimization_level)
+        return made(model, options, **more)
+
+    monkeypatch.setattr(onnx_quantizer, "InferenceSession", noted)
+    monkeypatch.setattr(onnx_quantizer, "saturates", lambda kind: saturates)
+    answers = onnx_quantizer.OnnxModel(net.model(), False).run(np.array([[-1, 2, -3, 4]], np.float32))
+    assert answers.tolist() == [[0, 2, 0, 4]]
+    assert (level == [onnx_quantizer.GraphOptimizationLevel.ORT_DISABLE_ALL]) == saturates

@@ -1,9 +1,5 @@
-"""The quantizers that Mote is compared with, on the same float network and calibration data: LiteRT's own
-(`ai-edge-quantizer`) on a `.tflite` file, and ONNX Runtime's static one on the same network as an ONNX model.
-
-Both are used as they are recommended for integers everywhere: static, a scale for each channel of weights, and their
-usual way to ranges.
-"""
+"""ONNX Runtime's static quantizer on the network of a float graph, as an ONNX model: what Mote's is compared with. It
+is used as it is recommended for integers everywhere: QDQ, a scale for each channel of weights, usual ranges."""
 
 from __future__ import annotations
 
@@ -14,54 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import flatbuffers
 import numpy as np
 import onnx
-from ai_edge_litert import schema_py_generated as schema
-from ai_edge_quantizer import quantizer, recipe
-from ai_edge_quantizer.utils import tfl_flatbuffer_utils
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime import InferenceSession, SessionOptions
+from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+from mote.frontends.onnx.saturation import saturates
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array
 from mote.graph.types import Activation
 
-SIGNATURE = "serving_default"
-INPUT = "x0"
-RECIPES = {8: recipe.static_wi8_ai8, 16: recipe.static_wi8_ai16}
 
-
-def ai_edge(model: bytes, samples: Array, activations: int = 8) -> bytes:
-    """A float `.tflite` file with one input, quantized by `ai-edge-quantizer` to int8 weights, and activations of 8 or
-    16 bits."""
-    made = quantizer.Quantizer(bytearray(_with_signature(model)), RECIPES[activations]())
-    seen = made.calibrate({SIGNATURE: [{INPUT: sample[None]} for sample in samples]}, num_threads=1)
-    return bytes(made.quantize(seen, enable_progress_bar=False, enable_progress_report=False).quantized_model)
-
-
-def _with_signature(model: bytes) -> bytes:
-    """The file with names for its inputs and outputs, and another one for each tensor: without these that quantizer
-    takes no model."""
-    found = tfl_flatbuffer_utils.read_model(bytearray(model))
-    for n, tensor in enumerate(found.subgraphs[0].tensors):
-        tensor.name = f"t{n}".encode()
-    graph, signature = found.subgraphs[0], schema.SignatureDefT()
-    signature.signatureKey, signature.subgraphIndex = SIGNATURE, 0
-    signature.inputs = [_named(f"x{n}", t) for n, t in enumerate(graph.inputs)]
-    signature.outputs = [_named(f"y{n}", t) for n, t in enumerate(graph.outputs)]
-    found.signatureDefs = [signature]
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(found.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
-
-
-def _named(name: str, tensor: int) -> Any:
-    found = schema.TensorMapT()
-    found.name, found.tensorIndex = name, int(tensor)
-    return found
+def in_float() -> bool:
+    """Whether ONNX Runtime's integers are no fair comparison on this processor: it makes uint8 x int8 products of int8
+    models too, and saturates sums of them."""
+    return saturates("QLinearConv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +37,11 @@ class OnnxModel:
     images: bool
 
     def run(self, samples: Array) -> Array:
-        """What ONNX Runtime answers to each sample."""
+        """What ONNX Runtime answers to each sample. Where its kernels for integers saturate, it computes what lies
+        between DequantizeLinear and QuantizeLinear in float."""
         options = SessionOptions()
+        if in_float():
+            options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
         session = InferenceSession(self.data, options, providers=["CPUExecutionProvider"])
         name = session.get_inputs()[0].name
