@@ -76,6 +76,11 @@ class Op:
         gives it absolute values and a graph of absolute constants, to learn how large the terms of the sums are."""
         return []
 
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """The size of the terms that cancel inside a float function where its result is near 0: runtimes that add them
+        up are off by roundings of the terms, and not of the result."""
+        return 0.0
+
     def unsupported(self, g: Graph) -> str | None:
         """Why this operator cannot be compiled in this graph, or None."""
         return None

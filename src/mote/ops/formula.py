@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array
+from mote.graph.tolerance import CANCELLED, FLOAT_TOLERANCE, Magnitudes
 from mote.graph.types import DType
 from mote.ops import functions
 from mote.ops.analysis import Pointwise
@@ -60,6 +61,14 @@ class Formula(Pointwise):
         assert x is not None
         (source,), (result,) = self.inner.inputs, self.inner.outputs
         return [elementwise(self.inner, self.inner.ops, {source: x})[result]]
+
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """What the roundings of all of its operators come to."""
+        (x,) = values
+        assert x is not None
+        (source,), (result,) = self.inner.inputs, self.inner.outputs
+        found = elementwise(self.inner, self.inner.ops, {source: x})
+        return Magnitudes(self.inner).step(found)[result] * FLOAT_TOLERANCE / CANCELLED
 
 
 def elementwise(graph: Graph, ops: Sequence[Op], values: dict[int, Array]) -> dict[int, Array]:

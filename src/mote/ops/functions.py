@@ -18,6 +18,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.fixedpoint16 import inverse_sqrt, saturate16
 from mote.graph.tensor import Array
+from mote.graph.tolerance import largest
 from mote.graph.types import DType
 from mote.ops.arithmetic import INT8
 from mote.ops.unary import Floats, FloatTable, Interpolated, Unary, within
@@ -104,6 +105,10 @@ def _inverse_roots() -> Ints:
     return rescale(np.ones(256, np.int64), pairs[:, 0], pairs[:, 1] + ROOT_BITS)
 
 
+GELU_ENDS = -6.0
+"""Below it the sum in a GELU is 0 in float32, whoever computes it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gelu(Interpolated):
     """x times the share of a normal distribution below x, or an approximation of that with tanh."""
@@ -116,6 +121,11 @@ class Gelu(Interpolated):
         """In the last bits of erfc and tanh C libraries differ, which moves an end of a line by one now and then."""
         interpolated = self.input(g).dtype == DType.INT16
         return "LiteRT's int16 GELU depends on the C library" if interpolated else super().misjudged(g)
+
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """It is x * (1 + erf(x / sqrt(2))) / 2."""
+        assert values[0] is not None
+        return largest(np.clip(values[0], GELU_ENDS, 0))
 
     def real(self, x: Floats) -> Floats:
         half = np.float32(0.5)
@@ -139,6 +149,10 @@ class Elu(FloatTable):
 
     def misjudged(self, g: Graph) -> str | None:
         return _missing(self)
+
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """It is exp(x) - 1 below zero."""
+        return 1.0
 
     def real(self, x: Floats) -> Floats:
         return np.where(x < 0, _quietly(x, np.expm1), x)

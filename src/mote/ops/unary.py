@@ -18,6 +18,7 @@ from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_s
 from mote.graph.fixedpoint16 import interpolate, line_ends, logistic_by_table, saturate16, tanh_by_table
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array
+from mote.graph.tolerance import largest
 from mote.graph.types import Activation, DType
 from mote.ops.analysis import Pointwise
 from mote.ops.arithmetic import INT8
@@ -219,6 +220,10 @@ class Logistic(Sigmoid):
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
         return logistic_by_table(q, *self.argument(x))
 
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """It is (1 + tanh(x / 2)) / 2, and computed so by some."""
+        return 1.0
+
     def real(self, x: Floats) -> Floats:
         one = np.float32(1)
         with np.errstate(over="ignore"):
@@ -350,6 +355,11 @@ class HardSwish(Unary):
         product = ((gate + (1 << 15)) >> 1) * value
         truncated = np.where(product < 0, -(-product >> 15), product >> 15)
         return rounding_shift_right(truncated, -out_shift) + y.zero_point
+
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """It is x * (x + 3) / 6 above -3."""
+        assert values[0] is not None
+        return largest(np.clip(values[0], -3, 0))
 
     def real(self, x: Floats) -> Floats:
         gate: Floats = np.clip(x + np.float32(3), np.float32(0), np.float32(6))
