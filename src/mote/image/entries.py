@@ -134,7 +134,7 @@ _OVERLAPS = """\
 /* An image can lay tensors over each other, and memcpy is undefined for memory that overlaps. (Without unaligned loads
  * mote_common.h has another one, for which that is no matter.) */
 #if !defined(__GNUC__) || !defined(__ARM_ARCH) || __ARM_ARCH < 7 || defined(__ARM_FEATURE_UNALIGNED)
-MOTE_UNUSED static inline void *mote_copied(void *to, const void *from, size_t bytes) {
+MOTE_NOINLINE void *mote_copied(void *to, const void *from, size_t bytes) {
     const uintptr_t ahead = (uintptr_t)to - (uintptr_t)from, behind = (uintptr_t)from - (uintptr_t)to;
     return ahead < bytes || behind < bytes ? memmove(to, from, bytes) : memcpy(to, from, bytes);
 }
