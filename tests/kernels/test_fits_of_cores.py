@@ -35,7 +35,7 @@ MUTANTS = examples(150)
 VARIANTS = ("dual", "compact", "lean", "row", "sparse2", "coded8", "coded32")
 """Parts of the names of kernels that have the checks of others: their code is in another order, or they are asked for
 fewer rows, smaller blocks or more channels at once."""
-ELSEWHERE = frozenset({"lines4", "lstm_pairs", "lstm_norm_pairs", "svdf_pairs", "add_helium"})
+ELSEWHERE = frozenset({"lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs", "svdf_pairs", "add_helium"})
 """Kernels of headers that others share with them, whose checks are tried there."""
 UNCHECKED = ("mended",)
 """Parts of the names of kernels that no runtime has, since nothing checks their parameters: images get others."""

@@ -11,6 +11,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
+from mote.passes import fold_constants
 from offered import PORTABLE, offered
 
 Step = dict[int, Array]
@@ -55,8 +56,10 @@ def numpy_over_time(g: Graph, steps: list[Step], reset: int) -> list[Step]:
 def c_over_time(g: Graph, steps: list[Step], program: Program, features: frozenset[str]) -> list[Step]:
     """The kernels of a graph whose operators do not feed each other."""
     program.sums_wrap = g.sums_wrap
+    constants = {i: t.data for i, t in g.tensors.items() if t.data is not None}
+    known = [constants | step for step in steps]
     for op in g.ops:
-        call_over_time(program, g, op, offered(g, op, features)[0], steps)
+        call_over_time(program, g, op, offered(g, op, features)[0], known)
     raw, at = program.run(), 0
     found: list[Step] = [{} for _ in steps]
     for op in g.ops:
@@ -72,7 +75,7 @@ def check_over_time(
     model: bytes, steps: int, *, seed: int = 0, program: Program | None = None, features: frozenset[str] = PORTABLE
 ) -> Graph:
     """LiteRT, NumPy and the C kernels (under the sanitizers, unless there is another program to run), step by step."""
-    g = tflite.parse(model, "model")
+    g = fold_constants.run(tflite.parse(model, "model"))
     given = inputs_over_time(g, steps, seed)
     reset = steps // 2
     want, numpy = litert_over_time(model, g, given, reset), numpy_over_time(g, given, reset)

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recurrent import c_over_time, check_over_time, inputs_over_time, numpy_over_time
 
-from mote.errors import UnsupportedError
+from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.fixedpoint import rounding_shift_right
 from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
+from mote.passes import fold_constants
 from offered import DSP, PORTABLE, first
 from support import emulated, examples, needs_litert
 
@@ -41,6 +42,8 @@ class Config:
     gain: float = 1.0
     zeros: tuple[int, int, int] = (3, -2, -2)
     cell_bits: int = 4
+    stateless: bool = False
+    """It begins every inference with constants (int8 only)."""
     seed: int = 0
 
 
@@ -63,6 +66,7 @@ def plain(draw: st.DrawFn, dtypes: tuple[str, ...] = KINDS) -> Config:
         gain=draw(st.sampled_from([0.1, 1.0, 1.0, 10.0, 1e-6, 1e5] if dtype == "int8" else [0.1, 1.0])),
         zeros=draw(st.tuples(zero, zero, zero)),
         cell_bits=draw(st.integers(0, 6)),
+        stateless=dtype == "int8" and draw(st.booleans()),
         seed=draw(st.integers(0, 1 << 30)),
     )
 
@@ -133,6 +137,14 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
         f"c{i}", (c.batch, c.cells), "int16" if quantized else "float32", **quant(2.0 ** (c.cell_bits - 15))
     )
     reads[19] = cell
+    if c.stateless and not c.normalized:
+        for state, kind, size, how in (
+            (reads[18], "int8", outputs, quant(1 / 128, c.zeros[1])),
+            (reads[19], "int16", c.cells, quant(2.0 ** (c.cell_bits - 15))),
+        ):
+            begin = rng.integers(-100, 100, (c.batch, size)).astype(kind)
+            places = [w.const("place", np.array(place, np.int32)) for place in ((0, 0), begin.shape)]
+            w.op("SLICE", [w.const(f"begin_{kind}_{i}", begin, **how), *places], [state])
     y = w.tensor(f"y{i}", (*order, outputs), c.dtype, **quant(1 / 128, c.zeros[1]))
     inner = []
     if quantized:
@@ -270,8 +282,7 @@ def test_functions_are_what_they_are_called() -> None:
 
 
 def kernel(c: Config) -> Packed:
-    g = tflite.parse(model(c), "model")
-    return first(g, DSP)
+    return first(fold_constants.run(tflite.parse(model(c), "model")), DSP)
 
 
 def test_which_kernel() -> None:
@@ -280,6 +291,22 @@ def test_which_kernel() -> None:
     assert kernel(Config(normalized=True)).name == "lstm_norm_pairs_s8"
     assert kernel(Config(gain=1e-4)).name == "lstm_s8"
     assert kernel(Config(dtype="float32")).name == "lstm_f32"
+
+
+    assert kernel(Config(stateless=True)).name == "lstm_stateless_pairs_s8"
+    assert kernel(Config(stateless=True, gain=1e-4)).name == "lstm_stateless_s8"
+
+
+@needs_litert
+def test_a_state_that_is_written_and_read_again_is_refused() -> None:
+    """What an LSTM leaves in a variable tensor that the file has written is no tensor of the graph."""
+    w = Writer("read again")
+    add_layer(w, 0, Config(stateless=True))
+    y = w.tensor("cells", (1, 8), "float32")
+    w.op("DEQUANTIZE", [next(i for i, t in enumerate(w._tensors) if t.name == "c0")], [y])
+    w.output(y)
+    with pytest.raises(MoteError):
+        tflite.parse(w.finish(), "model")
 
 
 def test_working_memory() -> None:

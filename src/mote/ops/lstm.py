@@ -7,7 +7,7 @@ The integer kernel computes gates in Q3.12, activations in Q0.15, the cell in 16
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,7 @@ from mote.ops.lstm_operands import (
     HIDDEN,
     INPUT,
     MEMORY,
+    NAMES,
     OUTPUT,
     PEEPHOLES,
     PROJECTION,
@@ -43,6 +44,7 @@ from mote.ops.lstm_operands import (
 )
 from mote.ops.sums import vector_peak
 
+KIND = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
 """What float normalization adds to a variance."""
@@ -63,7 +65,7 @@ class Norm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lstm(Op):
+class LstmLayer(Op):
     """Inputs: a sequence; weights of the input, of the last output and of the cells, and biases, of each gate; the
     projection; the states; weights of the normalization. `intermediates`: scale and zero point of each gate before it
     is normalized and of the output before it is projected (int8 only)."""
@@ -74,12 +76,7 @@ class Lstm(Op):
     intermediates: tuple[tuple[float, int], ...] = ()
     backward: bool = False
     """From the last element of the sequence on: the other side of a bidirectional LSTM, in float32."""
-    kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
     weights = 1 + FORGET
-
-    @property
-    def updates(self) -> dict[int, int]:
-        return {1: HIDDEN, 2: MEMORY}
 
     @property
     def gates(self) -> list[int]:
@@ -214,15 +211,19 @@ class Lstm(Op):
         x, hidden, cell = values[0], values[HIDDEN], values[MEMORY]
         assert x is not None and hidden is not None and cell is not None
         batch, time = self.batch_and_time(g)
-        step = self._integer_step if x.dtype == np.int8 else self._real_step
-        h, c = (v.reshape(batch, -1).astype(np.int64 if x.dtype == np.int8 else np.float64) for v in (hidden, cell))
-        by_time = x if self.time_major else x.swapaxes(0, 1)
+        integer = x.dtype == np.int8
+        h, c = (np.asarray(v.reshape(batch, -1), np.int64 if integer else np.float64) for v in (hidden, cell))
+        by_time = (x if self.time_major else x.swapaxes(0, 1)).astype(h.dtype)
         out = np.empty((time, *h.shape), x.dtype)
         for t in reversed(range(time)) if self.backward else range(time):
-            for b in range(batch):
-                h[b], c[b] = step(g, values, by_time[t, b].astype(h.dtype), h[b], c[b])
+            h, c = self._step(g, values, by_time[t], h, c)
             out[t] = h
         return [out if self.time_major else out.swapaxes(0, 1), h.astype(hidden.dtype), c.astype(cell.dtype)]
+
+    def _step(self, g: Graph, values: Sequence[Array | None], x: Array, h: Array, cell: Array) -> tuple[Array, Array]:
+        if x.dtype == np.int64:
+            return self._integer_step(g, values, x, h, cell)
+        return self.real_step(values, x, h, cell)
 
     def _real_values(self, g: Graph, values: Sequence[Array | None]) -> list[Array | None]:
         """The inputs, weights of 8 bits as the numbers that they stand for."""
@@ -241,14 +242,15 @@ class Lstm(Op):
     def _integer_step(
         self, g: Graph, values: Sequence[Array | None], x: Ints, h: Ints, cell: Ints
     ) -> tuple[Ints, Ints]:
-        """The output and the cells after one more input, of one sequence."""
+        """The outputs and the cells after one more input, of all sequences."""
         bits = self.cell_bits(g)
 
         def product(position: int, vector: Ints, zero: int, bias: Array | None) -> Ints:
             w = values[position]
             assert w is not None
-            sums = w.astype(np.int64) @ (vector - zero) + (0 if bias is None else bias.astype(np.int64))
-            return rescale(wrap32(sums), *self.matrix_scale(g, position))
+            sums = ((vector - zero).astype(np.float64) @ w.T.astype(np.float64)).astype(np.int64)
+            total = sums if bias is None else sums + bias.astype(np.int64)
+            return rescale(wrap32(total), *self.matrix_scale(g, position))
 
         def gate(number: int, cell: Ints) -> Ints:
             zero = self.input(g).zero_point, self.input(g, HIDDEN).zero_point
@@ -257,13 +259,15 @@ class Lstm(Op):
             found = saturate16(found + product(5 + number, h, zero[1], None))
             peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
             if peephole is not None:
-                seen = slice(0, len(h))
-                more = rescale(peephole[seen].astype(np.int64) * cell[seen], *self.peephole_scale(g, number))
-                found[seen] = saturate16(found[seen] + more)
+                seen = h.shape[-1]
+                products = peephole[:seen].astype(np.int64) * cell[:, :seen]
+                more = rescale(products, *self.peephole_scale(g, number))
+                found[:, :seen] = saturate16(found[:, :seen] + more)
             if self.normalized:
                 weights = values[20 + number]
                 assert weights is not None and bias is not None
-                found = normalize(found, weights, bias, self.norm(g, number))
+                norm = self.norm(g, number)
+                found = np.stack([normalize(line, weights, bias, norm) for line in found])
             return tanh16(found, 3) if number == CELL else logistic16(found)
 
         cell_clip, projection_clip = self.clips(g)
@@ -282,20 +286,30 @@ class Lstm(Op):
         y = np.clip(wrap32(projected + self.input(g, HIDDEN).zero_point), -128, 127)
         return np.clip(y, -projection_clip, projection_clip) if projection_clip else y, cell
 
-    def _real_step(
-        self, g: Graph, values: Sequence[Array | None], x: Floats, h: Floats, cell: Floats
+    def real_step(
+        self,
+        values: Sequence[Array | None],
+        x: Floats,
+        h: Floats,
+        cell: Floats,
+        see: Callable[[str, Floats], None] = lambda name, value: None,
     ) -> tuple[Floats, Floats]:
+        """The outputs and the cells after one more input, of all sequences. The callback is given the
+        gates before they are normalized, by their names, and the `hidden` output before it is projected."""
+
         def gate(number: int, cell: Floats) -> Floats:
             w, r, bias = values[1 + number], values[5 + number], values[12 + number]
             assert w is not None and r is not None and bias is not None
-            found = w @ x + r @ h
+            found = x @ w.T + h @ r.T
             peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
             if peephole is not None:
                 found = found + peephole * cell
             if self.normalized:
                 weights = values[20 + number]
                 assert weights is not None
-                found = (found - found.mean()) / np.sqrt(found.var() + EPSILON) * weights
+                see(NAMES[number], found)
+                centred = found - found.mean(axis=-1, keepdims=True)
+                found = centred / np.sqrt(found.var(axis=-1, keepdims=True) + EPSILON) * weights
             found = found + bias
             return np.tanh(found) if number == CELL else 1 / (1 + np.exp(-found))
 
@@ -308,8 +322,38 @@ class Lstm(Op):
         projection, bias = values[PROJECTION], values[PROJECTION_BIAS]
         if projection is None:
             return shown, cell
-        y = projection @ shown + (0 if bias is None else bias)
+        see("hidden", shown)
+        y = shown @ projection.T + (0 if bias is None else bias)
         return np.clip(y, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else y, cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lstm(LstmLayer):
+    """An LSTM that goes on with its states from one inference to the next."""
+
+    kind = KIND
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: HIDDEN, 2: MEMORY}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatelessLstm(LstmLayer):
+    """An int8 LSTM that begins every inference with the states that it is given, constants or computed ones."""
+
+    kind = KIND
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return super().shapes(g)[:1]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if self.input(g).dtype != DType.INT8 or self.normalized:
+            return "an LSTM that begins anew with every inference is only supported in int8, without normalization"
+        return super().unsupported(g)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return super().evaluate(g, values)[:1]
 
 
 def normalize(gate: Ints, weights: Array, bias: Array, norm: Norm) -> Ints:

@@ -21,6 +21,7 @@ from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
 from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.restarts import renamed, restarted
 from mote.frontends.tflite.shaped import Shaped
 from mote.frontends.tflite.signatures import chosen
 from mote.frontends.tflite.sparsity import densified, sparsity
@@ -108,7 +109,8 @@ class _File:
         calls = shaped.apply(tensors, calls)
         once = {c.options.integer("init_subgraph_index") for c in calls if c.code == "CALL_ONCE"}
         held = Variables(tensors, self._initial_values(once))
-        own = _states(main, tensors)
+        anew = restarted(calls, tensors, _variables(main, tensors))
+        calls, own = renamed(calls, anew), _states(main, tensors, anew)
         _check_edges(inputs, outputs, tensors, own)
         self._fix(inputs, tensors)
         _fix_shapes(inputs, tensors, calls, _open(main, tensors) | shaped.open)
@@ -163,7 +165,8 @@ class _File:
         passed = dict(zip(inputs, given, strict=False))
         handles = {i: outer.handles[t] for i, t in passed.items() if t in outer.handles}
         held = Variables(tensors, _types(outer), handles)
-        own = _states(record, tensors)
+        anew = restarted(calls, tensors, _variables(record, tensors))
+        calls, own = renamed(calls, anew), _states(record, tensors, anew)
         values = tuple(i for i in inputs if i not in handles)
         _check_edges(values, (), tensors, own)
         _size_inputs(record, tensors, {i: outer.tensors[outer.value(t)] for i, t in passed.items() if i in values})
@@ -385,11 +388,15 @@ def _is_open(tensor: Record) -> bool:
     return min(tensor.integers("shape_signature"), default=0) < 0
 
 
-def _states(subgraph: Record, tensors: dict[int, Tensor]) -> tuple[State, ...]:
-    """A state for each variable tensor; what an operator leaves there becomes a tensor of its own. LiteRT begins with
-    zeros, the zero point where they are int8."""
+def _variables(subgraph: Record, tensors: dict[int, Tensor]) -> list[int]:
     records = subgraph.children("tensors", schema.TENSOR)
-    found = [i for i, record in enumerate(records) if record.flag("is_variable") and tensors[i].dtype.computable]
+    return [i for i, record in enumerate(records) if record.flag("is_variable") and tensors[i].dtype.computable]
+
+
+def _states(subgraph: Record, tensors: dict[int, Tensor], anew: Collection[int]) -> tuple[State, ...]:
+    """A state for each variable tensor that does not begin anew with every inference; what an operator leaves there
+    becomes a tensor of its own. LiteRT begins with zeros, the zero point where they are int8."""
+    found = [i for i in _variables(subgraph, tensors) if i not in anew]
     states = []
     for before, after in zip(found, range(len(tensors), len(tensors) + len(found)), strict=True):
         t = tensors[before]

@@ -10,10 +10,10 @@ from mote.graph.fixedpoint import wrap32
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.armv7em.vector import DEPTH, four_outputs, pairs_fit
 from mote.kernels.contract import INT8, Kernel, Packed, Params, Refusal, View
-from mote.kernels.pack.lstm import lstm, lstm_cells, lstm_matrices
+from mote.kernels.pack.lstm import lstm, lstm_begin, lstm_cells, lstm_matrices
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.svdf import svdf, svdf_filters
-from mote.ops.lstm import Lstm
+from mote.ops.lstm import Lstm, StatelessLstm
 from mote.ops.lstm_operands import PROJECTION
 from mote.ops.svdf import Svdf
 
@@ -57,12 +57,16 @@ def _lstm_norm_pairs(view: View) -> Packed | Refusal:
     return _integer(view, "lstm_norm_pairs_s8", beats="lstm_norm")
 
 
-def _integer(view: View, name: str, beats: str) -> Packed | Refusal:
+def _lstm_stateless_pairs(view: View) -> Packed | Refusal:
+    return _integer(view, "lstm_stateless_pairs_s8", beats="lstm_stateless", more=lstm_begin(view))
+
+
+def _integer(view: View, name: str, beats: str, more: int = 0) -> Packed | Refusal:
     matrices = view.once(lstm_matrices)
     if not all(map(_fits, matrices.values())):
         return TOO_LARGE
     vectors = [view.input.shape[-1], view.output.shape[-1], *([lstm_cells(view)] if PROJECTION in matrices else [])]
-    packed = lstm(view, name, {p: _pairs(m) for p, m in matrices.items()}, sum(map(_widened, vectors)))
+    packed = lstm(view, name, {p: _pairs(m) for p, m in matrices.items()}, more + sum(map(_widened, vectors)))
     return replace(packed, beats=(beats,))
 
 
@@ -71,5 +75,14 @@ KERNELS = (
     Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"),
     Kernel(
         "lstm_norm_pairs", (Lstm,), INT8, _lstm_norm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"
+    ),
+    Kernel(
+        "lstm_stateless_pairs",
+        (StatelessLstm,),
+        INT8,
+        _lstm_stateless_pairs,
+        header="lstm_s8",
+        isa=DSP,
+        costs="fully_connected4_roomy",
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mote.kernels.contract import Packed, Params, View
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
-from mote.ops.lstm import Lstm
+from mote.ops.lstm import LstmLayer
 from mote.ops.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION
 
 OPERANDS = (0, HIDDEN, MEMORY)
@@ -20,7 +20,7 @@ def lstm_cells(view: View) -> int:
 
 def lstm_sizes(view: View) -> Params:
     """The fields with which all structs of LSTM kernels begin."""
-    op = view.the(Lstm)
+    op = view.the(LstmLayer)
     batch, time = op.batch_and_time(view.graph)
     inputs, outputs = view.input.shape[-1], view.output.shape[-1]
     in_batch, in_time = (inputs, batch * inputs) if op.time_major else (time * inputs, inputs)
@@ -40,7 +40,7 @@ def lstm_sizes(view: View) -> Params:
 
 def lstm_matrices(view: View) -> dict[int, Matrix]:
     """Those of integer weights, by position."""
-    op, g = view.the(Lstm), view.graph
+    op, g = view.the(LstmLayer), view.graph
     matrices = {}
     for position in op.matrices(g):
         zero, bias = op.matrix_start(g, position)
@@ -48,9 +48,14 @@ def lstm_matrices(view: View) -> dict[int, Matrix]:
     return matrices
 
 
+def lstm_begin(view: View) -> int:
+    """Bytes of the states of one sequence, where they are no states of the model."""
+    return 4 * (-(-view.output.shape[-1] // 4) + -(-lstm_cells(view) // 2))
+
+
 def lstm(view: View, name: str, matrices: Mapping[int, Params], more: int = 0) -> Packed:
     """The int8 kernel with matrices in its own order, and so much more working memory."""
-    op = view.the(Lstm)
+    op = view.the(LstmLayer)
     params: Params = {
         **lstm_sizes(view),
         **_cell_params(view, projected=PROJECTION in matrices),
@@ -63,7 +68,7 @@ def lstm(view: View, name: str, matrices: Mapping[int, Params], more: int = 0) -
 
 
 def _cell_params(view: View, *, projected: bool) -> Params:
-    op = view.the(Lstm)
+    op = view.the(LstmLayer)
     zero = op.intermediates[4][1]
     return {
         "cell_bits": op.cell_bits(view.graph),
@@ -75,7 +80,7 @@ def _cell_params(view: View, *, projected: bool) -> Params:
 
 def _gate(view: View, number: int, matrices: Mapping[int, Params]) -> Params:
     """`mote_lstm_gate_t`: without peepholes or normalization where it has none."""
-    op, g = view.the(Lstm), view.graph
+    op, g = view.the(LstmLayer), view.graph
     found: Params = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
     peephole = PEEPHOLES.get(number)
     if peephole is not None and op.tensor(g, peephole) is not None:
@@ -88,7 +93,7 @@ def _gate(view: View, number: int, matrices: Mapping[int, Params]) -> Params:
 
 
 def _projection(view: View, matrix: Params) -> Params:
-    op = view.the(Lstm)
+    op = view.the(LstmLayer)
     _, clip = op.clips(view.graph)
     low, high = (-clip, clip) if clip else (-128, 127)
     return {

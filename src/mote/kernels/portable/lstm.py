@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
-from mote.kernels.pack.lstm import OPERANDS, lstm, lstm_cells, lstm_matrices, lstm_sizes
+from mote.kernels.pack.lstm import OPERANDS, lstm, lstm_begin, lstm_cells, lstm_matrices, lstm_sizes
 from mote.ops.common import FLOAT_MAX, float_bias
-from mote.ops.lstm import Lstm
+from mote.ops.lstm import Lstm, StatelessLstm
 from mote.ops.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
 
 
@@ -40,12 +40,25 @@ def _lstm_norm(view: View) -> Packed | Refusal:
     return _integer(view, "lstm_norm_s8") if view.the(Lstm).normalized else Refusal("gates are not normalized")
 
 
-def _integer(view: View, name: str) -> Packed:
-    return lstm(view, name, {p: m.params() for p, m in view.once(lstm_matrices).items()})
+def _lstm_stateless(view: View) -> Packed:
+    return _integer(view, "lstm_stateless_s8", lstm_begin(view))
+
+
+def _integer(view: View, name: str, more: int = 0) -> Packed:
+    return lstm(view, name, {p: m.params() for p, m in view.once(lstm_matrices).items()}, more)
 
 
 KERNELS = (
     Kernel("lstm_f32", (Lstm,), FLOAT32, _lstm_f32, costs="fully_connected_f32"),
     Kernel("lstm", (Lstm,), INT8, _lstm, header="lstm_s8", tuned=True, costs="fully_connected"),
     Kernel("lstm_norm", (Lstm,), INT8, _lstm_norm, header="lstm_s8", tuned=True, costs="fully_connected"),
+    Kernel(
+        "lstm_stateless",
+        (StatelessLstm,),
+        INT8,
+        _lstm_stateless,
+        header="lstm_s8",
+        tuned=True,
+        costs="fully_connected",
+    ),
 )

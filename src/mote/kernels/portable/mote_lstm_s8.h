@@ -2,7 +2,8 @@
  * with `cell_bits` of them before the point.
  *
  * Scratch: three gates, and the output before its projection, if there is one. Where weights are pairs, each vector that
- * is multiplied lies there as well, widened: two bytes for each value, padded to a multiple of eight.
+ * is multiplied lies there as well, widened: two bytes for each value, padded to a multiple of eight. Where states are
+ * only given, those of one sequence lie before all that: the output, padded to words, then the cells.
  */
 #ifndef MOTE_LSTM_S8_H
 #define MOTE_LSTM_S8_H
@@ -50,6 +51,7 @@ typedef struct {
     mote_matrix_s8_t projection;
 } mote_lstm_s8_t;
 typedef mote_lstm_s8_t mote_lstm_norm_s8_t, mote_lstm_pairs_s8_t, mote_lstm_norm_pairs_s8_t;
+typedef mote_lstm_s8_t mote_lstm_stateless_s8_t, mote_lstm_stateless_pairs_s8_t;
 
 /* A gate with mean 0 and variance 1, weighted. */
 MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32_t n, int16_t *gate) {
@@ -163,15 +165,33 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
     }
 }
 
+/* All inputs of sequence b. */
+MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_how_t how, int32_t b, const int8_t *in,
+                                           int8_t *h, int16_t *cell, int8_t *out, void *scratch) {
+    for (int32_t t = 0; t < p->time; t++) {
+        mote_lstm_step(p, how, in + b * p->in_batch + t * p->in_time, h, cell, scratch);
+        memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs);
+    }
+}
+
 #define MOTE_LSTM_S8(name, products, widen, norm) \
     static inline void name(const name##_t *p, const int8_t *in, int8_t *h, int16_t *cell, int8_t *out, \
                             void *scratch) { \
         const mote_lstm_how_t how = {products, widen, norm}; \
-        for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) { \
-            for (int32_t t = 0; t < p->time; t++) { \
-                mote_lstm_step(p, how, in + b * p->in_batch + t * p->in_time, h, cell, scratch); \
-                memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs); \
-            } \
+        for (int32_t b = 0; b < p->batch; b++) { \
+            mote_lstm_sequence(p, how, b, in, h + b * p->outputs, cell + b * p->cells, out, scratch); \
+        } \
+    }
+
+#define MOTE_LSTM_STATELESS_S8(name, products, widen) \
+    static inline void name(const name##_t *p, const int8_t *in, const int8_t *h, const int16_t *cell, int8_t *out, \
+                            void *scratch) { \
+        const mote_lstm_how_t how = {products, widen, 0}; \
+        uint32_t *work = scratch, *cells = work + (p->outputs + 3) / 4, *rest = cells + (p->cells + 1) / 2; \
+        for (int32_t b = 0; b < p->batch; b++) { \
+            memcpy(work, h + b * p->outputs, (size_t)p->outputs); \
+            memcpy(cells, cell + b * p->cells, 2 * (size_t)p->cells); \
+            mote_lstm_sequence(p, how, b, in, (int8_t *)work, (int16_t *)cells, out, rest); \
         } \
     }
 
@@ -179,5 +199,7 @@ MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_bytes, 0, 0)
 MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_bytes, 0, 1)
 MOTE_LSTM_S8(mote_lstm_pairs_s8, mote_matrix_pairs, 1, 0)
 MOTE_LSTM_S8(mote_lstm_norm_pairs_s8, mote_matrix_pairs, 1, 1)
+MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_bytes, 0)
+MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_pairs_s8, mote_matrix_pairs, 1)
 
 #endif

@@ -157,6 +157,7 @@ WRITERS: Mapping[type[Op], Write] = {
     lookup.Gather: elementwise.gather,
     lookup.ScaledLookup: elementwise.embedding_lookup,
     lstm.Lstm: recurrent.lstm,
+    lstm.StatelessLstm: recurrent.stateless_lstm,
     mean.Mean: moves.reduction,
     move.Concatenation: moves.concatenation,
     move.Pack: moves.pack,

@@ -9,19 +9,36 @@ from typing import Any
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.graph import Op
 from mote.graph.types import DType
-from mote.ops.lstm import Lstm
+from mote.ops.lstm import Lstm, LstmLayer, StatelessLstm
 from mote.ops.lstm_operands import HIDDEN, MEMORY
 from mote.ops.rnn import Rnn
 from mote.ops.svdf import Svdf
+
+STATES = (HIDDEN, MEMORY)
 
 
 def lstm(e: Emitter, op: Lstm) -> None:
     if len(op.inputs) not in (20, 24):
         raise UnsaidError(f"TFLite's has 20 or 24 inputs, not {len(op.inputs)}")
-    states = (HIDDEN, MEMORY)
-    _check_states(e, op, states)
+    _check_states(e, op, STATES)
     real = op.input(e.graph).dtype == DType.FLOAT32
-    inputs = [e.real(t) if real and p not in (0, *states) else e.at(t) for p, t in enumerate(op.inputs)]
+    inputs = [e.real(t) if real and p not in (0, *STATES) else e.at(t) for p, t in enumerate(op.inputs)]
+    _write_lstm(e, op, inputs)
+
+
+def stateless_lstm(e: Emitter, op: StatelessLstm) -> None:
+    """What the states begin with is copied into variable tensors, since LiteRT's LSTM takes nothing else. (RESHAPE
+    would not copy: it shares memory.)"""
+    inputs = e.all(op.inputs)
+    for position in STATES:
+        t = op.input(e.graph, position)
+        variable = e.writer.variable(f"{op.name} (state {position})", t.shape, t.dtype, t.scale, t.zero_point)
+        e.op("SLICE", [inputs[position], e.ints([0] * len(t.shape)), e.ints(t.shape)], [variable])
+        inputs[position] = variable
+    _write_lstm(e, op, inputs)
+
+
+def _write_lstm(e: Emitter, op: LstmLayer, inputs: Sequence[int]) -> None:
     intermediates = [_hollow(e, op, i, *pair) for i, pair in enumerate(op.intermediates)]
     options = {
         "fused_activation_function": "TANH",
@@ -59,7 +76,7 @@ def svdf(e: Emitter, op: Svdf) -> None:
 
 def _directed(
     e: Emitter,
-    op: Lstm | Rnn,
+    op: LstmLayer | Rnn,
     kind: str,
     inputs: Sequence[int],
     options: dict[str, Any],

@@ -8,7 +8,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
-from mote.ops.lstm import Lstm
+from mote.ops.lstm import Lstm, LstmLayer, StatelessLstm
 from mote.ops.lstm_operands import (
     FORGET,
     GATES,
@@ -43,8 +43,11 @@ def lstm(node: Node) -> Op:
     if node.options.choice("fused_activation_function") != "TANH":
         raise UnsupportedNodeError("an activation other than TANH is not supported")
     _check_shapes(node)
-    return Lstm(
-        **{**node.same(), "outputs": (*node.outputs, *node.after(HIDDEN, MEMORY))},
+    stateless = all(node.input(p).inner for p in (HIDDEN, MEMORY))
+    after = () if stateless else node.after(HIDDEN, MEMORY)
+    kind: type[LstmLayer] = StatelessLstm if stateless else Lstm
+    return kind(
+        **{**node.same(), "outputs": (*node.outputs, *after)},
         time_major=node.options.flag("time_major"),
         cell_clip=max(node.options.real("cell_clip"), 0.0),
         projection_clip=max(node.options.real("proj_clip"), 0.0),

@@ -6,10 +6,10 @@
 #include "mote_matrix_s8_fits.h"
 #include "mote_sequence_fits.h"
 
-/* How a kernel computes: with which products, and whether gates are normalized. */
+/* How a kernel computes: with which products, whether gates are normalized, and whether it only reads the states. */
 typedef struct {
     mote_matrix_fits_t *matrix;
-    int32_t widen, norm;
+    int32_t widen, norm, stateless;
 } mote_lstm_fits_t;
 
 static inline int mote_lstm_norm_fits(const mote_lstm_normalization_t *n, const mote_room_t *room, int32_t cells) {
@@ -34,9 +34,13 @@ static inline int mote_lstm_gate_fits(const mote_lstm_s8_t *p, const mote_lstm_g
 }
 
 /* Three gates, the output before its projection, and vectors that are widened. */
-static inline uint32_t mote_lstm_works(const mote_lstm_s8_t *p, int32_t widen) {
+static inline uint32_t mote_lstm_works(const mote_lstm_s8_t *p, mote_lstm_fits_t how) {
     uint32_t bytes = mote_count(p->cells, p->projected ? 7 : 6, 1, 1);
-    if (widen) {
+    if (how.stateless) {
+        bytes = mote_much_plus(bytes, mote_count(p->outputs / 4 + (p->outputs % 4 != 0), 4, 1, 1));
+        bytes = mote_much_plus(bytes, mote_count(p->cells / 2 + p->cells % 2, 4, 1, 1));
+    }
+    if (how.widen) {
         bytes = mote_much_plus(bytes, mote_widened(p->gate.output.input.depth));
         bytes = mote_much_plus(bytes, mote_widened(p->outputs));
         bytes = mote_much_plus(bytes, p->projected ? mote_widened(p->cells) : 0);
@@ -44,17 +48,22 @@ static inline uint32_t mote_lstm_works(const mote_lstm_s8_t *p, int32_t widen) {
     return bytes;
 }
 
+static inline int mote_lstm_states_fit(const mote_lstm_s8_t *p, const mote_room_t *room, int32_t stateless) {
+    const uint32_t outputs = mote_count(p->batch, p->outputs, 1, 1), cells = mote_count(p->batch, p->cells, 2, 1);
+    return stateless ? mote_takes(room, 1, outputs, 1) && mote_takes(room, 2, cells, 2)
+                     : mote_keeps(room, 1, outputs, 1) && mote_keeps(room, 2, cells, 2);
+}
+
 static inline int mote_lstm_tensors_fit(const mote_lstm_s8_t *p, const mote_room_t *room) {
     const int32_t inputs = p->gate.output.input.depth;
     return mote_of_tensors(room) &&
            mote_takes(room, 0, mote_sequence(p->batch, p->time, p->in_batch, p->in_time, inputs), 1) &&
-           mote_keeps(room, 1, mote_count(p->batch, p->outputs, 1, 1), 1) &&
-           mote_keeps(room, 2, mote_count(p->batch, p->cells, 2, 1), 2) &&
            mote_gives(room, mote_sequence(p->batch, p->time, p->out_batch, p->out_time, p->outputs), 1);
 }
 
 static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *room, mote_lstm_fits_t how) {
-    return mote_lstm_tensors_fit(p, room) && mote_lstm_works(p, how.widen) <= room->scratch &&
+    return mote_lstm_tensors_fit(p, room) && mote_lstm_states_fit(p, room, how.stateless) &&
+           mote_lstm_works(p, how) <= room->scratch &&
            mote_within(p->cell_bits, 0, 12) && mote_rescales(p->hidden.shift) &&
            mote_lstm_gate_fits(p, &p->gate.forget, room, how) &&
            (p->coupled || mote_lstm_gate_fits(p, &p->gate.input, room, how)) &&
@@ -63,15 +72,17 @@ static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *roo
                          : p->outputs == p->cells);
 }
 
-#define MOTE_LSTM_S8_FITS(name, matrix, widen, norm) \
+#define MOTE_LSTM_S8_FITS(name, matrix, widen, norm, stateless) \
     static inline int name##_fits(const name##_t *p, const mote_room_t *room) { \
-        const mote_lstm_fits_t how = {matrix, widen, norm}; \
+        const mote_lstm_fits_t how = {matrix, widen, norm, stateless}; \
         return mote_lstm_fits(p, room, how); \
     }
 
-MOTE_LSTM_S8_FITS(mote_lstm_s8, mote_matrix_bytes_fit, 0, 0)
-MOTE_LSTM_S8_FITS(mote_lstm_norm_s8, mote_matrix_bytes_fit, 0, 1)
-MOTE_LSTM_S8_FITS(mote_lstm_pairs_s8, mote_matrix_pairs_fit, 1, 0)
-MOTE_LSTM_S8_FITS(mote_lstm_norm_pairs_s8, mote_matrix_pairs_fit, 1, 1)
+MOTE_LSTM_S8_FITS(mote_lstm_s8, mote_matrix_bytes_fit, 0, 0, 0)
+MOTE_LSTM_S8_FITS(mote_lstm_norm_s8, mote_matrix_bytes_fit, 0, 1, 0)
+MOTE_LSTM_S8_FITS(mote_lstm_pairs_s8, mote_matrix_pairs_fit, 1, 0, 0)
+MOTE_LSTM_S8_FITS(mote_lstm_norm_pairs_s8, mote_matrix_pairs_fit, 1, 1, 0)
+MOTE_LSTM_S8_FITS(mote_lstm_stateless_s8, mote_matrix_bytes_fit, 0, 0, 1)
+MOTE_LSTM_S8_FITS(mote_lstm_stateless_pairs_s8, mote_matrix_pairs_fit, 1, 0, 1)
 
 #endif
