@@ -292,7 +292,6 @@ def test_which_kernel() -> None:
     assert kernel(Config(gain=1e-4)).name == "lstm_s8"
     assert kernel(Config(dtype="float32")).name == "lstm_f32"
 
-
     assert kernel(Config(stateless=True)).name == "lstm_stateless_pairs_s8"
     assert kernel(Config(stateless=True, gain=1e-4)).name == "lstm_stateless_s8"
 

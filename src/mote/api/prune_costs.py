@@ -11,7 +11,7 @@ from mote.graph import Graph
 from mote.graph.chain import Chain
 from mote.passes import optimize
 from mote.plan.goal import silent
-from mote.quantize.places import Ranges
+from mote.quantize.pipeline import Prepared
 from mote.quantize.quantizer import quantized
 from mote.targets import Target
 
@@ -53,14 +53,14 @@ def obstacle(target: Target) -> str:
     return missing.reason if missing else ""
 
 
-def prices(graph: Graph, ranges: Ranges, settings: Settings, unit: str) -> dict[int, float]:
+def prices(graph: Graph, seen: Prepared, settings: Settings, unit: str) -> dict[int, float]:
     """What each operator of a float graph costs, by its output, in the unit that there is a target for: what pruning it
     saves is thought to be a share of that."""
     if unit == "macs":
         return {op.outputs[0]: float(op.macs(graph)) for op in graph.ops}
     if unit == "flash":
         return {op.outputs[0]: float(_weights(graph, op.outputs[0])) for op in graph.ops}
-    return _cycles(quantized(graph, ranges), settings)
+    return _cycles(quantized(graph, seen.ranges, insides=seen.insides), settings)
 
 
 def _weights(graph: Graph, y: int) -> int:

@@ -28,8 +28,7 @@ from mote.graph import Graph
 from mote.graph.types import DType
 from mote.plan.goal import Say, silent
 from mote.quantize.normal import normal
-from mote.quantize.pipeline import Methods, finished, prepared
-from mote.quantize.places import Ranges
+from mote.quantize.pipeline import Methods, Prepared, finished, prepared
 from mote.quantize.prune.importance import distances
 from mote.quantize.prune.ways import KINDS, Cases, Change, Prices, Ways
 from mote.quantize.quantizer import quantized
@@ -186,7 +185,7 @@ def prune(
         _check_float(graph)
         cases, others = split(given.cases(graph), samples)
         say("judging layers...")
-        seen = {} if limit.unit == "macs" else prepared(graph, cases, PLAIN).ranges
+        seen = Prepared(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
         ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
         why_not = obstacle(settings.target)
         job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, augment, device, others, graph)
@@ -274,13 +273,14 @@ class _Wanted:
     flash: int | None = None
 
 
-def _search(job: _Job, limit: Limit, seen: Ranges, model: str, front: bool, say: Say) -> list[_Wanted]:
+def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, say: Say) -> list[_Wanted]:
     """The unpruned model, the points of a front, and at last the way that was asked for. What is compiled for that is
     quantized by the ranges of the unpruned model's tensors."""
     ways = job.ways
 
     def compiled(number: int, flash: int | None) -> Compiled:
-        return compiled_of(quantized(ways.cut(number), seen), replace(job.settings, flash=flash))
+        integer = quantized(ways.cut(number), seen.ranges, insides=seen.insides)
+        return compiled_of(integer, replace(job.settings, flash=flash))
 
     by_compiling = compiled_cost(limit.unit, compiled)
 

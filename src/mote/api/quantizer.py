@@ -28,6 +28,7 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.plan.goal import Say, silent
+from mote.quantize.batch import is_stream
 from mote.quantize.noise import signal_to_noise
 from mote.quantize.normal import normal
 from mote.quantize.pipeline import Methods, Result, finished, prepared
@@ -165,7 +166,7 @@ def post_training(
             cases = [] if given is None else given.cases(graph)
             odd = () if given is None else scale_warnings(found.graph(), given)
         available = len(cases)
-        result = _result(graph, spread(cases, samples), scheme, methods, io, say)
+        result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
         made = written(source, result, scheme, (*found.warnings, *differences(graph), *odd), random=random_calibration)
         return replace(made, available=0 if random_calibration else available)
 
@@ -202,6 +203,11 @@ def spread(cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[
     if not most or len(cases) <= most:
         return cases
     return [cases[i] for i in np.linspace(0, len(cases) - 1, most).round().astype(int)]
+
+
+def _calibrated(graph: Graph, cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
+    """The cases to calibrate with: the first ones of a stream, else some from all over the data."""
+    return cases[:most] if most and is_stream(graph) else spread(cases, most)
 
 
 def _precision(text: str) -> Precision:
@@ -254,7 +260,7 @@ def _result(
 
 def _layers(result: Result, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
     exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
-    noise = signal_to_noise(exact, made.graph, spread(cases, MOST_COMPARED)) if cases else {}
+    noise = signal_to_noise(exact, made.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
     found = []
     for op in exact.ops:
         t = op.outputs[0]

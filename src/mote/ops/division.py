@@ -13,6 +13,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.arithmetic import Arithmetic, finish
 from mote.ops.plain import Plain
+from mote.ops.signs import positive
 
 DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 16)}
 """The least and the largest shift of quotients with which LiteRT shifts all of them right by 0 to 31 places."""
@@ -54,7 +55,8 @@ class Div(Arithmetic):
         y = self.output(g)
         if y.dtype in DEFINED and not DEFINED[y.dtype][0] <= self.multiplier(g)[1] <= DEFINED[y.dtype][1]:
             return f"LiteRT's {y.dtype} quotients with these scales are undefined"
-        return stopping(self.input(g, 1)) if y.dtype != DType.FLOAT32 else None
+        safe = y.dtype == DType.FLOAT32 or positive(g, self.input(g, 1))
+        return None if safe else stopping(self.input(g, 1))
 
     def multiplier(self, g: Graph) -> tuple[int, int]:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))

@@ -21,6 +21,7 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import largest
 from mote.graph.types import DType
 from mote.ops.arithmetic import INT8
+from mote.ops.signs import nonnegative
 from mote.ops.unary import Floats, FloatTable, Interpolated, Unary, within
 
 
@@ -33,7 +34,7 @@ def _stops(g: Graph, op: Op) -> str | None:
     """Why a quantized root is not judged by LiteRT, which stops with an error at negative numbers, or None."""
     x = op.input(g)
     never = x.dtype == DType.FLOAT32 or (x.id in g.ranges and int(g.ranges[x.id].low.min()) >= x.zero_point)
-    return None if never else f"LiteRT's {op.kind} stops at negative numbers"
+    return None if never or nonnegative(g, x) else f"LiteRT's {op.kind} stops at negative numbers"
 
 
 def _quietly(values: Floats, function: np.ufunc) -> Floats:

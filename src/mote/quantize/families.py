@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from mote.graph import Op
+from mote.graph import Graph, Op
 from mote.graph.types import DType
 from mote.ops.along import ArgMax, ArgMin
 from mote.ops.arithmetic import Add, Mul, Sub
@@ -22,7 +22,9 @@ from mote.ops.division import Div
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.functions import Abs, Elu, Exp, Gelu, Log
 from mote.ops.grouped import GroupedConv2D
+from mote.ops.gru import Gru
 from mote.ops.lookup import DynamicSlice, EmbeddingLookup, Gather, GatherNd
+from mote.ops.lstm import Lstm
 from mote.ops.mean import Mean
 from mote.ops.move import Concatenation, Pack, Pad, Transpose
 from mote.ops.normalize import L2Normalization, LogSoftmax
@@ -30,6 +32,7 @@ from mote.ops.pick import MirrorPad, Pick
 from mote.ops.plain import Maximum, Minimum
 from mote.ops.pool import AveragePool, MaxPool
 from mote.ops.prelu import PRelu
+from mote.ops.recurrent import LstmSequence
 from mote.ops.reduce import ReduceMax, ReduceMin
 from mote.ops.reshape import Reshape
 from mote.ops.resize import ResizeBilinear, ResizeNearest
@@ -38,6 +41,8 @@ from mote.ops.select import Select
 from mote.ops.slice import Slice
 from mote.ops.softmax import Softmax
 from mote.ops.squared_difference import SquaredDifference
+from mote.ops.standardize import RootMeanSquare, Standardize
+from mote.ops.svdf import Svdf
 from mote.ops.transpose_conv import TransposeConv
 from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
 from mote.ops.walk import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
@@ -57,6 +62,8 @@ class Rule(Enum):
     """All that it reads and makes have one scale."""
     FIXED = auto()
     """The output has a scale that the operator gives it."""
+    COMPOSITE = auto()
+    """The first input and the output have their own scales; what is inside is written by `mote.quantize.composites`."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +100,19 @@ FAMILIES: Mapping[type[Op], Family] = {
     **dict.fromkeys((AveragePool, MaxPool, ResizeBilinear, ResizeNearest, Gather, GatherNd, ReduceMax), _SAME),
     **dict.fromkeys((Maximum, Minimum, Select, Tile, Reverse, BroadcastTo), _SAME),
     **dict.fromkeys((BatchToSpace, SpaceToBatch, ReduceMin, EmbeddingLookup, DynamicUpdateSlice, MatrixDiag), _SAME),
+    **dict.fromkeys((LstmSequence, Lstm, Svdf), Family(Rule.COMPOSITE, _BYTES)),
+    **dict.fromkeys((Gru, Standardize, RootMeanSquare), Family(Rule.COMPOSITE)),
     Softmax: Family(Rule.FIXED, fixed=_SHARE),
     Logistic: Family(Rule.FIXED, fixed=_SHARE),
     Tanh: Family(Rule.FIXED, fixed={DType.INT8: (1 / 128, 0), DType.INT16: (1 / 32768, 0)}),
     LogSoftmax: Family(Rule.FIXED, _BYTES, {DType.INT8: (16 / 256, 127)}),
     L2Normalization: Family(Rule.FIXED, _BYTES, {DType.INT8: (1 / 128, 0)}),
 }
+
+
+def has_weights(graph: Graph, op: Op) -> bool:
+    """Whether an operator that may compute with integers has weights of its own."""
+    family = FAMILIES.get(type(op))
+    if family is None:
+        return False
+    return family.rule is Rule.LAYER or (family.rule is Rule.COMPOSITE and op.macs(graph) > 0)

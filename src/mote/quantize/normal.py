@@ -17,7 +17,7 @@ from mote.passes import (
     remove_dead_code,
     remove_identities,
 )
-from mote.quantize import pools
+from mote.quantize import pools, results
 
 PASSES = (
     fold_constants.run,
@@ -31,6 +31,7 @@ PASSES = (
     fuse_activations.run,
     remove_identities.run,
     pools.run,
+    results.run,
 )
 
 

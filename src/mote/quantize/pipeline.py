@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mote.errors import MoteError
 from mote.graph import Graph
@@ -13,7 +13,9 @@ from mote.quantize.batch import evaluate
 from mote.quantize.calibration import ranges
 from mote.quantize.constants import Chosen
 from mote.quantize.equalize import equalized
+from mote.quantize.inside import Insides, followed
 from mote.quantize.masks import softened
+from mote.quantize.numbers import Range
 from mote.quantize.places import Ranges
 from mote.quantize.precision import Precision, Scheme
 from mote.quantize.quantizer import IO, Integers, integers
@@ -58,6 +60,8 @@ class Prepared:
     """The ranges of tensors of 16 bits: all that was seen, since nothing is gained by finer steps."""
     cases: Sequence[Mapping[int, Array]]
     methods: Methods
+    insides: Insides = field(default_factory=dict)
+    """The ranges of values inside layers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +88,20 @@ def prepared(
     graph = masked.graph
     equalizes = methods.equalize and precision.activations == DType.INT8
     total = len(cases) * (1 + equalizes)
-    seen = observed(graph, _told(graph, evaluate(graph, cases), done, 0, total))
+    insides: dict[int, dict[str, Range]] = {}
+    seen = observed(graph, followed(graph, _told(graph, _all(graph, cases), done, 0, total), insides))
     if equalizes:
         graph = equalized(graph, seen, precision)
-        seen = observed(graph, _told(graph, evaluate(graph, cases), done, len(cases), total))
+        insides = {}
+        again = _told(graph, _all(graph, cases), done, len(cases), total)
+        seen = observed(graph, followed(graph, again, insides))
     narrow, wide = (_above(ranges(seen, method), masked.least) for method in (methods.calibration, "min-max"))
-    return Prepared(graph, narrow, wide, cases, methods)
+    return Prepared(graph, narrow, wide, cases, methods, insides)
+
+
+def _all(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Iterator[dict[int, Array]]:
+    """Batches of all tensors, with what states hold before them."""
+    return evaluate(graph, cases, {*graph.inputs, *graph.producers, *(s.before for s in graph.states)})
 
 
 def _told(
@@ -112,7 +124,7 @@ def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) 
     scheme, methods = scheme or Scheme(), given.methods
 
     def made(io: str, chosen: Chosen | None = None) -> Integers:
-        return integers(given.exact, given.ranges, scheme, io=io, chosen=chosen, wide=given.wide)
+        return integers(given.exact, given.ranges, scheme, io=io, chosen=chosen, wide=given.wide, insides=given.insides)
 
     adaptive = methods.rounding == "adaptive"
     if not given.cases or not (adaptive or methods.correct_biases):

@@ -14,7 +14,9 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op, Quantization
 from mote.graph.graph import ABSENT
 from mote.graph.types import DType
+from mote.quantize.composites import COMPOSITES
 from mote.quantize.families import FAMILIES, Rule
+from mote.quantize.inside import Insides
 from mote.quantize.numbers import Range, one_scale, steps
 from mote.quantize.precision import Precision
 
@@ -97,10 +99,16 @@ def is_real(graph: Graph, tensor: int) -> bool:
 
 
 def held(
-    graph: Graph, ranges: Mapping[DType, Ranges], precisions: Mapping[int, Precision], *, real_edges: bool
+    graph: Graph,
+    ranges: Mapping[DType, Ranges],
+    precisions: Mapping[int, Precision],
+    insides: Insides,
+    *,
+    real_edges: bool,
 ) -> Held:
     """Where real numbers are held, if operators compute as `precisions` says by their numbers; with `real_edges` the
-    model takes and gives real numbers. `ranges` are those of tensors that are held in a type."""
+    model takes and gives real numbers. `ranges` are those of tensors that are held in a type, `insides` those of values
+    inside layers."""
 
     def dtype(op: Op) -> DType:
         return precisions[op.index].activations if op.index in precisions else DType.FLOAT32
@@ -116,9 +124,13 @@ def held(
     read: dict[int, Operands] = {}
     groups = Groups()
     for op in graph.ops:
-        made = {t: Place(t, dtype(op)) for t in op.outputs if is_real(graph, t)}
-        read[op.index] = _operands(graph, op, dtype(op), groups)
-        if dtype(op) != DType.FLOAT32:
+        composite = dtype(op) != DType.FLOAT32 and type(op) in COMPOSITES
+        made = {t: Place(t, dtype(op)) for t in op.outputs[: 1 if composite else None] if is_real(graph, t)}
+        if composite:
+            read[op.index] = _composite(graph, op, insides, made[op.outputs[0]], groups)
+        else:
+            read[op.index] = _operands(graph, op, dtype(op), groups)
+        if dtype(op) != DType.FLOAT32 and not composite:
             _join(op, [p for p in read[op.index] if p is not None], list(made.values()), groups)
         written |= made
     places = {*written.values(), *(p for operands in read.values() for p in operands if p is not None)}
@@ -140,6 +152,20 @@ def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
     computed = [p for p in found if p is not None and graph.tensors[p.tensor].data is None]
     shared = computed if groups.agree(computed) else [p for p in computed if groups.first(p) not in groups.fixed]
     return tuple(p if p is None or p in shared or not computed else replace(p, reader=op.index) for p in found)
+
+
+def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Groups) -> Operands:
+    """The first operand, and copies of others that the layer alone reads, with scales that it gives them."""
+    own = COMPOSITES[type(op)].given(graph, op, insides[op.outputs[0]])
+    found: list[Place | None] = [Place(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
+    for position, (dtype, quant) in own.items():
+        place = Place(op.inputs[position], dtype, op.index)
+        found[position] = place
+        if quant is None:
+            groups.join(place, made)
+        else:
+            groups.fixed[place] = quant
+    return tuple(found)
 
 
 def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> None:

@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from mote.errors import MoteError
-from mote.graph import Graph, Op, Tensor
+from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.move import Pad
 from mote.ops.quantize import Dequantize, Quantize, Rescale
 from mote.ops.unary import Requantize
+from mote.quantize.composites import COMPOSITES
+from mote.quantize.composites.scope import Scope
 from mote.quantize.constants import Chosen, halved, layer_constants
-from mote.quantize.families import FAMILIES, Family, Rule
+from mote.quantize.families import FAMILIES, Rule, has_weights
+from mote.quantize.inside import Insides
 from mote.quantize.numbers import in_steps
 from mote.quantize.places import Held, Place, Ranges, held, is_real
 from mote.quantize.precision import Precision, Rounded, Scheme
@@ -30,6 +33,7 @@ IO = ("int8", "float32")
 """What a model takes and gives: integers as its layers have them, or real numbers."""
 NO_FAMILY = "there are no integers that LiteRT computes it with"
 COMPUTED = "its weights are computed"
+UNSEEN = "calibration has not shown what is inside of it"
 NO_FOUR_BITS = "LiteRT takes no weights of 4 bits for it: they have 8"
 
 
@@ -55,11 +59,13 @@ def quantized(
     io: str = IO[0],
     weights: Mapping[int, Rounded] | None = None,
     biases: Mapping[int, Array] | None = None,
+    insides: Insides | None = None,
 ) -> Graph:
     """The integer graph of a float graph in normal form. Its tensors have the ids of the float ones; what is converted
     between them is `inner`. `weights` are integers that somebody has chosen, by the ids of the float ones, and `biases`
     other real numbers than those of layers, by the ids of what the layers make."""
-    return integers(graph, ranges, scheme, io=io, chosen=Chosen(weights or {}, biases or {})).graph
+    chosen = Chosen(weights or {}, biases or {})
+    return integers(graph, ranges, scheme, io=io, chosen=chosen, insides=insides).graph
 
 
 def integers(
@@ -70,22 +76,41 @@ def integers(
     io: str = IO[0],
     chosen: Chosen | None = None,
     wide: Ranges | None = None,
+    insides: Insides | None = None,
 ) -> Integers:
     """The same, with what each operator became, and why. `wide` are the ranges of tensors of 16 bits, where they are
-    others than of those of 8."""
+    others than of those of 8; `insides` those of values inside layers, without which such layers stay float32."""
     if io not in IO:
         raise MoteError(f"'{io}' is not one of {', '.join(IO)}", where="option io")
-    refused: dict[int, str] = {}
+    insides = insides or {}
+    refused = _without_form(graph, insides)
     while True:
         precisions = _precisions(graph, scheme or Scheme(), refused)
         by_type = {DType.INT8: ranges, DType.INT16: ranges if wide is None else wide}
-        places = held(graph, by_type, precisions, real_edges=io == "float32")
-        assembly = _Assembly(graph, precisions, places, chosen or Chosen(), real_edges=io == "float32")
+        places = held(graph, by_type, precisions, insides, real_edges=io == "float32")
+        assembly = _Assembly(graph, precisions, places, chosen or Chosen(), insides, real_edges=io == "float32")
         found = assembly.graph()
-        problems = {i: problem for i, op in assembly.whole.items() if (problem := op.unsupported(found))}
+        checked = [*assembly.whole.values(), *assembly.parts]
+        problems = {op.index: problem for op in checked if (problem := _problem(found, op))}
         if not problems:
             return Integers(found.verify(), precisions, assembly.whole, refused)
         refused |= problems
+
+
+def _problem(graph: Graph, op: Op) -> str | None:
+    """Why an operator, or one inside of it, does not take its scales."""
+    inside = (inner.unsupported(body) for body in op.bodies for inner in body.ops)
+    return next((problem for problem in (op.unsupported(graph), *inside) if problem), None)
+
+
+def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
+    """Why composite layers have no integer form, by their numbers."""
+    found: dict[int, str] = {}
+    for op in graph.ops:
+        if type(op) in COMPOSITES:
+            unseen = None if op.outputs[0] in insides else UNSEEN
+            found |= {op.index: reason} if (reason := COMPOSITES[type(op)].problem(graph, op) or unseen) else {}
+    return found
 
 
 def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[int, Precision]:
@@ -104,15 +129,16 @@ def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[i
         wanted = before[0] if follows else scheme.of(op)
         if wanted is Precision.FLOAT16 and not any(halved(graph.tensors[t]) for t in op.inputs if t != ABSENT):
             wanted = Precision.FLOAT32
-        found[op.index] = _possible(op, family, wanted, refused)
+        found[op.index] = _possible(graph, op, wanted, refused)
         made |= dict.fromkeys(op.outputs, found[op.index])
     return found
 
 
-def _possible(op: Op, family: Family | None, wanted: Precision, refused: dict[int, str]) -> Precision:
+def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) -> Precision:
     """What an operator gets where a precision is wanted."""
-    layer = family is not None and family.rule is Rule.LAYER
+    family, layer = FAMILIES.get(type(op)), has_weights(graph, op)
     if not wanted.integer:
+        refused.pop(op.index, None)
         return wanted
     if family is None:
         refused.setdefault(op.index, NO_FAMILY)
@@ -134,6 +160,7 @@ class _Assembly:
     precisions: Mapping[int, Precision]
     places: Held
     chosen: Chosen
+    insides: Insides
     real_edges: bool
     tensors: dict[int, Tensor] = field(default_factory=dict)
     ids: dict[Place, int] = field(default_factory=dict)
@@ -143,6 +170,8 @@ class _Assembly:
     ops: list[Op] = field(default_factory=list)
     whole: dict[int, Op] = field(default_factory=dict)
     """The operators that compute with integers, by their numbers."""
+    parts: list[Op] = field(default_factory=list)
+    """All operators of composite layers."""
 
     def graph(self) -> Graph:
         for t in self.source.inputs:
@@ -153,13 +182,26 @@ class _Assembly:
         for t in self.source.outputs:
             if is_real(self.source, t):
                 self._found(self._edge(t), self.ops[-1].index if self.ops else 0)
-        return self.source.with_ops(self.ops, self.tensors.values())
+        return replace(self.source, states=tuple(map(self._state, self.source.states))).with_ops(
+            self.ops, self.tensors.values()
+        )
+
+    def _state(self, state: State) -> State:
+        """A state that begins as it did, in steps where it is integers now."""
+        t = self.tensors.get(state.before)
+        if t is None or t.quant is None:
+            return state
+        return replace(state, initial=in_steps(state.initial, t.quant, t.dtype))
 
     def _write(self, op: Op) -> None:
         operands = zip(op.inputs, self.places.read[op.index], strict=True)
         inputs = [t if place is None else self._found(place, op.index) for t, place in operands]
-        outputs = [self._id(self.places.written[t]) if is_real(self.source, t) else t for t in op.outputs]
+        held = self.places.written
+        outputs = [self._id(held[t]) if t in held else t for t in op.outputs]
         precision = self.precisions.get(op.index, Precision.FLOAT32)
+        if precision.integer and type(op) in COMPOSITES:
+            self._write_composite(op, inputs, outputs[0])
+            return
         if precision is Precision.FLOAT16:
             inputs = [self._halved(t) for t in inputs]
         if precision.integer:
@@ -169,6 +211,15 @@ class _Assembly:
             op = _integer_form(op, self.tensors.get(outputs[0]))
             self.whole[op.index] = op.with_(inputs=tuple(inputs), outputs=tuple(outputs))
         self.ops.append(op.with_(inputs=tuple(inputs), outputs=tuple(outputs)))
+
+    def _write_composite(self, op: Op, inputs: list[int], output: int) -> None:
+        x, y = self.tensors[inputs[0]], self.tensors[output]
+        scope = Scope(self.source, op, self.insides[op.outputs[0]], inputs, x, y, self._fresh())
+        COMPOSITES[type(op)].write(scope, op)
+        self.tensors |= scope.tensors
+        self.ops += scope.ops
+        self.parts += scope.ops
+        self.whole[op.index] = next(made for made in scope.ops if output in made.outputs)
 
     def _halved(self, tensor: int) -> int:
         """A constant in 16 bits, where it is a large one; anything else as it is."""

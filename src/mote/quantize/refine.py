@@ -23,7 +23,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import float_bias
 from mote.ops.fully_connected import FullyConnected
-from mote.quantize.batch import apply, evaluate
+from mote.quantize.batch import apply, evaluate, is_stream
 from mote.quantize.constants import Chosen
 from mote.quantize.families import FAMILIES
 from mote.quantize.layers import Layer, as_weights, matrices, read
@@ -112,13 +112,13 @@ def _some(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Mapping[in
     """As many cases as can be walked over, from all over the data."""
     values = sum(graph.tensors[t].size for t in graph.producers)
     count = min(max(MOST_VALUES // max(values, 1), LEAST_SAMPLES), MOST_SAMPLES, len(cases))
-    return [cases[i * len(cases) // count] for i in range(count)]
+    return list(cases[:count]) if is_stream(graph) else [cases[i * len(cases) // count] for i in range(count)]
 
 
 def _given(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Values:
     """Inputs and states, before any operator ran."""
-    nothing_done = replace(graph, ops=())
-    batches = list(evaluate(nothing_done, cases, {*graph.inputs, *(s.before for s in graph.states)}))
+    ran = graph if is_stream(graph) else replace(graph, ops=())
+    batches = list(evaluate(ran, cases, {*graph.inputs, *(s.before for s in graph.states)}))
     return {t: [batch[t] for batch in batches] for t in batches[0]}
 
 

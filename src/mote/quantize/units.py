@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.graph import Graph, Op
-from mote.quantize.families import FAMILIES, Rule
+from mote.quantize.families import has_weights
 from mote.quantize.places import is_real
 from mote.quantize.precision import Precision
 
@@ -31,7 +31,7 @@ def units(graph: Graph) -> list[Unit]:
         if not any(is_real(graph, t) for t in (*op.inputs, *op.outputs)):
             continue
         before = [home[t] for _, t in op.computed(graph) if t in home]
-        unit = op.index if _has_weights(op) else max(before, default=-1)
+        unit = op.index if has_weights(graph, op) else max(before, default=-1)
         members.setdefault(unit, []).append(op.index)
         home |= dict.fromkeys(op.outputs, unit)
     early = members.pop(-1, [])
@@ -45,11 +45,6 @@ def units(graph: Graph) -> list[Unit]:
 def layers_of(own: list[Unit], precisions: tuple[str, ...]) -> dict[int, Precision]:
     """The precision of every operator, by its number, where those of the units are given."""
     return {op: Precision(p) for unit, p in zip(own, precisions, strict=True) for op in unit.operators}
-
-
-def _has_weights(op: Op) -> bool:
-    family = FAMILIES.get(type(op))
-    return family is not None and family.rule is Rule.LAYER
 
 
 def _name(graph: Graph, op: Op) -> str:

@@ -1,0 +1,35 @@
+"""Sequences of many samples, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.ops.lstm import LstmLayer
+from mote.ops.recurrent import Floats, Recurrent
+
+
+def by_time(graph: Graph, op: Recurrent | LstmLayer, values: Sequence[Array | None], samples: int) -> Floats:
+    """The inputs of all steps [time, sequences of all samples, inputs], where samples are stacked."""
+    x = np.asarray(values[0], np.float64).reshape(samples, *op.input(graph).shape)
+    steps = np.moveaxis(x, 1 if op.time_major else 2, 0)
+    return steps.reshape(len(steps), -1, x.shape[-1])
+
+
+def in_order(steps: Floats, backward: bool) -> Iterable[Floats]:
+    return steps[::-1] if backward else steps
+
+
+def states_of(graph: Graph, op: Recurrent, values: Sequence[Array | None], samples: int) -> list[Floats]:
+    """The states that the sequences of all samples begin with."""
+    (batch, _), units = op.batch_and_time(graph), op.units(graph)
+    found = []
+    for position in op.states:
+        t = op.tensor(graph, position)
+        begin = np.zeros((batch, units)) if t is None else np.asarray(values[position], np.float64)
+        one = begin.reshape(-1, batch, units)
+        found.append(np.broadcast_to(one, (samples, batch, units)).reshape(samples * batch, units))
+    return found
