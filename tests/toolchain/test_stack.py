@@ -97,6 +97,16 @@ def test_conditional_instructions(tmp_path: Path, core: str) -> None:
     assert worst_stack(elf, "middle").chain == (Frame("middle", 8), Frame("leaf", 32))
 
 
+@pytest.mark.parametrize("core", ("cortex-m4", "cortex-m0plus"))
+def test_products_of_doubles(tmp_path: Path, core: str) -> None:
+    """libgcc's function for Armv7-M calls a part of itself, which returns while its caller's registers are stacked."""
+    target = targets.load(core)
+    real = "(double)fake_floats[1] * (double)fake_floats[2] + (double)fake_floats[3]"
+    text = PORTS + f"int fake_run(void) {{ fake_floats[0] = (float)({real}); return 0; }}"
+    elf = link(tmp_path, target, compiler_for(target), text)
+    assert worst_stack(elf, "fake_run").size >= 16
+
+
 SWITCH = """
 static __attribute__((noinline)) int deep(int n) { volatile int a[40]; a[0] = n; a[n & 7] = 1; return a[0]; }
 static __attribute__((noinline)) int deeper(int n) { volatile int a[60]; a[0] = n; a[n & 7] = 1; return a[0]; }

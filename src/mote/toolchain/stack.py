@@ -112,6 +112,8 @@ class _Walk:
     calls: dict[int, int] = field(default_factory=dict)
     jumps: dict[int, Kind] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
+    inside: set[tuple[int, int]] = field(default_factory=set)
+    """Functions that call a part of themselves, and the bytes on the stack there: that part may return to them."""
     seen: dict[tuple[int, tuple[bool, ...]], _State] = field(default_factory=dict)
 
     def walk(self, entry: int) -> None:
@@ -170,7 +172,10 @@ class _Walk:
         depth = state.depth + i.grows
         self.depths[at] = max(state.depth, depth, self.depths.get(at, 0))
         self._check(at, i.kind, depth)
-        kind = Kind.JUMP if self._is_far_jump(at, i) else i.kind
+        kind = i.kind
+        if self._is_far_jump(at, i):
+            kind = Kind.JUMP
+            self.inside.add((self.code.start(at), depth))
         if kind == Kind.CALL or self._is_tail_call(at, kind, i.target, depth):
             self.calls[at] = i.target
         elif kind in (Kind.JUMP, Kind.BRANCH, Kind.LOOP, Kind.DETOUR):
@@ -185,7 +190,8 @@ class _Walk:
             yield behind, _State(depth, i.known, tuple(not r for r in i.runs))
 
     def _is_far_jump(self, at: int, i: Instruction) -> bool:
-        """On Armv6-M a jump further than 2 KB is a call into the middle of the same function."""
+        """On Armv6-M a jump further than 2 KB is a call into the middle of the same function; libgcc's product of
+        doubles on Armv7-M calls a part of itself."""
         start = self.code.start(at)
         return i.kind == Kind.CALL and start < i.target < self.code.ends[start]
 
@@ -198,5 +204,5 @@ class _Walk:
             raise _refusal(self.code, at, "calls through a pointer")
         if kind == Kind.DYNAMIC:
             raise _refusal(self.code, at, "moves the stack pointer by an amount that is not a constant")
-        if kind == Kind.RETURN and depth:
+        if kind == Kind.RETURN and depth and (self.code.start(at), depth) not in self.inside:
             raise _refusal(self.code, at, f"returns with {depth} bytes on the stack")
