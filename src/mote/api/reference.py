@@ -267,8 +267,8 @@ def as_in_file(oracle: Reference, graph: Graph) -> Reference:
 
 def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, float]]:
     """Values of the graph's inputs -> magnitudes of its float32 tensors (`mote.graph.tolerance`), from one run to the
-    next; empty where nothing is computed in float32."""
-    if not computes_floats(graph):
+    next; empty where nothing is computed in float32, here or in the reference."""
+    if not computes_floats(graph) and all(type(op).unsure is Op.unsure for op in graph.ops):
         return lambda inputs: {}
     values, found = numpy(graph), Magnitudes(graph)
 

@@ -3,7 +3,7 @@
 Every int8 kernel scales an int32 sum by a real number in (0, 1) or a little above, held as a 31-bit
 mantissa and a power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all
 of LiteRT does. LiteRT's FULLY_CONNECTED is `scale_once`, in double precision; `rescale_once` rounds once in integers,
-as kernels do. `scale_even` is what ONNX Runtime does, in single precision.
+as kernels do. `scale_even` is what ONNX Runtime does, in single precision. `rescale_affine` is exact: QONNX models.
 """
 
 from __future__ import annotations
@@ -77,6 +77,16 @@ def rescale_once(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
     total = 31 - np.asarray(shift, np.int64)
     product = np.asarray(x, np.int64) * np.asarray(mantissa, np.int64)
     return (product + (np.int64(1) << (total - 1))) >> total
+
+
+def rescale_affine(x: Ints, mantissa: Ints | int, shift: Ints | int, add: Ints | int) -> Ints:
+    """(x * mantissa + add) / 2^31 * 2^shift, rounded once, halves to even."""
+    bits = 31 - np.asarray(shift, np.int64)
+    product = np.asarray(x, np.int64) * np.asarray(mantissa, np.int64) + add
+    whole = product >> bits
+    rest, half = product - (whole << bits), np.int64(1) << (bits - 1)
+    rounded: Ints = whole + ((rest > half) | ((rest == half) & (whole & 1 == 1)))
+    return rounded
 
 
 def scale_once(x: Ints, real: NDArray[np.float64] | float) -> Ints:

@@ -81,6 +81,11 @@ class Op:
         up are off by roundings of the terms, and not of the result."""
         return 0.0
 
+    def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
+        """The other codes that a reference in floating point may give for what lies near to a half between two of them;
+        None: it gives the same."""
+        return None
+
     def unsupported(self, g: Graph) -> str | None:
         """Why this operator cannot be compiled in this graph, or None."""
         return None

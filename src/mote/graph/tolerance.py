@@ -91,16 +91,28 @@ class Magnitudes:
         """What an operator makes of real numbers near to a half, or of integers that were made of such."""
         drifted = any(i in self.drifted for i in op.inputs if i != ABSENT)
         codes = [out for out in op.outputs if self.graph.tensors[out].dtype.integer]
-        if not drifted or not codes or op.bodies:
+        if not codes or op.bodies:
+            return
+        near = self._near(op)
+        if not drifted and near is None:
             return
         given = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
         results = dict(zip(op.outputs, op.evaluate(self.graph, given), strict=True))
         for out in codes:
             found = results[out].reshape(self.values[out].shape)
-            if op.kind == "QUANTIZE" and (near := self._nearest(op)) is not None:
+            if near is not None:
+                near = near.reshape(found.shape)
                 found = np.where(near == self.values[out], found, near).astype(found.dtype)
             if not np.array_equal(found, self.values[out]):
                 self.drifted[out] = found
+
+    def _near(self, op: Op) -> Array | None:
+        """The codes on the other side of halves that are near; None where there are none, or that is not known."""
+        if op.kind == "QUANTIZE":
+            return self._nearest(op)
+        constants = (None if i == ABSENT else self.graph.tensors[i].data for i in op.inputs)
+        given = [self.values.get(i) if c is None else c for i, c in zip(op.inputs, constants, strict=True)]
+        return op.unsure(self.graph, given)
 
     def _nearest(self, op: Op) -> Array | None:
         """The codes that real numbers become which are moved by what is allowed: up, or down where that is another."""

@@ -15,6 +15,7 @@ from mote.kernels.armv7em import (
     vector8,
     winograd,
 )
+from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.mend import mended
 
 MENDED = tuple(
@@ -22,6 +23,7 @@ MENDED = tuple(
     for kernel in (*gemm4x2.KERNELS, *gemm.KERNELS, *vector.KERNELS, *depthwise_planar.KERNELS)
     if "sparse" not in kernel.name
 )
+AFFINE = affines(*gemm4x2.KERNELS, *gemm.KERNELS, *vector.KERNELS, *depthwise_planar.KERNELS)
 KERNELS = (
     *gemm4x2.KERNELS,
     *gemm4x2.SHORT_KERNELS,
@@ -39,4 +41,5 @@ KERNELS = (
     *recurrent.KERNELS,
     *gemm.CODED,
     *MENDED,
+    *AFFINE,
 )

@@ -1,6 +1,7 @@
 """The kernels in portable C, which compute every operator on any core."""
 
 from mote.kernels.portable import (
+    affine,
     along,
     angles,
     arithmetic,
@@ -87,6 +88,7 @@ KERNELS = (
     *detection.KERNELS,
     *layers.KERNELS,
     *even.KERNELS,
+    *affine.KERNELS,
     *even_elements.KERNELS,
     *signal.KERNELS,
     *conv3d.KERNELS,

@@ -1,0 +1,95 @@
+"""Kernels of instruction sets for layers with an affine requantization: constants that turn sums into bytes are
+searched for by their steps, whatever formula those come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from mote.graph import Graph, Op
+from mote.graph.ranges import Range
+from mote.graph.types import DType, Rounding
+from mote.kernels.contract import Kernel, Packed, Refusal, View
+from mote.ops.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.sums import Sums
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlainConv2D(Conv2D):
+    """The convolution with the same products, and the sums of the layer that it stands for."""
+
+    layer: AffineLayer
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return self.layer.sums(g, inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlainDepthwiseConv2D(DepthwiseConv2D):
+    """The same of a depthwise convolution."""
+
+    layer: AffineLayer
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return self.layer.sums(g, inputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlainFullyConnected(FullyConnected):
+    """The same of a fully connected layer."""
+
+    layer: AffineLayer
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return self.layer.sums(g, inputs)
+
+
+PLAIN: dict[type[Op], tuple[type[AffineLayer], type[Any]]] = {
+    Conv2D: (AffineConv2D, _PlainConv2D),
+    DepthwiseConv2D: (AffineDepthwiseConv2D, _PlainDepthwiseConv2D),
+    FullyConnected: (AffineFullyConnected, _PlainFullyConnected),
+}
+"""Layers with an affine requantization, and what stands for them while kernels are bound, by operators of kernels."""
+NARROWER = Refusal("results are limited to less than int8")
+GROUPS = Refusal("it is for all channels together")
+
+
+def affine(kernel: Kernel) -> Kernel:
+    """The kernel for layers with an affine requantization."""
+    computes, stands_in = PLAIN[kernel.computes[0]]
+
+    def plain(view: View) -> View:
+        op = view.op
+        own = {f.name for f in fields(stands_in)}
+        values = {f.name: getattr(op, f.name) for f in fields(op) if f.name in own}
+        made = stands_in(**values, layer=op, rounding=Rounding.EVEN)
+        return View(view.graph, (made,), view.reads, view.writes, view.small)
+
+    def pack(view: View) -> Packed | Refusal:
+        op = view.op
+        assert isinstance(op, AffineLayer)
+        if op.limits != DType.INT8.limits:
+            return NARROWER
+        if isinstance(op, AffineConv2D) and op.groups(view.graph) != 1:
+            return GROUPS
+        found = kernel.bind(view.once(plain))
+        return found if isinstance(found, Refusal) else replace(found, family="", beats=())
+
+    reads = kernel.reads
+    return replace(
+        kernel,
+        name=f"{kernel.name}_affine",
+        computes=(computes,),
+        pack=pack,
+        costs=kernel.costs or kernel.name,
+        header=kernel.header,
+        reads=None if reads is None else lambda view: reads(plain(view)),
+    )
+
+
+def affines(*kernels: Kernel) -> tuple[Kernel, ...]:
+    """The same of those that compute one layer."""
+    return tuple(affine(k) for k in kernels if len(k.computes) == 1 and k.computes[0] in PLAIN)
