@@ -17,7 +17,11 @@ def _table(module: str, name: str) -> Mapping[Any, Any]:
 
 
 def _onnx() -> Iterable[str]:
-    named = (f"{domain}.{name}" if domain else name for domain, name in _table("onnx.ops", "PARSERS"))
+    qonnx = import_module("mote.frontends.onnx.qonnx")
+    refused = _table("onnx.ops.refused", "PARSERS")
+    known = [key for key in _table("onnx.ops", "PARSERS") if key not in refused]
+    known += [(domain, name) for domain in qonnx.CHANNELS_LAST for name in qonnx.LAST_OPERATORS]
+    named = (f"{domain}.{name}" if domain else name for domain, name in known)
     return (*named, *_table("onnx.control", "CONTROL"))
 
 

@@ -8,9 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Quantization
+from mote.graph import Op, Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
+from mote.ops.affine_layer import FRACTION_BITS, AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.grouped import GroupedConv2D
+
+AFFINE: dict[type[Op], type[Op]] = {
+    Conv2D: AffineConv2D,
+    GroupedConv2D: AffineConv2D,
+    DepthwiseConv2D: AffineDepthwiseConv2D,
+    FullyConnected: AffineFullyConnected,
+}
+"""Layers with an affine requantization, by those with the same products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +36,8 @@ class Codes:
     """None: results are real numbers, which takes real inputs."""
     activation: Activation = Activation.NONE
     """What results are limited to."""
+    dtype: DType | None = None
+    """Of results; None: that of inputs."""
 
     def weights(self, data: Array, axis: int = 0, order: Array | None = None) -> Quantization:
         """Of a constant with output channels on an axis, in another order than the scales where that is given."""
@@ -35,3 +50,37 @@ class Codes:
         """Of an operator."""
         found: dict[str, Any] = {"activation": self.activation}
         return found if self.output is None else found | {"quant": self.output, "rounding": Rounding.EVEN}
+
+    def kind(self, kind: type[Op]) -> type[Op]:
+        """The operator for a layer of a kind."""
+        return kind
+
+    def biases(self, bias: Array) -> list[Array]:
+        """A bias as the operator's inputs."""
+        return [bias]
+
+
+@dataclass(frozen=True, eq=False)
+class AffineCodes(Codes):
+    """The same of layers with an affine requantization, whose biases are fixed-point numbers with FRACTION_BITS."""
+
+    origin: int = 0
+    """What is added to rounded results."""
+    limits: tuple[int, int] = (-128, 127)
+    """The least and the largest result."""
+
+    def weights(self, data: Array, axis: int = 0, order: Array | None = None) -> Quantization:
+        scale = self.scale if order is None or self.scale.size == 1 else self.scale[order]
+        return Quantization(scale, np.zeros(scale.size, np.int64), axis)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        assert self.output is not None
+        return {"quant": self.output, "origin": self.origin, "limits": self.limits}
+
+    def kind(self, kind: type[Op]) -> type[Op]:
+        return AFFINE[kind]
+
+    def biases(self, bias: Array) -> list[Array]:
+        fraction = bias & ((1 << FRACTION_BITS) - 1)
+        return [(bias >> FRACTION_BITS).astype(np.int32), fraction.astype(np.int32)]

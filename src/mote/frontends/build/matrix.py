@@ -34,9 +34,12 @@ def linear(
     source, leading, own = with_last(b, x, axis)
     inputs = [source, b.tensor(weights[places(own)].T, codes.weights(weights) if codes else None)]
     if bias is not None:
-        inputs.append(b.tensor(np.broadcast_to(bias.reshape(-1), (channels,))))
+        spread = np.broadcast_to(bias.reshape(-1), (channels,))
+        inputs += map(b.tensor, codes.biases(spread) if codes else [spread])
     stored = (*b.tensors[source].shape[:-1], channels)
-    made = b.op(FullyConnected, inputs, stored, keep_dims=True, **({} if codes is None else codes.attributes))
+    codes = codes or Codes(np.ones(1, np.float32))
+    kind = codes.kind(FullyConnected)
+    made = b.op(kind, inputs, stored, codes.dtype, keep_dims=True, **codes.attributes)
     shape = (*x.shape[:axis], channels, *x.shape[axis + 1 :])
     return b.value(made, shape, [*leading, Atom(axis, 0, channels)])
 

@@ -121,8 +121,11 @@ def conv(
     else:
         kernel = kernel[:, order] if groups == 1 else kernel
         inputs = [source, b.tensor(kernel.transpose(0, 2, 3, 1), codes.weights(kernel) if codes else None)]
-    inputs += [] if bias is None else [b.tensor(bias.reshape(-1))]
-    made = b.op(kind, inputs, (x.shape[0], *made_space, outputs), **attributes)
+    if bias is not None:
+        inputs += map(b.tensor, codes.biases(bias.reshape(-1)) if codes else [bias.reshape(-1)])
+    kind = kind if codes is None else codes.kind(kind)
+    dtype = None if codes is None else codes.dtype
+    made = b.op(kind, inputs, (x.shape[0], *made_space, outputs), dtype, **attributes)
     return _image(b, made, x, channels, new)
 
 

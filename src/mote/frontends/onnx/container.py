@@ -10,6 +10,7 @@ from mote.errors import MoteError, TooLargeError
 from mote.extras import require
 from mote.frontends import limits
 from mote.frontends.onnx.node import ML, Call
+from mote.frontends.onnx.qonnx import channels_first
 from mote.frontends.onnx.tensors import EXPORT, MOST_BYTES, DamagedError
 from mote.text import printable
 
@@ -60,6 +61,7 @@ def open_container(data: bytes) -> Container:
     _check_texts(proto)
     if not proto.HasField("graph"):
         raise DamagedError("it has no graph")
+    channels_first(proto)
     versions = _versions(proto.opset_import)
     _check_versions(versions, onnx)
     return Container(proto, versions, {_name_of(f): _function(f, onnx) for f in proto.functions})

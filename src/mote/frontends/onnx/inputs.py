@@ -23,6 +23,7 @@ _ELEMENTWISE = words(
     "Add Sub Mul Div Relu Clip LeakyRelu PRelu Sigmoid Tanh HardSigmoid HardSwish Elu Selu Abs Neg Sqrt Exp Log Cast"
     " Identity Dropout QuantizeLinear DequantizeLinear QLinearAdd QLinearMul Pad Concat Floor Ceil Round Pow Max Min"
     " Erf Gelu Mish Softplus Softsign Sin Cos Swish Celu ThresholdedRelu Where Slice Split"
+    " Quant IntQuant BipolarQuant Trunc"
 )
 """What leaves axes as they are."""
 

@@ -14,12 +14,12 @@ from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
 from mote.frontends import limits
 from mote.frontends.build import Builder, Value, quantized
 from mote.frontends.model import Layer, Model, with_numbers
-from mote.frontends.onnx import folding, qdq
+from mote.frontends.onnx import folding, qdq, qonnx, qonnx_layers
 from mote.frontends.onnx.container import MOST_NODES, Container, Function, calls_of, check_order, named, open_container
 from mote.frontends.onnx.control import CONTROL
 from mote.frontends.onnx.inputs import inputs_of, is_image
 from mote.frontends.onnx.local import written_out
-from mote.frontends.onnx.node import LOST, Call, Entry, LostError, Node, Parser, Scope
+from mote.frontends.onnx.node import LOST, Call, Entry, Group, LostError, Node, Parser, Scope
 from mote.frontends.onnx.ops import GROUPS, PARSERS
 from mote.frontends.onnx.schema import check_call, check_types, definition_of, schema_of
 from mote.frontends.onnx.tensors import (
@@ -64,6 +64,9 @@ class _Reader:
         self.seen: set[int] = set()
         """The types of elements that values have in the file."""
         self.main = Scope((), ())
+        quantizers = any(node.domain in qonnx.GENERAL for node in container.proto.graph.node)
+        self.groups: tuple[Group, ...] = (qonnx_layers.group,) if quantizers else ()
+        """What is asked of each node of a file of QONNX."""
         self.told: tuple[Call, int] | None = None
         """The node of the file that is being read, and its place, while what it stands for is."""
 
@@ -195,7 +198,7 @@ class _Reader:
 
     def _grouped(self, node: Node) -> Sequence[Entry] | None:
         """What a node makes together with others around it, which are done with then."""
-        for group in (qdq.group, *GROUPS):
+        for group in (qdq.group, *self.groups, *GROUPS):
             if (found := group(node)) is not None:
                 for name, value in found.items():
                     own = value is not None and node.scope is self.main

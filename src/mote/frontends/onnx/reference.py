@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mote.extras import installed, quiet, refusals, require, version_of
+from mote.frontends.onnx import qonnx
 from mote.frontends.onnx.classes import Classes, classes_of
 from mote.frontends.onnx.inputs import inputs_of
 from mote.frontends.onnx.saturation import saturating
@@ -41,14 +42,15 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | str:
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
     _fix(onnx, model.graph, source)
+    written = " with QONNX's quantizers written out" if qonnx.written_out(model) else ""
     _widen(onnx, model.graph)
     _expose(onnx, model, names)
     classes = classes_of(onnx, model)
     types = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input}
     if installed("onnxruntime"):
-        name = f"ONNX Runtime {version_of('onnxruntime')}".strip()
+        name = f"ONNX Runtime {version_of('onnxruntime')}".strip() + written
         return f"{name} {SATURATES}" if saturating(onnx, model) else (name, _ort(model, types, classes))
-    return f"onnx.reference {version_of('onnx')}".strip(), _python(onnx, model, types, classes)
+    return f"onnx.reference {version_of('onnx')}".strip() + written, _python(onnx, model, types, classes)
 
 
 def _fix(onnx: Any, graph: Any, source: Source) -> None:

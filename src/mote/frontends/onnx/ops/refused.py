@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value
 from mote.frontends.onnx.node import ML, Key, Node, Parser
+from mote.frontends.onnx.qonnx import GENERAL
 
 SEQUENCES = "sequences of tensors are not supported: their length is only known at run time"
 STRINGS = "strings are not supported"
@@ -32,6 +33,12 @@ REASONS = {
     "ImageDecoder": IMAGES,
 }
 PREVIEW = "ai.onnx.preview.training"
+FLOAT_CODES = "codes of floating point are not supported: quantize with Quant (IntQuant)"
+STREAMLINED = "Mote reads QONNX as it is exported, before FINN's transformations: use the model with Quant nodes"
+QONNX = {
+    "FloatQuant": FLOAT_CODES,
+    **dict.fromkeys(("MultiThreshold", "XnorPopcountMatMul", "Im2Col", "QuantAvgPool2d", "MaxPoolNHWC"), STREAMLINED),
+}
 
 
 def _refused(reason: str) -> Parser:
@@ -45,4 +52,5 @@ PARSERS: Mapping[Key, Parser] = {
     **{("", name): _refused(reason) for name, reason in REASONS.items()},
     **{(PREVIEW, name): _refused(TRAINING) for name in ("Adagrad", "Adam", "Gradient", "Momentum")},
     (ML, "TfIdfVectorizer"): _refused(STRINGS),
+    **{(domain, name): _refused(reason) for domain in GENERAL for name, reason in QONNX.items()},
 }

@@ -1,0 +1,283 @@
+"""The dialect QONNX: what its quantizers compute, in NumPy and in ONNX's own operators, and its operators on images
+with channels last as ONNX's own between transposes.
+
+Quant(x) = (round(clip(x / scale + zero point)) - zero point) * scale, in float32. The standard operators that a model
+is written out in are those that qonnx's executor runs with NumPy and ONNX Runtime, one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.errors import UnsupportedNodeError
+from mote.graph.tensor import Array
+
+Reals = NDArray[np.float32]
+GENERAL = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")
+"""The domains of its quantizers."""
+CHANNELS_LAST = ("qonnx.custom_op.channels_last", "finn.custom_op.channels_last")
+"""The domains of operators on images with channels last."""
+LAST_OPERATORS = ("Conv", "MaxPool", "BatchNormalization")
+QUANTS = ("Quant", "IntQuant")
+QUANTIZERS = (*QUANTS, "BipolarQuant", "Trunc")
+ROUND_SINCE = 11
+"""The first set of ONNX's own operators with Round."""
+LARGE = 1.5 * 2**23
+OLDEST_STANDARD = 13
+"""The set of ONNX's own operators that a file is given which has none."""
+
+
+def _half_up(x: Reals) -> Reals:
+    return np.sign(x) * np.floor(np.abs(x) + np.float32(0.5))
+
+
+def _half_down(x: Reals) -> Reals:
+    return np.sign(x) * np.ceil(np.abs(x) - np.float32(0.5))
+
+
+def _up(x: Reals) -> Reals:
+    return np.sign(x) * np.ceil(np.abs(x))
+
+
+ROUNDINGS: Mapping[str, Callable[[Reals], Reals]] = {
+    "ROUND": np.rint,
+    "HALF_EVEN": np.rint,
+    "CEIL": np.ceil,
+    "FLOOR": np.floor,
+    "UP": _up,
+    "DOWN": np.trunc,
+    "ROUND_TO_ZERO": np.trunc,
+    "HALF_UP": _half_up,
+    "HALF_DOWN": _half_down,
+}
+"""Rounding modes, by their names in files."""
+
+
+def rounding(mode: str) -> str:
+    """A rounding mode that is known."""
+    if mode.upper() not in ROUNDINGS:
+        raise UnsupportedNodeError(f"the rounding mode {mode} is not known; known are {', '.join(ROUNDINGS)}")
+    return mode.upper()
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """What a Quant or a BipolarQuant rounds to: (code - zero) * scale, for codes from `low` to `high`."""
+
+    scale: Reals
+    zero: Reals
+    bits: Reals
+    signed: bool = True
+    narrow: bool = False
+    mode: str = "ROUND"
+    bipolar: bool = False
+    """Codes are 1 and -1: whether numbers are negative."""
+
+    @property
+    def low(self) -> Reals:
+        if not self.signed:
+            return 0 * self.bits
+        return np.float32(self.narrow) - np.float32(2) ** (self.bits - np.float32(1))
+
+    @property
+    def high(self) -> Reals:
+        one = np.float32(1)
+        if self.signed:
+            return np.float32(2) ** (self.bits - one) - one
+        return np.float32(2) ** self.bits - np.float32(1 + self.narrow)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the largest code, of a grid with one width."""
+        if self.bipolar:
+            return -1, 1
+        of = ROUNDINGS[self.mode]
+        return int(of(self.low).reshape(-1)[0]), int(of(self.high).reshape(-1)[0])
+
+    def codes(self, x: Reals) -> Reals:
+        steps = x / self.scale + self.zero
+        if self.bipolar:
+            return np.where(steps >= 0, np.float32(1), np.float32(-1))
+        return ROUNDINGS[self.mode](np.minimum(np.maximum(steps, self.low), self.high)).astype(np.float32)
+
+    def __call__(self, x: Reals) -> Reals:
+        return ((self.codes(x) - self.zero) * self.scale).astype(np.float32)
+
+
+def quant_grid(parameters: Sequence[Array], *, signed: bool, narrow: bool, mode: str) -> Grid:
+    """The grid of a Quant from its scale, zero point and bit width. One bit with a sign is bipolar."""
+    scale, zero, bits = (np.asarray(given, np.float32) for given in parameters)
+    return Grid(scale, zero, bits, signed, narrow, rounding(mode), bool(np.all(bits == 1)) and signed)
+
+
+def bipolar_grid(scale: Array) -> Grid:
+    """The grid of a BipolarQuant."""
+    return Grid(np.asarray(scale, np.float32), np.zeros((), np.float32), np.ones((), np.float32), bipolar=True)
+
+
+# Models in ONNX's own operators
+
+
+def channels_first(model: Any) -> None:
+    """Write operators on images with channels last as ONNX's own, between transposes."""
+    from onnx import helper
+
+    graph = model.graph
+    if not any(_is_last(node) for node in graph.node):
+        return
+    ranks = _ranks(graph)
+    nodes = []
+    for node in graph.node:
+        if not _is_last(node):
+            nodes.append(node)
+            continue
+        rank = _rank(node, ranks)
+        first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+        turned = [
+            f"{name} (channels first of {node.output[0]})" if name else "" for name in (*node.input, *node.output)
+        ]
+        for place in range(min(2 if node.op_type == "Conv" else 1, len(node.input))):
+            nodes.append(helper.make_node("Transpose", [node.input[place]], [turned[place]], perm=first))
+            node.input[place] = turned[place]
+        made, node.output[0], node.domain = node.output[0], turned[len(node.input)], ""
+        nodes += [node, helper.make_node("Transpose", [node.output[0]], [made], perm=last)]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    if not any(entry.domain in ("", "ai.onnx") for entry in model.opset_import):
+        model.opset_import.append(helper.make_opsetid("", OLDEST_STANDARD))
+
+
+def _is_last(node: Any) -> bool:
+    named = node.domain in CHANNELS_LAST and node.op_type in LAST_OPERATORS
+    return named and bool(node.input) and bool(node.output)
+
+
+def _ranks(graph: Any) -> dict[str, int]:
+    """How many axes values have, as far as the file says."""
+    infos = (*graph.input, *graph.output, *graph.value_info)
+    found = {i.name: len(i.type.tensor_type.shape.dim) for i in infos if i.type.tensor_type.HasField("shape")}
+    return found | {t.name: len(t.dims) for t in graph.initializer}
+
+
+def _rank(node: Any, ranks: Mapping[str, int]) -> int:
+    """That of a node's images: its window has two axes less."""
+    window = next((len(a.ints) + 2 for a in node.attribute if a.name == "kernel_shape"), 0)
+    return window or next((ranks[name] for name in (node.input[0], node.output[0]) if name in ranks), 4)
+
+
+def written_out(model: Any) -> bool:
+    """Write a model's quantizers as ONNX's own operators, which ONNX Runtime has; whether there were any."""
+    channels_first(model)
+    version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), ROUND_SINCE)
+    found = False
+    nodes: list[Any] = []
+    for place, node in enumerate(model.graph.node):
+        if node.domain in GENERAL and node.op_type in QUANTIZERS:
+            nodes += _Steps(node, place, version >= ROUND_SINCE).nodes()
+            found = True
+        else:
+            nodes.append(node)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return found
+
+
+class _Steps:
+    """The steps of one quantizer as nodes."""
+
+    def __init__(self, node: Any, place: int, rounds: bool) -> None:
+        self.node, self.place, self.rounds = node, place, rounds
+        self.made: list[Any] = []
+        self.given = {a.name: a.s.decode() if a.s else a.i for a in node.attribute}
+
+    def nodes(self) -> Sequence[Any]:
+        from onnx import TensorProto, helper
+
+        x, *given = self.node.input
+        scale, *rest = (self._op("Cast", name, to=TensorProto.FLOAT) for name in given)
+        if self.node.op_type == "BipolarQuant":
+            found = self._op("Mul", self._sign(x), scale)
+        elif self.node.op_type == "Trunc":
+            found = self._trunc(x, scale, *rest)
+        else:
+            found = self._quant(x, scale, *rest)
+        return [*self.made, helper.make_node("Identity", [found], [self.node.output[0]])]
+
+    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        name = f"{self.node.output[0]} (step {len(self.made)} of {self.place})"
+        self.made.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def _number(self, value: float) -> str:
+        from onnx import numpy_helper
+
+        return self._op("Constant", value=numpy_helper.from_array(np.array(value, np.float32)))
+
+    def _sign(self, x: str) -> str:
+        negative = self._op("Less", x, self._number(0))
+        return self._op("Where", negative, self._number(-1), self._number(1))
+
+    def _bound(self, bits: str, *, high: bool) -> str:
+        signed, narrow, one, two = self._flag("signed"), self._flag("narrow"), self._number(1), self._number(2)
+        if signed:
+            half = self._op("Pow", two, self._op("Sub", bits, one))
+            return self._op("Sub", half, one) if high else self._op("Sub", self._number(narrow), half)
+        return self._op("Sub", self._op("Pow", two, bits), self._number(1 + narrow)) if high else self._number(0)
+
+    def _flag(self, name: str) -> int:
+        """Trunc has a sign and all codes unless it says otherwise, Quant always says."""
+        return int(self.given.get(name, int(name == "signed" or self.node.op_type != "Trunc")))
+
+    def _quant(self, x: str, scale: str, zero: str, bits: str) -> str:
+        steps = self._op("Add", self._op("Div", x, scale), zero)
+        codes = self._rounded(self._clipped(steps, bits))
+        if self._flag("signed"):
+            one = self._op("Less", self._op("Abs", self._op("Sub", bits, self._number(1))), self._number(1e-6))
+            codes = self._op("Where", one, self._sign(steps), codes)
+        return self._op("Mul", self._op("Sub", codes, zero), scale)
+
+    def _clipped(self, steps: str, bits: str) -> str:
+        above = self._op("Max", steps, self._bound(bits, high=False))
+        return self._op("Min", above, self._bound(bits, high=True))
+
+    def _trunc(self, x: str, scale: str, zero: str, bits: str, *rest: str) -> str:
+        steps = self._even(self._op("Add", self._op("Div", x, scale), zero))
+        two = self._number(2)
+        if len(rest) == 1:
+            parts = self._op("Pow", two, self._op("Sub", bits, rest[0]))
+            codes = self._rounded(self._op("Div", steps, parts), "FLOOR")
+            return self._op("Mul", self._op("Sub", codes, zero), scale)
+        log2 = self._op("Div", self._op("Log", self._op("Div", rest[0], scale)), self._number(np.log(2)))
+        parts = self._op("Pow", two, self._even(log2))
+        codes = self._rounded(self._clipped(self._op("Div", steps, parts), rest[1]), "FLOOR")
+        return self._op("Mul", self._op("Sub", codes, self._op("Div", zero, parts)), rest[0])
+
+    def _even(self, x: str) -> str:
+        """Halves to even: numbers beside a large one have no digits behind the point."""
+        if self.rounds:
+            return self._op("Round", x)
+        large = self._number(LARGE)
+        return self._op("Sub", self._op("Add", x, large), large)
+
+    def _rounded(self, x: str, default: str = "ROUND") -> str:
+        mode = rounding(str(self.given.get("rounding_mode", default)))
+        if mode in ("ROUND", "HALF_EVEN"):
+            return self._even(x)
+        if mode in ("CEIL", "FLOOR"):
+            return self._op(mode.capitalize(), x)
+        size, half = self._op("Abs", x), self._number(0.5)
+        whole = {
+            "UP": lambda: self._op("Ceil", size),
+            "DOWN": lambda: self._op("Floor", size),
+            "ROUND_TO_ZERO": lambda: self._op("Floor", size),
+            "HALF_UP": lambda: self._op("Floor", self._op("Add", size, half)),
+            "HALF_DOWN": lambda: self._op("Ceil", self._op("Sub", size, half)),
+        }[mode]()
+        return self._op("Mul", self._op("Sign", x), whole)
