@@ -18,11 +18,13 @@ from mote.frontends.keras.layers import (
     merging,
     normalization,
     operations,
+    qkeras,
     recurrent,
     reshaping,
     tensorflow,
     windows,
 )
+from mote.frontends.keras.quantizers import PLACES
 
 PAGE = Path(__file__).parents[1] / "docs" / "keras.md"
 BEGIN, END = "<!-- the layers: benchmarks/keras_layers.py -->\n", "<!-- end of the layers -->\n"
@@ -37,6 +39,8 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Attention": [name for name in attention.LAYERS if name != "GroupedQueryAttention"],
     "Sequences": list(recurrent.LAYERS),
     "Functions of `keras.ops`, and operators of Python": list(operations.OPERATIONS),
+    "QKeras": list(qkeras.LAYERS),
+    "Quantizers of QKeras": list(PLACES),
     "Keras 2 only": [*core.KERAS2, *tensorflow.LAYERS],
     "Functions of TensorFlow (TFOpLambda)": [f"tf.{name}" for name in tensorflow.FUNCTIONS],
     "Operators of TensorFlow (TensorFlowOpLayer)": list(tensorflow.OPERATORS),
@@ -57,6 +61,9 @@ LIMITS = {
     "Sequences": f"gates of {', '.join(recurrent.GATES)}; cells LSTM, GRU, simple and stacks of them; states zero, "
     "given or kept (stateful); masks of sequences; ConvLSTM begins with zero, has no mask, and is unrolled",
     "Functions of `keras.ops`, and operators of Python": "x[...] with numbers and slices",
+    "QKeras": "no recurrent layers, separable or transposed convolutions",
+    "Quantizers of QKeras": "a fixed alpha for activations, any for weights; quantized_po2 and quantized_relu_po2 for "
+    "weights only; stochastic ones as in an inference",
     "Keras 2 only": "x[...] with numbers and slices (SlicingOpLambda)",
     "Functions of TensorFlow (TFOpLambda)": "in tf, tf.math, tf.nn and tf.linalg; shapes, axes and bounds that are "
     "constant",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import reduce
 from io import BytesIO
 from pathlib import Path
@@ -408,7 +409,7 @@ def test_networks_of_keras_2_that_say_something_else(random: Random) -> None:
         if random.random() < 0.2 and len(part) > 1:
             del part[last]
         else:
-            part[last] = random.choice(ODD)
+            part[last] = deepcopy(random.choice(ODD))
     try:
         read(Source("fuzzed.h5", Format.KERAS, h5_file(said, {"inner": WEIGHTS["a"]}))).graph()
     except MoteError as error:

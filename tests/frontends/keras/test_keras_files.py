@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from copy import deepcopy
 from functools import reduce
 from io import BytesIO
 from pathlib import Path
@@ -308,7 +309,7 @@ def test_networks_that_say_something_else(random: Random) -> None:
         if random.random() < 0.2 and len(part) > 1:
             del part[last]
         else:
-            part[last] = random.choice(ODD)
+            part[last] = deepcopy(random.choice(ODD))
     survives(keras_file(said, FUZZED_WEIGHTS))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import mote
 from mote.frontends.keras import activations
-from mote.frontends.keras.layers import LAYERS, core, tensorflow
+from mote.frontends.keras.layers import LAYERS, core, qkeras, tensorflow
 
 pytestmark = pytest.mark.frontends
 os.environ.setdefault("KERAS_BACKEND", "torch")
@@ -441,7 +441,8 @@ def test_hdf5_files_of_keras_3(tmp_path: Path) -> None:
 def test_no_layer_of_the_table_is_untried() -> None:
     """What is read is also in Keras, and in one of the tests here."""
     text = open(__file__, encoding="utf-8").read()  # noqa: PTH123, SIM115
-    for name in LAYERS.keys() - {*core.AUGMENTING, *core.KERAS2, *tensorflow.LAYERS}:
+    elsewhere = {*core.AUGMENTING, *core.KERAS2, *tensorflow.LAYERS, *qkeras.LAYERS}
+    for name in LAYERS.keys() - elsewhere:
         kind = next((k for k in ("Max", "Average") if f"{k}Pooling" in name), None)
         pattern = name.replace(kind, "{kind}") if kind else name
         assert f'"{pattern}"' in text or f"L.{name}(" in text or f'"{name}"' in text, name

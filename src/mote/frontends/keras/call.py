@@ -10,7 +10,8 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.config import Description
-from mote.graph.tensor import Array
+from mote.graph import Quantization
+from mote.graph.tensor import Array, Shape
 
 Results = Value | Sequence[Value]
 CHANNELS_LAST, CHANNELS_FIRST = "channels_last", "channels_first"
@@ -30,6 +31,8 @@ class Call:
     """Which steps of sequences count, of values whose steps do not all: booleans [batch, steps]."""
     made: dict[Value, Value] = field(default_factory=dict)
     """Masks that the layer itself gives to its results."""
+    codes: MutableMapping[int, tuple[Shape, Callable[[Quantization], Value]]] = field(default_factory=dict)
+    """How products would be made with integers, by the tensors that hold them: their shapes, and what makes codes."""
 
     @property
     def values(self) -> list[Value]:

@@ -11,7 +11,7 @@ from mote.frontends import limits
 from mote.frontends.keras.activations import KERAS2_HARD_SIGMOID
 from mote.frontends.keras.archive import Archive, DamagedError, Stored
 from mote.frontends.keras.config import NETWORKS, Description
-from mote.frontends.keras.layers import LAYERS, merging
+from mote.frontends.keras.layers import LAYERS, merging, qkeras
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.layers.recurrent import CELLS, RECURRENT
 from mote.frontends.keras.masks import ALL, JOINING
@@ -24,9 +24,11 @@ KNOWN = {*LAYERS, *NETWORKS, *CELLS, "InputLayer", "StackedRNNCells", "Lambda"}
 """Classes that are Keras's own, where a file does not say whose they are."""
 UNREAD = {
     *("CuDNNGRU", "CuDNNLSTM", "DenseFeatures", "Hashing", "IntegerLookup", "LocallyConnected1D"),
+    *("QAdaptiveActivation", "QAveragePooling2D", "QConv2DTranspose", "QGlobalAveragePooling2D", "QGRU", "QLSTM"),
+    *("QSeparableConv1D", "QSeparableConv2D", "QSimpleRNN"),
     *("LocallyConnected2D", "StringLookup", "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty"),
 }
-"""Classes of Keras 2 that are not supported."""
+"""Classes of Keras 2 and QKeras that are not supported."""
 INSIDE = ("layer", "backward_layer", "cell")
 """Options that hold a layer."""
 ACTIVATIONS = ("activation", "recurrent_activation")
@@ -102,7 +104,13 @@ def _network(said: Any, older: bool, depth: int) -> dict[str, Any]:
 
 
 def _is_network(said: Any) -> bool:
-    return isinstance(said, Mapping) and said.get("class_name") in NETWORKS
+    return isinstance(said, Mapping) and _kind(said) in NETWORKS
+
+
+def _kind(said: Mapping[str, Any]) -> str:
+    """The name of a class; nothing where it is no text."""
+    found = said.get("class_name")
+    return found if isinstance(found, str) else ""
 
 
 def _name(said: Mapping[str, Any]) -> str:
@@ -118,6 +126,8 @@ def _layer(said: Any, older: bool, depth: int) -> dict[str, Any]:
         module = "keras.src.ops" if _is_operation(said) else "keras.layers" if kind in KNOWN | UNREAD else ""
     elif module.partition(".")[0] == "tf_keras":
         module = f"keras{module.removeprefix('tf_keras')}"
+    elif module.partition(".")[0] == "qkeras" and kind in qkeras.LAYERS:
+        module = "keras.layers"
     options = said.get("config")
     if isinstance(options, Mapping) and kind not in NETWORKS:
         options = _options(kind, options, older, depth)
@@ -148,7 +158,7 @@ def _options(kind: str, options: Mapping[str, Any], older: bool, depth: int) -> 
         made["cells"] = [_layer(cell, older, depth + 1) for cell in made["cells"]]
     if not older:
         return made
-    for option in ACTIVATIONS:
+    for option in ACTIVATIONS if kind not in qkeras.LAYERS else ():
         if option in made:
             made[option] = _activation(made[option], depth)
     if kind == "LeakyReLU" and "alpha" in made:
@@ -157,7 +167,11 @@ def _options(kind: str, options: Mapping[str, Any], older: bool, depth: int) -> 
         made[ALL] = True
     if kind in ("GRU", "GRUCell"):
         made.setdefault("reset_after", False)
-    if kind == "BatchNormalization" and isinstance(made.get("axis"), list) and len(made["axis"]) == 1:
+    if (
+        kind in ("BatchNormalization", "QBatchNormalization")
+        and isinstance(made.get("axis"), list)
+        and len(made["axis"]) == 1
+    ):
         made["axis"] = made["axis"][0]
     return {
         name: value for name, value in made.items() if value is not None or name not in ("threshold", "negative_slope")
@@ -170,7 +184,7 @@ def _activation(said: Any, depth: int) -> Any:
         inside = said.get("config")
         if isinstance(inside, str):
             said = inside
-        elif isinstance(inside, Mapping) and said.get("class_name") in KNOWN:
+        elif isinstance(inside, Mapping) and _kind(said) in KNOWN:
             return _layer(said, True, depth + 1)
     return KERAS2_HARD_SIGMOID if said == "hard_sigmoid" else said
 
@@ -180,7 +194,7 @@ def _activation(said: Any, depth: int) -> Any:
 
 def _skipped(layers: Sequence[Mapping[str, Any]], options: Any) -> set[str]:
     """The networks inside whose first call is the one that made them: calls of the network around them count from 1."""
-    networks = {str(layer.get("name") or _name(layer)) for layer in layers if layer.get("class_name") in NETWORKS}
+    networks = {str(layer.get("name") or _name(layer)) for layer in layers if _kind(layer) in NETWORKS}
     ends = options.get("output_layers") if isinstance(options, Mapping) else None
     least: dict[str, int] = {}
     for part in _lists([layer.get("inbound_nodes") for layer in layers] + [ends]):

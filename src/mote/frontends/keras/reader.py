@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,13 +17,14 @@ from mote.frontends.keras.archive import SAVE, DamagedError, opened
 from mote.frontends.keras.call import CHANNELS_FIRST, Call, Results, flat
 from mote.frontends.keras.config import NETWORKS, Description
 from mote.frontends.keras.keras2 import modernized
-from mote.frontends.keras.layers import LAYERS
+from mote.frontends.keras.layers import LAYERS, qkeras
 from mote.frontends.keras.layers.core import NOISE
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.masks import passed_on
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.model import Model, with_numbers
 from mote.frontends.source import Source
+from mote.graph import Quantization
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
 
@@ -33,6 +34,7 @@ TRAINED = {*NOISE, "BatchNormalization"}
 """Layers that compute something else in training."""
 TENSOR = "__keras_tensor__"
 MOST_NODES = limits.MOST_LAYERS
+ONE = "let a TimeDistributed network take one tensor and give one"
 FUNCTIONAL = "build the model of Keras's own layers, as a Sequential or Functional one"
 
 Key = tuple[str, int, int]
@@ -61,6 +63,8 @@ class _Reader:
     """Which steps of sequences count, of values that have masks."""
     passed: dict[Value, Value] = field(default_factory=dict)
     """The masks of what the last layer gave."""
+    codes: dict[int, tuple[Shape, Callable[[Quantization], Value]]] = field(default_factory=dict)
+    """How products would be made with integers, by the tensors that hold them."""
     half: set[str] = field(default_factory=set)
     """Types other than float32 that layers are computed in."""
 
@@ -152,7 +156,7 @@ class _Reader:
         layers = {layer.name: layer for layer in network.children()}
         starts = list(_keys(network.get("input_layers")))
         if len(starts) != len(given):
-            raise UnsupportedNodeError(f"'{network.name}' takes {len(starts)} tensors, and is given {len(given)}")
+            raise DamagedError(f"'{network.name}' takes {len(starts)} tensors, and is given {len(given)}")
         values: dict[Key, Value] = dict(zip(starts, given, strict=True))
         waiting = [
             (layer, number, _node(node, layer))
@@ -215,12 +219,12 @@ class _Reader:
     def _each_step(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Value:
         """What a network gives for each step of a sequence: steps are as good as images of a batch."""
         if len(given) != 1:
-            raise UnsupportedNodeError(f"'{network.name}' takes one sequence, and is given {len(given)}")
+            raise MoteError(f"'{network.name}' takes one sequence, and is given {len(given)}", remedy=ONE)
         batch, steps, *inner = given[0].shape
         images = moves.reshape(self.b, given[0], (batch * steps, *inner))
         found = list(flat(self._run(network, [images], prefix, depth)))
         if len(found) != 1:
-            raise UnsupportedNodeError(f"'{network.name}' gives {len(found)} values for each step, not one")
+            raise MoteError(f"'{network.name}' gives {len(found)} values for each step, not one", remedy=ONE)
         return moves.reshape(self.b, found[0], (batch, steps, *found[0].shape[1:]))
 
     def _apply(self, layer: Description, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
@@ -233,8 +237,9 @@ class _Reader:
         policy = layer.check_type()
         if any(kind in policy for kind in ("float16", "float64")):
             self.half.add(policy)
-        call = Call(self.b, layer, args, kwargs, partial(self._apply), self.masks)
-        made = parser(call)
+        call = Call(self.b, layer, args, kwargs, partial(self._apply), self.masks, codes=self.codes)
+        of_codes = qkeras.moved(call, parser) if layer.kind in qkeras.MOVES and not layer.is_operation else None
+        made = parser(call) if of_codes is None else of_codes
         results = list(flat(made))
         self.passed = {results[i]: mask for i, mask in passed_on(call, results).items()}
         return made

@@ -17,7 +17,7 @@ from mote.graph.tensor import Array
 from mote.ops.common import Axis
 
 
-def _window(call: Call, count: int, sizes: Sequence[int], kernel: str = "kernel_size") -> list[Axis]:
+def window_of(call: Call, count: int, sizes: Sequence[int], kernel: str = "kernel_size") -> list[Axis]:
     """The axes of a layer's window over an image of these sizes. Odd padding is at the end."""
     layer = call.layer
     taps = layer.integers(kernel, count)
@@ -51,15 +51,15 @@ def conv(count: int) -> Parser:
         x, filters, groups = _image(call, count), call.layer.integer("filters"), call.layer.integer("groups", 1)
         if groups < 1 or x.shape[1] % groups or filters % groups:
             raise UnsupportedNodeError(f"{groups} groups do not fit {x.shape[1]} channels and {filters} filters")
-        axes = _window(call, count, x.shape[2:])
+        axes = window_of(call, count, x.shape[2:])
         kernel = call.weight(0, (*(a.kernel for a in axes), x.shape[1] // groups, filters), "kernel")
-        made = windows.conv(call.b, x, _outputs_first(kernel), call.bias(1, filters), axes, groups)
+        made = windows.conv(call.b, x, outputs_first(kernel), call.bias(1, filters), axes, groups)
         return _finished(call, made)
 
     return parse
 
 
-def _outputs_first(kernel: Array) -> Array:
+def outputs_first(kernel: Array) -> Array:
     """A kernel with the channels of the output, then those of the input, before the axes of the window."""
     return np.moveaxis(kernel, (-1, -2), (0, 1))
 
@@ -73,7 +73,7 @@ def _by_channel(kernel: Array) -> Array:
 def depthwise(count: int) -> Parser:
     def parse(call: Call) -> Value:
         x, times = _image(call, count), call.layer.integer("depth_multiplier", 1)
-        axes = _window(call, count, x.shape[2:])
+        axes = window_of(call, count, x.shape[2:])
         kernel = call.weight(0, (*(a.kernel for a in axes), x.shape[1], times), "kernel")
         bias = call.bias(1, x.shape[1] * times)
         return _finished(call, windows.conv(call.b, x, _by_channel(kernel), bias, axes, x.shape[1]))
@@ -87,12 +87,12 @@ def separable(count: int) -> Parser:
     def parse(call: Call) -> Value:
         x, times = _image(call, count), call.layer.integer("depth_multiplier", 1)
         filters = call.layer.integer("filters")
-        axes = _window(call, count, x.shape[2:])
+        axes = window_of(call, count, x.shape[2:])
         each = call.weight(0, (*(a.kernel for a in axes), x.shape[1], times), "depthwise kernel")
         all_ = call.weight(1, (*[1] * count, x.shape[1] * times, filters), "pointwise kernel")
         middle = windows.conv(call.b, x, _by_channel(each), None, axes, x.shape[1])
         plain = windows.window([1] * count)
-        made = windows.conv(call.b, middle, _outputs_first(all_), call.bias(2, filters), plain)
+        made = windows.conv(call.b, middle, outputs_first(all_), call.bias(2, filters), plain)
         return _finished(call, made)
 
     return parse
@@ -113,7 +113,7 @@ def transposed(count: int) -> Parser:
         kernel = call.weight(0, (*taps, filters, x.shape[1]), "kernel")
         bias = call.bias(1, filters)
         beyond = [extra for *_, extra in crops]
-        made = windows.conv_transpose(call.b, x, _outputs_first(kernel), bias, axes, beyond)
+        made = windows.conv_transpose(call.b, x, outputs_first(kernel), bias, axes, beyond)
         return _finished(call, made)
 
     return parse
@@ -142,7 +142,7 @@ def _warn(call: Call, why: str) -> None:
 def pool(count: int, *, largest: bool) -> Parser:
     def parse(call: Call) -> Value:
         x = _image(call, count)
-        axes = _window(call, count, x.shape[2:], "pool_size")
+        axes = window_of(call, count, x.shape[2:], "pool_size")
         if not largest and any(axis.before != axis.after for axis in axes):
             _warn(call, "windows are padded unevenly")
         made = (windows.max_pool if largest else windows.average_pool)(call.b, x, axes)

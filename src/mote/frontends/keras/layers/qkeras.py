@@ -1,0 +1,264 @@
+"""Layers of QKeras: those of Keras with weights on a grid, and activations that round to one. Where both operands of a
+product are on grids of 8 bits, and so is what becomes of it, it is computed with integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.build import quantized
+from mote.frontends.build.builder import Value
+from mote.frontends.keras import activations
+from mote.frontends.keras.call import Call, Parser, channels_back, channels_second, only
+from mote.frontends.keras.config import Description
+from mote.frontends.keras.layers import core, normalization, windows
+from mote.frontends.keras.quantizers import FUNCTIONS, Quantizer, described
+from mote.graph import Quantization
+from mote.graph.tensor import Array
+
+Codes = Callable[[Quantization], Value]
+"""Makes a product with integers, given what the codes of its result stand for."""
+MOVES = frozenset({"Flatten", "MaxPooling1D", "MaxPooling2D", "Permute", "Reshape"})
+"""Layers that give elements of what they are given."""
+LARGEST = 1 << 24
+"""Sums of fewer steps than this are exact in single precision."""
+
+
+def _quantizer(layer: Description, option: str) -> Quantizer | None:
+    said = layer.options.get(option)
+    found = described(said)
+    if said is not None and found is None:
+        raise UnsupportedNodeError(f"the {option} '{activations.shown(said)}' is not supported")
+    return found
+
+
+def _with_weights(layer: Description, weights: Mapping[int, Array], **options: object) -> Description:
+    """A layer with other weights of its own, and other options."""
+    said = {**layer.said, "config": {**layer.options, **options}}
+    return Description(said, {f"{layer.path}vars/{i}": x for i, x in weights.items()}, layer.path)
+
+
+def _stored(layer: Description) -> list[Array]:
+    """The weights of a layer, in order."""
+    found: list[Array] = []
+    while (path := f"{layer.path}vars/{len(found)}") in layer.weights:
+        found.append(layer.weights[path])
+    return found
+
+
+def quantized_layer(parser: Parser, kernel: str) -> Parser:
+    """A layer with a kernel, and perhaps a bias, on grids."""
+
+    def parse(call: Call) -> Value:
+        names = (f"{kernel}_quantizer", "bias_quantizer")
+        found = [_quantizer(call.layer, name) for name in names]
+        weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(_stored(call.layer), found, strict=False))}
+        layer = _with_weights(call.layer, weights, activation=None)
+        return _activated(call, _product(replace(call, layer=layer), parser))
+
+    return parse
+
+
+def _on_grid(x: Array, quantizer: Quantizer | None) -> Array:
+    return x if quantizer is None else quantizer.of_weights(x)
+
+
+def _product(call: Call, parser: Parser) -> Value:
+    """A layer's result in float, and how it would be made with integers."""
+    made = only(parser(call))
+    maker = _INTEGERS.get(parser)
+    if maker is not None and (codes := maker(call)) is not None:
+        call.codes[made.tensor] = made.shape, codes
+    return made
+
+
+def _activated(call: Call, x: Value) -> Value:
+    """A value after the quantizer or function that the layer names."""
+    said = call.layer.options.get("activation")
+    quantizer = described(said)
+    if quantizer is not None:
+        return _rounded(call, x, quantizer)
+    if isinstance(said, str) and said in FUNCTIONS:
+        return FUNCTIONS[said](call.b, x)
+    return core.activated(call, x)
+
+
+def _rounded(call: Call, x: Value, quantizer: Quantizer) -> Value:
+    """A value on a grid: of a product of integers made by integers."""
+    b, grid = call.b, quantizer.grid
+    shape, codes = call.codes.get(x.tensor, ((), None))
+    if grid is None or grid.dtype is None or codes is None or shape != x.shape:
+        return quantizer.of_value(b, x)
+    made = codes(grid.quantization)
+    low, high = grid.low * grid.step, grid.high * grid.step
+    if not grid.is_whole:
+        made = quantized.function(b, made, lambda real: np.clip(real, low, high), grid.quantization)
+    return quantized.dequantize(b, made)
+
+
+def activation(call: Call) -> Value:
+    return _activated(call, call.x)
+
+
+# Integers
+
+
+def _integers(call: Call, kernel: Array, channels: int) -> tuple[Value, Array, Array, Array | None] | None:
+    """The codes of a layer's input, its kernel as int8, the scale of each channel, which is last, and the bias in steps
+    of the products; None where something is on no grid of 8 bits."""
+    codes = None if call.x.constant else quantized.codes_of(call.b, call.x)
+    if codes is None:
+        return None
+    quant = quantized.known_quant(call.b, codes)
+    found = _coded(kernel)
+    if found is None or quant.per_channel:
+        return None
+    weights, scales = found
+    steps = np.float64(quant.scale[0]) * scales.astype(np.float64)
+    bias = call.bias(1, channels)
+    if bias is None:
+        return codes, weights, scales, None
+    whole = np.rint(bias.astype(np.float64) / steps)
+    if np.any(whole * steps != bias.astype(np.float64)) or np.abs(whole).max() >= LARGEST:
+        return None
+    return codes, weights, scales, whole.astype(np.int32)
+
+
+def _coded(kernel: Array) -> tuple[Array, Array] | None:
+    """A kernel as int8 times a power of two for each channel along its last axis."""
+    if not kernel.size:
+        return None
+    flat = kernel.reshape(-1, kernel.shape[-1]).astype(np.float64)
+    largest = np.abs(flat).max(axis=0)
+    used = np.where(largest > 0, largest, 1.0)
+    for bits in range(8):
+        scale = np.exp2(np.floor(np.log2(used)) - bits)
+        steps = flat / scale
+        if np.array_equal(steps, np.rint(steps)) and np.abs(steps).max() <= 127:
+            return steps.astype(np.int8).reshape(kernel.shape), scale.astype(np.float32)
+    return None
+
+
+def _dense_of_integers(call: Call) -> Codes | None:
+    units = call.layer.integer("units")
+    found = _integers(call, call.weight(0, (call.x.shape[-1], units), "kernel"), units)
+    if found is None:
+        return None
+    codes, weights, scales, bias = found
+    return lambda out: quantized.linear(call.b, codes, weights, scales, bias, out)
+
+
+def _conv_of_integers(count: int) -> Callable[[Call], Codes | None]:
+    def make(call: Call) -> Codes | None:
+        layer, x = call.layer, call.x
+        filters, groups = layer.integer("filters"), layer.integer("groups", 1)
+        depth = x.shape[1 if call.channels_first else -1] // groups
+        kernel = call.weight(0, (*layer.integers("kernel_size", count), depth, filters), "kernel")
+        found = _integers(call, kernel, filters)
+        if found is None:
+            return None
+        codes, weights, scales, bias = found
+        return _window(call, count, codes, windows.outputs_first(weights), scales, bias, groups)
+
+    return make
+
+
+def _depthwise_of_integers(call: Call) -> Codes | None:
+    x, times = call.x, call.layer.integer("depth_multiplier", 1)
+    channels = x.shape[1 if call.channels_first else -1]
+    kernel = call.weight(0, (*call.layer.integers("kernel_size", 2), channels, times), "kernel")
+    found = _integers(call, kernel.reshape(*kernel.shape[:-2], 1, -1), channels * times)
+    if found is None:
+        return None
+    codes, weights, scales, bias = found
+    return _window(call, 2, codes, windows.outputs_first(weights), scales, bias, channels)
+
+
+def _window(
+    call: Call, count: int, codes: Value, weights: Array, scales: Array, bias: Array | None, groups: int
+) -> Codes:
+    b, first = call.b, call.channels_first
+    quant = quantized.known_quant(b, codes)
+
+    def make(out: Quantization) -> Value:
+        image = quantized.coded(b, channels_second(b, codes, first), quant)
+        axes = windows.window_of(call, count, image.shape[2:])
+        made = quantized.conv(b, image, weights, scales, bias, axes, out, groups=groups)
+        return quantized.coded(b, channels_back(b, made, first), out)
+
+    return make
+
+
+def moved(call: Call, parser: Parser) -> Value | None:
+    """What a layer gives that only moves elements, of codes as of the numbers that they stand for; None where its value
+    is on no grid."""
+    values = call.values
+    codes = None if len(values) != 1 or values[0].constant else quantized.codes_of(call.b, values[0])
+    if codes is None:
+        return None
+    quant = quantized.known_quant(call.b, codes)
+    made = only(parser(replace(call, args=[codes])))
+    return quantized.dequantize(call.b, quantized.coded(call.b, made, quant))
+
+
+# Batch normalization
+
+
+def batch_normalization(call: Call) -> Value:
+    """With statistics and parameters on grids."""
+    layer, weights = call.layer, _stored(call.layer)
+    scale, center = layer.flag("scale", True), layer.flag("center", True)
+    names = ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
+    pairs = enumerate(zip(weights, names, strict=False))
+    found = {i: _on_grid(x, _quantizer(layer, f"{name}_quantizer")) for i, (x, name) in pairs}
+    return normalization.batch_normalization(replace(call, layer=_with_weights(layer, found)))
+
+
+def folded(parser: Parser, kernel: str) -> Parser:
+    """A convolution with a batch normalization in its kernel and bias, which are on grids."""
+
+    def parse(call: Call) -> Value:
+        layer = call.layer
+        stored = [*_stored(layer), *_stored(replace(layer, path=f"{layer.path}batchnorm/"))]
+        weights = [x.astype(np.float32) for x in stored if x.ndim and x.dtype.kind in "fiub"]
+        biased, scale, center = layer.flag("use_bias", True), layer.flag("scale", True), layer.flag("center", True)
+        names = ["kernel"] + ["bias"] * biased + ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
+        inner_axes = 2 if kernel == "depthwise" else 1
+        channels = prod(weights[0].shape[-inner_axes:]) if weights else 0
+        if len(weights) != len(names) or weights[0].ndim != 4 or any(x.shape != (channels,) for x in weights[1:]):
+            raise UnsupportedNodeError(f"it has {len(weights)} weights, whose shapes do not fit its options")
+        own = dict(zip(names, weights, strict=True))
+        mean, variance = own["mean"], own["variance"]
+        inverse = own.get("gamma", np.float32(1)) / np.sqrt(variance + np.float32(layer.real("epsilon", 1e-3)))
+        bias = inverse * (own.get("bias", np.float32(0)) - mean) + own.get("beta", np.float32(0))
+        found = own["kernel"] * inverse.reshape(own["kernel"].shape[-inner_axes:])
+        grids = _quantizer(layer, f"{kernel}_quantizer"), _quantizer(layer, "bias_quantizer")
+        made = {0: _on_grid(found, grids[0]), 1: _on_grid(bias.astype(np.float32), grids[1])}
+        inner = _with_weights(layer, made, activation=None, use_bias=True)
+        return _activated(call, _product(replace(call, layer=inner), parser))
+
+    return parse
+
+
+_CONV_1D, _CONV_2D, _DEPTHWISE = windows.conv(1), windows.conv(2), windows.depthwise(2)
+_INTEGERS: Mapping[Parser, Callable[[Call], Codes | None]] = {
+    core.dense: _dense_of_integers,
+    _CONV_1D: _conv_of_integers(1),
+    _CONV_2D: _conv_of_integers(2),
+    _DEPTHWISE: _depthwise_of_integers,
+}
+"""How layers are made with integers."""
+LAYERS: Mapping[str, Parser] = {
+    "QActivation": activation,
+    "QBatchNormalization": batch_normalization,
+    "QConv1D": quantized_layer(_CONV_1D, "kernel"),
+    "QConv2D": quantized_layer(_CONV_2D, "kernel"),
+    "QConv2DBatchnorm": folded(_CONV_2D, "kernel"),
+    "QDense": quantized_layer(core.dense, "kernel"),
+    "QDepthwiseConv2D": quantized_layer(_DEPTHWISE, "depthwise"),
+    "QDepthwiseConv2DBatchnorm": folded(_DEPTHWISE, "depthwise"),
+}
