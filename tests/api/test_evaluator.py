@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from streams import sliding
+from test_ramcode import SLOW
 
 import mote
 from mote import frontends
@@ -282,3 +283,16 @@ def test_questions_without_an_answer_are_refused() -> None:
         evaluate(compiled, SAMPLES, against=other)
     with pytest.raises(MoteError, match="no metric"):
         evaluate(compiled, SAMPLES, metric="beauty")
+
+
+def test_code_counts_as_in_compile(tmp_path: Path) -> None:
+    """Budgets hold for the code as well: in flash, and in RAM, beside which the model is planned."""
+    target = emulated("cortex-m4")
+    constants = mote.compile(DIGITS, target=target).project.constants
+    with pytest.raises(MoteError, match=r"flash.*code"):
+        evaluate(DIGITS, SAMPLES, target=target, flash=constants + 100)
+    slow = tmp_path / "slow.toml"
+    slow.write_text(SLOW)
+    placed = mote.compile(DIGITS, target=slow, place_code="ram", optimize="speed")
+    with pytest.raises(MoteError, match="0 that are there"):
+        evaluate(DIGITS, SAMPLES, target=slow, place_code="ram", ram=placed.settings.ram_code // 2)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from mote.api.answering import THRESHOLD, How, answers_here, by_reference, on_core, rated_by, worst_of
-from mote.api.compiler import Compiled, Settings, chosen_settings, compile, make_settings
+from mote.api.compiler import Compiled, Settings, chosen_settings, make_settings
 from mote.api.evaluation import Against, Evaluation
 from mote.api.layer_noise import LayerNoise, comparable, layer_noise
+from mote.api.measure import compile
 from mote.api.options import check_at_least
 from mote.api.posing import as_real, as_taken, channels_moved_to, posed
 from mote.api.scorer import real, score
