@@ -16,6 +16,7 @@ from sklearn.neural_network import MLPClassifier
 
 import mote
 from mote import quantize, targets
+from mote.api import mixing
 from mote.api.mixed import Mixed, loss
 from mote.api.mixer import drop
 from mote.api.mixing import Task, Trial, tried
@@ -227,6 +228,17 @@ def test_drops() -> None:
 def test_options_that_mean_nothing(options: dict[str, object], reason: str) -> None:
     with pytest.raises(MoteError, match=reason):
         mixed(**options)
+
+
+def test_of_equal_choices_the_one_with_less_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where costs and accuracy are the same, int8 is chosen and not int4, whose name comes first."""
+    exact = mixing.score
+    monkeypatch.setattr(mixing, "score", lambda *given: replace(exact(*given), value=0.9))
+    monkeypatch.setattr(Task, "costs", lambda self, graph: {"instructions": 1000, "flash": 100, "ram": 10})
+    found = mixed(precisions=("int4", "int8"))
+    assert found.chosen.name == "int8"
+    noise = {p.name: p.noise for p in (*found.points, *found.dominated)}
+    assert noise["int8"] is not None and noise["int4"] is not None and noise["int8"] > noise["int4"] + 6
 
 
 def test_tasks_are_sent_without_what_follows_from_them() -> None:

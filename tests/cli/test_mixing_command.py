@@ -48,7 +48,7 @@ def test_json_and_svg(files: dict[str, str], tmp_path: Path, capsys: pytest.Capt
     found = json.loads(out)
     assert status == 0 and found["file"] == str(tmp_path / "out.tflite") and found["allowed"] == 0.9
     assert set(found["points"][0]) == {
-        "precisions", "value", "lost", "kept", "instructions", "flash", "ram", "measured",
+        "precisions", "value", "lost", "kept", "instructions", "flash", "ram", "noise", "measured",
     }  # fmt: skip
     assert found["test"]["samples"] == 60 and found["validation"] is None and found["tools"] is None
     assert ElementTree.parse(tmp_path / "front.svg").getroot() is not None

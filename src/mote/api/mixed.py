@@ -57,6 +57,8 @@ class MixedPoint:
     """By the planner's estimate, in the unit of the target's costs."""
     flash: int
     ram: int
+    noise: float | None = None
+    """Decibels of signal to noise, against the float model; None where nothing differs."""
     measured: Mapping[str, Any] | None = None
     """Instructions, flash and RAM on the emulated target."""
 

@@ -234,7 +234,9 @@ class _Search:
             lost = loss(result, self.reference)
             costs = result["costs"]
             if costs is not None:
-                self.points[choice] = MixedPoint(choice, result["value"], lost, lost <= self.allowed, **costs)
+                self.points[choice] = MixedPoint(
+                    choice, result["value"], lost, lost <= self.allowed, **costs, noise=result.get("noise")
+                )
         return [self.points[choice] for choice in asked if choice in self.points]
 
     def _probe(self) -> tuple[list[tuple[Sensitivity, ...]], Table]:
@@ -288,8 +290,8 @@ class _Search:
             self._try(near[:AT_ONCE])
 
     def _by_cost(self, points: Iterable[MixedPoint]) -> list[MixedPoint]:
-        """The cheapest first, those that were measured before the others; of those that cost the same the most
-        precise."""
+        """The cheapest first, those that were measured before the others; of those that cost the same the one that
+        loses least, and then the one with less noise."""
         others = [axis for axis in AXES if axis != self.cheapest]
         return sorted(
             points,
@@ -298,6 +300,7 @@ class _Search:
                 p.cost(self.cheapest),
                 p.lost,
                 *(p.cost(axis) for axis in others),
+                _power(p.noise),
                 p.precisions,
             ),
         )

@@ -72,6 +72,8 @@ class Tried(TypedDict):
     value: float
     better: str
     samples: int
+    noise: float | None
+    """Decibels of signal to noise, on the samples of probes; None where nothing differs from the float model."""
     costs: Costs | None
 
 
@@ -223,6 +225,7 @@ def tried(task: Task, trial: Trial) -> Tried:
         "value": found.value,
         "better": found.better,
         "samples": found.samples,
+        "noise": decibels if trial.precisions and isfinite(decibels := task.heard_noise(graph)[0]) else None,
         "costs": task.costs(graph),
     }
 
