@@ -101,6 +101,15 @@ REFUSED = {
         with_(lambda m: setattr(m.graph.output[0], "name", "z")),
         "nothing computes the output 'z'",
     ),
+    "no results": (with_(lambda m: m.graph.node.append(node("Clip", ["m"], []))), r"layer 2 Clip '' has no outputs"),
+    "a custom operator without results": (
+        with_(lambda m: m.graph.node.append(node("Log", ["m"], [], "spy", domain="com.microsoft"))),
+        r"layer 2 com.microsoft.Log 'spy' has no outputs",
+    ),
+    "a quantization without a scale": (
+        with_(lambda m: m.graph.node.append(node("QuantizeLinear", ["y"], ["q"]))),
+        r"layer 2 QuantizeLinear 'q': has 1 inputs, the operator has 2 to 3",
+    ),
     "an order that is none": (
         with_(lambda m: m.graph.node.append(m.graph.node.pop(0))),
         r"layer 0 Relu 'act' reads 'm', which layer 1 MatMul 'product' computes after it",

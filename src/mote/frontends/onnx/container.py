@@ -156,9 +156,11 @@ def call_of(node: Any, versions: Mapping[str, int]) -> Call:
 
 
 def check_order(calls: Sequence[Call], given: Sequence[str]) -> None:
-    """Every name that a node reads must be there before it, and no name is computed twice."""
+    """Every node computes something, every name that it reads is there before it, and no name is computed twice."""
     made: dict[str, int] = {}
     for place, call in enumerate(calls):
+        if not call.outputs:
+            raise DamagedError(f"{named(place, call)} has no outputs")
         for name in call.outputs:
             if name and (name in made or name in given):
                 raise DamagedError(f"'{printable(name)}' is computed twice, the second time by {named(place, call)}")

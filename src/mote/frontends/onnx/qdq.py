@@ -82,7 +82,7 @@ def _is(call: Call | None, name: str) -> bool:
 
 def _parameters(scope: Scope, call: Call) -> tuple[Array, Array | None] | None:
     """The scale and the zero point of a QuantizeLinear or a DequantizeLinear, if they are constants."""
-    scale = scope.constant(call.inputs[1])
+    scale = scope.constant(call.inputs[1]) if len(call.inputs) > 1 else None
     named = len(call.inputs) > 2 and bool(call.inputs[2])
     zero = scope.constant(call.inputs[2]) if named else None
     blocks = "block_size" in call.attributes and call.attributes["block_size"].i

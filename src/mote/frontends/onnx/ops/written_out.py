@@ -48,7 +48,7 @@ def _next(scope: Scope, call: Call | None, name: str) -> Call | None:
 
 def _other(scope: Scope, call: Call, number: float) -> str | None:
     """The operand of a node beside a constant of that one number; None where there is no such constant."""
-    for place, name in enumerate(call.inputs):
+    for place, name in enumerate(call.inputs if len(call.inputs) == 2 else ()):
         known = scope.constant(name)
         if known is not None and known.size == 1 and isclose(float(known.reshape(-1)[0]), number, rel_tol=1e-5):
             return call.inputs[1 - place]
