@@ -200,6 +200,15 @@ def linked(kind: Any) -> bytes:
     return file.getvalue()
 
 
+def circular() -> bytes:
+    """Groups of which one contains the other, and that one the first."""
+    file = BytesIO()
+    with h5py.File(file, "w") as made:
+        inner = made.create_group("layers/dense")
+        inner["around"] = made["layers"]
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -212,6 +221,7 @@ def linked(kind: Any) -> bytes:
         (keras_file(SMALL), "the kernel of 'a' is missing: there is no layers/dense/vars/0"),
         (keras_file(SMALL, linked(h5py.ExternalLink("/etc/passwd", "/x"))), "is a link to elsewhere"),
         (keras_file(SMALL, linked(h5py.SoftLink("/layers"))), "is a link to elsewhere"),
+        (keras_file(SMALL, circular()), "'layers/dense/around' is a group that has another path as well"),
         (keras_file({"class_name": "Mine", "module": "x", "config": {}}), "the model is a class of its own, 'Mine'"),
         (keras_file(sequential(dense("a", 3))), "does not say what it takes"),
         (keras_file(sequential(given("x", 4, sparse=True))), "the input 'x' is sparse"),

@@ -195,8 +195,10 @@ def _decoded(group: Any, name: str, heap: int) -> list[str]:
 
 
 def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
-    """All arrays and their paths. Links to elsewhere are not followed, and nothing is read from other files."""
+    """All arrays and their paths. Links to elsewhere are not followed, and nothing is read from other files. A group has
+    one path: with a second one, groups could contain themselves."""
     waiting, seen, total = [("", file)], 0, 0
+    groups = {h5py.h5o.get_info(file.id).addr}
     while waiting:
         path, group = waiting.pop()
         for name in group:
@@ -207,6 +209,10 @@ def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
                 raise DamagedError(f"{WEIGHTS}: '{path}{name}' is a link to elsewhere")
             item = group[name]
             if isinstance(item, h5py.Group):
+                address = h5py.h5o.get_info(item.id).addr
+                if address in groups:
+                    raise DamagedError(f"{WEIGHTS}: '{path}{name}' is a group that has another path as well")
+                groups.add(address)
                 waiting.append((f"{path}{name}/", item))
                 continue
             total += item.size * item.dtype.itemsize
