@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mote.frontends.onnx import container, read, tensors
 
 node = helper.make_node
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(3, 4)
+KERNEL = np.ones((4, 3, 3, 3), np.float32)
 
 
 def plain() -> ModelProto:
@@ -80,6 +82,18 @@ def outside(model: ModelProto, **entries: str) -> None:
     t.external_data.extend(StringStringEntryProto(key=key, value=value) for key, value in entries.items())
 
 
+def old(nodes: list, version: int, inputs: dict | None = None, **constants: np.ndarray) -> bytes:
+    """A file of the first years: it lists its constants among its inputs."""
+    constants = constants or {"w": WEIGHTS}
+    shapes = inputs or {"x": [1, 3]}
+    model = model_of(nodes, {**shapes, **{name: list(a.shape) for name, a in constants.items()}}, ["y"], constants)
+    for entry in model.graph.input:
+        if entry.name in constants:
+            entry.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(constants[entry.name].dtype)
+    model.opset_import[0].version, model.ir_version = version, 3
+    return model.SerializeToString()
+
+
 REFUSED = {
     "nothing": (b"", "the file is damaged"),
     "noise": (b"\x08\x07no model", "it is no ONNX model, or only a part of one"),
@@ -87,8 +101,8 @@ REFUSED = {
     "no graph": (with_(lambda m: m.ClearField("graph")), "it has no graph"),
     "no outputs": (with_(lambda m: m.graph.ClearField("output")), "the model has no outputs"),
     "an old version": (
-        with_(lambda m: setattr(m.opset_import[0], "version", 8)),
-        r"version 8 of ONNX's operators, Mote",
+        old([node("Gemm", ["x", "w", "w"], ["y"], broadcast=1)], 3),
+        r"version 3 of ONNX's operators, which the package onnx .* does not convert to version 9 \(Gemm",
     ),
     "a new version": (with_(lambda m: setattr(m.opset_import[0], "version", 999)), "version 999 of the operators of"),
     "two versions": (with_(lambda m: m.opset_import.append(helper.make_opsetid("", 12))), "it asks for two versions"),
@@ -262,6 +276,71 @@ def test_a_size_with_a_name_is_the_same_everywhere() -> None:
 def test_shapes_that_do_not_fit_are_refused(shapes: tuple, reason: str) -> None:
     with pytest.raises(MoteError, match=reason):
         graph_of(plain().SerializeToString(), shapes=shapes)
+
+
+def test_old_versions_are_converted() -> None:
+    nodes = [
+        node("Conv", ["x", "k"], ["a"]),
+        node("BatchNormalization", ["a", "s", "s", "s", "s"], ["b"], spatial=1),
+        node("Upsample", ["b"], ["c"], mode="nearest", scales=[1.0, 1.0, 2.0, 2.0]),
+        node("Reshape", ["c", "shape"], ["y"]),
+    ]
+    rng = np.random.default_rng(1)
+    kernel, scale = rng.normal(size=(4, 3, 3, 3)).astype(np.float32), np.full(4, 0.5, np.float32)
+    data = old(nodes, 7, {"x": [1, 3, 6, 6]}, k=kernel, s=scale, shape=np.array([1, -1]))
+    found = read(source_of(data))
+    assert found.warnings[0] == (
+        "version 7 of ONNX's operators was converted to version 9; changed since: BatchNormalization, Upsample"
+    )
+    x = {"x": rng.normal(size=(1, 3, 6, 6)).astype(np.float32)}
+    np.testing.assert_allclose(outputs_of(found.graph(), x)[0], judged(data, x)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["?", "", "-1", "None"])
+def test_open_sizes_without_a_name_may_differ(name: str) -> None:
+    model = model_of([node("Conv", ["x", "k"], ["y"])], {"x": [name, 3, name, name]}, ["y"], {"k": KERNEL})
+    graph = graph_of(model.SerializeToString(), shapes=(("x", (1, 3, 8, 12)),))
+    assert graph.tensors[graph.outputs[0]].shape == (1, 6, 10, 4)
+
+
+PROPOSED = {
+    "a matrix": (
+        [node("MatMul", ["x", "w"], ["y"])],
+        [1, 5, "n"],
+        "--shape x=1,5,3 .the layers behind it take no other",
+    ),
+    "an image": (
+        [
+            node("Conv", ["x", "k"], ["a"], strides=[2, 2]),
+            node("Flatten", ["a"], ["flat"]),
+            node("Gemm", ["flat", "g"], ["y"]),
+        ],
+        [1, 3, "h", "?"],
+        "--shape x=1,3,16,16 .the layers behind it take sizes from 15 to 16",
+    ),
+    "samples": (
+        [node("Conv", ["x", "f"], ["a"], strides=[4]), node("Reshape", ["a", "shape"], ["y"])],
+        ["batch", 1, "samples"],
+        "--shape x=1,1,8000 .the layers behind it take sizes from 8,000 to 8,003",
+    ),
+    "a side of an image": (
+        [node("Conv", ["x", "k"], ["y"])],
+        [1, 3, "h", 48],
+        "--shape x=1,3,48,48 .as long as the other",
+    ),
+    "nothing": ([node("Relu", ["x"], ["y"])], [1, "n"], "--shape x=1,N, with numbers for N"),
+}
+
+
+@pytest.mark.parametrize("what", PROPOSED)
+def test_sizes_that_follow_are_proposed(what: str) -> None:
+    nodes, shape, remedy = PROPOSED[what]
+    constants = {"w": WEIGHTS, "k": KERNEL, "g": np.zeros((4 * 7 * 7, 2), np.float32)}
+    constants |= {"f": np.zeros((8, 1, 16), np.float32), "shape": np.array([-1, 8 * 1997])}
+    used = {name: array for name, array in constants.items() if any(name in n.input for n in nodes)}
+    with pytest.raises(MoteError) as error:
+        read(source_of(model_of(nodes, {"x": shape}, ["y"], used).SerializeToString()))
+    assert re.search(remedy, error.value.remedy), error.value.remedy
 
 
 def test_constants_may_be_listed_as_inputs() -> None:

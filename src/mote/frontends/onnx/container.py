@@ -15,7 +15,7 @@ from mote.frontends.onnx.tensors import EXPORT, MOST_BYTES, DamagedError
 from mote.text import printable
 
 OLDEST = 9
-"""The oldest set of ONNX's own operators that is read."""
+"""The oldest set of ONNX's own operators that is read; older ones are converted to it first."""
 MOST_NODES = 8 * limits.MOST_LAYERS
 """Nodes that are read, each as often as loops and functions use it. Of most that exporters write nothing is left: they
 reckon with shapes."""
@@ -43,6 +43,8 @@ class Container:
     versions: Mapping[str, int]
     """Of the sets of operators, by their domains."""
     functions: Mapping[tuple[str, str], Function]
+    notes: tuple[str, ...] = ()
+    """What was done to the file before it is read."""
 
 
 def open_container(data: bytes) -> Container:
@@ -63,8 +65,39 @@ def open_container(data: bytes) -> Container:
         raise DamagedError("it has no graph")
     channels_first(proto)
     versions = _versions(proto.opset_import)
+    notes: tuple[str, ...] = ()
+    if versions.get("", OLDEST) < OLDEST and not proto.functions:
+        proto, note = _converted(proto, versions[""], onnx)
+        versions, notes = _versions(proto.opset_import), (note,)
     _check_versions(versions, onnx)
-    return Container(proto, versions, {_name_of(f): _function(f, onnx) for f in proto.functions})
+    return Container(proto, versions, {_name_of(f): _function(f, onnx) for f in proto.functions}, notes)
+
+
+def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
+    """The same model with operators of a newer set, and which of its operators have changed since."""
+    from onnx import version_converter
+
+    try:
+        found = version_converter.convert_version(proto, OLDEST)
+    except Exception as error:  # The converter is C++, whose errors have no class of their own.
+        reason = printable(" ".join(str(error).rpartition("failed: ")[2].split()))
+        raise MoteError(
+            f"it uses version {version} of ONNX's operators, which the package onnx {onnx.__version__} does not convert"
+            f" to version {OLDEST} ({reason})",
+            remedy=f"{EXPORT} with opset_version=13 or newer",
+        ) from None
+    kinds = sorted({node.op_type for node in proto.graph.node if _changed(node.op_type, version, onnx)})
+    what = f"; changed since: {', '.join(map(printable, kinds))}" if kinds else ""
+    return found, f"version {version} of ONNX's operators was converted to version {OLDEST}{what}"
+
+
+def _changed(kind: str, version: int, onnx: Any) -> bool:
+    """Whether an operator of a version has another definition in the oldest one that is read."""
+    try:
+        first, second = (onnx.defs.get_schema(kind, v, "").since_version for v in (version, OLDEST))
+    except onnx.defs.SchemaError:
+        return True
+    return bool(first != second)
 
 
 def _check_texts(proto: Any) -> None:
@@ -115,8 +148,8 @@ def _check_versions(versions: Mapping[str, int], onnx: Any) -> None:
             )
     if versions.get("", OLDEST) < OLDEST:
         raise MoteError(
-            f"it uses version {versions['']} of ONNX's operators, Mote reads them from {OLDEST} on",
-            remedy=f"{EXPORT} with a newer opset_version, or use onnx.version_converter.convert_version(model, 13)",
+            f"it has functions of version {versions['']} of ONNX's operators, Mote reads them from {OLDEST} on",
+            remedy=f"{EXPORT} with opset_version=13 or newer",
         )
 
 

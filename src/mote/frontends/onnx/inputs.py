@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,10 @@ _ELEMENTWISE = words(
 """What leaves axes as they are."""
 
 
+_ANONYMOUS = frozenset({"", "?", "*", "-1", "none", "unk", "unknown"})
+"""What exporters call every open size, in small letters: equal ones of these need not be the same size."""
+
+
 @dataclass(frozen=True)
 class Input:
     name: str
@@ -36,9 +40,15 @@ class Input:
     element_type: int
 
 
-def inputs_of(infos: Sequence[Any], shapes: Mapping[str, Shape], notes: list[str]) -> list[Input]:
+Propose = Callable[[str, Shape], tuple[Shape, str] | None]
+"""A shape for an input of which some sizes are open, 0, and the reason for it, if there is one."""
+
+
+def inputs_of(
+    infos: Sequence[Any], shapes: Mapping[str, Shape], notes: list[str], propose: Propose = lambda name, shape: None
+) -> list[Input]:
     """The inputs with fixed shapes: those that were given before those of the file. Sizes with a name are the same
-    wherever the name is; an open size of the first axis is one, of others it is refused."""
+    wherever the name is; an open size of the first axis is one, of others it is refused with a proposal."""
     names = [info.name for info in infos]
     for name in shapes:
         if name not in names:
@@ -49,7 +59,7 @@ def inputs_of(infos: Sequence[Any], shapes: Mapping[str, Shape], notes: list[str
     sizes: dict[str, int] = {}
     for info in infos:
         _learn(info, shapes.get(info.name), sizes)
-    return [_input(info, shapes.get(info.name), sizes, notes) for info in infos]
+    return [_input(info, shapes.get(info.name), sizes, notes, propose) for info in infos]
 
 
 def _dims(info: Any) -> list[Any] | None:
@@ -77,18 +87,23 @@ def _learn(info: Any, given: Shape | None, sizes: dict[str, int]) -> None:
             remedy=f"give it as --shape {printable(info.name)}={','.join(map(_size, dims))} with numbers for names",
         )
     for dim, size in zip(dims, given, strict=True):
-        if dim.dim_param and sizes.setdefault(dim.dim_param, size) != size:
+        if (name := _name(dim)) and sizes.setdefault(name, size) != size:
             raise MoteError(
-                f"'{printable(dim.dim_param)}' would be {sizes[dim.dim_param]} and {size}",
+                f"'{printable(name)}' would be {sizes[name]} and {size}",
                 remedy="the same name is the same size, in every shape that is given",
             )
+
+
+def _name(dim: Any) -> str:
+    """The name of an open size that stands for the same size everywhere, if it has one."""
+    return "" if dim.dim_param.lower() in _ANONYMOUS else str(dim.dim_param)
 
 
 def _size(dim: Any) -> str:
     return str(dim.dim_value) if dim.dim_value > 0 else printable(dim.dim_param) or "?"
 
 
-def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list[str]) -> Input:
+def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list[str], propose: Propose) -> Input:
     dims, name = _dims(info), printable(info.name)
     number = info.type.tensor_type.elem_type
     dtype = DTYPES.get(number, held_type(number))
@@ -100,7 +115,7 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
         raise MoteError(
             f"the file does not tell the shape of input '{name}'", remedy=f"give it: --shape {name}=1,3,96,96"
         )
-    shape = [d.dim_value if d.dim_value > 0 else sizes.get(d.dim_param, 0) if d.dim_param else 0 for d in dims]
+    shape = [d.dim_value if d.dim_value > 0 else sizes.get(_name(d), 0) for d in dims]
     if any(d.dim_value < -1 for d in dims):
         raise DamagedError(f"input '{name}' has the shape {'x'.join(str(d.dim_value) for d in dims)}")
     if shape and not shape[0]:
@@ -108,10 +123,13 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
         notes.append(f"input '{name}' may have any size on its first axis; the model is compiled for 1")
     if open_ := [_size(dim) for dim, size in zip(dims, shape, strict=True) if not size]:
         example = ",".join(str(size) if size else "N" for size in shape)
+        remedy = f"fix it with --shape {name}={example}, with numbers for N"
+        if proposal := propose(info.name, tuple(shape)):
+            remedy = f"fix it with --shape {name}={','.join(map(str, proposal[0]))} ({proposal[1]})"
         named = f"{', '.join(open_)} {'is' if len(open_) == 1 else 'are'}"
         raise MoteError(
             f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {named} only known at run time",
-            remedy=f"fix it with --shape {name}={example}, with numbers for N",
+            remedy=remedy,
         )
     return Input(info.name, tuple(shape), dtype, number)
 

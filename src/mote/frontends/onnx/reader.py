@@ -22,6 +22,7 @@ from mote.frontends.onnx.local import written_out
 from mote.frontends.onnx.node import LOST, Call, Entry, Group, LostError, Node, Parser, Scope
 from mote.frontends.onnx.ops import GROUPS, PARSERS
 from mote.frontends.onnx.schema import check_call, check_types, definition_of, schema_of
+from mote.frontends.onnx.sizes import proposed
 from mote.frontends.onnx.tensors import (
     DTYPES,
     FLOATS,
@@ -33,6 +34,7 @@ from mote.frontends.onnx.tensors import (
     read_tensor,
 )
 from mote.frontends.source import Source
+from mote.graph.tensor import Shape
 from mote.graph.types import DType
 from mote.text import printable
 
@@ -56,6 +58,7 @@ class _Reader:
         self.source = source
         self.container = container
         self.b = Builder(source.where, source.edges)
+        self.b.warnings += container.notes
         self.files = Files(source.folder)
         self.count = 0
         """Nodes that were read, each as often as it is used."""
@@ -112,7 +115,7 @@ class _Reader:
             raise DamagedError("an input is listed twice")
         self.source.check_constants(printable(info.name) for info in infos)
         constants = {fixed.name: fixed for fixed in self.source.constants}
-        for given in inputs_of(infos, dict(self.source.shapes), self.b.warnings):
+        for given in inputs_of(infos, dict(self.source.shapes), self.b.warnings, self._proposed):
             dtype = held_type(given.element_type)
             if (fixed := constants.get(printable(given.name))) is not None:
                 self._define(self.main, given.name, fixed.array(given.shape, dtype), given.element_type)
@@ -130,6 +133,10 @@ class _Reader:
             image = is_image(self.main, given.name)
             made = self.b.input(printable(given.name), given.shape, dtype, channels_last=image)
             self._define(self.main, given.name, made, given.element_type)
+
+    def _proposed(self, name: str, shape: Shape) -> tuple[Shape, str] | None:
+        proto = self.container.proto
+        return proposed(proto.graph, proto.opset_import, name, shape, image=is_image(self.main, name))
 
     def _define(self, scope: Scope, name: str, entry: Entry, element_type: int) -> None:
         if not name or name in scope.values:

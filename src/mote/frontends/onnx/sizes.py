@@ -1,0 +1,117 @@
+"""The size of an open axis that the weights behind it leave no choice of: found by inferring the shapes of all values
+for several sizes, and comparing what layers are given with what their weights take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Any
+
+from mote.graph.tensor import Shape
+
+MOST = 1 << 20
+"""The largest size that is tried."""
+MOST_NODES = 2_000
+"""Larger graphs are not looked at: shapes are inferred some forty times."""
+MOST_LISTED = 4_096
+"""Of sizes that all fit, the roundest among so many is proposed."""
+SMALL = 64
+"""Constants of more elements are no shapes: their values are not needed."""
+
+
+def proposed(graph: Any, versions: Any, name: str, shape: Shape, *, image: bool) -> tuple[Shape, str] | None:
+    """The shape of an input with open sizes, 0, that its user most likely wants, and why; None where nothing tells. Two
+    open sides of an image are taken to be equal."""
+    square = image and len(shape) == 4 and shape[1] > 0
+    if shape.count(0) > 1 and not (square and shape[2:] == (0, 0)):
+        return None
+    sizes = _fitting(graph, versions, name, shape)
+    if sizes:
+        size = max(sizes[:MOST_LISTED], key=lambda n: n & -n)
+        others = f"sizes from {sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else ""
+        return tuple(n or size for n in shape), f"the layers behind it take {others or 'no other size'}"
+    if square and 0 in shape[2:] and any(shape[2:]):
+        return tuple(n or max(shape[2:]) for n in shape), "as long as the other side of the image"
+    return None
+
+
+def _fitting(graph: Any, versions: Any, name: str, shape: Shape) -> range:
+    """The sizes of the open axes of an input that every layer behind it takes; empty where no layer minds."""
+    if len(graph.node) > MOST_NODES:
+        return range(0)
+    model = _outline(graph, versions)
+    if all(_surplus(model, name, shape, size) is None for size in (1, MOST_LISTED)):
+        return range(0)
+
+    def first(least: int) -> int:
+        """The first size with which layers are given so much more than they take."""
+        low, high = 1, MOST
+        while low < high:
+            middle = (low + high) // 2
+            found = _surplus(model, name, shape, middle)
+            low, high = (low, middle) if found is not None and found >= least else (middle + 1, high)
+        return low
+
+    found = range(first(0), first(1))
+    return found if found and _surplus(model, name, shape, found[0]) == 0 else range(0)
+
+
+def _outline(graph: Any, versions: Any) -> Any:
+    """A model without the values of weights."""
+    import onnx
+
+    model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
+    model.graph.CopyFrom(graph)
+    model.opset_import.extend(versions)
+    for constant in model.graph.initializer:
+        if prod(constant.dims) > SMALL:
+            bare = onnx.TensorProto(name=constant.name, dims=constant.dims, data_type=constant.data_type)
+            constant.CopyFrom(bare)
+    return model
+
+
+def _surplus(model: Any, name: str, shape: Shape, size: int) -> int | None:
+    """How much more a layer is given than it takes, if the open axis has a size: less than 0 where that is less, None
+    where no layer tells."""
+    import onnx
+
+    (info,) = (info for info in model.graph.input if info.name == name)
+    for dim, given in zip(info.type.tensor_type.shape.dim, shape, strict=True):
+        dim.dim_value = given or size
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+    except Exception:  # The package is C++, whose errors have no class of their own.
+        return None
+    known = {}
+    for value in (*inferred.input, *inferred.value_info, *inferred.output):
+        dims = value.type.tensor_type.shape.dim
+        if value.type.tensor_type.HasField("shape") and all(d.HasField("dim_value") for d in dims):
+            known[value.name] = tuple(d.dim_value for d in dims)
+    known |= {constant.name: tuple(constant.dims) for constant in inferred.initializer}
+    weights = {constant.name for constant in inferred.initializer}
+    surplus = [given - taken for node in inferred.node for given, taken in _demands(node, known, weights, inferred)]
+    return next((n for n in surplus if n), 0 if surplus else None)
+
+
+def _demands(node: Any, known: Mapping[str, Shape], weights: set[str], graph: Any) -> Iterator[tuple[int, int]]:
+    """How many elements a node is given, and how many it takes."""
+    shapes = [known.get(name) for name in node.input]
+    if node.domain not in ("", "ai.onnx") or len(shapes) < 2 or not shapes[0]:
+        return
+    x, w = shapes[:2]
+    if node.op_type in ("Gemm", "MatMul") and node.input[1] in weights and w and len(w) >= 2:
+        turned = any(a.name == "transB" and a.i for a in node.attribute)
+        yield x[-1], w[-1] if turned else w[-2]
+    elif node.op_type == "Reshape":
+        yield from _reshaped(x, node.input[1], graph)
+
+
+def _reshaped(x: Shape, name: str, graph: Any) -> Iterator[tuple[int, int]]:
+    """A constant shape says how many elements there are; with -1 for the batch, how many each sample has."""
+    from onnx import numpy_helper
+
+    for constant in graph.initializer:
+        if constant.name == name and constant.dims and prod(constant.dims) <= SMALL:
+            batch, *rest = numpy_helper.to_array(constant).tolist()
+            if all(n > 0 for n in rest):
+                yield prod(x), prod(rest) * (x[0] if batch <= 0 else batch)
