@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,3 +172,16 @@ def test_identity() -> None:
 def test_unsupported(config: Config, reason: str) -> None:
     with pytest.raises(UnsupportedError, match=reason):
         graph(config)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize(("scale", "alpha"), [(0.1, 3e38), (100.0, 3e38), (100.0, -3e38)])
+def test_slopes_that_overflow_are_refused(dtype: str, scale: float, alpha: float) -> None:
+    """What one scale, the slope and the other scale make together may be more than float32 holds."""
+    w = Writer("steep")
+    x, y = w.input("x", (1, 4), dtype, scale), w.tensor("y", (1, 4), dtype, 0.05)
+    w.op("LEAKY_RELU", [x], [y], alpha=alpha)
+    w.output(y)
+    with warnings.catch_warnings(), pytest.raises(UnsupportedError, match="results would be multiplied by"):
+        warnings.simplefilter("error")
+        tflite.parse(w.finish(), "steep")

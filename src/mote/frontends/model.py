@@ -89,7 +89,7 @@ def checked(model: Model) -> Model:
     layers = []
     for layer in model.layers:
         found = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
-        with working_on(layer):
+        with working_on(layer), np.errstate(all="ignore"):
             problem = layer.problem or meaningless(model.tensors_of(layer)) or next(found, None)
         layers.append(replace(layer, problem=problem))
     return replace(model, layers=tuple(layers))

@@ -15,13 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+OVERFLOW = 1 << 10
+"""The shift of factors that float32 or float64 cannot hold."""
 
 
 @lru_cache(maxsize=1 << 14)
 def quantize_multiplier(real: float) -> tuple[int, int]:
-    """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31)."""
+    """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31). What is no finite number
+    has a shift that no operator takes."""
     if real == 0.0:
         return 0, 0
+    if not math.isfinite(real):
+        return 1 << 30, OVERFLOW
     fraction, shift = math.frexp(real)
     mantissa = math.floor(abs(fraction) * (1 << 31) + 0.5)
     mantissa = mantissa if fraction > 0 else -mantissa

@@ -299,6 +299,11 @@ class LeakyRelu(Unary):
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "LEAKY_RELU"
 
+    def unsupported(self, g: Graph) -> str | None:
+        if not abs(self.alpha) <= float(np.finfo(np.float32).max):
+            return f"a slope of {self.alpha:g} is more than float32 holds"
+        return super().unsupported(g)
+
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
         """Above and, without its sign, below zero."""
         ratio = np.float32(x.scale) / np.float32(y.scale)

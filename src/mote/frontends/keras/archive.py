@@ -195,8 +195,8 @@ def _decoded(group: Any, name: str, heap: int) -> list[str]:
 
 
 def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
-    """All arrays and their paths. Links to elsewhere are not followed, and nothing is read from other files. A group has
-    one path: with a second one, groups could contain themselves."""
+    """All arrays and their paths. Links to elsewhere are not followed, and nothing is read from other files. A group
+    has one path: with a second one, groups could contain themselves."""
     waiting, seen, total = [("", file)], 0, 0
     groups = {h5py.h5o.get_info(file.id).addr}
     while waiting:

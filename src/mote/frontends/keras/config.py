@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from mote.errors import UnsupportedNodeError
 from mote.frontends.keras.archive import DamagedError
 from mote.graph.tensor import Array, Shape
 
 MISSING = object()
 NETWORKS = {"Functional", "Model", "Sequential"}
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 """Layers whose class has another name than the one that users know it by; weights have that of the class."""
 OPERATIONS = "keras.src.ops"
@@ -86,6 +89,8 @@ class Description:
         found = self.get(option, default)
         if isinstance(found, bool) or not isinstance(found, int | float):
             raise DamagedError(f"{option} of '{self.name}' is no number")
+        if not -FLOAT32_MAX <= found <= FLOAT32_MAX:
+            raise DamagedError(f"{option} of '{self.name}' is more than float32 holds")
         return float(found)
 
     def flag(self, option: str, default: Any = MISSING) -> bool:
