@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.plan import arena
 from mote.plan.arena import Item, Overlays, Piece, live_peak, place
 from mote.plan.rows import ALIGNMENT, aligned
 
@@ -108,6 +110,19 @@ def test_chains_lie_at_their_peak(sizes: list[int]) -> None:
     """Each is live with the next one only."""
     items = [Item((Piece(0, aligned(n), i, i + 1),)) for i, n in enumerate(sizes)]
     assert end(items, place(items, {}, live_peak(items))) == live_peak(items)
+
+
+@given(strips(), strips(), st.integers(1, 3))
+@settings(max_examples=100, deadline=None)
+def test_many_rows_collide_as_few_do(a: Item, b: Item, every: int) -> None:
+    """Items with many rows are looked at by NumPy, a part at a time."""
+    rows = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in item.pieces] for item in (a, b)]
+    overlays = overlays_of([a, b], every).get((0, 1), set())
+    found = []
+    for many, at_once in ((1 << 30, 1), (0, 2), (0, 1 << 20)):
+        with patch.multiple(arena, MANY_PAIRS=many, PAIRS_AT_ONCE=at_once):
+            found.append(arena._forbidden(*rows, overlays))
+    assert found[0] == found[1] == found[2]
 
 
 def test_a_row_lies_where_its_source_dies() -> None:

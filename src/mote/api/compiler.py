@@ -308,16 +308,23 @@ ALTERNATIVES: dict[str, dict[str, Any]] = {
 }
 
 
-def alternatives(compiled: Compiled) -> list[Alternative]:
-    """What the least RAM and the most speed would give, where that was not asked for."""
+MOST_ROWS_COMPARED = 2_048
+"""Rows of all activations up to which a model is planned again only to tell what other options would give."""
+
+
+def alternatives(compiled: Compiled, say: Say = silent) -> list[Alternative]:
+    """What the least RAM and the most speed would give, where that was not asked for; nothing of large models, whose
+    plans take long."""
     settings, graph = compiled.settings, compiled.plan.graph
+    if sum(row_count(t.shape) for t in graph.tensors.values() if t.data is None) > MOST_ROWS_COMPARED:
+        return []
     found = []
     for option, changes in ALTERNATIVES.items():
         free = replace(settings, ram=None, latency=None, cycles=None, recompute=0.0)
         other = replace(free, **changes)
         if other != free or settings.cycle_limit is not None:
             with suppress(BudgetError):
-                planned = plan_for(graph, compiled.path, other, silent)
+                planned = plan_for(graph, compiled.path, other, say)
                 found.append(Alternative(option, planned.ram, round(estimate(settings.costs, planned))))
     return found
 

@@ -172,8 +172,10 @@ def _shown(code: CodeSize, limit: int | None) -> str:
 
 def _instead(compiled: Compiled) -> str:
     """What other options would give."""
-    found = [f"{a.cost:,} in {a.ram:,} bytes of RAM with {a.option}" for a in compiler.alternatives(compiled)]
-    return f"; {', '.join(found)}" if found else ""
+    with progress("comparing") as say:
+        others = compiler.alternatives(compiled, say)
+    found = [f"{a.cost:,} in {a.ram:,} bytes of RAM with {a.option}" for a in others]
+    return f"; {', '.join(found)}" if found else "; `mote explore` lists other plans"
 
 
 def _rings(plan: Plan) -> str:

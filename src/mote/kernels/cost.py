@@ -17,11 +17,15 @@ from math import isfinite
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.chain import Chain
+from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
+from mote.ops.common import WindowOp
 from mote.targets import WORD, Reads
 from mote.text import printable
 
@@ -212,9 +216,9 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
     if op.kind in BY_CHANNEL:
-        inside = channels * sum(row != OUTSIDE for y in range(rows) for row in op.reads(graph, 0, y) or ())
+        inside = channels * _rows_read(graph, op, rows)
         return found | {
-            "product": inside * sum(map(len, windows)),
+            "product": inside * int(windows.sum()),
             "input": inside * op.input(graph).shape[-2],
             "tap": inside * width,
             "line": rows * channels,
@@ -227,7 +231,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         "tap": pixels * taps,
         "rest": pixels * taps * (depth / taps % 4),
         "single": _left(kernel, rows, width, whole) * lanes * depth,
-        "edge": rows * taps * sum(len(w) < max(map(len, windows)) for w in windows),
+        "edge": rows * taps * int((windows < windows.max(initial=0)).sum()),
     }
 
 
@@ -263,13 +267,18 @@ def _tile_rows(kernel: Packed) -> int:
     return found
 
 
-def _windows(graph: Graph, op: Op, width: int) -> list[list[int]]:
-    """The columns of the image under each column of windows."""
+def _rows_read(graph: Graph, op: Op, rows: int) -> int:
+    """How many rows of the image the windows of all output rows have together."""
+    if isinstance(op, WindowOp) and type(op).reads is WindowOp.reads:
+        images, height = op.output(graph).shape[:2]
+        return images * int(op.vertical.inside(height, op.input(graph).shape[1]).sum())
+    return sum(row != OUTSIDE for y in range(rows) for row in op.reads(graph, 0, y) or ())
+
+
+def _windows(graph: Graph, op: Op, width: int) -> Ints:
+    """How many columns of the image are under each column of windows."""
     axis = (op.ops[0] if isinstance(op, Chain) else op).attributes().get("horizontal")
-    if axis is None:
-        return []
-    size = op.input(graph).shape[-2]
-    return [[column for column in axis.rows(x, size) if column != OUTSIDE] for x in range(width)]
+    return np.zeros(0, np.int64) if axis is None else axis.inside(width, op.input(graph).shape[-2])
 
 
 def _over(n: int, size: int) -> int:

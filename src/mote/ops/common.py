@@ -105,6 +105,12 @@ class Axis:
         found = first + np.arange(self.kernel) * self.dilation
         return np.where((found >= 0) & (found < size), found, OUTSIDE)
 
+    def inside(self, count: int, size: int) -> NDArray[np.int64]:
+        """How many taps of each of the first `count` output positions lie inside an image of `size`."""
+        first = np.arange(count) * self.stride - self.before
+        past, begun = (np.clip(-((first - end) // self.dilation), 0, self.kernel) for end in (size, 0))
+        return past - begun
+
     def present(self, size: int) -> NDArray[np.int64]:
         """Which taps lie inside an image of `size`, 1 or 0: a row for each way that occurs."""
         return np.unique((self.positions(size) != OUTSIDE).astype(np.int64), axis=0)

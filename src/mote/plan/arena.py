@@ -7,11 +7,13 @@ what is dead of it. Everything is deterministic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from typing import Protocol
+
+import numpy as np
 
 from mote.plan.rows import ALIGNMENT, aligned
 
@@ -19,6 +21,10 @@ EFFORT = 2_000_000
 """How many pairs of neighbours all rounds together may look at."""
 ROUNDS = 60
 """The most rounds from one order."""
+MANY_PAIRS = 256
+"""From so many pairs of pieces on NumPy is faster."""
+PAIRS_AT_ONCE = 1 << 20
+"""And so many of them take some megabytes."""
 
 
 @dataclass(frozen=True)
@@ -173,9 +179,20 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
     return found
 
 
-def _forbidden(a: list[Strip], b: list[Strip], overlays: set[tuple[int, int]]) -> list[tuple[int, int]]:
+def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tuple[int, int]]:
     """The distances from b's offset to a's at which they would collide, as ranges."""
-    ranges: list[tuple[int, int]] = []
+    ranges = _collisions(a, b, overlays) if len(a) * len(b) < MANY_PAIRS else _many_collisions(a, b, overlays)
+    merged: list[tuple[int, int]] = []
+    for lo, hi in sorted(ranges):
+        if merged and lo <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], hi))
+        elif lo <= hi:
+            merged.append((lo, hi))
+    return merged
+
+
+def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
+    """The same for each pair of pieces, in any order."""
     for i, (first, last, at, end) in enumerate(a):
         for j, (other_first, other_last, other_at, other_end) in enumerate(b):
             if first > other_last or other_first > last:
@@ -183,17 +200,35 @@ def _forbidden(a: list[Strip], b: list[Strip], overlays: set[tuple[int, int]]) -
             lo, hi = other_at - end + 1, other_end - at - 1
             if (i, j) in overlays:
                 same = other_at - at
-                ranges += [(lo, same - 1), (same + 1, hi)]
+                yield from ((lo, same - 1), (same + 1, hi))
             else:
-                ranges.append((lo, hi))
-    ranges.sort()
-    merged: list[tuple[int, int]] = []
-    for lo, hi in ranges:
-        if merged and lo <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], hi))
-        elif lo <= hi:
-            merged.append((lo, hi))
-    return merged
+                yield lo, hi
+
+
+def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
+    """The same for many pieces, where they are not exchanged one for one: of all ranges that begin at the same distance
+    the longest one."""
+    exchanged = [pair for pair in overlays if _meet(a[pair[0]], b[pair[1]])]
+    for i, j in exchanged:
+        yield from _collisions([a[i]], [b[j]], {(0, 0)})
+    other_first, other_last, other_at, other_end = np.array(b).T[:, None]
+    at_once = max(1, PAIRS_AT_ONCE // len(b))
+    for begin in range(0, len(a), at_once):
+        first, last, at, end = np.array(a[begin : begin + at_once]).T[:, :, None]
+        meet = (first <= other_last) & (other_first <= last)
+        for i, j in exchanged:
+            if begin <= i < begin + at_once:
+                meet[i - begin, j] = False
+        lo, hi = (other_at - end + 1)[meet], (other_end - at - 1)[meet]
+        order = np.lexsort((hi, lo))
+        lo, hi = lo[order], hi[order]
+        longest = np.append(lo[1:] != lo[:-1], True)[: len(lo)]
+        yield from zip(lo[longest].tolist(), hi[longest].tolist(), strict=True)
+
+
+def _meet(a: Strip, b: Strip) -> bool:
+    """Whether two pieces are live at one step."""
+    return a[0] <= b[1] and b[0] <= a[1]
 
 
 def _first_fit(

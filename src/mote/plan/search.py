@@ -20,6 +20,8 @@ AHEAD = (1, 2, 4)
 """How many rows of an operator a commitment may ask for."""
 COPIED = 32
 """To remember a state takes as much effort as to try a node for each so many rows."""
+CUT = 16
+"""A minimum cut takes as much effort as to try a node for each so many nodes."""
 
 
 @dataclass
@@ -159,6 +161,7 @@ class Search:
             state.run(self.rows, node)
         after = state.live
         state.undo(nodes, before)
+        self.effort.spend(len(nodes) // CUT)
         return least_between(self.rows, state, nodes) >= after
 
     def _next(self, done: list[int], k: int) -> Node | None:
@@ -186,13 +189,14 @@ def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[Node]) -> int
         for r in node.reads:
             readers.setdefault(r, []).append(i)
     n = len(nodes)
+    latest: dict[int, int] = {}
     dying = [r for r, found in readers.items() if state.left[r] == len(found)]
     source, sink = n + len(dying), n + len(dying) + 1
     flow = Flow(sink + 1)
     for i, node in enumerate(nodes):
         flow.add(i, sink, sum(rows.size[r] for r in node.writes if state.left[r]))
-        before = {maker[r] for r in node.reads if r in maker}
-        before |= {j for j in range(i) if nodes[j].op == node.op}
+        before = {maker[r] for r in node.reads if r in maker} | {latest.get(node.op, i)}
+        latest[node.op] = i
         for j in before - {i}:
             flow.add(i, j, FOREVER)
     for d, r in enumerate(dying):

@@ -96,9 +96,11 @@ def _surplus(model: Any, name: str, shape: Shape, size: int) -> int | None:
 def _demands(node: Any, known: Mapping[str, Shape], weights: set[str], graph: Any) -> Iterator[tuple[int, int]]:
     """How many elements a node is given, and how many it takes."""
     shapes = [known.get(name) for name in node.input]
-    if node.domain not in ("", "ai.onnx") or len(shapes) < 2 or not shapes[0]:
+    if node.domain not in ("", "ai.onnx") or len(shapes) < 2:
         return
     x, w = shapes[:2]
+    if not x:
+        return
     if node.op_type in ("Gemm", "MatMul") and node.input[1] in weights and w and len(w) >= 2:
         turned = any(a.name == "transB" and a.i for a in node.attribute)
         yield x[-1], w[-1] if turned else w[-2]
