@@ -135,7 +135,7 @@ HEAD = [
     TFLM,
     TINYENGINE,
     "cycles (model)",
-    "flash waits",
+    "cycles, built for flash that waits",
     "best published",
     "RAM",
     "others",

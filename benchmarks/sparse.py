@@ -1,4 +1,4 @@
-"""What it saves to leave out blocks of zeros: instructions of layers by the share of their weights that are zero.
+"""What it saves to leave out blocks of zeros: modelled cycles of layers by the share of their weights that are zero.
 
     PYTHONPATH=src:models python benchmarks/sparse.py            # the table of docs/kernels.md
     PYTHONPATH=src:models python benchmarks/sparse.py --write    # put it there
@@ -30,7 +30,7 @@ LAYERS = (
 )
 
 Figures = dict[tuple[Layer, float], dict[str, tuple[int, int]]]
-"""Instructions and bytes of constants of a layer with some zeros, by the family of the kernel."""
+"""Cycles and bytes of constants of a layer with some zeros, by the family of the kernel."""
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def measure(layers: tuple[Layer, ...], zeros: tuple[float, ...]) -> Figures:
         picked = [found[min(n, len(found) - 1)] for found in kernels]
         took = CORE.run(graph, dict(zip(offered, picked, strict=True)), True)
         for case, kernel, taken in zip(cases, picked, took, strict=True):
-            figures[case][kernel.family] = taken, kernel.constants
+            figures[case][kernel.family] = taken.cycles, kernel.constants
     return figures
 
 

@@ -18,12 +18,11 @@ import anchors  # first: it says where the models' scripts are
 
 # isort: split
 import transformer
+from memory import layer_by_layer
 from mote import compile, run
 from mote.api.compiler import Compiled, forget
 from mote.passes import pipeline
 from mote.plan.planner import Planner
-from mote.plan.select import LEAN
-from mote.plan.strategies import Layers
 
 assert anchors.__doc__
 HEAD = (
@@ -59,7 +58,7 @@ def main() -> None:
 def row(name: str, model: bytes, tokens: int, matrix: int, arguments: argparse.Namespace) -> str:
     kept = tuple(entry for entry in pipeline.PIPELINE if entry[0] not in PASSES)
     with patch.object(pipeline, "PIPELINE", kept):
-        with patch.object(Planner, "knee", lambda p: Layers(p.selection(LEAN), p.goal).lean):
+        with patch.object(Planner, "knee", layer_by_layer):
             layers = _compiled(model, arguments.target)
         plain = _compiled(model, arguments.target, least_ram=True)
     least = _compiled(model, arguments.target, least_ram=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,14 @@ import pytest
 import anchors
 import budgets
 import compare
+import doc_tables
 import lock
 import onnx_models
 from support import emulated
 
 LOCK = lock.load()
+OPTIONAL = ("ai_edge_quantizer", "emlearn", "keras", "lightgbm", "onnxmltools", "skl2onnx", "torchao", "xgboost")
+"""Packages of comparisons, which only some install."""
 
 
 @pytest.mark.parametrize("case", lock.SOME, ids=lock.key)
@@ -105,3 +110,32 @@ def test_saturating_integers_are_not_compared(saturates: bool, monkeypatch: pyte
     answers = onnx_quantizer.OnnxModel(net.model(), False).run(np.array([[-1, 2, -3, 4]], np.float32))
     assert answers.tolist() == [[0, 2, 0, 4]]
     assert (level == [onnx_quantizer.GraphOptimizationLevel.ORT_DISABLE_ALL]) == saturates
+
+
+def test_tables_of_the_docs_are_not_older_than_the_code() -> None:
+    """The bundled models take what they took when each table was measured."""
+    for _, core, _ in doc_tables.WITNESSES:
+        if lock.compiler(emulated(core)) != LOCK["compilers"][core]:
+            pytest.skip(f"the tables are for {LOCK['compilers'][core]}, here is {lock.compiler(core)}")
+    old = doc_tables.stale(doc_tables.figures())
+    assert not old, f"measured with other code: {', '.join(old)}; python benchmarks/doc_tables.py --models FOLDER"
+
+
+def test_every_table_has_its_place() -> None:
+    pages = "".join(page.read_text() for page in doc_tables.PAGES)
+    placed = {name for name, table in doc_tables.TABLES.items() if not table.writes}
+    placed |= {name for table in doc_tables.TABLES.values() for name, _ in table.derived}
+    assert set(re.findall("<!-- numbers ([a-z-]+) -->", pages)) == placed
+    assert pages.count("<!-- /numbers -->") == len(placed)
+    assert set(doc_tables.record()) <= set(doc_tables.TABLES)
+
+
+@pytest.mark.parametrize("script", sorted(path.stem for path in anchors.HERE.glob("*.py")))
+def test_every_benchmark_can_be_imported(script: str) -> None:
+    """A name that the package no longer has is found before somebody measures."""
+    try:
+        import_module(script)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] in OPTIONAL:
+            pytest.skip(f"needs {error.name}")
+        raise

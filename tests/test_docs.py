@@ -60,3 +60,16 @@ def _comparable(text: str) -> str:
     ):
         text = re.sub(pattern, "", text)
     return text
+
+
+def test_the_readme_quotes_the_table_of_streams() -> None:
+    """What a frame of the wake word takes, in thousands, and against the window of TFLite Micro."""
+    row = re.search(r"\| SWW \| stream \| speed \|[^|]*\| ([\d,]+) \|[^|]*\|[^|]*\| ([\d,]+) \|", page("streaming.md"))
+    assert row is not None
+    frame, window = (int(number.replace(",", "")) for number in row.groups())
+    assert f"{frame / 1000:.0f} thousand\n  instructions a frame" in (ROOT / "README.md").read_text()
+    assert 35 < window / frame < 45, "the README says a fortieth"
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()

@@ -22,7 +22,7 @@ from keras_files import dense, dense_weights, given, keras_file, sequential
 import mlperf_tiny
 from mote.cli import main, parser
 from support import emulated, needs_litert, soaked
-from test_register import energies
+from test_register import alone, energies
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -43,6 +43,7 @@ def commands(page: Path) -> list[str]:
     return [match["options"] for line in lines if (match := COMMAND.match(line))]
 
 
+assert alone  # a fixture: what plugins register is forgotten after each test
 WITH_COMMANDS = {page.name: commands(page) for page in PAGES if commands(page)}
 
 

@@ -18,7 +18,7 @@ from mote.api.register import load_plugins
 from mote.api.verifier import verify
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends.tflite.writer import Writer
-from mote.kernels import catalogue
+from mote.kernels import catalogue, library
 from mote.ops.custom import DEFINITIONS
 from network import Net
 from support import emulated, needs_litert
@@ -34,6 +34,7 @@ def alone() -> Iterator[None]:
     yield
     DEFINITIONS.clear()
     catalogue.KERNELS[:] = kernels
+    library._added.clear()
     forget()
 
 

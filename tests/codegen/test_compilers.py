@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import qonnx_models
 import test_even
 import test_lstm
 import test_pairs
@@ -188,6 +189,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "vectors": (provable.vectors(), {}),
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),
+        "affine": (qonnx_models.network(0, 4, 4), {}),
         "mended": (mended(5, 7), dsp | {"shrink": False, "kernels": MENDED}),
         "mended_quads": (mended(10), dsp | {"shrink": False}),
         "mended_lanes": (mended(5, 7, 8), {"target": HOST_HELIUM, "shrink": False, "kernels": MENDED_LANES}),

@@ -16,6 +16,9 @@ Table = dict[str, Any]
 
 CHILDREN: dict[str, Fields] = {
     "operator_codes": schema.OPERATOR_CODE,
+    "signature_defs": schema.SIGNATURE,
+    "inputs": schema.TENSOR_MAP,
+    "outputs": schema.TENSOR_MAP,
     "subgraphs": schema.SUBGRAPH,
     "buffers": schema.BUFFER,
     "tensors": schema.TENSOR,
@@ -27,7 +30,10 @@ CHILDREN: dict[str, Fields] = {
     "array_indices": schema.INDEX_VECTOR,
 }
 """The fields that hold tables of one kind; the options of an operator are of the kind that its number says."""
-OPTIONS: dict[int, Fields] = {options.number: options.fields for options in schema.OPTIONS.values() if options.number}
+OPTIONS: dict[str, dict[int, Fields]] = {
+    union: {o.number: o.fields for o in schema.OPTIONS.values() if o.number and o.union == union}
+    for union in ("builtin_options", "builtin_options_2")
+}
 VECTORS = {Kind.INT32S: "int32", Kind.INT64S: "int64", Kind.FLOAT32S: "float32"}
 ALIGNMENT = 16
 
@@ -61,8 +67,8 @@ def kind_of(name: str, holder: Record | Table) -> Fields:
     """The fields of the table that a field of a table holds."""
     if name in CHILDREN:
         return CHILDREN[name]
-    kind = "builtin_options_type"
-    return OPTIONS.get(holder.integer(kind) if isinstance(holder, Record) else holder.get(kind, 0), {})
+    kind = f"{name}_type"
+    return OPTIONS[name].get(holder.integer(kind) if isinstance(holder, Record) else holder.get(kind, 0), {})
 
 
 def encode(model: Table) -> bytes:

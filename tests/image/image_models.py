@@ -20,18 +20,24 @@ from support import HOST_DSP
 DIGITS = str(Path(__file__).parents[2] / "models" / "digits.tflite")
 
 
+SAME = (0.05, 2)
+"""The quantization of what branches give, and of the tensor outside."""
+
+
 def branching() -> bytes:
     """An IF around a convolution, and a loop that runs as long as the input says."""
     f = Flow(1)
     flag, x = f.flag(1), f.input(1, 6, 4, 4)
 
     def plain(b: Flow, given: Sequence[int]) -> Sequence[int]:
-        return [b.depthwise(given[0], kernel=3)]
+        y = b.depthwise(given[0], kernel=3)
+        return [b.add(y, y, quant=SAME)]
 
     def scaled(b: Flow, given: Sequence[int]) -> Sequence[int]:
-        return [b.conv(given[0], b.weights(4, 3, 3, 4))]
+        y = b.conv(given[0], b.weights(4, 3, 3, 4))
+        return [b.add(y, y, quant=SAME)]
 
-    y = f.choose(flag, [x], plain, scaled, [f.result((1, 6, 4, 4))])
+    y = f.choose(flag, [x], plain, scaled, [f.result((1, 6, 4, 4), SAME)])
     return f.finish(*y)
 
 

@@ -24,6 +24,7 @@ FORMS = {
     "strided": {Form.WHOLE},
     "uneven": {Form.ROW},
     "tall": {Form.ROW},
+    "product": {Form.EACH},
 }
 """What a plan of each mode must have among its instructions."""
 

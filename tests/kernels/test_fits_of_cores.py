@@ -37,8 +37,9 @@ VARIANTS = ("dual", "compact", "lean", "row", "sparse2", "coded8", "coded32")
 fewer rows, smaller blocks or more channels at once."""
 ELSEWHERE = frozenset({"lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs", "svdf_pairs", "add_helium"})
 """Kernels of headers that others share with them, whose checks are tried there."""
-UNCHECKED = ("mended",)
-"""Parts of the names of kernels that no runtime has, since nothing checks their parameters: images get others."""
+UNCHECKED = ("mended", "affine")
+"""Parts of the names of kernels that are not tried: of those that no runtime has, since nothing checks their
+parameters, and of those of QONNX, whose checks are those of the kernels that they are variants of."""
 WANTED = tuple(
     k
     for k in catalogue.KERNELS

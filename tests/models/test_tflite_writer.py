@@ -159,6 +159,7 @@ def unusual(kind: Kind) -> tuple[Any, Any]:
         Kind.FLOAT32: (0.75, 0.75),
         Kind.INT32S: ([5, 4], [5, 4]),
         Kind.STRING: ("word", b"word"),
+        Kind.BYTES: (b"\1\2\3", [1, 2, 3]),
     }[kind]
 
 
@@ -173,7 +174,7 @@ def test_codes_and_options_are_those_of_the_schema(kind: str) -> None:
     assert model.version == 3
     code = getattr(schema.BuiltinOperator, kind)
     assert (model.operatorCodes[0].builtinCode, model.operatorCodes[0].deprecatedBuiltinCode) == (code, min(code, 127))
-    options = model.subgraphs[0].operators[0].builtinOptions
+    options = getattr(model.subgraphs[0].operators[0], camel(OPTIONS[kind].union))
     assert type(options).__name__ == (f"{table}OptionsT" if table else "NoneType")
     for name, (_, stored) in values.items():
         assert np.array_equal(getattr(options, camel(name)), stored), name

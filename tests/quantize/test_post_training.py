@@ -146,7 +146,7 @@ def test_random_calibration_is_written_into_the_file() -> None:
 
 def test_real_weights_of_16_bits_need_no_data() -> None:
     found = quantize.post_training(model(["conv", "residual"]), precision="float16")
-    assert len(found.data) < 0.75 * len(model(["conv", "residual"]))
+    assert len(found.data) < 0.8 * len(model(["conv", "residual"]))  # the names of a signature are not halved
     assert {x.precision for x in found.layers if x.op == "CONV_2D"} == {"float16"}
 
 

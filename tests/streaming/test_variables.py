@@ -119,11 +119,6 @@ def absent_value_assigned(state: Variable, x: int) -> int:
     return added(state, x)
 
 
-def uncalled_subgraph(state: Variable, x: int) -> int:
-    state.net.writer.subgraph("stray")
-    return added(state, x)
-
-
 @needs_litert
 def test_a_variable_that_never_changes_is_a_constant() -> None:
     compiled = check(one_variable(added))
@@ -217,7 +212,6 @@ def test_what_is_kept_is_counted_as_ram() -> None:
         (other_initialization, "it runs ADD; only constants"),
         (nothing_assigned, "ASSIGN_VARIABLE has other operands"),
         (absent_value_assigned, "ASSIGN_VARIABLE has other operands"),
-        (uncalled_subgraph, "3 subgraphs"),
     ],
 )
 def test_bad_uses_of_variables_are_refused(change: Callable[[Variable, int], int], message: str) -> None:
