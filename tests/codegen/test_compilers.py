@@ -1,11 +1,13 @@
 """A matrix of compilers, levels and options: whatever a firmware is built with, its models compute the same.
 
 One program holds models that together use every kernel, those for DSP instructions in their portable form; it runs the
-models' self-tests. It is built for this computer, and for a big-endian one of 32 bits.
+models' self-tests. It is built for this computer, and for a big-endian one of 32 bits; some of the models also for an
+8-bit core, where `int` has 16 bits.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,6 +23,7 @@ import test_scatter
 import test_svdf
 from streams import Variable
 
+import narrow_int
 import provable
 import prove
 from built import compile_model, side_by_side
@@ -29,7 +32,7 @@ from mote.frontends.model import Model
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
 from onnx_numbers import numbers
-from support import HOST_DSP, HOST_FPU, HOST_HELIUM, soaked
+from support import HOST_DSP, HOST_FPU, HOST_HELIUM, needs, soaked
 from test_mixed import mixed
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
@@ -73,6 +76,14 @@ MENDED_LANES = [
 ]
 PLANAR_MENDED = {f"mote_mend_depthwise{form}_s8.h" for form in ("3", "_two", "_wide")}
 """Of planar rows, which so few layers do not have: tests/kernels/test_even.py calls these."""
+
+AVR_PORT = Path(__file__).with_name("avr_port.c")
+SMALL_ENOUGH = ("lstm", "mixed", "norms", "numbers", "svdf")
+"""Models that `make test` runs on an AVR: fixed point of 8, 16 and 32 bits."""
+TOO_LARGE = ("blocks", "planar", "even", "mended", "mended_lanes", "mended_quads")
+"""Their constants, which lie in RAM there, leave no room for a stack."""
+LONG_DOUBLE = ("pairs", "proven_boxes")
+"""Computed in double precision: a compiler whose `double` has 32 bits refuses them."""
 
 
 def images(net: Net) -> bytes:
@@ -255,3 +266,68 @@ def test_headers_are_cpp(standard: str, firmware: Path) -> None:
     command = ["g++", f"-std={standard}", *WARNINGS, f"-I{firmware}", "-fsyntax-only", "-xc++", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_nothing_depends_on_the_width_of_int(firmware: Path) -> None:
+    """All models in one file, without the values of their constants: what kernels and their callers compute."""
+    needs("clang")
+    seen: set[str] = set()
+    lines = []
+    for name in cocktail():
+        constants = (firmware / f"{name}_constants.h").read_text()
+        text = (firmware / f"{name}.c").read_text().replace(f'#include "{name}_constants.h"', constants)
+        text = re.sub(
+            r"^(static const [\w *]+(?:\[\d+\])?(?: MOTE_ALIGNED)?) = \{.*?^\};", r"\1;", text, flags=re.M | re.S
+        )
+        for line in text.splitlines():
+            instance = re.match(r"MOTE_\w+\(.*\)$", line)
+            lines += [] if instance and line in seen else [line]
+            seen.add(line)
+        lines += [f"#undef {macro}" for macro in ("MOTE_TRACE", "MOTE_NEXT", "AT", "ROW", "AT_KEPT")]
+    assert narrow_int.findings("\n".join(lines) + "\n", [firmware], ["-Wno-macro-redefined"]) == []
+
+
+def on_avr(part: str, folder: Path, name: str, selftest: str) -> str:
+    """What the self-test of a model prints on a simulated ATmega."""
+    needs("avr-gcc", "simavr")
+    (folder / "avr.c").write_text(selftest)
+    model = [f"-I{folder}", str(folder / f"{name}.c"), str(folder / "avr.c"), str(AVR_PORT)]
+    flags = [f"-mmcu={part}", "-std=c99", "-Os", "-Wall", "-Wextra", "-Werror", "-DMOTE_SELFTEST"]
+    tried = subprocess.run(
+        ["avr-gcc", *flags[:1], "-xc", "-", "-o", "/dev/null"], input=b"#include <stdio.h>\nint main;"
+    )
+    if tried.returncode:
+        pytest.skip("avr-libc is not installed")
+    elf = folder / f"{name}.elf"
+    done = subprocess.run(["avr-gcc", *flags, *model, "-o", str(elf)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    command = ["simavr", "-m", part, "-f", "16000000", str(elf)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    return re.sub(r"\x1b\[\d+m", "", done.stdout + done.stderr)
+
+
+def test_digits_on_an_atmega(tmp_path: Path) -> None:
+    """A part with 8 KB of RAM, in which constants lie too."""
+    files = compile(prove.BUNDLED / "digits.tflite").project.files
+    for file, text in files.items():
+        (tmp_path / file).write_text(text)
+    selftest = files["selftest.c"].replace("int main(void)", "int selftest_main(void)")
+    assert "digits: ok" in on_avr("atmega2560", tmp_path, "digits", selftest)
+
+
+def passes_on_avr(name: str, firmware: Path) -> None:
+    selftest = (
+        (firmware / f"{name}_selftest.c").read_text().replace(f"int {name}_main(void)", "int selftest_main(void)")
+    )
+    assert f"{name}: ok" in on_avr("atmega1284p", firmware, name, selftest)
+
+
+@pytest.mark.parametrize("name", SMALL_ENOUGH)
+def test_an_8_bit_core_computes_the_same(name: str, firmware: Path) -> None:
+    passes_on_avr(name, firmware)
+
+
+@pytest.mark.soak
+def test_an_8_bit_core_computes_the_same_with_every_kernel(firmware: Path) -> None:
+    for name in cocktail().keys() - {*SMALL_ENOUGH, *TOO_LARGE, *LONG_DOUBLE}:
+        passes_on_avr(name, firmware)

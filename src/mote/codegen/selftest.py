@@ -175,8 +175,8 @@ typedef struct {{
     uint32_t seed, strength, coarse;
 }} pattern_t;
 
-static int32_t noise(const pattern_t *p, uint32_t input, size_t i) {{
-    uint32_t x = (((uint32_t)i >> p->coarse) + p->seed + input) * 0x{MIX[0]:08x}u;
+static int32_t noise(const pattern_t *p, uint32_t input, uint32_t i) {{
+    uint32_t x = ((i >> p->coarse) + p->seed + input) * 0x{MIX[0]:08x}u;
     x = (x ^ x >> 15) * 0x{MIX[1]:08x}u;
     const int32_t y = (int32_t)((x >> 24) * p->strength >> 7) - (int32_t)p->strength;
     return y < -128 ? -128 : y > 127 ? 127 : y;
@@ -310,7 +310,7 @@ def _feed(test: _Test) -> list[Statement]:
         (port,) = ports
         size = f"{port.macro}_ROW_SIZE"
         row = [f"static {port.ctype} row[{size}]", _filled(graph, port, 0, "row", size, f"y * {size} + i")]
-        return [loop("size_t", "y", f"{port.macro}_ROWS", *row, assign("status", f"{name}_push(row, 1)"))]
+        return [loop("uint32_t", "y", f"{port.macro}_ROWS", *row, assign("status", f"{name}_push(row, 1)"))]
     fills = [_filled(graph, p, i, f"{p.function}()", f"{p.macro}_SIZE", "i") for i, p in enumerate(ports)]
     return [*fills, assign("status", f"{name}_run()")]
 
@@ -329,4 +329,4 @@ def _filled(graph: Graph, port: Port, number: int, data: str, size: str, at: str
         value = f"({CTYPES[dtype].name})({low} + ({code} + 128) % {high - low + 1})"
     if dtype == DType.BOOL:
         value = f"{code} & 1"
-    return loop("size_t", "i", size, assign(index(data, "i"), value))
+    return loop("uint32_t", "i", size, assign(index(data, "i"), value))

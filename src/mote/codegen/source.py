@@ -290,7 +290,7 @@ def _run(plan: Plan, options: ProjectOptions) -> list[Definition]:
     if not plan.steps:
         nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
         return [Function(step, nothing), Accessor(run, f"return {name}_step()")]
-    work = f"{name}_work({name}_state.position - 1u)"
+    work = f"{name}_work((uint32_t){name}_state.position - 1)"
     again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
     return [
         Function(step, [_ready(options), *_begin(plan, options), work, *_end(plan, options, "MOTE_BUSY")]),
@@ -304,10 +304,12 @@ def _push(plan: Plan, options: ProjectOptions) -> list[Definition]:
     state = f"{name}_state"
     arrival = next(i for i, (op, _) in enumerate(plan.works) if isinstance(op, Arrival))
     waits, status = f"{name}_waits()", f"{name}_waits() ? MOTE_WAITING : MOTE_BUSY"
-    work = f"{name}_work({state}.position - 1u, row)"
+    work = f"{name}_work((uint32_t){state}.position - 1, row)"
     return [
         Comment("Whether the next step is the arrival of a row."),
-        Accessor(f"static int {name}_waits(void)", f"return {name}_schedule[{state}.position - 1u] == {arrival}"),
+        Accessor(
+            f"static int {name}_waits(void)", f"return {name}_schedule[(uint32_t){state}.position - 1] == {arrival}"
+        ),
         Comment("One step; what comes after it."),
         Function(
             f"static mote_status {name}_advance(const void *row)",

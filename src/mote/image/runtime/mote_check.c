@@ -50,7 +50,7 @@ mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *nee
     if (header->header_bytes != MOTE_IMAGE_HEADER || header->bytes > bytes || header->bytes > INT32_MAX) {
         return mote_refuse(problem, MOTE_BAD_IMAGE, "image is cut off");
     }
-    uint32_t counts = 1u + header->rings + header->counters;
+    uint32_t counts = (uint32_t)1 + header->rings + header->counters;
     for (uint32_t i = 0; i < MOTE_SECTIONS; i++) {
         const mote_section_t *const section = header->sections + i;
         const uint32_t size = i == MOTE_SECTION_ROWS && mote_wide(header) ? 4 : sizes[i];
@@ -67,7 +67,7 @@ mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *nee
         return mote_refuse(problem, MOTE_BAD_IMAGE, "input or output");
     }
     counts += header->sections[MOTE_SECTION_KERNELS].count;
-    needs->state = mote_much_plus(header->states, 2u * counts + 7u) & ~7u;
+    needs->state = mote_much_plus(header->states, 2u * counts + 7u) & ~(uint32_t)7;
     for (uint32_t i = 0; i < 4; i++) {
         needs->arena[i] = header->arena[i];
         if (header->arena[i] > INT32_MAX) {
@@ -233,7 +233,7 @@ static int mote_check_rows(const mote_interpreter_t *it, const mote_op_t *op, mo
 /* The fewest rows of a window that are inside of the image, where its taps follow a formula. A window that is no taller
  * than the image hangs over one edge at a time: most at the first or the last row. */
 static int32_t mote_fewest(const mote_operand_t *operand, uint32_t rows, const mote_span_of_rows_t *ys) {
-    const int32_t tall = mote_reach(0, operand->spread, operand->taps - 1), last = ys->hi - ys->lo - 1;
+    const int32_t tall = mote_reach(0, operand->spread, (int32_t)operand->taps - 1), last = ys->hi - ys->lo - 1;
     const int32_t step = (tall < 0 ? -tall : tall) < (int32_t)rows && last > 0 ? last : 1;
     int32_t fewest = operand->taps;
     for (int32_t y = ys->lo; y < ys->hi; y += step) {
@@ -324,7 +324,7 @@ static int mote_over(const mote_op_t *op, const mote_room_t *room, uint8_t memor
 /* The parameters of a kernel lie in the image, and what they point to begins in it. */
 static int mote_check_parameters(const mote_interpreter_t *it, const mote_op_t *op, const mote_kernel_t *kernel) {
     const uint32_t bytes = mote_header(it)->bytes;
-    if (op->params % 4u != 0 || !mote_among(op->params, 4u * kernel->words, bytes)) {
+    if (op->params % 4u != 0 || !mote_among(op->params, (uint32_t)4 * kernel->words, bytes)) {
         return 0;
     }
     const uint32_t *const words = (const uint32_t *)mote_at(it, op->params);

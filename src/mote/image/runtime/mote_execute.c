@@ -161,7 +161,7 @@ uint32_t mote_execute(const mote_interpreter_t *it, const void *handed) {
     case MOTE_RUN_ARRIVAL: {
         const mote_location_t *const out = mote_location(it, op->out);
         void *const to = mote_row(it, out, (uint32_t)y);
-        memcpy(to, handed, out->row_bytes);
+        memcpy(to, handed, (size_t)out->row_bytes);
         MOTE_SHOW(mote_number(it, op), to, out->row_bytes);
         return next;
     }

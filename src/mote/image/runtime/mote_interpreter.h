@@ -65,7 +65,7 @@ static inline uint16_t *mote_entries(const mote_interpreter_t *it) {
 
 /* Bytes that are kept from one inference to the next. */
 static inline uint32_t mote_kept_bytes(const mote_header_t *header) {
-    return header->states + 2u * (header->rings + 1u);
+    return header->states + (uint32_t)2 * ((uint32_t)header->rings + 1u);
 }
 
 /* The checks of mote_init: of the header, which fill `needs`; and of all the rest, once the interpreter has its memory. */

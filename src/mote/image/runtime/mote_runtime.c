@@ -9,12 +9,12 @@ static void mote_forget(mote_interpreter_t *it) {
     for (uint32_t i = header->sections[MOTE_SECTION_STATES].count; i > 0; i--, initial++) {
         uint8_t *const to = it->memory[4] + initial->at;
         if (initial->data != 0) {
-            memcpy(to, mote_at(it, initial->data), initial->bytes);
+            memcpy(to, mote_at(it, initial->data), (size_t)initial->bytes);
         } else {
-            memset(to, (int)(initial->fill & 0xffu), initial->bytes);
+            memset(to, (int)(initial->fill & 0xffu), (size_t)initial->bytes);
         }
     }
-    memset(it->oldest, 0, 2u * (1u + header->rings + header->counters));
+    memset(it->oldest, 0, 2 * ((size_t)1 + header->rings + header->counters));
     *mote_missing(it) = header->warm_up;
     it->position = 1;
 }
@@ -35,12 +35,12 @@ static int mote_take(mote_interpreter_t *it, const mote_needs_t *needs, const mo
         }
     }
     if (state == NULL) { /* the end of the first arena */
-        const uint32_t before = (needs->arena[0] + 7u) & ~7u;
+        const uint32_t before = (needs->arena[0] + 7u) & ~(uint32_t)7;
         if (!mote_enough(memory->arena[0], memory->arena_bytes[0], before)) {
             return 0;
         }
-        bytes = (memory->arena_bytes[0] - before) & ~(size_t)7;
-        const size_t rest = bytes < needs->state ? 0 : bytes - needs->state;
+        bytes = (memory->arena_bytes[0] - (size_t)before) & ~(size_t)7;
+        const size_t rest = bytes < needs->state ? 0 : bytes - (size_t)needs->state;
         state = it->memory[0] == NULL ? NULL : it->memory[0] + before + rest;
     }
     it->memory[4] = state;
@@ -69,7 +69,7 @@ mote_status mote_init(mote_interpreter_t *it, const mote_kernels_t *kernels, con
     it->memory[5] = (uint8_t *)image; /* nothing writes there */
     it->kernels = kernels;
     it->oldest = (uint16_t *)(void *)(it->memory[4] + mote_header(it)->states);
-    memset(it->oldest, 0, needs.state - mote_header(it)->states);
+    memset(it->oldest, 0, (size_t)(needs.state - mote_header(it)->states));
     status = mote_check(it, problem);
     if (status == MOTE_OK) {
         mote_forget(it);
@@ -84,7 +84,7 @@ mote_status mote_image_crc(const void *image, size_t bytes) {
         return status;
     }
     const mote_header_t *const header = (const mote_header_t *)image;
-    return mote_crc(0, (const uint8_t *)image + 16, header->bytes - 16u, 1) == header->crc ? MOTE_OK : MOTE_DAMAGED;
+    return mote_crc(0, (const uint8_t *)image + 16, (size_t)header->bytes - 16u, 1) == header->crc ? MOTE_OK : MOTE_DAMAGED;
 }
 
 size_t mote_input_count(const mote_interpreter_t *it) { return it->position == 0 ? 0 : mote_header(it)->inputs; }
@@ -235,7 +235,7 @@ mote_status mote_reset(mote_interpreter_t *it) {
 }
 
 size_t mote_state_bytes(const mote_interpreter_t *it) {
-    return it->position == 0 ? 0 : MOTE_STATE_HEAD + mote_kept_bytes(mote_header(it));
+    return it->position == 0 ? 0 : MOTE_STATE_HEAD + (size_t)mote_kept_bytes(mote_header(it));
 }
 
 /* What tells the states of this image from those of another one. */
@@ -252,7 +252,7 @@ static mote_status mote_may_keep(const mote_interpreter_t *it, const void *state
 mote_status mote_save(const mote_interpreter_t *it, void *state, size_t bytes) {
     const mote_status status = mote_may_keep(it, state, bytes);
     if (status == MOTE_OK) {
-        mote_state_save(state, mote_identity(it), it->memory[4], mote_kept_bytes(mote_header(it)));
+        mote_state_save(state, mote_identity(it), it->memory[4], (size_t)mote_kept_bytes(mote_header(it)));
     }
     return status;
 }
@@ -271,7 +271,7 @@ mote_status mote_restore(mote_interpreter_t *it, const void *state, size_t bytes
     }
     const mote_header_t *const header = mote_header(it);
     const uint8_t *const saved = (const uint8_t *)state + MOTE_STATE_HEAD;
-    if (!mote_state_fits(state, mote_identity(it), mote_kept_bytes(header)) ||
+    if (!mote_state_fits(state, mote_identity(it), (size_t)mote_kept_bytes(header)) ||
         !mote_at_most(it, saved, mote_missing(it), header->warm_up)) {
         return MOTE_BAD_STATE;
     }
@@ -282,7 +282,7 @@ mote_status mote_restore(mote_interpreter_t *it, const void *state, size_t bytes
             return MOTE_BAD_STATE;
         }
     }
-    memcpy(it->memory[4], saved, mote_kept_bytes(header));
+    memcpy(it->memory[4], saved, (size_t)mote_kept_bytes(header));
     return MOTE_OK;
 }
 

@@ -4,7 +4,7 @@
 
 #define MAGIC 0x544c444du /* "MDLT" */
 #define FORMAT 1u
-#define HEADER 24u
+#define HEADER ((uint32_t)24)
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
@@ -80,11 +80,11 @@ mote_update_status mote_delta_write(mote_update_t *u, const uint8_t *data, uint3
         left = least(left, s->buffer_bytes - u->fill);
         if (copies != 0) {
             if (r->source > u->source_bytes || left > u->source_bytes - r->source) return MOTE_UPDATE_BAD_DELTA;
-            memcpy(s->buffer + u->fill, s->flash.base + s->slot[r->active].at + r->source, left);
+            memcpy(s->buffer + u->fill, s->flash.base + s->slot[r->active].at + r->source, (size_t)left);
             r->source += left;
         } else {
             left = least(left, bytes);
-            memcpy(s->buffer + u->fill, data, left);
+            memcpy(s->buffer + u->fill, data, (size_t)left);
             mote_update_took(u, data, left);
             data += left;
             bytes -= left;

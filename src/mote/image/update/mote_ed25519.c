@@ -58,7 +58,7 @@ static const number_t base_y = {
     {0x66666658u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u, 0x66666666u}};
 
 static void number_read(number_t *to, const uint8_t *bytes) {
-    unsigned i;
+    uint32_t i;
     for (i = 0; i < WORDS; i++, bytes += 4)
         to->word[i] = (uint32_t)bytes[3] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[1] << 8 | bytes[0];
 }
@@ -85,7 +85,7 @@ INSIDE uint32_t word_add(uint32_t *to, uint32_t a, uint32_t b, uint32_t carry) {
 /* a - b; returns 1 where that is negative, and 2^256 too much. */
 static uint32_t number_subtract(number_t *to, const number_t *a, const number_t *b) {
     uint32_t carry = 1; /* a - b = a + ~b + 1 - 2^256 */
-    unsigned i;
+    uint32_t i;
     for (i = 0; i < WORDS; i++) {
         uint32_t word = a->word[i];
         carry = word_add(&word, ~b->word[i], 1, carry);
@@ -102,11 +102,11 @@ static uint32_t number_reduce(number_t *a, const number_t *limit) {
     return 1;
 }
 
-static uint32_t number_bit(const number_t *a, unsigned i) { return a->word[i / 32u] >> (i % 32u) & 1u; }
+static uint32_t number_bit(const number_t *a, uint32_t i) { return a->word[i / 32u] >> (i % 32u) & 1u; }
 
 /* A number of 512 bits modulo the order, bit by bit. */
 static void number_modulo_order(number_t *to, const uint8_t bytes[64]) {
-    unsigned i, j;
+    uint32_t i, j;
     memset(to, 0, sizeof *to);
     for (i = 0; i < 512u; i++) { /* from the highest bit on */
         uint32_t carry = (uint32_t)bytes[63u - i / 8u] >> (7u - i % 8u) & 1u;
@@ -122,7 +122,7 @@ static void number_modulo_order(number_t *to, const uint8_t bytes[64]) {
 /* to += from * by; returns what carries out of the eight words. */
 static uint32_t row_add(uint32_t to[8], const uint32_t from[8], uint32_t by) {
     uint32_t carry = 0;
-    unsigned i;
+    uint32_t i;
 #if defined(__GNUC__) && !SHORT_PRODUCTS
 #pragma GCC unroll 8 /* most of the time is spent here */
 #endif
@@ -134,7 +134,7 @@ static uint32_t row_add(uint32_t to[8], const uint32_t from[8], uint32_t by) {
 static void field_fold(number_t *a, uint32_t over) {
     while (over != 0u) {
         uint32_t carry = over * 38u;
-        unsigned i;
+        uint32_t i;
         for (i = 0; i < WORDS; i++) {
             a->word[i] += carry;
             carry = a->word[i] < carry;
@@ -145,7 +145,7 @@ static void field_fold(number_t *a, uint32_t over) {
 
 static void field_multiply(number_t *to, const number_t *a, const number_t *b) {
     uint32_t product[2u * WORDS] = {0};
-    unsigned i;
+    uint32_t i;
     for (i = 0; i < WORDS; i++) product[i + WORDS] = row_add(&product[i], a->word, b->word[i]);
     i = row_add(product, &product[WORDS], 38);
     memcpy(to, product, sizeof *to);
@@ -165,7 +165,7 @@ static void field_subtract(number_t *to, const number_t *a, const number_t *b) {
     while (borrow != 0u) borrow = number_subtract(to, to, &fold);
 }
 
-static void field_square(number_t *a, unsigned times) {
+static void field_square(number_t *a, uint32_t times) {
     while (times-- > 0u) field_multiply(a, a, a);
 }
 
@@ -185,9 +185,9 @@ static int field_equal(const number_t *a, const number_t *b) {
 /* a to the power of 2^252 - 3 = 4 (2^250 - 1) + 1. From the power of 2^n - 1 follow those of 2^2n - 1 and 2^(n+1) - 1,
  * which gives n = 250 by its binary digits. */
 static void field_power(number_t *to, const number_t *a) {
-    const unsigned ones = 250;
+    const uint32_t ones = 250;
     number_t power = *a, before;
-    unsigned n = 1, digit;
+    uint32_t n = 1, digit;
     for (digit = 7; digit-- > 0u;) {
         before = power;
         field_square(&power, n);
@@ -307,7 +307,7 @@ APART static int point_read_negative(point_t *p, const uint8_t key[32]) {
 /* Whether eight times the point is zero. A point whose x is 0 is zero or its own negative, and 8 p is not the latter. */
 APART static int point_is_small(const point_t *p) {
     point_t eight = *p;
-    unsigned i;
+    uint32_t i;
     for (i = 0; i < 3u; i++) point_double(&eight);
     return field_equal(&eight.x, &zero);
 }
@@ -316,7 +316,7 @@ APART static int point_is_small(const point_t *p) {
 APART static void point_combine(point_t *p, const number_t *s, const number_t *k) {
     addend_t addends[3]; /* B, p and B + p */
     point_t sum;
-    unsigned i;
+    uint32_t i;
     addend_make(&addends[1], p);
     point_make(&sum, &base_x, &base_y);
     addend_make(&addends[0], &sum);
@@ -351,12 +351,12 @@ APART static int hash_to_number(number_t *k, const uint8_t r[32], const uint8_t 
     mote_sha512_update(&hash, r, 32);
     mote_sha512_update(&hash, key, 32);
     if (message->data != NULL) {
-        mote_sha512_update(&hash, message->data, message->bytes);
+        mote_sha512_update(&hash, message->data, (size_t)message->bytes);
     } else {
         for (at = 0; at < message->bytes; at += some) {
             some = message->bytes - at < sizeof block ? message->bytes - at : (uint32_t)sizeof block;
             if (message->read(message->from, at, block, some) != 0) return 0;
-            mote_sha512_update(&hash, block, some);
+            mote_sha512_update(&hash, block, (size_t)some);
         }
     }
     mote_sha512_end(&hash, block);

@@ -15,7 +15,7 @@ uint32_t mote_update_crc(uint32_t crc, const void *data, size_t bytes) { return 
 
 static int read_flash(const mote_flash_t *flash, uint32_t at, void *data, uint32_t bytes) {
     if (flash->read != NULL) return flash->read(flash->context, at, data, bytes);
-    memcpy(data, flash->base + at, bytes);
+    memcpy(data, flash->base + at, (size_t)bytes);
     return 0;
 }
 
@@ -75,7 +75,7 @@ mote_update_status mote_journal_append(mote_update_t *update, const mote_update_
         index = 0;
         if (flash->erase(flash->context, place(s, sector, 0), s->journal.sector) != 0) return MOTE_UPDATE_FLASH;
     }
-    memset(s->buffer, 0xff, bytes);
+    memset(s->buffer, 0xff, (size_t)bytes);
     memcpy(s->buffer, &record, RECORD);
     if (flash->write(flash->context, place(s, sector, index), s->buffer, bytes) != 0) return MOTE_UPDATE_FLASH;
     if (read_flash(flash, place(s, sector, index), &record, RECORD) != 0) return MOTE_UPDATE_FLASH;

@@ -98,7 +98,7 @@ static uint32_t follow(mote_ota_t *ota, uint32_t type, const uint8_t *data, uint
 static void handle(mote_ota_t *ota) {
     uint8_t *frame = ota->frame;
     const uint32_t bytes = ota->fill - CHECK;
-    if (ota->fill < HEAD + CHECK || mote_update_crc(0, frame, bytes) != mote_word(frame, bytes)) return;
+    if (ota->fill < HEAD + CHECK || mote_update_crc(0, frame, (size_t)bytes) != mote_word(frame, bytes)) return;
     const uint8_t type = frame[0], sequence = frame[1];
     if (type != ota->last_type || sequence != ota->last_sequence) {
         ota->last_status = follow(ota, type, frame + HEAD, bytes - HEAD);

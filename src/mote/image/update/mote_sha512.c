@@ -41,7 +41,7 @@ static const uint64_t initial[8] = {
     UINT64_C(0x1f83d9abfb41bd6b), UINT64_C(0x5be0cd19137e2179),
 };
 
-static uint64_t rotated(uint64_t x, unsigned by) { return x >> by | x << (64u - by); }
+static uint64_t rotated(uint64_t x, uint32_t by) { return x >> by | x << (64u - by); }
 
 static uint64_t big_endian(const uint8_t *at) {
     uint32_t high = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
@@ -50,7 +50,7 @@ static uint64_t big_endian(const uint8_t *at) {
 }
 
 /* Word i of the message schedule, in place of the one 16 words before it. */
-static void schedule(uint64_t block[16], unsigned i) {
+static void schedule(uint64_t block[16], uint32_t i) {
     const uint64_t a = block[(i + 1u) % 16u], b = block[(i + 14u) % 16u];
     const uint64_t small0 = rotated(a, 1) ^ rotated(a, 8) ^ a >> 7;
     const uint64_t small1 = rotated(b, 19) ^ rotated(b, 61) ^ b >> 6;
@@ -60,7 +60,7 @@ static void schedule(uint64_t block[16], unsigned i) {
 /* Takes the full block in. The working variables a..h are v[0..7]; they do not move, v does: by one each round. */
 static void compress(mote_sha512_t *hash) {
     uint64_t window[8 + 16], *v;
-    unsigned i, round;
+    uint32_t i, round;
     for (i = 0; i < 16u; i++) hash->block[i] = big_endian((const uint8_t *)&hash->block[i]);
     memcpy(window, hash->state, sizeof hash->state);
     for (round = 0; round < 80u; round += 16u) {
@@ -102,7 +102,7 @@ void mote_sha512_end(mote_sha512_t *hash, uint8_t digest[64]) {
     const uint64_t bits = hash->bytes * 8u;
     uint8_t padding = 0x80;
     uint8_t length[16] = {0};
-    unsigned i;
+    uint32_t i;
     do {
         mote_sha512_update(hash, &padding, 1);
         padding = 0;

@@ -2,7 +2,7 @@
 #include "mote_update_parts.h"
 
 #define MAGIC 0x45544f4du           /* "MOTE" */
-#define FORMAT (1u | 192u << 16)    /* and the bytes of the header */
+#define FORMAT (1u | (uint32_t)192 << 16)   /* and the bytes of the header */
 #define SIGNATURE_MAGIC 0x4e474953u /* "SIGN" */
 #define ED25519 1u
 
@@ -24,7 +24,8 @@ static int is_image(const uint8_t *image, uint32_t length) {
 static int is_intact(const mote_update_t *u, uint32_t slot, uint32_t length) {
     if (slot > 1 || length > u->settings->slot[slot].bytes || !is_image(image_in(u, slot), length)) return 0;
     const uint8_t *image = image_in(u, slot);
-    return mote_update_crc(0, image + AT_VERSION, mote_word(image, AT_BYTES) - AT_VERSION) == mote_word(image, AT_CRC);
+    const size_t bytes = (size_t)mote_word(image, AT_BYTES) - AT_VERSION;
+    return mote_update_crc(0, image + AT_VERSION, bytes) == mote_word(image, AT_CRC);
 }
 
 /* Whether it may run as well: its version is not below the floor. */
@@ -258,7 +259,7 @@ mote_update_status mote_update_flush(mote_update_t *u) {
         if (status != MOTE_UPDATE_OK) return status;
     }
     if (r->written % to->sector == 0 && flash->erase(flash->context, at, to->sector) != 0) return MOTE_UPDATE_FLASH;
-    memset(s->buffer + u->fill, 0xff, bytes - u->fill);
+    memset(s->buffer + u->fill, 0xff, (size_t)(bytes - u->fill));
     if (flash->write(flash->context, at, s->buffer, bytes) != 0) return MOTE_UPDATE_FLASH;
     r->written += u->fill;
     u->fill = 0;
@@ -268,7 +269,7 @@ mote_update_status mote_update_flush(mote_update_t *u) {
 
 void mote_update_took(mote_update_t *u, const uint8_t *data, uint32_t bytes) {
     u->record.position += bytes;
-    u->record.position_crc = mote_update_crc(u->record.position_crc, data, bytes);
+    u->record.position_crc = mote_update_crc(u->record.position_crc, data, (size_t)bytes);
 }
 
 /* The next bytes of an image. */
@@ -277,7 +278,7 @@ static mote_update_status write_image(mote_update_t *u, const uint8_t *data, uin
     mote_update_status status = MOTE_UPDATE_OK;
     while (bytes != 0 && status == MOTE_UPDATE_OK) {
         const uint32_t room = s->buffer_bytes - u->fill, taken = bytes < room ? bytes : room;
-        memcpy(s->buffer + u->fill, data, taken);
+        memcpy(s->buffer + u->fill, data, (size_t)taken);
         mote_update_took(u, data, taken);
         u->fill += taken;
         data += taken;

@@ -158,7 +158,8 @@ static inline uint32_t mote_winograd_place(const uint32_t *inputs, const uint32_
 #else
 /* Sums wrap as registers do: a block with fewer than four tiles has leftovers in the others' places. */
 static inline uint32_t mote_winograd_smlad(uint32_t a, uint32_t b, uint32_t sum) {
-    const int32_t low = (int16_t)(a & 0xffff) * (int16_t)(b & 0xffff), high = (int16_t)(a >> 16) * (int16_t)(b >> 16);
+    const int32_t low = (int32_t)(int16_t)(a & 0xffff) * (int16_t)(b & 0xffff);
+    const int32_t high = (int32_t)(int16_t)(a >> 16) * (int16_t)(b >> 16);
     return sum + (uint32_t)low + (uint32_t)high;
 }
 
@@ -417,7 +418,7 @@ MOTE_WINOGRAD_SMALL void mote_winograd_end_copy(const mote_winograd_work_t *w, c
 /* How many tiles a run has, as the transforms are told. */
 #if MOTE_DSP
 static inline uint32_t mote_winograd_flags(int32_t tiles) {
-    return tiles == 4 ? 0 : tiles == 3 ? 1u << 31 : tiles == 2 ? 1u << 29 : 1u << 30;
+    return tiles == 4 ? 0 : tiles == 3 ? (uint32_t)1 << 31 : tiles == 2 ? (uint32_t)1 << 29 : (uint32_t)1 << 30;
 }
 #else
 static inline int32_t mote_winograd_flags(int32_t tiles) { return tiles; }

@@ -172,7 +172,7 @@ MOTE_WINOGRAD_SMALL void mote_winograd_stride2_start(mote_winograd_work_t *w, co
         {16, 9},
     };
     mote_winograd_start(w, p, 2, 9, 0, 3 + 25 * mote_winograd_stride(p->in_channels, 3), scratch);
-    mote_winograd_control(w, 25, 3, order, 1 << 1 | 1 << 7 | 1 << 17, 26);
+    mote_winograd_control(w, 25, 3, order, (uint32_t)1 << 1 | (uint32_t)1 << 7 | (uint32_t)1 << 17, 26);
 }
 
 /* Four bytes, to where words lie. */

@@ -30,7 +30,7 @@ typedef struct {
 #else
 /* VQRDMULH: the doubled product's high half, rounded and saturated. */
 static inline int32_t mote_double_high(int32_t a, int32_t b) {
-    const int64_t high = ((int64_t)a * b + (1 << 30)) >> 31;
+    const int64_t high = ((int64_t)a * b + ((int32_t)1 << 30)) >> 31;
     return high > INT32_MAX ? INT32_MAX : (int32_t)high;
 }
 
@@ -50,7 +50,7 @@ static inline int8_t mote_lane_line(const mote_lanes_t *p, int32_t sum, const in
 /* q: what is added, the multiplier, and the shift, to the left. */
 static inline int8_t mote_lane_twice(const mote_lanes_t *p, int32_t sum, const int32_t *q, int32_t shift) {
     const int32_t y = mote_wrapping_add(sum, q[0]);
-    const int64_t high = (((int64_t)y * q[1] + (1 << 30)) >> 31) + (y < 0 ? -1 : 0);
+    const int64_t high = (((int64_t)y * q[1] + ((int32_t)1 << 30)) >> 31) + (y < 0 ? -1 : 0);
     const int64_t rounded = (high + ((int64_t)1 << (-q[2] - 1))) >> -q[2];
     (void)shift;
     return mote_clamp(mote_clamp(mote_saturate16(mote_saturate16(rounded) + p->zero), -128, 127), p->lo, p->hi);

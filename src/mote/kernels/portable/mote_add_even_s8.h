@@ -9,6 +9,10 @@
 #include "mote_broadcast.h"
 #include "mote_even_real.h"
 
+#if MOTE_SHORT_DOUBLE
+#error "this addition is rounded from double precision: compile for a double of 64 bits (avr-gcc: -mdouble=64)"
+#endif
+
 typedef struct {
     int32_t factor, shift, near; /* of fixed point, which has a half added to its `terms` */
     int32_t base;                /* what the runtime's values are more */
@@ -24,7 +28,7 @@ typedef struct {
 } mote_add_even_rows_s8_t;
 
 static inline int8_t mote_add_even_one(const mote_add_even_s8_t *p, int32_t x, int32_t y) {
-    const int32_t fixed = p->factor * x + p->terms[y + 128], mask = (1 << p->shift) - 1;
+    const int32_t fixed = p->factor * x + p->terms[y + 128], mask = ((int32_t)1 << p->shift) - 1;
     if (((fixed + p->near) & mask) >= 2 * p->near) {
         return mote_clamp(fixed >> p->shift, -128, 127);
     }

@@ -24,7 +24,7 @@ typedef struct {
 } mote_add_exact_rows_s8_t;
 
 static inline int32_t mote_addend(const mote_addend_t *p, int32_t x) {
-    return p->sign * mote_rescale((x - p->zero) * (1 << MOTE_ADD_HEADROOM), p->mult, p->shift);
+    return p->sign * mote_rescale((x - p->zero) * ((int32_t)1 << MOTE_ADD_HEADROOM), p->mult, p->shift);
 }
 
 static inline void mote_add_exact_run(const mote_add_exact_s8_t *p, const int8_t *a, const int8_t *b, int32_t b_step,

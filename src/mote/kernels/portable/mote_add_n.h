@@ -19,7 +19,7 @@ static inline void mote_add_n_s8(const mote_add_n_t *p, const int8_t *const *in,
         for (int32_t k = 0; k < p->inputs; k++) {
             sum += in[k][i];
         }
-        sum = mote_rescale(sum * (1 << MOTE_ADD_N_HALF), p->mult, p->shift) + p->output.zero;
+        sum = mote_rescale(sum * ((int32_t)1 << MOTE_ADD_N_HALF), p->mult, p->shift) + p->output.zero;
         out[i] = mote_clamp(sum, p->output.lo, p->output.hi);
     }
 }

@@ -72,6 +72,13 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 #define MOTE_INFINITY ((float)(1e300 * 1e300))
 #endif
 
+/* What needs a `double` of 64 bits is an error where it has fewer (avr-gcc has an option for it, -mdouble=64). */
+#if defined(__SIZEOF_DOUBLE__) && __SIZEOF_DOUBLE__ < 8
+#define MOTE_SHORT_DOUBLE 1
+#else
+#define MOTE_SHORT_DOUBLE 0
+#endif
+
 #ifndef MOTE_MAX_TAPS
 #define MOTE_MAX_TAPS 16 /* the tallest window of the model; generated code sets it */
 #endif
@@ -200,7 +207,7 @@ static inline int32_t mote_high_mul(int32_t x, int32_t mult) {
     __asm__("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(x), "r"(twice), "r"(x & (twice >> 31)));
     return high;
 #else
-    return (int32_t)(((int64_t)x * mult + (1 << 30)) >> 31);
+    return (int32_t)(((int64_t)x * mult + ((int32_t)1 << 30)) >> 31);
 #endif
 }
 

@@ -42,7 +42,7 @@ static inline uint32_t mote_crc_words(uint32_t crc, const void *const *words, si
 
 static inline uint32_t mote_crc_constants(uint32_t crc, const mote_constant_t *constants, size_t count, size_t width) {
     for (size_t i = 0; i < count; i++) {
-        crc = mote_crc(crc, constants[i].data, constants[i].bytes, width);
+        crc = mote_crc(crc, constants[i].data, (size_t)constants[i].bytes, width);
     }
     return crc;
 }

@@ -16,10 +16,10 @@ static inline void mote_cumsum_s8(const mote_cumsum_s8_t *p, const int8_t *in, i
     const int32_t begin = p->over.reverse ? (count - 1) * inner : 0, step = p->over.reverse ? -inner : inner;
     for (; units > 0; units--, in += (count - 1) * inner, out += (count - 1) * inner) {
         for (int32_t c = 0; c < inner; c++, in++, out++) {
-            int32_t sum = -p->zero * (1 << 19);
+            int32_t sum = -p->zero * ((int32_t)1 << 19);
             for (int32_t n = 0, i = begin; n < count; n++, i += step) {
                 const int32_t before = sum;
-                sum = mote_wrapping_add(sum, (in[i] - p->zero) * (1 << 19));
+                sum = mote_wrapping_add(sum, (in[i] - p->zero) * ((int32_t)1 << 19));
                 const int32_t scaled = mote_rescale(p->over.exclusive ? before : sum, p->mult, p->shift);
                 out[i] = mote_clamp(mote_wrapping_add(scaled, p->out_zero), -128, 127);
             }

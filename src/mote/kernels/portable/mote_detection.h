@@ -6,6 +6,10 @@
 
 #include "mote_box.h"
 #include "mote_double.h"
+
+#if MOTE_SHORT_DOUBLE
+#error "boxes are decoded in double precision: compile for a double of 64 bits (avr-gcc: -mdouble=64)"
+#endif
 #include "mote_heap.h"
 
 typedef struct {

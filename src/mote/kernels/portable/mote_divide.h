@@ -19,7 +19,7 @@ static inline int32_t mote_divide_places(uint32_t *x) {
     places = *x == 0 ? 31 : __builtin_clz(*x);
     *x <<= places;
 #else
-    for (*x <<= 14; *x < 1u << 31 && places < 31; places++) {
+    for (*x <<= 14; *x < (uint32_t)1 << 31 && places < 31; places++) {
         *x <<= 1;
     }
 #endif
@@ -33,7 +33,7 @@ static inline int32_t mote_quotient(const mote_divide_t *p, int32_t a, int32_t b
     int32_t quotient = 0;
     if (size != 0 && divisor != 0) {
         const int32_t places = mote_divide_places(&size), negative = (x < 0) != (y < 0);
-        const int32_t least = negative && size == 1u << 31; /* which negative numbers reach, one place further left */
+        const int32_t least = negative && size == (uint32_t)1 << 31; /* which negative numbers reach, one place further left */
         const int32_t right = places - 1 + least + 31 - mote_divide_places(&divisor) - p->shift;
         int32_t high = least ? INT32_MIN : negative ? -(int32_t)(size >> 1) : (int32_t)(size >> 1);
         high = mote_high_mul(mote_high_mul(high, mote_softmax_reciprocal(divisor)), p->mult);

@@ -54,7 +54,7 @@ static inline int32_t mote_dot_s16(const int16_t *x, const int8_t *w, int32_t n,
         sum = mote_quad_add(mote_quad_s16(x), w, sum);
     }
     for (; n > 0; n--) {
-        sum = MOTE_PLUS(sum, *x++ * *w++);
+        sum = MOTE_PLUS(sum, (int32_t)*x++ * *w++);
     }
     return sum;
 }

@@ -10,7 +10,7 @@
 
 /* Significant bits of x. */
 static inline int32_t mote_bit_length(uint32_t x) {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && __SIZEOF_INT__ == 4
     return x == 0 ? 0 : 32 - __builtin_clz(x);
 #else
     int32_t bits = 0;
@@ -27,7 +27,7 @@ static inline uint32_t mote_single(uint32_t x) {
     if (bits <= 0) {
         return x;
     }
-    return ((x >> bits) + (((x & ((1u << bits) - 1)) + ((x >> bits) & 1)) > (1u << (bits - 1)))) << bits;
+    return ((x >> bits) + (((x & (((uint32_t)1 << bits) - 1)) + ((x >> bits) & 1)) > ((uint32_t)1 << (bits - 1)))) << bits;
 }
 
 /* sum * mult / 2^shift kept inside lo..hi, which holds 0 and lies in -255..255. The multiplier has 24 bits, and the shift

@@ -38,9 +38,9 @@ static inline void mote_fft_down(mote_fft_place_t *place, int32_t stages, const 
 }
 
 /* Arithmetic of each type: sums that wrap, rounded products, a share of one in so many, half of a sum. */
-static inline int16_t mote_fft_plus_s16(int16_t a, int16_t b) { return (int16_t)(a + b); }
+static inline int16_t mote_fft_plus_s16(int16_t a, int16_t b) { return (int16_t)((int32_t)a + b); }
 
-static inline int16_t mote_fft_minus_s16(int16_t a, int16_t b) { return (int16_t)(a - b); }
+static inline int16_t mote_fft_minus_s16(int16_t a, int16_t b) { return (int16_t)((int32_t)a - b); }
 
 static inline int16_t mote_fft_round_s16(int32_t x) { return (int16_t)((x + (1 << 14)) >> 15); }
 
@@ -56,9 +56,9 @@ static inline int16_t mote_fft_imaginary_s16(int16_t ar, int16_t ai, int16_t br,
     return mote_fft_round_s16((int32_t)ar * bi + (int32_t)ai * br);
 }
 
-static inline int16_t mote_fft_mean_s16(int16_t a, int16_t b) { return (int16_t)((a + b) >> 1); }
+static inline int16_t mote_fft_mean_s16(int16_t a, int16_t b) { return (int16_t)(((int32_t)a + b) >> 1); }
 
-static inline int16_t mote_fft_mean_minus_s16(int16_t a, int16_t b) { return (int16_t)((a - b) >> 1); }
+static inline int16_t mote_fft_mean_minus_s16(int16_t a, int16_t b) { return (int16_t)(((int32_t)a - b) >> 1); }
 
 static inline int16_t mote_fft_half_s16(int16_t a) { return (int16_t)(a >> 1); }
 
@@ -66,7 +66,7 @@ static inline int32_t mote_fft_plus_s32(int32_t a, int32_t b) { return mote_wrap
 
 static inline int32_t mote_fft_minus_s32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b); }
 
-static inline int32_t mote_fft_round_s32(int64_t x) { return (int32_t)((x + (1 << 30)) >> 31); }
+static inline int32_t mote_fft_round_s32(int64_t x) { return (int32_t)((x + ((int32_t)1 << 30)) >> 31); }
 
 static inline int32_t mote_fft_times_s32(int32_t a, int32_t b) { return mote_fft_round_s32((int64_t)a * b); }
 

@@ -5,7 +5,7 @@
 #include "mote_common.h"
 
 /* Bits of a number that is not zero. */
-static inline int32_t mote_bit_length(uint32_t x) {
+static inline int32_t mote_filter_bits(uint32_t x) {
     int32_t bits = 0;
     for (; x != 0; x >>= 1) {
         bits++;
@@ -47,7 +47,7 @@ typedef struct {
 } mote_square_root_t;
 
 static inline uint32_t mote_square_root_32(uint32_t x) {
-    uint32_t root = 0, bit = 1u << 30;
+    uint32_t root = 0, bit = (uint32_t)1 << 30;
     while (bit > x) {
         bit >>= 2;
     }
@@ -131,8 +131,8 @@ typedef struct {
 
 /* The natural logarithm of a number above one times a scale, by way of the one to the base of two in 16 bits. */
 static inline uint32_t mote_channel_log_of(const mote_channel_log_t *p, uint32_t x) {
-    const int32_t whole = mote_bit_length(x) - 1;
-    const uint32_t above = x - (1u << whole);
+    const int32_t whole = mote_filter_bits(x) - 1;
+    const uint32_t above = x - ((uint32_t)1 << whole);
     const uint32_t rest = whole < 16 ? above << (16 - whole) : above >> (whole - 16);
     const uint32_t segment = (rest >> 9) & 127;
     const int32_t begin = p->table[segment], end = p->table[segment + 1];
@@ -159,7 +159,7 @@ static inline int16_t mote_gain_of(const int16_t *table, uint32_t x) {
     if (x <= 2) {
         return table[x];
     }
-    const int32_t bits = mote_bit_length(x);
+    const int32_t bits = mote_filter_bits(x);
     const int16_t *const curve = table + 4 * bits - 6;
     const uint32_t at = (bits < 11 ? x << (11 - bits) : x >> (bits - 11)) & 0x3ff;
     const uint32_t slope = (uint32_t)((curve[2] * (int32_t)at) >> 5) + ((uint32_t)(int32_t)curve[1] << 5);

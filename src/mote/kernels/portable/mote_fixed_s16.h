@@ -21,9 +21,9 @@ static inline int32_t mote_high_mul_s16(int32_t a, int32_t b) { return (a * b + 
 /* exp(x) in Q0.15 of x < 0 with `bits` bits before the point: a series around -1/8 for what is left over whole
  * quarters, times exp(-2^k) for each bit of those. */
 MOTE_ALWAYS_INLINE int32_t mote_exp_s16(int32_t x, int32_t bits) {
-    const int32_t quarter = 1 << (13 - bits);
+    const int32_t quarter = (int32_t)1 << (13 - bits);
     const int32_t rest = (x & (quarter - 1)) - quarter;
-    const int32_t a = rest * (1 << bits) + (1 << 12);
+    const int32_t a = rest * ((int32_t)1 << bits) + (1 << 12);
     const int32_t a2 = mote_high_mul_s16(a, a), a3 = mote_high_mul_s16(a2, a), a4 = mote_high_mul_s16(a2, a2);
     const int32_t tail = mote_high_mul_s16(((a4 + 2) >> 2) + a3, 10923) + a2;
     const int32_t quarters = (rest - x) >> (13 - bits);

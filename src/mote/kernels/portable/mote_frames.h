@@ -79,7 +79,7 @@ typedef struct {
 typedef mote_overlap_add_s16_t mote_overlap_add_f32_t;
 
 static inline int16_t mote_overlap_sum_s16(int16_t a, int16_t b) {
-    const int32_t sum = a + b;
+    const int32_t sum = (int32_t)a + b;
     return (int16_t)(sum < INT16_MIN ? INT16_MIN : sum > INT16_MAX ? INT16_MAX : sum);
 }
 

@@ -74,7 +74,7 @@ static inline int32_t mote_dot_1x1(const int8_t *x, const int8_t *w, int32_t dep
 static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) {
     const int64_t product = (int64_t)x * mult;
     if (shift > 0) {
-        return ((int32_t)(product >> 32) + (1 << (shift - 1))) >> shift;
+        return ((int32_t)(product >> 32) + ((int32_t)1 << (shift - 1))) >> shift;
     }
     return (int32_t)((product + ((int64_t)1 << (31 + shift))) >> (32 + shift));
 }

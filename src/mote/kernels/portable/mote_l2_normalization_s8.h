@@ -13,7 +13,7 @@ typedef struct {
 static inline void mote_l2_normalization_s8(const mote_l2_normalization_s8_t *p, const int8_t *in, int8_t *out,
                                             int32_t vectors) {
     const int32_t zero = p->zero, by = p->after + 1;
-    const int32_t factor = 1 << p->before;
+    const int32_t factor = (int32_t)1 << p->before;
     for (; vectors > 0; vectors--, in += p->depth, out += p->depth) {
         int32_t squares = 0, mult, shift;
         for (int32_t i = 0; i < p->depth; i++) {

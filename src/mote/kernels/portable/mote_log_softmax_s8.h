@@ -11,14 +11,14 @@ typedef struct {
     int32_t back_mult, back_shift; /* from 1 / 2^26 to steps of the input: see mote_rescale */
 } mote_log_softmax_s8_t;
 
-static inline int32_t mote_log_mul(int64_t a, int64_t b) { return (int32_t)((a * b + (1 << 30)) >> 31); }
+static inline int32_t mote_log_mul(int64_t a, int64_t b) { return (int32_t)((a * b + ((int32_t)1 << 30)) >> 31); }
 
 static inline int32_t mote_log_saturated(uint64_t x) { return x > INT32_MAX ? INT32_MAX : (int32_t)x; }
 
 /* How far x, which is not zero, can be shifted left. */
 static inline int32_t mote_log_room(int32_t x) {
     int32_t room = 0;
-    for (uint32_t y = (uint32_t)x; y < 1u << 30 && room < 30; y <<= 1) {
+    for (uint32_t y = (uint32_t)x; y < (uint32_t)1 << 30 && room < 30; y <<= 1) {
         room++;
     }
     return room;
@@ -31,8 +31,8 @@ static inline int32_t mote_log_sum(int32_t x) {
     const int32_t room = mote_log_room(x), other_room = mote_log_room(mote_log_mul(x, half));
     const int32_t near = mote_log_saturated((uint64_t)mote_log_mul((int64_t)x << room, half) << 1);
     const int32_t other = mote_log_saturated((uint64_t)x << other_room);
-    const int32_t quarter = 1 << 23, power = (11 - room) * (1 << 25) + quarter;
-    const int32_t other_power = (12 - other_room) * (1 << 25) - quarter;
+    const int32_t quarter = (int32_t)1 << 23, power = (11 - room) * ((int32_t)1 << 25) + quarter;
+    const int32_t other_power = (12 - other_room) * ((int32_t)1 << 25) - quarter;
     int32_t r = mote_min(near, other);
     r = r < half - 1024 ? half - 1024 : r; /* it is not: for the sake of a proof */
     const int32_t q = 2 * (r - root), square = mote_log_mul(q, q);
@@ -41,7 +41,7 @@ static inline int32_t mote_log_sum(int32_t x) {
     const int64_t inner = (int64_t)1057819769 + q + mote_log_mul(square, 127690142);
     int64_t below = (int64_t)mote_log_mul(p, inner) + mote_log_mul(q, 638450708);
     below = below < 0 ? 0 : below > INT32_MAX ? INT32_MAX : below; /* it is inside */
-    const int32_t inverse = mote_softmax_reciprocal((uint32_t)below + (1u << 31));
+    const int32_t inverse = mote_softmax_reciprocal((uint32_t)below + ((uint32_t)1 << 31));
     const int32_t whole = mote_log_mul(power > other_power ? power : other_power, 1488522236); /* log(2) */
     return 2 * (whole + mote_log_mul(mote_shift_right(above, 5), inverse));
 }
@@ -58,7 +58,7 @@ static inline void mote_log_softmax_s8(const mote_log_softmax_s8_t *p, const int
         for (int32_t i = 0; i < depth; i++) {
             sum += ((uint32_t)mote_softmax_exp(&p->steps, max - in[i]) + (1u << 11)) >> 12;
         }
-        sum = sum < 1u << 19 ? 1u << 19 : sum > INT32_MAX ? INT32_MAX : sum; /* it is inside */
+        sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum > INT32_MAX ? INT32_MAX : sum; /* it is inside */
         log = mote_log_sum((int32_t)sum);
         least = -1 - p->steps.radius;
         if (log >= 0) {
@@ -69,9 +69,9 @@ static inline void mote_log_softmax_s8(const mote_log_softmax_s8_t *p, const int
             const int32_t below = in[i] - max;
             int64_t y = -128;
             if (below > least && below >= -p->steps.radius) {
-                const int64_t x = mote_high_mul(below * (1 << p->steps.shift), p->steps.mult);
+                const int64_t x = mote_high_mul(below * ((int32_t)1 << p->steps.shift), p->steps.mult);
                 y = x - log;
-                y = ((y + (y >> 63) + (1 << 21)) >> 22) + 127; /* halves away from zero */
+                y = ((y + (y >> 63) + ((int32_t)1 << 21)) >> 22) + 127; /* halves away from zero */
             }
             out[i] = (int8_t)(y < -128 ? -128 : y > 127 ? 127 : y);
         }

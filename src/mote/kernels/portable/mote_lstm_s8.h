@@ -58,15 +58,15 @@ MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32
     int64_t sum = 0, squares = 0;
     for (int32_t i = 0; i < n; i++) {
         sum += gate[i];
-        squares += gate[i] * gate[i];
+        squares += (int32_t)gate[i] * gate[i];
     }
     const int32_t mean = (int32_t)(sum * 1024 / n);
-    const int64_t scaled = squares * ((1 << 20) / n) - (int64_t)mean * mean;
-    const int32_t variance = (int32_t)(scaled / (1 << 20));
+    const int64_t scaled = squares * (((int32_t)1 << 20) / n) - (int64_t)mean * mean;
+    const int32_t variance = (int32_t)(scaled / ((int32_t)1 << 20));
     int32_t right;
     const int32_t mult = mote_inverse_sqrt(variance < 1 ? p->guard : variance, &right);
     for (int32_t i = 0; i < n; i++) {
-        const int32_t centred = mote_rescale(1024 * gate[i] - mean, mult, right - 1);
+        const int32_t centred = mote_rescale((int32_t)1024 * gate[i] - mean, mult, right - 1);
         const int64_t weighted = (int32_t)((uint32_t)centred * (uint32_t)p->weights[i] + (uint32_t)p->bias[i]);
         const int32_t rounded = (int32_t)((weighted > 0 ? weighted + 512 : weighted - 512) / 1024);
         gate[i] = (int16_t)mote_saturate_s16(mote_rescale(rounded, p->mult, p->shift));
@@ -92,7 +92,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_gate(const mote_lstm_s8_t *p, const mote_lstm_
     }
     if (g->peephole.weights != NULL) {
         for (int32_t c = 0; c < p->outputs; c++) {
-            const int32_t seen = mote_rescale(g->peephole.weights[c] * cell[c], g->peephole.mult, g->peephole.shift);
+            const int32_t seen = mote_rescale((int32_t)g->peephole.weights[c] * cell[c], g->peephole.mult, g->peephole.shift);
             gate[c] = (int16_t)mote_saturate_s16(mote_wrapping_add(seen, gate[c]));
         }
     }
@@ -112,8 +112,8 @@ static inline void mote_lstm_cells(const mote_lstm_s8_t *p, const int16_t *kept,
                                    const int16_t *fresh, int16_t *cell) {
     const int32_t clip = p->cell_clip;
     for (int32_t c = 0; c < p->cells; c++) {
-        const int32_t share = p->coupled ? 32767 - kept[c] : input[c];
-        const int32_t old = mote_shift_right(kept[c] * cell[c], 14);
+        const int32_t share = p->coupled ? (int32_t)32767 - kept[c] : input[c];
+        const int32_t old = mote_shift_right((int32_t)kept[c] * cell[c], 14);
         const int32_t sum = old + mote_shift_right(share * mote_tanh_s16(fresh[c], 3), 14 + p->cell_bits);
         const int32_t y = mote_saturate_s16(sum);
         cell[c] = (int16_t)(y < -clip ? -clip : y > clip ? clip : y);

@@ -11,7 +11,7 @@ typedef struct {
 /* Between the ends of the line that x is on. The slope and the sum wrap. */
 static inline int16_t mote_interpolate_s16(const int16_t *ends, int32_t x) {
     const int16_t *const line = ends + 256 + (x >> 7);
-    const int32_t slope = (int16_t)(line[1] - line[0]);
+    const int32_t slope = (int16_t)((int32_t)line[1] - line[0]);
     return (int16_t)(line[0] + ((slope * (x & 127) + 64) >> 7));
 }
 

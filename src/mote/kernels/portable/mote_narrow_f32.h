@@ -20,7 +20,7 @@ static inline float mote_narrowed(const mote_narrow_f32_t *p, float x) {
     if (size < p->least) {
         y = mote_rintf(size * p->inverse) * p->step;
     } else {
-        const uint32_t bits = mote_bits_of(size), unit = 1u << p->dropped;
+        const uint32_t bits = mote_bits_of(size), unit = (uint32_t)1 << p->dropped;
         y = mote_float((bits + (unit / 2 - 1) + (bits >> p->dropped & 1)) & ~(unit - 1));
     }
     if (x != x || !(y <= p->most)) {

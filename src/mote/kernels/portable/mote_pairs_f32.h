@@ -16,7 +16,11 @@ typedef struct {
 #define MOTE_ATAN2_F32(p, a, b) mote_atan2f(a, b)
 
 /* In double precision, as LiteRT divides. */
+#if MOTE_SHORT_DOUBLE
+#define MOTE_FLOOR_DIV_F32(p, a, b) mote_floor_div_needs_a_double_of_64_bits
+#else
 #define MOTE_FLOOR_DIV_F32(p, a, b) mote_floor((double)(a) / (double)(b))
+#endif
 
 /* What is left then, with the sign of b. */
 static inline float mote_floor_mod(float a, float b) {

@@ -29,7 +29,7 @@ typedef struct {
 #define MOTE_SUM_PLACES 15
 
 MOTE_ALWAYS_INLINE int32_t mote_summed_s16(const mote_term_t *p, int32_t x) {
-    return mote_rescale((x - p->zero) * (1 << MOTE_SUM_PLACES), p->mult, p->shift);
+    return mote_rescale((x - p->zero) * ((int32_t)1 << MOTE_SUM_PLACES), p->mult, p->shift);
 }
 
 MOTE_ALWAYS_INLINE int32_t mote_sum_of_s16(const mote_sum_s16_t *p, int32_t a, int32_t b) {

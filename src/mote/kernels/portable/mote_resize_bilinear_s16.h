@@ -26,7 +26,7 @@ static inline void mote_resize_bilinear_s16_row(const mote_resize_bilinear_s16_t
             const int32_t above = a[0] * (1024 - w) + a[right] * w;
             const int32_t below = b[0] * (1024 - w) + b[right] * w;
             const int64_t v = (int64_t)above * (1024 - weight) + (int64_t)below * weight;
-            *out++ = (int16_t)((v + (v >> 63) + (1 << 19)) >> 20); /* halves away from zero */
+            *out++ = (int16_t)((v + (v >> 63) + ((int32_t)1 << 19)) >> 20); /* halves away from zero */
         }
     }
 }

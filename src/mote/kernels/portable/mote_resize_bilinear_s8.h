@@ -26,7 +26,7 @@ static inline void mote_resize_bilinear_s8_row(const mote_resize_bilinear_s8_t *
             const int32_t above = a[0] * (1024 - w) + a[right] * w;
             const int32_t below = b[0] * (1024 - w) + b[right] * w;
             const int32_t v = above * (1024 - weight) + below * weight;
-            *out++ = (int8_t)((v + (v >> 31) + (1 << 19)) >> 20); /* halves away from zero */
+            *out++ = (int8_t)((v + (v >> 31) + ((int32_t)1 << 19)) >> 20); /* halves away from zero */
         }
     }
 }

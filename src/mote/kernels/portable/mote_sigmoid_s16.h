@@ -19,14 +19,14 @@ MOTE_ALWAYS_INLINE int32_t mote_sigmoid_above(const int16_t *table, int32_t size
         return most;
     }
     const int32_t begin = table[cell];
-    return begin * (1 << bits) + (size & ((1 << bits) - 1)) * (table[cell + 1] - begin);
+    return begin * ((int32_t)1 << bits) + (size & (((int32_t)1 << bits) - 1)) * (table[cell + 1] - begin);
 }
 
 static inline void mote_sigmoid_s16(const mote_sigmoid_s16_t *p, const int16_t *in, int16_t *out, int32_t n) {
     const int32_t mult = p->mult, shift = p->shift, round = p->round;
     for (; n > 0; n--) {
         const int32_t x = (*in++ * mult + round) >> shift;
-        const int32_t above = mote_sigmoid_above(p->table, x < 0 ? -x : x, 9, 32766 * 512);
+        const int32_t above = mote_sigmoid_above(p->table, x < 0 ? -x : x, 9, (int32_t)32766 * 512);
         *out++ = (int16_t)(16384 + ((x < 0 ? 511 - above : above + 512) >> 10));
     }
 }
@@ -36,7 +36,7 @@ static inline void mote_sigmoid_tanh_s16(const mote_sigmoid_tanh_s16_t *p, const
     const int32_t mult = p->mult, shift = p->shift, round = p->round;
     for (; n > 0; n--) {
         const int32_t x = (*in++ * mult + round) >> shift;
-        const int32_t above = mote_sigmoid_above(p->table, x < 0 ? -x : x, 8, 32767 * 256);
+        const int32_t above = mote_sigmoid_above(p->table, x < 0 ? -x : x, 8, (int32_t)32767 * 256);
         *out++ = (int16_t)((x < 0 ? 127 - above : above + 128) >> 8);
     }
 }

@@ -4,7 +4,7 @@
 
 #include "mote_common.h"
 
-static inline int16_t mote_saturate_s16(int32_t x) {
+static inline int16_t mote_sample_s16(int32_t x) {
     return (int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x);
 }
 
@@ -16,7 +16,7 @@ typedef struct {
 static inline void mote_signal_window(const mote_signal_window_t *p, const int16_t *in, int16_t *out, int32_t vectors) {
     for (; vectors > 0; vectors--) {
         for (int32_t i = 0; i < p->size; i++) {
-            *out++ = mote_saturate_s16(((int32_t)*in++ * p->window[i]) >> p->shift);
+            *out++ = mote_sample_s16(((int32_t)*in++ * p->window[i]) >> p->shift);
         }
     }
 }
@@ -32,8 +32,8 @@ static inline void mote_scale_bits(const mote_scale_bits_t *p, const int16_t *in
     for (int32_t i = 0; i < p->size; i++) {
         if (in[i] > largest) {
             largest = in[i];
-        } else if (-in[i] > largest) {
-            largest = in[i] == INT16_MIN ? INT16_MIN : -in[i];
+        } else if (-(int32_t)in[i] > largest) {
+            largest = in[i] == INT16_MIN ? INT16_MIN : -(int32_t)in[i];
         }
     }
     int32_t bits = 0;
@@ -50,7 +50,7 @@ typedef struct {
 } mote_scaled_t;
 
 static inline void mote_scaled(const mote_scaled_t *p, const int16_t *in, const int32_t *bits, int16_t *out) {
-    const int32_t factor = 1 << (*bits & 15);
+    const int32_t factor = (int32_t)1 << (*bits & 15);
     for (int32_t i = 0; i < p->size; i++) {
         out[i] = (int16_t)(in[i] * factor);
     }

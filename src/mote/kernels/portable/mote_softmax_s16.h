@@ -19,7 +19,7 @@ static inline int32_t mote_softmax_clamp_s16(int32_t x) { return x < -32768 ? -3
 static inline int32_t mote_softmax_inverse_s16(const mote_softmax_s16_t *p, int32_t sum, int32_t *right) {
     uint32_t one = (uint32_t)(sum < 1 << 14 ? 1 << 14 : sum); /* it is more: the largest input alone adds nearly 2^15 */
     *right = 30;
-    for (; one < 1u << 30 && *right > 14; one <<= 1) {
+    for (; one < (uint32_t)1 << 30 && *right > 14; one <<= 1) {
         *right -= 1;
     }
     return mote_interpolate_s16(p->reciprocal, mote_softmax_clamp_s16((int32_t)((one + (1u << 13)) >> 14) - 98304));
@@ -38,7 +38,7 @@ static inline void mote_softmax_s16(const mote_softmax_s16_t *p, const int16_t *
         }
         inverse = mote_softmax_inverse_s16(p, sum, &right);
         for (int32_t i = 0; i < p->depth; i++) {
-            const int32_t share = (out[i] * inverse + (1 << (right - 1))) >> right;
+            const int32_t share = (out[i] * inverse + ((int32_t)1 << (right - 1))) >> right;
             out[i] = (int16_t)(share < 0 ? 0 : share > 32767 ? 32767 : share);
         }
     }

@@ -21,9 +21,9 @@ static inline int32_t mote_softmax_exp(const mote_softmax_s8_t *p, int32_t below
     if (below == 0 || below > p->radius) {
         return below == 0 ? INT32_MAX : 0;
     }
-    x = mote_high_mul(-below * (1 << p->shift), p->mult);
+    x = mote_high_mul(-below * ((int32_t)1 << p->shift), p->mult);
     rest = (x & 0xffffff) - 0x1000000;
-    a = rest * 32 + (1 << 28);
+    a = rest * 32 + ((int32_t)1 << 28);
     size = a < 0 ? -a : a;
     a2 = mote_high_mul(size, size);
     tail = ((mote_high_mul(a2, a2) + 2) >> 2) + mote_high_mul(a, a2);
@@ -47,9 +47,9 @@ static inline int32_t mote_softmax_reciprocal(uint32_t x) {
           0x70000000 <= half < 0x78000000 || 0x78000000 <= half; */
     int32_t y = 1515870810 + mote_high_mul(-1010580540, half); /* 48/17 - 32/17 * half */
     for (int32_t i = 0; i < 3; i++) {
-        y += mote_high_mul((1 << 29) - mote_high_mul(y, half), y) * 4;
+        y += mote_high_mul(((int32_t)1 << 29) - mote_high_mul(y, half), y) * 4;
     }
-    return y < (1 << 30) ? y * 2 : INT32_MAX;
+    return y < ((int32_t)1 << 30) ? y * 2 : INT32_MAX;
 }
 
 static inline void mote_softmax_s8(const mote_softmax_s8_t *p, const int8_t *in, int8_t *out, int32_t vectors) {
@@ -69,8 +69,8 @@ static inline void mote_softmax_s8(const mote_softmax_s8_t *p, const int8_t *in,
                 }
             }
             if (pass == 0) {
-                sum = sum < 1u << 19 ? 1u << 19 : sum; /* it is not: the largest input alone adds 2^19 */
-                for (; sum < 1u << 31; sum <<= 1) {
+                sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum; /* it is not: the largest input alone adds 2^19 */
+                for (; sum < (uint32_t)1 << 31; sum <<= 1) {
                     shift--;
                 }
                 shift = mote_min(shift, 31);

@@ -16,8 +16,8 @@ static inline void mote_softmax_s8_s16(const mote_softmax_s8_t *p, const int8_t 
         for (int32_t i = 0; i < p->depth; i++) {
             sum += ((uint32_t)mote_softmax_exp(p, max - in[i]) + (1u << 11)) >> 12;
         }
-        sum = sum < 1u << 19 ? 1u << 19 : sum; /* it is not: the largest input alone adds 2^19 */
-        for (; sum < 1u << 31 && shift > 13; sum <<= 1) {
+        sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum; /* it is not: the largest input alone adds 2^19 */
+        for (; sum < (uint32_t)1 << 31 && shift > 13; sum <<= 1) {
             shift--;
         }
         scale = mote_softmax_reciprocal(sum);

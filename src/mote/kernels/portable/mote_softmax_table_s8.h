@@ -23,8 +23,8 @@ static inline void mote_softmax_table_s8(const mote_softmax_table_s8_t *p, const
         for (int32_t i = 0; i < p->depth; i++) {
             sum += ((uint32_t)exp[(uint8_t)(max - in[i])] + (1u << 11)) >> 12;
         }
-        sum = sum < 1u << 19 ? 1u << 19 : sum; /* it is not: the largest input alone adds 2^19 */
-        for (; sum < 1u << 31; sum <<= 1) {
+        sum = sum < (uint32_t)1 << 19 ? (uint32_t)1 << 19 : sum; /* it is not: the largest input alone adds 2^19 */
+        for (; sum < (uint32_t)1 << 31; sum <<= 1) {
             shift--;
         }
         shift = mote_min(shift, 31);

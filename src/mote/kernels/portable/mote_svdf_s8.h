@@ -29,7 +29,7 @@ MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t 
 #endif
     for (; i < last; i++) {
         kept[i] = kept[i + 1];
-        sum = mote_wrapping_add(sum, kept[i] * w[i]);
+        sum = mote_wrapping_add(sum, (int32_t)kept[i] * w[i]);
     }
     kept[last] = (int16_t)newest;
     return mote_wrapping_add(sum, newest * w[last]);

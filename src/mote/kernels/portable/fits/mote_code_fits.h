@@ -14,8 +14,8 @@ static inline int mote_class_fits(const mote_code_t *c, const mote_room_t *room,
     if (shift < MOTE_LEAST_SHIFT_OF_CODES) {
         return 0;
     }
-    const int32_t first = (bits > 0 && k < last ? 1 << (bits - 1) : 0) + (found >> 5);
-    const int32_t end = (bits > 0 ? 1 << bits : 1) + (found >> 5);
+    const int32_t first = (bits > 0 && k < last ? (int32_t)1 << (bits - 1) : 0) + (found >> 5);
+    const int32_t end = (bits > 0 ? (int32_t)1 << bits : 1) + (found >> 5);
     return k == c->run ? first > 0 : first >= 0 && mote_holds(room, c->values, (uint32_t)end, 1);
 }
 

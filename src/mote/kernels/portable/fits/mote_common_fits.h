@@ -7,7 +7,7 @@
 
 #include "mote_elements_fits.h"
 
-#define MOTE_LONGEST (1 << 15) /* of what a window steps, spreads, takes or is padded by */
+#define MOTE_LONGEST ((int32_t)1 << 15) /* of what a window steps, spreads, takes or is padded by */
 
 /* Whether counts, or'ed together, are 0 or more, and not too large to be reckoned with. */
 static inline int mote_counts(int32_t numbers) { return (uint32_t)numbers < MOTE_LARGEST; }

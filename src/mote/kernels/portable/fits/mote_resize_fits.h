@@ -39,7 +39,7 @@ static inline int mote_resize_reads(const mote_room_t *room, const int16_t *at, 
         } else if (width == 4) {
             memcpy(&bits, (const uint8_t *)weight + 4 * i, 4);
         }
-        fits = at[i] >= 0 && at[i] + (bits > 0) < size;
+        fits = at[i] >= 0 && (int32_t)at[i] + (bits > 0) < size;
     }
     return fits;
 }

@@ -16,7 +16,7 @@
 
 #define MOTE_MUCH UINT32_MAX
 #define MOTE_OPERANDS 16 /* tensors that a step is given at most */
-#define MOTE_LARGEST (1 << 24) /* of any number that rows, columns, channels, strides or steps are reckoned with */
+#define MOTE_LARGEST ((int32_t)1 << 24) /* of any number that rows, columns, channels, strides or steps are reckoned with */
 
 /* How a step calls its kernel. */
 enum {
