@@ -27,8 +27,8 @@ from kernels_seen import RECORD, seen
 from mote import frontends
 from mote.image.kernels import KernelRecord, merged
 from mote.image.stock import everything
-from mote.image.structs import fields
 from mote.kernels.contract import Call, Instance
+from mote.kernels.structs import fields
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "mote" / "image" / "stock.json"

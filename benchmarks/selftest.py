@@ -37,28 +37,40 @@ FLIPS = """
 
 static size_t flipped, missed;
 
-/* Each bit of some constants, one at a time. */
-static void flip(const mote_constant_t *constants, size_t count) {{
+/* Bits of what lies somewhere, one at a time. */
+static void flip(const void *at, size_t bytes, size_t stride) {{
+    uint8_t *const data = (uint8_t *)(uintptr_t)at;
+    const uintptr_t page = (uintptr_t)data & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    const size_t all = (size_t)((uintptr_t)data - page) + bytes;
+    if (mprotect((void *)page, all, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) exit(2);
+    for (size_t bit = flipped % stride; bit < 8 * bytes; bit += stride, flipped++) {{
+        data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        missed += {name}_check() != MOTE_DAMAGED;
+        data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }}
+}}
+
+/* Constants, and every bit of what says where they are. */
+static void flip_constants(const mote_constant_t *constants, size_t count) {{
     for (size_t i = 0; i < count; i++) {{
-        uint8_t *const data = (uint8_t *)(uintptr_t)constants[i].data;
-        const uintptr_t page = (uintptr_t)data & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-        const size_t bytes = (size_t)((uintptr_t)data - page) + constants[i].bytes;
-        if (mprotect((void *)page, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) exit(2);
-        for (size_t bit = flipped % {stride}; bit < 8 * (size_t)constants[i].bytes; bit += {stride}, flipped++) {{
-            data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-            missed += {name}_check() != MOTE_DAMAGED;
-            data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        }}
+        flip(constants[i].data, constants[i].bytes, {stride});
+        flip(&constants[i].data, sizeof constants[i].data, 1);
+        flip(&constants[i].end, sizeof constants[i].end, 1);
+        flip(&constants[i].bytes, sizeof constants[i].bytes, 1);
+    }}
+}}
+
+/* Every bit of pointers, and of what says where they are. */
+static void flip_addresses(const mote_address_t *addresses, size_t count) {{
+    for (size_t i = 0; i < count; i++) {{
+        flip(addresses[i].at, sizeof(void *), 1);
+        flip(&addresses[i], sizeof addresses[i], 1);
     }}
 }}
 
 int main(void) {{
     if ({name}_check() != MOTE_OK) return 1;
     {calls}
-    for (size_t i = 0; i < sizeof {name}_checked_words / sizeof *{name}_checked_words; i++) {{
-        const mote_constant_t word = {{{name}_checked_words[i], 4}};
-        flip(&word, 1);
-    }}
     printf("%zu %zu", flipped, missed);
     return {name}_check() != MOTE_OK;
 }}
@@ -87,16 +99,18 @@ UNRELATED = ("mote_crc.h",)
 
 
 def flips(compiled: Compiled, stride: int, folder: Path) -> tuple[int, int]:
-    """How many bits of the constants were flipped, and how many of them `NAME_check` did not see."""
+    """How many bits of constants, parameters and the check's own tables were flipped, and how many of them `NAME_check`
+    did not see."""
     name, text = compiled.name, compiled.project.files[f"{compiled.name}.c"]
-    tables = [f"{name}_checked_{8 * width}" for width in (1, 2, 4, 8) if f"{name}_checked_{8 * width}[" in text]
-    calls = "\n    ".join(f"flip({table}, sizeof {table} / sizeof *{table});" for table in tables)
+    tables = re.findall(rf"^static const mote_(constant|address)_t ({name}_checked_\w+)", text, re.MULTILINE)
+    flipped = {"constant": "flip_constants", "address": "flip_addresses"}
+    calls = "\n    ".join(f"{flipped[kind]}({table}, sizeof {table} / sizeof *{table});" for kind, table in tables)
     compiled.write(folder)
     (folder / "flips.c").write_text(FLIPS.format(name=name, calls=calls, stride=stride))
     subprocess.run(["gcc", "-w", "-O2", "flips.c", "-o", "flips", "-lm"], cwd=folder, check=True)
     done = subprocess.run(["./flips"], cwd=folder, check=True, capture_output=True, text=True)
-    flipped, missed = map(int, done.stdout.split())
-    return flipped, missed
+    count, missed = map(int, done.stdout.split())
+    return count, missed
 
 
 @dataclass(frozen=True)

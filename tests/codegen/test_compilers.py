@@ -197,6 +197,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "coded_branches": (provable.trees(), {"kernels": ["0=forest_coded"]}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
+        "affine": (qonnx_models.network(5, 4, 4), {}),
         "vectors": (provable.vectors(), {}),
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),

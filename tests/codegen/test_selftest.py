@@ -15,9 +15,10 @@ from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
 from mote.api.compiler import Compiled, compile
-from mote.codegen.checks import words
+from mote.codegen.checks import struct
 from mote.codegen.golden import FULL, GENTLE, runs
 from mote.frontends import tflite
+from mote.kernels.structs import Field
 from network import Net
 from selftest import flips, matters, mutants, noticed
 from support import needs_litert
@@ -68,8 +69,15 @@ def test_the_crc_is_the_usual_one(tmp_path: Path) -> None:
 
 
 def test_numbers_in_parameters_are_words() -> None:
+    ctypes = {"a": "int32_t", "in.b": "int32_t", "in.c": "float", "in.p": "", "none": "", "d": "uint32_t"}
     params = {"a": 1, "in": {"b": -1, "c": 0.5, "p": np.zeros(4, np.int8)}, "d": 1 << 31}
-    assert dict(words("s", params)) == {"s.a": 1, "s.in.b": 0xFFFFFFFF, "s.in.c": 0x3F000000, "s.d": 1 << 31}
+    found = struct("s", [Field(path, ctype) for path, ctype in ctypes.items()], params, lambda _: "zeros")
+    assert [(s.address, s.end, s.values.tolist()) for s in found.spans] == [
+        ("&s.a", "&s.a + 1", [1]),
+        ("&s.in.b", "&s.in.c + 1", [0xFFFFFFFF, 0x3F000000]),
+        ("&s.d", "&s.d + 1", [1 << 31]),
+    ]
+    assert found.addresses == {"s.in.p": "zeros", "s.none": "NULL"}
 
 
 def saturating() -> bytes:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mote.image.kernels import KernelRecord, merged, record, words
-from mote.image.structs import fields
+from mote.image.kernels import KernelRecord, merged, record
 from mote.kernels.contract import Call, Instance, Packed
+from mote.kernels.structs import fields, words
 
 WINDOW = "rows.in_rows,rows.out_rows,rows.in_stride,rows.out_stride,rows.taps,rows.step,rows.spread,rows.pad"
 

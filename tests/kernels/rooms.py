@@ -23,9 +23,10 @@ import numpy as np
 from mote.graph import Graph, Op, Tensor
 from mote.graph.rows import row_count
 from mote.image.entries import Limits, entry_files, has_checks
-from mote.image.kernels import KernelRecord, record, words
+from mote.image.kernels import KernelRecord, record
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Layout, Packed, Structs, View
+from mote.kernels.structs import words
 from mote.ops.constant import Constant
 from mote.plan.program import Form
 from mote.plan.reads import Affine, affine

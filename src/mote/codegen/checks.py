@@ -1,21 +1,24 @@
 """`NAME_check`: a CRC-32 of everything constant that the model reads, so that a changed bit in flash is seen.
 
-It covers weights and tables, the numbers in the kernels' parameters, and the tables that say what runs when. Not
-covered are addresses, which only the linker knows, and the code.
+It covers weights and tables, the kernels' parameters, and the tables that say what runs when. Addresses in parameters,
+which only the linker knows, are compared with what they must be. The check's own tables say where each of their entries
+ends twice, so that no damaged address is followed. Not covered is code, with the tables inside of kernels' functions.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
-from mote.codegen.c import Comment, Define, Definition, Function, Statement, Text, assign, when
+from mote.codegen.c import Comment, Define, Definition, Function, Statement, Text, when
 from mote.codegen.values import wrap
 from mote.graph.tensor import Array
 from mote.kernels.contract import Structs, Value
+from mote.kernels.structs import Field, words
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Span:
     """Constants that lie one after another in flash."""
 
     address: str
+    end: str
     values: Array
     """As the core holds them: as wide as in C."""
 
@@ -36,48 +40,69 @@ class Checked:
     """Everything constant that a model reads."""
 
     spans: Sequence[Span]
-    words: Mapping[str, int]
-    """The numbers in the kernels' parameters, which take four bytes each, by their names in C."""
+    addresses: Mapping[str, str]
+    """The pointers in the kernels' parameters, and what they point to."""
 
 
-def words(path: str, value: Value) -> Iterator[tuple[str, int]]:
-    """The numbers inside a struct, with a sign, without one, or real, as the words that hold them."""
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            yield from words(f"{path}.{name}", part)
-    elif isinstance(value, float):
-        yield path, int(np.float32(value).view(np.uint32))
-    elif isinstance(value, int):
-        assert -(1 << 31) <= value < 1 << 32, f"{path} takes four bytes, which do not hold {value}"
-        yield path, value & 0xFFFFFFFF
+def struct(
+    name: str, fields: Sequence[Field], params: Mapping[str, Value], named: Callable[[Array | Structs], str]
+) -> Checked:
+    """The numbers and pointers in a kernel's parameters. `named`: the name of a constant in C.
+
+    Numbers lie one after another up to the next pointer, and up to the edges of a struct that has pointers, where
+    a core with wide ones may leave a gap."""
+    spans: list[Span] = []
+    addresses: dict[str, str] = {}
+    holders = {parent for field in fields if field.pointer for parent in _parents(field)}
+    pairs = zip(fields, words(fields, params), strict=True)
+    for (pointers, _), group in groupby(pairs, lambda pair: (pair[0].pointer, holders & _parents(pair[0]))):
+        found = {f"{name}.{field.path}": value for field, value in group}
+        if pointers:
+            addresses |= {at: "NULL" if isinstance(value, int) else named(value) for at, value in found.items()}
+        else:
+            first, *_, last = (*found, *found)
+            spans.append(Span(f"&{first}", f"&{last} + 1", np.array(list(found.values()), np.uint32)))
+    return Checked(spans, addresses)
+
+
+def _parents(field: Field) -> frozenset[str]:
+    """The structs that a field lies in, but for the whole."""
+    parts = field.path.split(".")
+    return frozenset(".".join(parts[:i]) for i in range(1, len(parts)))
 
 
 def array_span(name: str, value: Array | Structs) -> Span:
-    values = (value.rows & 0xFFFFFFFF).astype(np.uint32) if isinstance(value, Structs) else value
-    return Span(name, values.reshape(-1))
+    """A constant array."""
+    if isinstance(value, Structs):
+        return Span(name, f"{name} + {len(value.rows)}", (value.rows & 0xFFFFFFFF).astype(np.uint32).reshape(-1))
+    flat = value.reshape(-1)
+    values = flat.view(np.float32) if flat.dtype == np.complex64 else flat
+    return Span(name, f"{name} + {values.size}", values)
 
 
-def check(name: str, checked: Checked) -> list[Definition]:
-    """The function, and the lists of what it looks at: constants of one width after those of another, then words."""
+def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
+    """The function, and the tables of what it looks at: constants by their width, then addresses."""
     crc = 0
     tables: list[Definition] = []
-    steps: list[Statement] = []
-    for width in sorted({s.width for s in checked.spans}):
-        spans = [s for s in checked.spans if s.width == width]
+    looks: list[str] = []
+    every = [span for part in parts for span in part.spans]
+    for width in sorted({s.width for s in every}):
+        spans = [s for s in every if s.width == width]
         table = f"{name}_checked_{8 * width}"
-        tables.append(_table("mote_constant_t", table, [f"{{{s.address}, {s.values.nbytes}}}" for s in spans]))
-        steps.append(assign("crc", f"mote_crc_constants(crc, {table}, {len(spans)}, {width})"))
+        tables.append(_table("mote_constant_t", table, [f"{{{s.address}, {s.end}, {s.values.nbytes}}}" for s in spans]))
+        looks.append(f"mote_crc_constants(&crc, {table}, {len(spans)}, {width})")
         for s in spans:
             crc = zlib.crc32(s.values.astype(s.values.dtype.newbyteorder("<")).tobytes(), crc)
-    if checked.words:
-        table = f"{name}_checked_words"
-        tables.append(_table("void *const", table, [f"&{word}" for word in checked.words]))
-        steps.append(assign("crc", f"mote_crc_words(crc, {table}, {len(checked.words)})"))
-        crc = zlib.crc32(np.array(list(checked.words.values()), "<u4").tobytes(), crc)
-    if steps:
+    if addresses := {at: value for part in parts for at, value in part.addresses.items()}:
+        table = f"{name}_checked_addresses"
+        tables.append(_table("mote_address_t", table, [f"{{&{at}, &{at} + 1, {v}}}" for at, v in addresses.items()]))
+        looks.append(f"mote_addresses_hold({table}, {len(addresses)})")
+    steps: list[Statement] = []
+    if looks:
         expected = Define(f"{name.upper()}_CRC", f"0x{crc:08x}u")
         tables = [Comment("Every constant that the model reads, and its CRC-32."), expected, *tables]
-        steps = ["uint32_t crc = 0", *steps, when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED")]
+        steps = ["uint32_t crc = 0", *(when(f"!{look}", "return MOTE_DAMAGED") for look in looks)]
+        steps.append(when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED"))
     return [*tables, Function(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
 
 

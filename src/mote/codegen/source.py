@@ -24,7 +24,7 @@ from mote.codegen.c import (
     guarded,
     when,
 )
-from mote.codegen.checks import Checked, Span, array_span, words
+from mote.codegen.checks import Checked, array_span
 from mote.codegen.executor import Executor, other_elements
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
@@ -32,6 +32,7 @@ from mote.codegen.values import Constants, CType
 from mote.graph import Graph, Op
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import Packed
+from mote.kernels.structs import fields
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Bodied, Plan
 from mote.plan.rows import Arrival
@@ -131,12 +132,17 @@ def _parameters(executor: Executor, found: Constants) -> list[Definition]:
     return structs
 
 
-def _checked(found: Constants, executor: Executor) -> Checked:
+def _checked(found: Constants, executor: Executor) -> list[Checked]:
     """Everything constant that the model reads."""
     arrays = [array_span(c.name, c.value) for c in found.arrays]
-    tables = [Span(name, values) for e in executor.all for name, values in e.arrays.items()]
-    structs = (words(name, kernel.params) for _, name, _, _, kernel in _structs(executor))
-    return Checked([*arrays, *tables], {name: word for struct in structs for name, word in struct})
+    tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
+    return [
+        Checked([*arrays, *tables], {}),
+        *(
+            checks.struct(name, fields(k.file, f"mote_{k.name}_t", tuple(map(str, k.instances))), k.params, found.name)
+            for _, name, _, _, k in _structs(executor)
+        ),
+    ]
 
 
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:

@@ -108,6 +108,11 @@ class Constants:
         found.reads[hint] = reads
         return found.name
 
+    def name(self, value: Array | Structs) -> str:
+        """The name of a constant that is there."""
+        data = value.rows if isinstance(value, Structs) else value
+        return self._found[_ctype(value), data.tobytes()].name
+
     def struct(self, hint: str, params: Mapping[str, Value], reads: int = 0) -> str:
         """A struct initializer, one field a line, nested structs on one line."""
         lines = [f"    .{k} = {self._value(f'{hint}_{k}', v, reads)}," for k, v in params.items()]

@@ -13,9 +13,9 @@ from itertools import groupby
 
 from mote.errors import MoteError
 from mote.image.kernels import KernelRecord, merged
-from mote.image.structs import closure, expanded, macros
 from mote.kernels import library
 from mote.kernels.contract import Call
+from mote.kernels.structs import closure, expanded, macros
 from mote.version import __version__
 
 SETTINGS = "mote_settings.h"

@@ -8,16 +8,13 @@ operator only: the values of the parameters.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from mote.graph.tensor import Array
-from mote.image.structs import Field, fields
-from mote.kernels.contract import ALIGNMENT, Call, Fixed, Instance, Packed, Structs, Value
+from mote.kernels.contract import ALIGNMENT, Call, Fixed, Instance, Packed
+from mote.kernels.structs import Field, fields
 
 
 @dataclass(frozen=True)
@@ -155,39 +152,6 @@ def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
     for one in records:
         found[one.id] = one.joined(found[one.id]) if one.id in found else one
     return [found[key] for key in sorted(found)]
-
-
-Word = int | Array | Structs
-"""A parameter in an image: a number as the word that holds it, or what a pointer points to."""
-
-
-def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
-    """The parameters in the order of the struct, one for each field; what is not named is zero, as in C. A pointer is
-    an array, or 0 where it is NULL."""
-    given = dict(_named(params, ""))
-    found: list[Word] = []
-    for field in known:
-        value = given.pop(field.path, 0)
-        if isinstance(value, np.ndarray | Structs):
-            assert field.pointer, f"{field.path} is no pointer"
-            found.append(value)
-        elif field.ctype == "float":
-            found.append(int(np.float32(value).view(np.uint32)))
-        else:
-            number = int(value)
-            assert not field.pointer or number == 0, f"{field.path} is a pointer, not {number}"
-            assert -(1 << 31) <= number < 1 << 32, f"{field.path} takes four bytes, which do not hold {number}"
-            found.append(number & 0xFFFFFFFF)
-    assert not given, f"no field of the struct is named {', '.join(given)}"
-    return found
-
-
-def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | float | Array | Structs]]:
-    for name, value in params.items():
-        if isinstance(value, Mapping):
-            yield from _named(value, f"{path}{name}.")
-        else:
-            yield path + name, value
 
 
 ANY = Fixed(lambda packed: "its code would be that of one model" if packed.written else "")

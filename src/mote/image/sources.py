@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 
 from mote.image.entries import SETTINGS
-from mote.image.structs import INCLUDE, closure
 from mote.kernels import library
+from mote.kernels.structs import INCLUDE, closure
 
 _RUNTIME = files("mote.image") / "runtime"
 

@@ -15,8 +15,9 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.image import format
 from mote.image.format import Feature
-from mote.image.kernels import KernelRecord, merged, record, words
+from mote.image.kernels import KernelRecord, merged, record
 from mote.kernels.contract import Structs
+from mote.kernels.structs import words
 from mote.plan.plan import ALIGNMENT
 from mote.plan.program import IMAGE, Form, Initial, Instruction, Kind, Operand, Place, Port, Program
 

@@ -6,12 +6,26 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Bytes that are read as elements of one width. */
+/* Bytes that are read as elements of one width. Where they end is there twice: an entry that contradicts itself is
+ * damaged, and its address not to be followed. */
 typedef struct {
-    const void *data;
+    const void *data, *end;
     uint32_t bytes;
 } mote_constant_t;
+
+/* A pointer in flash, where it ends, and what it must be. */
+typedef struct {
+    const void *at, *end, *value;
+} mote_address_t;
+
+/* What a pointer points to is constant to a compiler, which could compare it while it compiles; memory knows better. */
+#if defined(__GNUC__) && !defined(__FRAMAC__)
+#define MOTE_LOOK_AT(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
+#else
+#define MOTE_LOOK_AT(pointer) ((void)0)
+#endif
 
 /* A CRC that begins with 0, continued over elements of 1, 2, 4 or 8 bytes: the lowest byte of each comes first, on any
  * core. */
@@ -32,19 +46,34 @@ static inline uint32_t mote_crc(uint32_t crc, const void *data, size_t bytes, si
     return ~crc;
 }
 
-/* Continued over words that lie anywhere. */
-static inline uint32_t mote_crc_words(uint32_t crc, const void *const *words, size_t count) {
+/* Continued over constants that lie anywhere; gives 0 where an entry contradicts itself. */
+static inline int mote_crc_constants(uint32_t *crc, const mote_constant_t *constants, size_t count, size_t width) {
+    MOTE_LOOK_AT(constants);
     for (size_t i = 0; i < count; i++) {
-        crc = mote_crc(crc, words[i], 4, 4);
+        const mote_constant_t *const c = &constants[i];
+        if ((uintptr_t)c->end - (uintptr_t)c->data != c->bytes) {
+            return 0;
+        }
+        *crc = mote_crc(*crc, c->data, (size_t)c->bytes, width);
     }
-    return crc;
+    return 1;
 }
 
-static inline uint32_t mote_crc_constants(uint32_t crc, const mote_constant_t *constants, size_t count, size_t width) {
+/* Whether pointers in flash are what they must be. */
+static inline int mote_addresses_hold(const mote_address_t *addresses, size_t count) {
+    MOTE_LOOK_AT(addresses);
     for (size_t i = 0; i < count; i++) {
-        crc = mote_crc(crc, constants[i].data, (size_t)constants[i].bytes, width);
+        const mote_address_t *const a = &addresses[i];
+        const void *found;
+        if ((uintptr_t)a->end - (uintptr_t)a->at != sizeof found) {
+            return 0;
+        }
+        memcpy(&found, a->at, sizeof found);
+        if (found != a->value) {
+            return 0;
+        }
     }
-    return crc;
+    return 1;
 }
 
 #endif

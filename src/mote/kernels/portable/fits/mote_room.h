@@ -90,7 +90,8 @@ static inline int mote_holds(const mote_room_t *room, const void *array, uint32_
  * kernels that copy a tensor ask for. Rows are not compared. */
 static inline int mote_apart(const mote_room_t *room, int32_t k, uint32_t from, uint32_t bytes, uint32_t to,
                              uint32_t made) {
-    const uintptr_t source = (uintptr_t)room->at[k] + from, target = (uintptr_t)room->to + to;
+    const uintptr_t source = (uintptr_t)room->at[k] + (uintptr_t)from;
+    const uintptr_t target = (uintptr_t)room->to + (uintptr_t)to;
     return room->to == NULL || (source - target >= made && target - source >= bytes);
 }
 

@@ -1,7 +1,7 @@
 """The fields of the kernels' structs in the order of C, read from the kernels' files.
 
-An image holds parameters as words in that order. What the files say with macros is expanded as a C compiler does it,
-as far as they go: macros with arguments, pasting of names, typedefs.
+An image holds parameters as words in that order, and generated code checks them so. What the files say with macros is
+expanded as a C compiler does it, as far as they go: macros with arguments, pasting of names, typedefs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph.tensor import Array
 from mote.kernels import library
+from mote.kernels.contract import Structs, Value
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _MACRO = re.compile(r"#define (MOTE_\w+)\(([^)]*)\)(.*)")
 _CALL = re.compile(r"\b(MOTE_\w+)\(")
-_ATTRIBUTES = re.compile(r"\b(?:MOTE_ALIGNED|MOTE_UNUSED)\b")
-_STRUCT = re.compile(r"typedef\s+struct\s*\{(?P<fields>[^{}]*)\}\s*(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
+_ATTRIBUTES = re.compile(r"\b(?:MOTE_ALIGNED|MOTE_UNUSED|restrict)\b")
+_STRUCT = re.compile(r"typedef\s+struct\b\s*\w*\s*\{(?P<fields>[^{}]*)\}\s*(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
 _ALIAS = re.compile(r"typedef\s+(?P<type>\w+)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
 INCLUDE = re.compile(r'^#include "(mote_\w+\.h)"', re.MULTILINE)
 WORDS = ("int32_t", "uint32_t", "float")
@@ -45,7 +50,46 @@ def fields(header: str, type_name: str, instances: Sequence[str] = ()) -> tuple[
     known = _typedefs(header)
     if instances:
         known = {**known, **_declared(expanded("\n".join(instances), _macros(header)))}
-    return tuple(_flat(known, type_name, ""))
+    try:
+        return tuple(_flat(known, type_name, ""))
+    except KeyError as error:
+        raise MoteError(
+            f"{header}: {type_name} has a field of the type {error.args[0]!r}, which is none of a kernel's parameters: "
+            f"those are {', '.join(WORDS)}, pointers, and structs of these that the file defines"
+        ) from None
+
+
+Word = int | Array | Structs
+"""A parameter: a number as the word that holds it, or what a pointer points to."""
+
+
+def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
+    """The parameters in the order of the struct, one for each field; what is not named is zero, as in C. A pointer is
+    an array, or 0 where it is NULL."""
+    given = dict(_named(params, ""))
+    found: list[Word] = []
+    for field in known:
+        value = given.pop(field.path, 0)
+        if isinstance(value, np.ndarray | Structs):
+            assert field.pointer, f"{field.path} is no pointer"
+            found.append(value)
+        elif field.ctype == "float":
+            found.append(int(np.float32(value).view(np.uint32)))
+        else:
+            number = int(value)
+            assert not field.pointer or number == 0, f"{field.path} is a pointer, not {number}"
+            assert -(1 << 31) <= number < 1 << 32, f"{field.path} takes four bytes, which do not hold {number}"
+            found.append(number & 0xFFFFFFFF)
+    assert not given, f"no field of the struct is named {', '.join(given)}"
+    return found
+
+
+def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | float | Array | Structs]]:
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            yield from _named(value, f"{path}{name}.")
+        else:
+            yield path + name, value
 
 
 def closure(header: str) -> tuple[str, ...]:
