@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 import prove
 from mote.api import compiler
 from mote.codegen.project import Project
+from mote.files import fill
 
 PAGE = Path(__file__).parents[1] / "docs" / "misra.md"
 BEGIN, END = "<!-- misra.py -->\n", "<!-- end -->\n"
@@ -95,8 +96,7 @@ def deviations(given: Iterable[Project]) -> Places:
 
 def check(project: Project) -> list[tuple[str, str, int]]:
     with TemporaryDirectory() as folder:
-        for name, text in project.files.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
+        fill(Path(folder), project.files)
         source = Path(folder) / f"{project.options.name}.c"
         command = [*CHECK, *SHOW, str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

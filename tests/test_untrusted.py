@@ -112,7 +112,7 @@ def test_a_model_that_is_called_as_a_header(tmp_path: Path, capsys: pytest.Captu
     shutil.copy(DIGITS, tmp_path / "string.tflite")
     assert main(["compile", str(tmp_path / "string.tflite"), "-o", str(tmp_path / "out")]) == 0
     assert "name: model_string, since 'string' is the name of a header" in capsys.readouterr().out
-    command = ["gcc", "-I.", *FLAGS, "selftest.c", "model_string.c", "-lm", "-o", "selftest"]
+    command = ["gcc", "-I.", *FLAGS, "selftest/selftest.c", "model_string.c", "-lm", "-o", "program"]
     subprocess.run(command, cwd=tmp_path / "out", check=True)
     with pytest.raises(MoteError, match=r"option name: 'string' is the name of a header.*\n.*use 'model_string'"):
         compile(DIGITS, name="string")

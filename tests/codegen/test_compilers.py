@@ -28,6 +28,7 @@ import provable
 import prove
 from built import compile_model, side_by_side
 from mote import compile
+from mote.files import fill
 from mote.frontends.model import Model
 from mote.kernels.library import FOLDERS
 from network import FLOAT, SCALE, Net
@@ -197,7 +198,6 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "coded_branches": (provable.trees(), {"kernels": ["0=forest_coded"]}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
-        "affine": (qonnx_models.network(5, 4, 4), {}),
         "vectors": (provable.vectors(), {}),
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),
@@ -211,7 +211,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
 def write(folder: Path, name: str, model: bytes | Model, options: dict[str, Any]) -> set[str]:
     make = compile_model if isinstance(model, Model) else compile
     files = make(model, name=name, **options).project.files
-    test = files["selftest.c"].replace("int main(void)", f"int {name}_main(void)")
+    test = files["selftest/selftest.c"].replace("int main(void)", f"int {name}_main(void)")
     for file, text in files.items() | {(f"{name}_selftest.c", test)}:
         if file.startswith((name, "mote_")):
             (folder / file).write_text(text)
@@ -310,9 +310,8 @@ def on_avr(part: str, folder: Path, name: str, selftest: str) -> str:
 def test_digits_on_an_atmega(tmp_path: Path) -> None:
     """A part with 8 KB of RAM, in which constants lie too."""
     files = compile(prove.BUNDLED / "digits.tflite").project.files
-    for file, text in files.items():
-        (tmp_path / file).write_text(text)
-    selftest = files["selftest.c"].replace("int main(void)", "int selftest_main(void)")
+    fill(tmp_path, files)
+    selftest = files["selftest/selftest.c"].replace("int main(void)", "int selftest_main(void)")
     assert "digits: ok" in on_avr("atmega2560", tmp_path, "digits", selftest)
 
 

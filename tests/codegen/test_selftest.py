@@ -46,8 +46,8 @@ def test_init_looks_at_the_flash_where_it_is_asked_to(tmp_path: Path) -> None:
         (tmp_path / "firmware.c").write_text('#include "digits.h"\nint main(void) { return (int)digits_init(); }\n')
         run(["gcc", *FLAGS, "-O0", "firmware.c", "digits.c", "-o", "firmware"], tmp_path)
         assert subprocess.run(["./firmware"], cwd=tmp_path).returncode == status
-        run(["gcc", *FLAGS, "-O0", "selftest.c", "digits.c", "-o", "selftest"], tmp_path)
-        done = subprocess.run(["./selftest"], cwd=tmp_path, capture_output=True, text=True)
+        run(["gcc", *FLAGS, "-O0", "selftest/selftest.c", "digits.c", "-o", "program"], tmp_path)
+        done = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (8, "digits: DAMAGED, constants in flash have changed\n")
         constants.unlink()
 
@@ -101,15 +101,15 @@ def test_inputs_cover_the_range_and_outputs_say_something() -> None:
 def test_a_float_model_has_its_tolerance_and_no_more(options: dict[str, Any], tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     compile(mcunet_v2.build(mcunet_v2.SMALL, dtype="float32"), name="net", **options).write(tmp_path)
-    command = ["gcc", *FLAGS, "-O1", "-DMOTE_SELFTEST", "selftest.c", "net.c", "-o", "selftest", "-lm"]
+    command = ["gcc", *FLAGS, "-O1", "-DMOTE_SELFTEST", "selftest/selftest.c", "net.c", "-o", "program", "-lm"]
     run(command, tmp_path)
-    assert run(["./selftest"], tmp_path) == "net: ok\n"
+    assert run(["./program"], tmp_path) == "net: ok\n"
     kernel = tmp_path / "mote_depthwise_f32.h"
     changed = kernel.read_text().replace("mote_clamp_f32(sum", "mote_clamp_f32(1.001f * sum")
     assert changed != kernel.read_text()
     kernel.write_text(changed)
     run(command, tmp_path)
-    done = subprocess.run(["./selftest"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 3 and "WRONG, first in step" in done.stdout
 
 

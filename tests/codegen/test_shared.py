@@ -34,11 +34,11 @@ def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> N
     shared = mote.compile_shared([KEYWORDS, DIGITS], **{"target": "cortex-m4", **FORMS[form]})
     shared.write(tmp_path)
     assert shared.arena == max(m.plan.arena for m in shared.models)
-    for program, hook in {"main": [], "selftest": ["-DMOTE_SELFTEST"]}.items():
+    for program, hook in {"example/main": [], "selftest/selftest": ["-DMOTE_SELFTEST"]}.items():
         run([cc, *FLAGS, *hook, f"{program}.c", *shared.project.sources, "-o", program, "-lm"], tmp_path)
-    run(["./main"], tmp_path)
-    assert run(["./selftest"], tmp_path) == "keywords: ok\ndigits: ok\n" * 2
-    symbols = run(["nm", "-g", "--defined-only", "-S", "selftest"], tmp_path)
+    run(["example/main"], tmp_path)
+    assert run(["selftest/selftest"], tmp_path) == "keywords: ok\ndigits: ok\n" * 2
+    symbols = run(["nm", "-g", "--defined-only", "-S", "selftest/selftest"], tmp_path)
     arenas = [line.split() for line in symbols.splitlines() if " mote_" in line]
     assert len(arenas) == 1 and int(arenas[0][1], 16) == -(-shared.arena // 8) * 8
 

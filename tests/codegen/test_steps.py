@@ -183,7 +183,7 @@ def test_every_mode_is_clean_and_passes_its_selftest(mode: str, tmp_path: Path) 
         if shutil.which(command[0]):
             run([*command, *warnings, "-c", f"{compiled.name}.c", "-o", "other.o"], tmp_path)
     cc = compiler_or_skip("gcc")
-    for main in (["main.c"], ["selftest.c", "-DMOTE_SELFTEST"]):
+    for main in (["example/main.c"], ["selftest/selftest.c", "-DMOTE_SELFTEST"]):
         run([cc, *FLAGS, *main, f"{compiled.name}.c", "-o", "program", "-lm"], tmp_path)
         printed = run(["./program"], tmp_path)
     assert printed == f"{compiled.name}: ok\n"

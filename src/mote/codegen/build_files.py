@@ -1,4 +1,7 @@
-"""What makes the folder build on its own: Makefile, CMakeLists.txt and an example main.c."""
+"""What makes the folder build on its own: Makefile, CMakeLists.txt and an example.
+
+The example and the self-test have a `main` each. They lie in folders of their own, so that all C files beside the model
+can be compiled together."""
 
 from __future__ import annotations
 
@@ -24,6 +27,8 @@ from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
 
+EXAMPLE = "example/main.c"
+SELFTEST = "selftest/selftest.c"
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 MATH = """\
 # A kernel of yours calls the math library, which is one of its own but for compilers that have it in their C library.
@@ -39,7 +44,7 @@ def texts(plan: Plan, options: ProjectOptions, math: bool) -> dict[str, str]:
     return {
         "Makefile": _makefile(names, options, math),
         "CMakeLists.txt": _cmake(names, options, math),
-        "main.c": _main(plan, options),
+        EXAMPLE: _main(plan, options),
     }
 
 
@@ -49,7 +54,7 @@ def shared_texts(models: Sequence[tuple[Plan, ProjectOptions]], options: Project
     return {
         "Makefile": _makefile(names, options, math),
         "CMakeLists.txt": _cmake(names, options, math),
-        "main.c": _shared_main(models, options),
+        EXAMPLE: _shared_main(models, options),
     }
 
 
@@ -67,20 +72,20 @@ CC ?= cc
 CFLAGS ?= -std=c99 {how.level} {only_gcc}{WARNINGS}
 LDLIBS ?= {library}
 
-all: example selftest
+all: example/example selftest/selftest
 
-example: main.c {sources} {headers}
-\t$(CC) $(CFLAGS) -o $@ main.c {sources} $(LDLIBS)
+example/example: {EXAMPLE} {sources} {headers}
+\t$(CC) $(CFLAGS) -I. -o $@ {EXAMPLE} {sources} $(LDLIBS)
 
 # MOTE_SELFTEST lets the self-test see the output of every step.
-selftest: selftest.c {sources} {headers}
-\t$(CC) $(CFLAGS) -DMOTE_SELFTEST -o $@ selftest.c {sources} $(LDLIBS)
+selftest/selftest: {SELFTEST} {sources} {headers}
+\t$(CC) $(CFLAGS) -I. -DMOTE_SELFTEST -o $@ {SELFTEST} {sources} $(LDLIBS)
 
-test: selftest
-\t./selftest
+test: selftest/selftest
+\t./selftest/selftest
 
 clean:
-\trm -f example selftest
+\trm -f example/example selftest/selftest
 
 .PHONY: all test clean
 """
@@ -89,7 +94,8 @@ clean:
 def _cmake(names: Sequence[str], options: ProjectOptions, math: bool) -> str:
     name, how = options.name, options.optimization
     sources = " ".join(f"{n}.c" for n in names)
-    only_gcc = "".join(f"\n    $<$<C_COMPILER_ID:GNU>:{flag}>" for flag in options.only_gcc)
+    flags = " ".join(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in options.only_gcc)
+    only_gcc = f"\n  target_compile_options({name} PRIVATE {flags})" if flags else ""
     return f"""\
 # add_subdirectory() this folder and link your firmware with `{name}`.
 # {options.measured}
@@ -99,17 +105,22 @@ project({name} C)
 add_library({name} STATIC {sources})
 target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
-  target_compile_options({name} PRIVATE
-    $<$<NOT:$<CONFIG:Debug>>:{how.level}>{only_gcc})
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){only_gcc}
+  # {how.level} where nobody says how to optimize: neither flags, nor the build type, nor options of the folder above.
+  get_directory_property(GIVEN COMPILE_OPTIONS)
+  string(TOUPPER "${{CMAKE_BUILD_TYPE}}" CONFIG)
+  string(APPEND GIVEN " ${{CMAKE_C_FLAGS}} ${{CMAKE_C_FLAGS_${{CONFIG}}}}")
+  if(NOT CMAKE_CONFIGURATION_TYPES AND NOT CONFIG STREQUAL "DEBUG" AND NOT GIVEN MATCHES "(^|[ ;])-O")
+    target_compile_options({name} PRIVATE {how.level})
+  endif()
 endif()
 {MATH.format(name=name) if math else ""}
 if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILING)
   enable_testing()
-  add_executable(example main.c)
+  add_executable(example {EXAMPLE})
   target_link_libraries(example {name})
   # MOTE_SELFTEST lets the self-test see the output of every step, so that it has the model compiled for it.
-  add_executable(selftest selftest.c {sources})
+  add_executable(selftest {SELFTEST} {sources})
   target_compile_definitions(selftest PRIVATE MOTE_SELFTEST)
   target_compile_options(selftest PRIVATE $<TARGET_PROPERTY:{name},COMPILE_OPTIONS>)
   set_target_properties(selftest PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
@@ -136,7 +147,7 @@ def _shared_main(models: Sequence[tuple[Plan, ProjectOptions]], options: Project
 def _example(options: ProjectOptions, names: Sequence[str], body: Sequence[Definition]) -> str:
     system = Text("#include <stdio.h>\n#include <string.h>\n")
     headers = [Include(f"{name}.h") for name in names]
-    return printed([banner(options, "main.c: an example to start from."), system, *headers, BLANK, *body])
+    return printed([banner(options, f"{EXAMPLE}: an example to start from."), system, *headers, BLANK, *body])
 
 
 def _inference(plan: Plan, options: ProjectOptions) -> list[Statement]:

@@ -87,7 +87,7 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
     files = {file: text for p in alone for file, text in p.files.items()}
     files |= build_files.shared_texts([(j.plan, j.options) for j in jobs], folder, _calls_math(files))
     tests = [(j.plan, j.options, j.golden) for j in jobs]
-    files["selftest.c"] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
+    files[build_files.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
     sources = (*(f"{name}.c" for name in names), "mote_arena.c")
     flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
     together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
@@ -129,7 +129,7 @@ def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
         project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
     project |= build_files.texts(plan, options, _calls_math(project))
     if job.golden:
-        project["selftest.c"] = selftest.text(plan, options, job.golden, _crc(options))
+        project[build_files.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
     return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mote.codegen.build_files import SELFTEST
 from mote.codegen.c import (
     BLANK,
     Accessor,
@@ -147,7 +148,7 @@ def _called(test: _Test) -> str:
 
 def _file(options: ProjectOptions, tests: Sequence[_Test], crc: Definition, *main: Definition) -> str:
     names = " and ".join(t.name for t in tests)
-    what = f"selftest.c: checks on any machine that {names} computes what the reference computes."
+    what = f"{SELFTEST}: checks on any machine that {names} computes what the reference computes."
     return printed(
         [
             banner(options, f"{what}\n\n{HOW}"),
