@@ -105,7 +105,7 @@ def test_three_quarters_of_zeros_save_half_of_the_instructions() -> None:
     figures = sparse.measure((POINTWISE, DENSE), (0.75,))
     for found in figures.values():
         left, whole = (min(n for k, n in found.items() if ("sparse" in k) is zeros) for zeros in (True, False))
-        assert left[0].cycles < whole[0].cycles / 2, found
+        assert left[0] < whole[0] / 2, found
 
 
 @pytest.mark.parametrize("optimize", ["speed", "balanced", "size"])

@@ -46,17 +46,17 @@ class Joining(Offers):
         if ops not in self.wanted:
             return super().everything(ops, how)
         operands = tuple(position for position, _ in self.op(ops).computed(self.graph))
-        row = "joined_row"
         return [
             Packed(
-                "joined",
+                "conv2d_s8",
                 {},
                 Call.ROWS,
                 0,
                 operands,
                 self.scratch,
-                row=row,
+                row="joined_row",
                 header="conv2d_s8",
+                family="joined",
                 density=0.0,
                 costs=OTHER,
             )
