@@ -135,6 +135,8 @@ FLOAT_DEPTHWISE = [
 ]  # fmt: skip
 FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300, 1)]
 """Small ones: without a floating-point unit a product takes hundreds of cycles."""
+WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE")
+"""What is measured with int16 activations too."""
 TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
 
 ZEROS = {
@@ -211,7 +213,7 @@ def _others() -> list[Layer]:
         found += [Layer(kind, size, channels, channels) for kind in ANY]
     found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     found += [Layer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
-    return [*found, *_floats()]
+    return [*found, *_floats(), *_wide()]
 
 
 def _awkward() -> list[Layer]:
@@ -229,6 +231,18 @@ def _floats() -> list[Layer]:
     found += [Layer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
     found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
     return [replace(layer, dtype="float32") for layer in found]
+
+
+def _wide() -> list[Layer]:
+    """Some of the same with int16 activations."""
+    convolutions = [*POINTWISE[::2], *CONV[::2], *CONV[-5::2]]
+    found = [Layer("CONV_2D", *shape) for shape in convolutions]
+    found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in DEPTHWISE[::3]]
+    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FULLY_CONNECTED]
+    found += [Layer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
+    found += [Layer(kind, size, n, n) for size, n in IMAGES for kind in WIDE]
+    found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    return [replace(layer, dtype="int16") for layer in found]
 
 
 def _pruned(layer: Layer, i: int) -> Layer:
@@ -278,7 +292,9 @@ def _add(w: Writer, layer: Layer) -> None:
 
 def _type(layer: Layer, zero_point: int, scale: float) -> tuple[Any, ...]:
     """The type, scale and zero point of its tensors."""
-    return (layer.dtype,) if layer.dtype == "float32" else (layer.dtype, scale, zero_point)
+    if layer.dtype == "float32":
+        return (layer.dtype,)
+    return (layer.dtype, scale / 128, 0) if layer.dtype == "int16" else (layer.dtype, scale, zero_point)
 
 
 def _arithmetic(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
@@ -346,7 +362,9 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
     if layer.dtype == "float32":
         k, b = w.const("k", weights.astype(np.float32) / 128), w.const("b", bias.astype(np.float32) / 1000)
     else:
-        k, b = w.const("k", weights, scale=scale, axis=axis), w.const("b", bias, scale=scale * np.float32(0.05))
+        step = np.float32(_type(layer, 0, 0.05)[1])
+        bias = bias.astype(np.int64) if layer.dtype == "int16" else bias
+        k, b = w.const("k", weights, scale=scale, axis=axis), w.const("b", bias, scale=scale * step)
     zero_point = 3 if layer.linear or layer.clamped else -128
     y = w.tensor(str(layer), out, *_type(layer, zero_point, _output_scale(weights.size // layer.outputs)))
     inputs = [x, k, b]

@@ -48,7 +48,7 @@ from mote.graph import Graph
 from mote.graph.chain import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
-from mote.kernels.contract import OTHER, OTHER_F32, Call, Layout, Packed
+from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
 from mote.ops.state import Window
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
@@ -402,7 +402,7 @@ def fit(samples: Sequence[Sample], known: Tables) -> Tables:
 
 def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:
     """The features that a family is described by: not more than so many layers can tell apart."""
-    if family in (OTHER, OTHER_F32):
+    if family in (OTHER, OTHER_S16, OTHER_F32):
         return ROUGH
     if samples[0].beside:
         return MORE

@@ -24,9 +24,9 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.targets import WORD
 
-OTHER, OTHER_F32 = "other", "other_f32"
+OTHER, OTHER_S16, OTHER_F32 = "other", "other_s16", "other_f32"
 """The names in the tables of costs of all kernels that nothing has to choose between and that take little of a model's
-time, for integers and for floating point."""
+time: for int8 and for moves of any type, for int16, and for floating point."""
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Op)  # noqa: E741

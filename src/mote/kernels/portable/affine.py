@@ -86,14 +86,14 @@ def _fully_connected(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("conv2d_affine", (AffineConv2D,), TYPES, _conv2d, header="affine_conv2d", costs="conv2d_f32"),
+    Kernel("conv2d_affine", (AffineConv2D,), TYPES, _conv2d, header="affine_conv2d", costs="conv2d_s16"),
     Kernel(
         "depthwise_affine",
         (AffineDepthwiseConv2D,),
         TYPES,
         _depthwise,
         header="affine_depthwise",
-        costs="depthwise_f32",
+        costs="depthwise_s16",
     ),
     Kernel(
         "fully_connected_affine",
@@ -101,6 +101,6 @@ KERNELS = (
         TYPES,
         _fully_connected,
         header="affine_fully_connected",
-        costs="fully_connected_f32",
+        costs="conv2d_s16",
     ),
 )

@@ -20,7 +20,8 @@ from mote.ops.projection import Projection
 from mote.ops.transpose_conv import TransposeConv
 
 INT16 = signature(DType.INT16, DType.INT16)
-PROJECTION_COSTS = "fully_connected_f32"
+INTEGER_COSTS = "conv2d_s16"
+"""What layers cost whose integers are multiplied one by one."""
 
 
 def _conv2d(view: View) -> Packed | Refusal:
@@ -46,7 +47,8 @@ def _conv2d(view: View) -> Packed | Refusal:
     what, dots = made.dots(by_fours)
     name = f"layer_conv2d_{what}{made.suffix}"
     instances = (made.instance("MOTE_LAYER_CONV2D", name, dots),)
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
+    costs = "conv2d_quads_s16" if by_fours else ""
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, costs=costs, instances=instances)
 
 
 def _depthwise(view: View) -> Packed | Refusal:
@@ -146,38 +148,33 @@ def _transpose_conv(view: View) -> Packed | Refusal:
 
 
 KERNELS = (
-    Kernel("conv2d_s16", (Conv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
-    Kernel("grouped", (GroupedConv2D,), INT8, _grouped, header="layer_conv2d", costs="conv2d_f32"),
-    Kernel("grouped_s16", (GroupedConv2D,), INT16, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
+    Kernel("conv2d_s16", (Conv2D,), INT16, _conv2d, header="layer_conv2d"),
+    Kernel("grouped", (GroupedConv2D,), INT8, _grouped, header="layer_conv2d", costs=INTEGER_COSTS),
+    Kernel("grouped_s16", (GroupedConv2D,), INT16, _conv2d, header="layer_conv2d", costs=INTEGER_COSTS),
     Kernel("grouped_f32", (GroupedConv2D,), FLOAT32, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
-    Kernel("depthwise_s16", (DepthwiseConv2D,), INT16, _depthwise, header="layer_depthwise", costs="depthwise_f32"),
+    Kernel("depthwise_s16", (DepthwiseConv2D,), INT16, _depthwise, header="layer_depthwise"),
+    Kernel("fully_connected_s16", (FullyConnected,), INT16, _fully_connected, header="layer_fully_connected"),
+    Kernel("projection", (Projection,), INT8, _projection, header="layer_projection", costs=INTEGER_COSTS),
+    Kernel("projection_s16", (Projection,), INT16, _projection, header="layer_projection", costs=INTEGER_COSTS),
     Kernel(
-        "fully_connected_s16",
-        (FullyConnected,),
-        INT16,
-        _fully_connected,
-        header="layer_fully_connected",
-        costs="fully_connected_f32",
+        "projection_f32", (Projection,), FLOAT32, _projection, header="layer_projection", costs="fully_connected_f32"
     ),
-    Kernel("projection", (Projection,), INT8, _projection, header="layer_projection", costs=PROJECTION_COSTS),
-    Kernel("projection_s16", (Projection,), INT16, _projection, header="layer_projection", costs=PROJECTION_COSTS),
-    Kernel("projection_f32", (Projection,), FLOAT32, _projection, header="layer_projection", costs=PROJECTION_COSTS),
     Kernel(
         "transpose_conv_s16",
         (TransposeConv,),
         INT16,
         _transpose_conv,
         header="layer_transpose_conv",
-        costs="conv2d_f32",
+        costs=INTEGER_COSTS,
     ),
     *(
-        Kernel(name, (kind,), types, _even(pack), header=f"even_{header}", costs=f"{costs}_f32")
+        Kernel(name, (kind,), types, _even(pack), header=f"even_{header}", costs=costs)
         for name, kind, types, pack, header, costs in (
-            ("conv2d_even_wide", Conv2D, WIDE, _conv2d, "conv2d", "conv2d"),
-            ("grouped_even", GroupedConv2D, INT8, _conv2d, "conv2d", "conv2d"),
-            ("depthwise_even_wide", DepthwiseConv2D, WIDE, _depthwise, "depthwise", "depthwise"),
-            ("fully_connected_even_wide", FullyConnected, WIDE, _inexact, "fully_connected", "fully_connected"),
-            ("transpose_conv_even", TransposeConv, INT8, _transpose_conv, "transpose_conv", "conv2d"),
+            ("conv2d_even_wide", Conv2D, WIDE, _conv2d, "conv2d", INTEGER_COSTS),
+            ("grouped_even", GroupedConv2D, INT8, _conv2d, "conv2d", INTEGER_COSTS),
+            ("depthwise_even_wide", DepthwiseConv2D, WIDE, _depthwise, "depthwise", "depthwise_s16"),
+            ("fully_connected_even_wide", FullyConnected, WIDE, _inexact, "fully_connected", INTEGER_COSTS),
+            ("transpose_conv_even", TransposeConv, INT8, _transpose_conv, "transpose_conv", INTEGER_COSTS),
         )
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from mote.graph.types import Activation, DType
-from mote.kernels.contract import OTHER, OTHER_F32, Kernel, Packed, Params, Refusal, Signature, View
+from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Kernel, Packed, Params, Refusal, Signature, View
 from mote.kernels.pack.elements import CTYPES
 from mote.kernels.pack.pairs import pair_kernel, plain_kernel, result_params, term_params
 from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul
@@ -20,6 +20,7 @@ INTEGERS = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.I
 WHOLE = frozenset({DType.INT16, DType.INT32, DType.INT64})
 ONLY_FLOAT = frozenset({DType.FLOAT32})
 ONLY_BOOL = frozenset({DType.BOOL})
+ONLY_INT16 = frozenset({DType.INT16})
 SCALED = Refusal("the numbers have scales")
 UNSCALED = Refusal("the numbers have no scales")
 
@@ -28,7 +29,7 @@ def _kernel(name: str, kind: type[Binary], types: Collection[DType], pack: Pack,
     """Of operands and results of one type; comparisons give truths."""
     inputs = frozenset(types)
     outputs = ONLY_BOOL if issubclass(kind, Comparison) else inputs
-    costs = OTHER_F32 if inputs == ONLY_FLOAT else OTHER
+    costs = OTHER_F32 if inputs == ONLY_FLOAT else OTHER_S16 if inputs == ONLY_INT16 else OTHER
     return Kernel(name, (kind,), Signature(inputs, outputs), pack, header=header, costs=costs)
 
 

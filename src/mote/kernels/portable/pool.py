@@ -10,8 +10,8 @@ from mote.graph.types import DType
 from mote.kernels.contract import (
     FLOAT32,
     INT8,
-    OTHER,
     OTHER_F32,
+    OTHER_S16,
     Call,
     Kernel,
     Packed,
@@ -74,14 +74,14 @@ KERNELS = (
                 call=Call.ADDS,
                 tuned=True,
             ),
-            Kernel(f"{name}_s16", (op,), INT16, _by_rows(f"{name}_s16"), header="pool_s16", costs=OTHER),
+            Kernel(f"{name}_s16", (op,), INT16, _by_rows(f"{name}_s16"), header="pool_s16", costs=OTHER_S16),
             Kernel(
                 f"{name}_add_s16",
                 (op,),
                 INT16,
                 _adding(f"{name}_add_s16", max(sum_bytes, 2)),
                 header="pool_s16",
-                costs=OTHER,
+                costs=OTHER_S16,
                 call=Call.ADDS,
             ),
         )

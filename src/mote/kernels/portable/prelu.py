@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from mote.graph.types import Activation, DType
-from mote.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Call, Kernel, Packed, Params, View, signature
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    OTHER,
+    OTHER_F32,
+    OTHER_S16,
+    Call,
+    Kernel,
+    Packed,
+    Params,
+    View,
+    signature,
+)
 from mote.kernels.pack.broadcast import broadcast
 from mote.kernels.pack.pairs import plain_kernel, result_params
 from mote.ops.prelu import PRelu
@@ -44,7 +56,7 @@ def _prelu_s16(view: View) -> Packed:
 
 
 KERNELS = (
-    Kernel("prelu_s16", (PRelu,), signature(DType.INT16, DType.INT16), _prelu_s16, header="quantized", costs=OTHER),
+    Kernel("prelu_s16", (PRelu,), signature(DType.INT16, DType.INT16), _prelu_s16, header="quantized", costs=OTHER_S16),
     Kernel("prelu_f32", (PRelu,), FLOAT32, _prelu_f32, costs=OTHER_F32),
     Kernel("prelu", (PRelu,), INT8, _prelu, costs=OTHER),
 )

@@ -6,6 +6,7 @@ from mote.graph.types import DType, Rounding
 from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
+    OTHER_S16,
     Call,
     Instance,
     Kernel,
@@ -122,7 +123,12 @@ KERNELS = (
     ),
     *(
         Kernel(
-            f"requantize_{NAMES[x][0]}_{NAMES[y][0]}", (Rescale,), signature(x, y), _requantize, "convert", costs=OTHER
+            f"requantize_{NAMES[x][0]}_{NAMES[y][0]}",
+            (Rescale,),
+            signature(x, y),
+            _requantize,
+            "convert",
+            costs=OTHER_S16,
         )
         for x, y in Rescale.PAIRS
     ),

@@ -16,6 +16,7 @@ from mote.kernels.contract import (
     INT8,
     OTHER,
     OTHER_F32,
+    OTHER_S16,
     Call,
     Kernel,
     Packed,
@@ -94,7 +95,9 @@ def _bilinear_unsigned(view: View) -> Packed:
 KERNELS = (
     Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest, costs=OTHER),
     Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear),
-    Kernel("resize_bilinear_s16", (ResizeBilinear,), signature(DType.INT16, DType.INT16), _bilinear_s16, costs=OTHER),
+    Kernel(
+        "resize_bilinear_s16", (ResizeBilinear,), signature(DType.INT16, DType.INT16), _bilinear_s16, costs=OTHER_S16
+    ),
     Kernel("resize_unsigned", (ResizeBilinearUnsigned,), INT8, _bilinear_unsigned, costs=OTHER_F32),
     Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32, costs=OTHER_F32),
 )
