@@ -118,7 +118,10 @@ def recurrent(dtype: str) -> bytes:
     every = replace(lstm, outputs=2, coupled=True, peepholes=True, normalized=True)
     test_lstm.add_layer(w, 0, lstm)
     test_lstm.add_layer(w, 1, every)
-    test_svdf.add_layer(w, 2, test_svdf.Config(dtype=dtype, inputs=5, units=2, memory=3))
+    svdf = test_svdf.Config(dtype=dtype, inputs=5, units=2, memory=3)
+    test_svdf.add_layer(w, 2, svdf)
+    if dtype == "int8":
+        test_svdf.add_layer(w, 3, replace(svdf, state="int8", zeros=(3, -128, 5)))
     return w.finish()
 
 

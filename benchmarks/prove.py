@@ -156,6 +156,7 @@ UNREACHED = {
     "mote_matrix_pairs": FOR_DSP,
     "mote_matrix_widen": FOR_DSP,
     "mote_svdf_pairs_s8": FOR_DSP,
+    "mote_svdf_state8_pairs_s8": FOR_DSP,
     "mote_table_rows_s8": "digits reaches it, by rows, in `make prove`",
     "mote_table_rows_f32": "the same as mote_table_rows_s8 but for the type of its pointers",
     "mote_copy_bytes": "it is for cores that trap unaligned words, instead of memcpy",

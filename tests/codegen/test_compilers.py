@@ -185,7 +185,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "columns": (frames(Net(8)), dsp),
         "mixed": (mixed(), {}),
         "lstm": (test_lstm.model(lstm("int8"), lstm("float32")), {}),
-        "svdf": (test_svdf.model(svdf(), svdf("float32")), {}),
+        "svdf": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9)), svdf("float32")), {}),
         "variable": (variable(Net(9)), {}),
         "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),

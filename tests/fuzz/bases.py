@@ -79,7 +79,8 @@ def base(rng: Random) -> tuple[str, bytes]:
     if name == "lstm":
         return name, test_lstm.model(_lstm(rng, seed))
     if name == "svdf":
-        return name, test_svdf.model(test_svdf.Config(rng.choice(("int8", "float32")), rng.randint(1, 2), seed=seed))
+        dtype, batch, state = rng.choice(("int8", "float32")), rng.randint(1, 2), rng.choice(("int8", "int16"))
+        return name, test_svdf.model(test_svdf.Config(dtype, batch, seed=seed, state=state))
     if name == "variables":
         return name, sliding(seed, rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 2))
     if name == "gru":

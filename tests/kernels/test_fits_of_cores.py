@@ -35,7 +35,12 @@ MUTANTS = examples(150)
 VARIANTS = ("dual", "compact", "lean", "row", "sparse2", "coded8", "coded32")
 """Parts of the names of kernels that have the checks of others: their code is in another order, or they are asked for
 fewer rows, smaller blocks or more channels at once."""
-ELSEWHERE = frozenset({"lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs", "svdf_pairs", "add_helium"})
+ELSEWHERE = frozenset(
+    {
+        *("lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs"),
+        *("svdf_pairs", "svdf_state8_pairs", "add_helium"),
+    }
+)
 """Kernels of headers that others share with them, whose checks are tried there."""
 UNCHECKED = ("mended", "affine")
 """Parts of the names of kernels that are not tried: of those that no runtime has, since nothing checks their

@@ -76,7 +76,7 @@ def models() -> Iterator[bytes]:
     yield test_sequences.model(*test_sequences.MANY)
     yield test_signal.everything()
     yield test_spectrum.model(*test_spectrum.MANY)
-    yield test_svdf.model(*drawn(test_svdf.configs(), 8))
+    yield test_svdf.model(*drawn(test_svdf.configs(states=("int8", "int16")), 12))
     yield test_unary.model(*drawn(test_unary.configs(), 24))
 
 

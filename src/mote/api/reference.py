@@ -21,6 +21,7 @@ from mote.graph.tolerance import Magnitudes, computes_floats
 from mote.graph.types import DType
 from mote.ops.part import Part
 from mote.ops.signal import MicroOp
+from mote.ops.svdf import BIAS, Svdf
 from mote.text import printable
 
 LITTERS = 2
@@ -140,6 +141,8 @@ def micro_missing() -> str:
 def micro(model: bytes, graph: Graph) -> Reference:
     """TFLite Micro, for operators that LiteRT does not know; every tensor has a place of its own. Elements that it does
     not write, and what follows from them, are taken from Mote's own reference."""
+    if any(isinstance(op, Svdf) and op.tensor(graph, BIAS) is None for op in graph.ops):
+        raise RefusedError("TFLite Micro crashes on SVDF without a bias", remedy="export the model with biases")
     runtime = require("tflite_micro", extra="tflm").runtime
     room = MICRO_ROOM + 4 * len(model) + 8 * sum(t.nbytes for t in graph.tensors.values())
     keeping = runtime.InterpreterConfig.kPreserveAllTensors
@@ -219,8 +222,8 @@ def _refusals(who: str = "LiteRT") -> Iterator[None]:
 
 
 def micro_only(graph: Graph) -> bool:
-    """Whether the model has operators that TFLite Micro alone knows."""
-    return any(isinstance(op, MicroOp) for op in graph.ops)
+    """Whether the model has operators that TFLite Micro alone knows, with their types."""
+    return any(isinstance(op, MicroOp) or (isinstance(op, Svdf) and op.small_state(graph)) for op in graph.ops)
 
 
 def meaningful(oracle: Reference, graph: Graph) -> Reference:

@@ -361,7 +361,7 @@ def _micro(judged: Judged) -> tuple[reference.Reference, str]:
     tflm, source = _with_numerics(judged), judged.source
     followed = judged.settings.numerics == "tflm"
     if not followed and tflm.ops != source.ops:
-        why = "LiteRT has no Signal operators, TFLite Micro other numerics"
+        why = "LiteRT does not know all layers, TFLite Micro has other numerics"
     elif missing := reference.micro_missing():
         why = missing
     else:

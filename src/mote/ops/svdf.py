@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
+from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
@@ -37,10 +37,13 @@ BIAS, STATE = 3, 4
 @dataclass(frozen=True, kw_only=True)
 class Svdf(Op):
     """Inputs: what is new, weights of filters, weights over time, biases of units, what the filters remember. LiteRT
-    takes int8 only with RELU, and leaves it to the output's range."""
+    takes int8 only with a state of 16 bits and RELU, which it leaves to the output's range. TFLite Micro takes a state
+    and weights over time of 8 bits as well, whatever the activation."""
 
     rank: int
     activation: Activation = Activation.NONE
+    double_scales: bool = False
+    """Whether products of scales are double, as in TFLite Micro, or float32, as in LiteRT."""
     kind = "SVDF"
     weights = 1
 
@@ -58,30 +61,48 @@ class Svdf(Op):
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self):
             return problem
-        quantized = self.input(g).dtype == DType.INT8
+        quantized, small = self.input(g).dtype == DType.INT8, self.small_state(g)
         real = (DType.INT8,) * 2 + (DType.FLOAT32,) * 2 if hybrid(g, self) else (DType.FLOAT32,) * 4
-        wanted = (DType.INT8, DType.INT16, DType.INT32, DType.INT16) if quantized else real
+        kept = DType.INT8 if small else DType.INT16
+        wanted = (DType.INT8, kept, DType.INT32, kept) if quantized else real
+        judge = "TFLite Micro wants {} with an int8 state" if small else "LiteRT wants {}"
         names = ("weights", "weights over time", "bias", "state")
         for position, (what, dtype) in enumerate(zip(names, wanted, strict=True), 1):
             t = self.tensor(g, position)
             if t is None:
                 continue
             if t.dtype != dtype:
-                return f"{self.input(g).dtype} input with {t.dtype} {what} is not supported (LiteRT wants {dtype})"
+                return f"{self.input(g).dtype} input with {t.dtype} {what} is not supported ({judge.format(dtype)})"
             if position != STATE and t.data is None:
                 return f"{what} that are computed at run time are not supported"
-            integers = t.dtype.integer and position != BIAS
-            if integers and (t.quant is None or t.quant.per_channel or t.zero_point or t.scale <= 0):
-                return f"{what} must have one scale and zero point 0"
-        if quantized and self.activation != Activation.RELU:
+            integers, shifted = t.dtype.integer and position != BIAS, small and position == STATE
+            if integers and (t.quant is None or t.quant.per_channel or t.scale <= 0):
+                return f"{what} must have one scale"
+            if integers and t.zero_point and not shifted:
+                return f"{what} must have zero point 0"
+        if small and self.activation not in (Activation.NONE, Activation.RELU):
+            return f"int8 with fused activation {self.activation} is not supported (TFLite Micro omits it)"
+        if quantized and not small and self.activation != Activation.RELU:
             return f"int8 with fused activation {self.activation} is not supported (nor by LiteRT, only RELU)"
         return scale_problem(*self.scales(g)) if quantized else None
 
+    def small_state(self, g: Graph) -> bool:
+        """Whether the state of an int8 layer has 8 bits: TFLite Micro computes that, LiteRT does not."""
+        return self.input(g).dtype == self.input(g, STATE).dtype == DType.INT8
+
     def scales(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
         """Multiplier and shift from products to what a filter remembers, and from its products to the output."""
-        x, w, time, state = (np.float32(self.input(g, p).scale) for p in (0, 1, 2, STATE))
-        y = np.float32(self.output(g).scale)
+        kind = np.float64 if self.double_scales or self.small_state(g) else np.float32
+        x, w, time, state = (kind(self.input(g, p).scale) for p in (0, 1, 2, STATE))
+        y = kind(self.output(g).scale)
         return quantize_multiplier(float(x * w / state)), quantize_multiplier(float(state * time / y))
+
+    def start(self, g: Graph) -> Ints:
+        """What the sum of each unit begins with: its bias, less what the zero point of the state adds."""
+        time, zero = self.input(g, 2).data, self.input(g, STATE).zero_point
+        assert time is not None
+        sums = time.astype(np.int64).reshape(len(time) // self.rank, -1).sum(axis=1)
+        return wrap32(bias_values(self.tensor(g, BIAS), len(sums)) - zero * sums)
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         """Of the filters, and of what they remember, which may be anything: kernels let that wrap, as LiteRT does."""
@@ -90,21 +111,23 @@ class Svdf(Op):
             return None
         zero, none = self.input(g).zero_point, np.zeros(len(w), np.int64)
         filters = vector_peak(w, zero, none, inputs[0], self.scales(g)[0][1])
-        bias = np.abs(bias_values(self.tensor(g, BIAS), len(time) // self.rank))
-        kept = np.abs(time.astype(np.int64)).sum(axis=1).reshape(-1, self.rank).sum(axis=1) << 15
-        return Peak(max(filters.total, int((kept + bias).max())), filters.part)
+        bits = 7 if self.small_state(g) else 15
+        kept = np.abs(time.astype(np.int64)).sum(axis=1).reshape(-1, self.rank).sum(axis=1) << bits
+        return Peak(max(filters.total, int((kept + np.abs(self.start(g))).max())), filters.part)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w, time, _, state = values
         assert x is not None and w is not None and time is not None and state is not None
         filters, memory = time.shape
         kept = state.reshape(-1, filters, memory)[:, :, 1:]
-        new = (x.astype(np.float64) - self.input(g).zero_point) @ real_weights(g, self, w).T
+        new: Array = (x.astype(np.float64) - self.input(g).zero_point) @ real_weights(g, self, w).T
         quantized = x.dtype == np.int8
+        zero = self.input(g, STATE).zero_point
         if quantized:
-            new = np.clip(rescale(wrap32(new.astype(np.int64)), *self.scales(g)[0]), -32768, 32767)
+            limits = np.iinfo(state.dtype)
+            new = np.clip(rescale(wrap32(new.astype(np.int64)), *self.scales(g)[0]), limits.min, limits.max) + zero
         after = np.concatenate([kept, new[:, :, None].astype(state.dtype)], axis=2)
-        wide = after.astype(np.int64 if quantized else np.float64)
+        wide = after.astype(np.int64 if quantized else np.float64) - zero
         time = time if quantized else real_constant(self.input(g, 2), time)
         sums = (wide * time).sum(axis=2).reshape(len(x), -1, self.rank).sum(axis=2)
         if quantized:
@@ -118,4 +141,4 @@ class Svdf(Op):
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1, 2))
 
     def misjudged(self, g: Graph) -> str | None:
-        return rounded_inputs(g, self)
+        return "LiteRT takes an int8 state for an int16 one" if self.small_state(g) else rounded_inputs(g, self)

@@ -1,8 +1,8 @@
 """Follow TensorFlow Lite Micro where it differs from LiteRT's reference.
 
-Fully connected layers round twice instead of once. LOGISTIC and TANH are computed in fixed point (gemmlowp's), where
-LiteRT has tables of the float function, and RELU6 clamps without rescaling: here they become tables of what TensorFlow
-Lite Micro computes.
+Fully connected layers round twice instead of once. SVDF multiplies its scales as double. LOGISTIC and TANH are in fixed
+point (gemmlowp's), where LiteRT has tables of the float function, and RELU6 clamps without rescaling: here they become
+tables of what TensorFlow Lite Micro computes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import int8_range
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.projection import Projection
+from mote.ops.svdf import Svdf
 from mote.ops.unary import Table
 
 INPUT_BITS = 4
@@ -42,6 +43,8 @@ def run(graph: Graph) -> Graph:
 def _follow(graph: Graph, op: Op) -> Op:
     if isinstance(op, FullyConnected | Projection) and op.rounding is Rounding.ONCE:
         return op.with_(rounding=Rounding.TWICE)
+    if isinstance(op, Svdf) and op.input(graph).dtype == DType.INT8 and not op.small_state(graph):
+        return op.with_(double_scales=True)
     if op.kind not in TABLES or (x := op.input(graph)).dtype != DType.INT8:
         return op
     if op.kind == "RELU6" and x.quant is not None and x.quant.same_as(op.output(graph).quant):

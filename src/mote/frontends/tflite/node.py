@@ -47,6 +47,8 @@ class Node:
     """The states that parsers made for operators that keep something without a variable tensor in the file."""
     open: Collection[int] = ()
     """The tensors whose shapes the file leaves open: what it stores of them does not count."""
+    notes: list[str] = field(default_factory=list)
+    """Warnings about the file."""
 
     def activation(self) -> Activation:
         """The fused activation; one that Mote does not know makes the layer unsupported."""

@@ -1,4 +1,5 @@
-"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM with the weights of two rows in 16 bits: `mote_svdf_s8.h`, `mote_lstm_s8.h`."""
+"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM with the weights of two rows in 16 bits: `mote_svdf_s8.h`,
+`mote_svdf_state8_s8.h`, `mote_lstm_s8.h`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from mote.kernels.armv7em.vector import DEPTH, four_outputs, pairs_fit
 from mote.kernels.contract import INT8, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.lstm import lstm, lstm_begin, lstm_cells, lstm_matrices
 from mote.kernels.pack.matrix import Matrix
-from mote.kernels.pack.svdf import svdf, svdf_filters
+from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_state8
 from mote.ops.lstm import Lstm, StatelessLstm
 from mote.ops.lstm_operands import PROJECTION
 from mote.ops.svdf import Svdf
@@ -42,7 +43,15 @@ def _svdf_pairs(view: View) -> Packed | Refusal:
     if not _fits(filters):
         return TOO_LARGE
     packed = svdf(view, "svdf_pairs_s8", _pairs(filters), _widened(view.input.shape[1]))
-    return replace(packed, beats=("svdf",))
+    return packed if isinstance(packed, Refusal) else replace(packed, beats=("svdf",))
+
+
+def _svdf_state8_pairs(view: View) -> Packed | Refusal:
+    filters = view.once(svdf_filters)
+    if not _fits(filters):
+        return TOO_LARGE
+    packed = svdf_state8(view, "svdf_state8_pairs_s8", _pairs(filters), _widened(view.input.shape[1]))
+    return packed if isinstance(packed, Refusal) else replace(packed, beats=("svdf_state8",))
 
 
 def _lstm_pairs(view: View) -> Packed | Refusal:
@@ -72,6 +81,15 @@ def _integer(view: View, name: str, beats: str, more: int = 0) -> Packed | Refus
 
 KERNELS = (
     Kernel("svdf_pairs", (Svdf,), INT8, _svdf_pairs, header="svdf_s8", isa=DSP, costs="fully_connected4_roomy"),
+    Kernel(
+        "svdf_state8_pairs",
+        (Svdf,),
+        INT8,
+        _svdf_state8_pairs,
+        header="svdf_state8_s8",
+        isa=DSP,
+        costs="fully_connected4_roomy",
+    ),
     Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"),
     Kernel(
         "lstm_norm_pairs", (Lstm,), INT8, _lstm_norm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"

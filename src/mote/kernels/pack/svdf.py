@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.kernels.contract import Packed, Params, View
+from mote.graph.tensor import Array
+from mote.kernels.contract import Packed, Params, Refusal, View
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
-from mote.ops.common import bias_values
-from mote.ops.svdf import BIAS, STATE, Svdf
+from mote.ops.svdf import STATE, Svdf
 
 
 def svdf_sizes(view: View) -> Params:
@@ -30,15 +30,26 @@ def svdf_filters(view: View) -> Matrix:
     return Matrix(weights, -view.input.zero_point, np.zeros(len(weights), np.int64), scale)
 
 
-def svdf(view: View, name: str, filters: Params, scratch: int | None = None) -> Packed:
-    """The int8 kernel with the filters' weights in its own order."""
+def svdf(view: View, name: str, filters: Params, scratch: int | None = None) -> Packed | Refusal:
+    """The int8 kernel with the filters' weights in its own order and a state of 16 bits."""
+    if view.the(Svdf).small_state(view.graph):
+        return Refusal("the state is int8")
+    return Packed(name, {**_layer(view, filters), "bias": _starts(view)}, operands=(0, STATE), scratch=scratch)
+
+
+def svdf_state8(view: View, name: str, filters: Params, scratch: int | None = None) -> Packed | Refusal:
+    """The int8 kernel with the filters' weights in its own order and an int8 state."""
     op = view.the(Svdf)
-    _, output = op.scales(view.graph)
-    params: Params = {
-        **svdf_sizes(view),
-        "filters": filters,
-        **scale_params(*output),
-        "zero": view.output.zero_point,
-        "bias": bias_values(op.tensor(view.graph, BIAS), view.output.shape[1]).astype(np.int32),
-    }
+    if not op.small_state(view.graph):
+        return Refusal("the state is int16")
+    params = {**_layer(view, filters), "start": _starts(view), "kept_zero": op.input(view.graph, STATE).zero_point}
     return Packed(name, params, operands=(0, STATE), scratch=scratch)
+
+
+def _layer(view: View, filters: Params) -> Params:
+    _, output = view.the(Svdf).scales(view.graph)
+    return {**svdf_sizes(view), "filters": filters, **scale_params(*output), "zero": view.output.zero_point}
+
+
+def _starts(view: View) -> Array:
+    return view.the(Svdf).start(view.graph).astype(np.int32)

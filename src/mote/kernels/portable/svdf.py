@@ -1,9 +1,9 @@
-"""SVDF: `mote_svdf_s8.h` and `mote_svdf_f32.h`."""
+"""SVDF: `mote_svdf_s8.h`, `mote_svdf_state8_s8.h` and `mote_svdf_f32.h`."""
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, View
-from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_sizes
+from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_sizes, svdf_state8
 from mote.ops.common import float_bias, float_range
 from mote.ops.svdf import BIAS, STATE, Svdf
 
@@ -22,11 +22,16 @@ def _svdf_f32(view: View) -> Packed:
     return Packed("svdf_f32", params, operands=(0, STATE))
 
 
-def _svdf(view: View) -> Packed:
+def _svdf(view: View) -> Packed | Refusal:
     return svdf(view, "svdf_s8", view.once(svdf_filters).params())
+
+
+def _svdf_state8(view: View) -> Packed | Refusal:
+    return svdf_state8(view, "svdf_state8_s8", view.once(svdf_filters).params())
 
 
 KERNELS = (
     Kernel("svdf_f32", (Svdf,), FLOAT32, _svdf_f32, costs="fully_connected_f32"),
     Kernel("svdf", (Svdf,), INT8, _svdf, tuned=True, costs="fully_connected"),
+    Kernel("svdf_state8", (Svdf,), INT8, _svdf_state8, tuned=True, costs="fully_connected"),
 )

@@ -8,6 +8,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
+from mote.graph.types import DType
 from mote.ops.lstm import Lstm, LstmLayer, StatelessLstm
 from mote.ops.lstm_operands import (
     FORGET,
@@ -33,6 +34,11 @@ def svdf(node: Node) -> Op:
         raise UnsupportedNodeError(f"rank {rank} and a state of shape {state} do not fit {w[0]} filters")
     if node.has(BIAS) and node.input(BIAS).shape != (w[0] // rank,):
         raise UnsupportedNodeError(f"a bias of shape {node.input(BIAS).shape} does not fit {w[0] // rank} units")
+    if node.input(STATE).dtype == DType.INT8 and (zero := node.input(STATE).zero_point):
+        node.notes.append(
+            f"{node.where}: its int8 state has zero point {zero}, with which values near the ends of its range wrap, "
+            "as in TFLite Micro; quantize the state symmetrically (zero point 0)"
+        )
     fields = {**node.same(), "outputs": (*node.outputs, *node.after(STATE))}
     return Svdf(**fields, rank=rank, activation=node.activation())
 
