@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import test_along
 import test_batch_matmul
+import test_blockwise
 import test_control
 import test_conv3d
 import test_detection
@@ -407,7 +408,7 @@ def flow() -> bytes:
 
 
 def hybrid() -> bytes:
-    """float32 layers with int8 weights."""
+    """float32 layers with int8 weights, and with block-wise quantized ones."""
     net = Net(4, "float32")
     net.writer = test_hybrid.Small(expanded=False, axis=0, named="p")
     x = net.input(1, 4, 5, 3)
@@ -420,6 +421,7 @@ def hybrid() -> bytes:
     normalized = test_lstm.Config("float32", inputs=2, cells=3, outputs=2, peepholes=True, normalized=True)
     test_lstm.add_layer(net.writer, 8, normalized)
     test_lstm.add_layer(net.writer, 9, test_lstm.Config("float32", time=2, inputs=2, cells=3, coupled=True))
+    test_blockwise.add_every(net.writer, 10)
     return net.finish(*found)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import qonnx_models
+import test_blockwise
 import test_even
 import test_lstm
 import test_pairs
@@ -198,6 +199,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "coded_branches": (provable.trees(), {"kernels": ["0=forest_coded"]}),
         "pairs": (test_pairs.every_kernel(2, ("int8", "int32", "float32")), {}),
         "numbers": (numbers(), {}),
+        "blockwise": (test_blockwise.every_kernel(), {}),
         "vectors": (provable.vectors(), {}),
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),

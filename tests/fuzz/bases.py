@@ -10,6 +10,7 @@ from random import Random
 
 import test_along
 import test_batch_matmul
+import test_blockwise
 import test_control
 import test_conv3d
 import test_detection
@@ -48,6 +49,7 @@ KINDS = {
     "stored": 6,
     "uint8": 6,
     "hybrid": 4,
+    "blockwise": 2,
     "products": 6,
     "functions": 6,
     "moves": 8,
@@ -97,6 +99,8 @@ def base(rng: Random) -> tuple[str, bytes]:
         return name, test_hybrid.layers(False, rng.random() < 0.5) if rng.random() < 0.7 else test_hybrid.recurrent(
             False
         )
+    if name == "blockwise":
+        return name, test_blockwise.every_kernel()
     if name == "products":
         return name, _products(rng, seed)
     if name == "functions":

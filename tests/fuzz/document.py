@@ -29,11 +29,11 @@ CHILDREN: dict[str, Fields] = {
     "array_segments": schema.INDEX_VECTOR,
     "array_indices": schema.INDEX_VECTOR,
 }
-"""The fields that hold tables of one kind; the options of an operator are of the kind that its number says."""
+"""The fields that hold tables of one kind; those of a union are of the kind that its number says."""
 OPTIONS: dict[str, dict[int, Fields]] = {
     union: {o.number: o.fields for o in schema.OPTIONS.values() if o.number and o.union == union}
     for union in ("builtin_options", "builtin_options_2")
-}
+} | {"details": {schema.BLOCKWISE: schema.BLOCKWISE_QUANTIZATION}}
 VECTORS = {Kind.INT32S: "int32", Kind.INT64S: "int64", Kind.FLOAT32S: "float32"}
 ALIGNMENT = 16
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import test_along
 import test_angles
 import test_batch_matmul
+import test_blockwise
 import test_detection
 import test_functions
 import test_fuse_functions
@@ -65,6 +66,7 @@ def drawn(strategy: st.SearchStrategy[T], count: int) -> list[T]:
 
 def models() -> Iterator[bytes]:
     yield test_along.model(*drawn(test_along.configs(), 24))
+    yield test_blockwise.every_kernel()
     yield test_batch_matmul.model(*drawn(test_batch_matmul.configs(), 24))
     yield test_detection.model(*drawn(test_detection.configs(), 6))
     yield test_functions.model(drawn(test_functions.words() | test_functions.bytes_(), 24), 2, 3, 4, 5)

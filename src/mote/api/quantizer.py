@@ -27,6 +27,7 @@ from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 from mote.plan.goal import Say, silent
 from mote.quantize.batch import is_stream
 from mote.quantize.noise import signal_to_noise
@@ -238,6 +239,8 @@ def checked(graph: Graph, scheme: Scheme) -> Graph:
 def _whole(graph: Graph, op: Op) -> DType | None:
     """The type of what an operator reads or makes that stands for real numbers in steps."""
     tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT]
+    if isinstance(op, BlockwiseFullyConnected | BlockwiseLookup):
+        return op.input(graph, 1).dtype
     return next((t.dtype for t in tensors if t.quant is not None and t.dtype in INTEGERS), None)
 
 

@@ -20,6 +20,7 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.ops import lstm_operands
 from mote.ops.arithmetic import Binary
+from mote.ops.blockwise import BlockwiseFullyConnected
 from mote.ops.conv import Conv2D
 from mote.ops.depthwise import DepthwiseConv2D
 from mote.ops.fully_connected import FullyConnected
@@ -204,7 +205,7 @@ def _alike(graph: Graph, op: Op) -> bool:
     )
 
 
-def _rows(graph: Graph, op: FullyConnected) -> bool:
+def _rows(graph: Graph, op: FullyConnected | BlockwiseFullyConnected) -> bool:
     """Each sample is so many vectors, and the first axis of the output is still that of samples."""
     x, y = op.input(graph), op.output(graph)
     return y.shape[0] == 1 and (op.keep_dims or y.size == y.shape[-1]) and x.shape[0] == 1
@@ -217,6 +218,7 @@ TOGETHER: tuple[tuple[type[Op], Callable[[Graph, Any], bool]], ...] = (
     (Pool, _always),
     (Resize, _always),
     (FullyConnected, _rows),
+    (BlockwiseFullyConnected, _rows),
     (Unary, _always),
     (Quantize, _always),
     (Dequantize, _always),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isfinite
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.tflite import flexbuffer
+from mote.frontends.tflite.blockwise import Blocks
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.record import Record
 from mote.graph import Quantization, State, Tensor
@@ -49,6 +50,8 @@ class Node:
     """The tensors whose shapes the file leaves open: what it stores of them does not count."""
     notes: list[str] = field(default_factory=list)
     """Warnings about the file."""
+    blocks: Mapping[int, Blocks] = field(default_factory=dict)
+    """The tensors that are block-wise quantized."""
 
     def activation(self) -> Activation:
         """The fused activation; one that Mote does not know makes the layer unsupported."""
@@ -99,6 +102,15 @@ class Node:
     def integers(self, position: int, what: str) -> list[int]:
         """The same as a list of integers."""
         return [int(n) for n in self.constant(position, what).reshape(-1)]
+
+    def block_scales(self, position: int) -> int | None:
+        """The scales of an input that is block-wise quantized, as a new constant of [rows, blocks]."""
+        blocks = self.blocks.get(self.inputs[position])
+        if blocks is None or blocks.scales is None:
+            return None
+        made = self.inner("scales of blocks", blocks.scales.shape, DType.FLOAT32, blocks.scales)
+        self.tensors[made] = replace(self.tensors[made], stored=blocks.stored)
+        return made
 
     def is_open(self, position: int = 0) -> bool:
         """Whether the file leaves the shape of an output open."""

@@ -14,6 +14,7 @@ from mote.frontends.calibration import RANDOM
 from mote.frontends.model import Layer, Model, checked
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite import control, schema, storage, variables
+from mote.frontends.tflite.blockwise import Blocks, blocks_of, check_blocks
 from mote.frontends.tflite.control import Body, Caller
 from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
 from mote.frontends.tflite.folding import Known
@@ -118,7 +119,8 @@ class _File:
         _check_sizes(main, [i for i in inputs if i not in shaped.given], tensors, self.notes)
         made: list[State] = []
         bytes_ = signed(calls, tensors, inputs, outputs, own)
-        layers = self._layers(bytes_, Known(tensors, _open(main, tensors) | shaped.open), held, own, made)
+        known = Known(tensors, _open(main, tensors) | shaped.open)
+        layers = self._layers(bytes_, known, held, own, made, _blocks(main, tensors))
         if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
             raise MalformedError("an input or a variable tensor is computed")
         _check_unread(inputs, tensors, layers)
@@ -173,7 +175,8 @@ class _File:
         made: list[State] = []
         bytes_ = signed(calls, tensors, values, outputs, own)
         self.open.append(number)
-        layers = self._layers(bytes_, Known(tensors, _open(record, tensors)), held, own, made)
+        known = Known(tensors, _open(record, tensors))
+        layers = self._layers(bytes_, known, held, own, made, _blocks(record, tensors))
         self.open.pop()
         if any(tensors[i].data is not None for i in (*values, *(s.before for s in own))):
             raise MalformedError(f"an input or a variable tensor of subgraph {number} is a constant, or computed")
@@ -195,7 +198,13 @@ class _File:
         limits.check_bodies(self.calls, len(self.open))
 
     def _layers(
-        self, file: Signed, known: Known, held: Variables, states: tuple[State, ...], made: list[State]
+        self,
+        file: Signed,
+        known: Known,
+        held: Variables,
+        states: tuple[State, ...],
+        made: list[State],
+        blocks: Mapping[int, Blocks],
     ) -> tuple[Layer, ...]:
         """The layers; `made` grows by the states that their parsers make."""
         layers, tensors = [], known.tensors
@@ -204,12 +213,13 @@ class _File:
         for index, call in enumerate(file.calls):
             inputs = tuple(held.value(i) for i in call.inputs)
             of_file = (call.options, inputs, call.outputs, tensors, states, call.intermediates, call.custom)
-            node = Node(call.code, index, *of_file, made, known.open, self.notes)
+            node = Node(call.code, index, *of_file, made, known.open, self.notes, blocks)
             ops: tuple[Op, ...] = ()
             problem = None
             try:
                 if index in file.refused and not _is_compiled(call.code):
                     raise UnsupportedNodeError(DIFFERENT)
+                check_blocks(call.code, inputs, blocks, tensors)
                 if call.code in variables.OPERANDS:
                     held.take(call)
                 elif (value := known_result(node)) is not None:
@@ -369,6 +379,10 @@ def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict
     if odd:
         notes.append(odd[0] if len(odd) == 1 else f"{odd[0]}; the same of {len(odd) - 1} more")
     return found
+
+
+def _blocks(subgraph: Record, tensors: dict[int, Tensor]) -> dict[int, Blocks]:
+    return blocks_of(subgraph.children("tensors", schema.TENSOR), tensors)
 
 
 def _open(subgraph: Record, tensors: dict[int, Tensor]) -> frozenset[int]:

@@ -161,8 +161,19 @@ TENSOR: Fields = {
 QUANTIZATION: Fields = {
     "scale": Field(2, Kind.FLOAT32S),
     "zero_point": Field(3, Kind.INT64S),
+    "details_type": Field(4, Kind.UINT8),
+    "details": Field(5, Kind.TABLE),
     "quantized_dimension": Field(6, Kind.INT32),
 }
+BLOCKWISE = 2
+"""The number of `BLOCKWISE_QUANTIZATION` in the union of details of quantization."""
+BLOCKWISE_QUANTIZATION: Fields = {
+    "scales": Field(0, Kind.INT32),
+    "zero_points": Field(1, Kind.INT32),
+    "block_size": Field(2, Kind.INT32),
+    "block_shape": Field(3, Kind.INT32S),
+}
+"""Scales and zero points are tensors, of which each element is for a block along the last axis."""
 OPERATOR: Fields = {
     "opcode_index": Field(0, Kind.UINT32),
     "inputs": Field(1, Kind.INT32S),

@@ -70,6 +70,15 @@ class Sparsity:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """Block-wise quantization: the tensor of the scales, one for each `size` elements along the last axis."""
+
+    scales: int
+    size: int
+    zero_points: int = NO_TENSOR
+
+
+@dataclass(frozen=True)
 class _Tensor:
     name: str
     shape: tuple[int, ...]
@@ -81,6 +90,7 @@ class _Tensor:
     signature: tuple[int, ...] | None
     variable: bool
     sparsity: Sparsity | None
+    blocks: Blocks | None
 
 
 @dataclass(frozen=True)
@@ -168,15 +178,16 @@ class Writer:
         dtype: str = "",
         shape: Sequence[int] | None = None,
         sparsity: Sparsity | None = None,
+        blocks: Blocks | None = None,
     ) -> int:
         """Adds a constant; its type is the array's, so pass `np.int32(...)` arrays for shapes and axes. `dtype` may be
         a type of fewer bits, of which several elements share a byte. A sparse constant has the shape that is given,
-        and its values are those that are listed."""
+        and its values are those that are listed. With `blocks` it is quantized block-wise, without `scale`."""
         array = np.asarray(values)
         self._buffers.append(_bytes(array, dtype))
         buffer, shape = len(self._buffers) - 1, array.shape if shape is None else shape
         kind = dtype or array.dtype.name
-        return self._add(name, shape, kind, scale, zero_point, axis, buffer, sparsity=sparsity)
+        return self._add(name, shape, kind, scale, zero_point, axis, buffer, sparsity=sparsity, blocks=blocks)
 
     def op(
         self,
@@ -301,6 +312,7 @@ class Writer:
         signature: Sequence[int] | None = None,
         variable: bool = False,
         sparsity: Sparsity | None = None,
+        blocks: Blocks | None = None,
     ) -> int:
         if dtype not in TENSOR_TYPES:
             raise ValueError(f"{name}: no tensor type {dtype} (there are: {', '.join(TENSOR_TYPES)})")
@@ -318,6 +330,7 @@ class Writer:
                 None if signature is None else tuple(signature),
                 variable,
                 sparsity,
+                blocks,
             )
         )
         return len(self._tensors) - 1
@@ -361,6 +374,8 @@ def _tensor(e: Encoder, t: _Tensor) -> int:
     values = {"shape": e.integers(t.shape), "name": e.string(t.name)}
     if t.scales:
         values["quantization"] = _quantization(e, t)
+    elif t.blocks is not None:
+        values["quantization"] = _blockwise(e, t.blocks)
     if t.sparsity is not None:
         values["sparsity"] = _sparsity(e, t.sparsity)
     if t.signature is not None:
@@ -382,6 +397,12 @@ def _quantization(e: Encoder, t: _Tensor) -> int:
     if t.axis:
         values["quantized_dimension"] = t.axis
     return e.table(schema.QUANTIZATION, values)
+
+
+def _blockwise(e: Encoder, blocks: Blocks) -> int:
+    values = {"scales": blocks.scales, "zero_points": blocks.zero_points, "block_size": blocks.size}
+    details = e.table(schema.BLOCKWISE_QUANTIZATION, values)
+    return e.table(schema.QUANTIZATION, {"details_type": schema.BLOCKWISE, "details": details})
 
 
 def _sparsity(e: Encoder, s: Sparsity) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.frontends.tflite.writer import Blocks
 from mote.graph import Op
 from mote.graph.types import DType
 from mote.ops.arithmetic import Add, Arithmetic
 from mote.ops.batch_matmul import BatchMatmul
+from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 from mote.ops.cast import Cast
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.functions import Gelu
@@ -79,6 +83,24 @@ def fully_connected(e: Emitter, op: FullyConnected | Projection) -> None:
     stated = {"quantized_bias_type": b.dtype.value} if x.dtype == DType.INT16 and b and b.dtype != usual else {}
     inputs = [e.at(op.inputs[0]), weights(e, op, 1), *e.all(op.inputs[2:])]
     e.activated(op, op.activation, "FULLY_CONNECTED", inputs, keep_num_dims=op.keep_dims, **stated)
+
+
+def blockwise_fully_connected(e: Emitter, op: BlockwiseFullyConnected) -> None:
+    inputs = [e.at(op.inputs[0]), _blockwise(e, *op.inputs[1::2]), e.at(op.inputs[2])]
+    e.activated(op, op.activation, "FULLY_CONNECTED", inputs, keep_num_dims=op.keep_dims)
+
+
+def blockwise_lookup(e: Emitter, op: BlockwiseLookup) -> None:
+    e.op("EMBEDDING_LOOKUP", [e.at(op.inputs[0]), _blockwise(e, *op.inputs[1:])], e.all(op.outputs))
+
+
+def _blockwise(e: Emitter, codes: int, scales: int) -> int:
+    """A block-wise quantized constant, as the file had it."""
+    t, held = e.graph.tensors[codes], e.graph.tensors[scales]
+    assert t.data is not None and held.data is not None
+    factors = held.data.astype(np.float16) if held.stored == DType.FLOAT16 else held.data
+    blocks = Blocks(e.writer.const(held.name, factors), t.size // held.size)
+    return e.writer.const(t.name, t.data, dtype="" if t.stored is None else t.stored.value, blocks=blocks)
 
 
 def weights(e: Emitter, op: Op, position: int) -> int:

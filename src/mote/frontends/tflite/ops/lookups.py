@@ -12,6 +12,7 @@ from mote.frontends.tflite.ops.moves import reshaped
 from mote.graph import Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
+from mote.ops.blockwise import BlockwiseLookup
 from mote.ops.lookup import EmbeddingLookup, Gather, GatherNd, ScaledLookup
 from mote.ops.pick import MirrorPad, Pick
 from mote.ops.slice import Slice
@@ -84,6 +85,8 @@ def embedding_lookup(node: Node) -> Op:
         raise UnsupportedNodeError(f"{places.shape} places of a table of shape {table.shape} are not supported")
     if places.data is not None:
         _check(places.data, table.shape[:1])
+    if (scales := node.block_scales(1)) is not None:
+        return BlockwiseLookup(**{**node.same(), "inputs": (places.id, table.id, scales)})
     kind = EmbeddingLookup if table.dtype == node.output().dtype else ScaledLookup
     return kind(**{**node.same(), "inputs": (table.id, places.id)}, axis=0)
 

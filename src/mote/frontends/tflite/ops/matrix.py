@@ -10,8 +10,10 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
+from mote.graph.graph import ABSENT
 from mote.graph.types import Activation, DType
 from mote.ops.batch_matmul import AXES, BatchMatmul
+from mote.ops.blockwise import BlockwiseFullyConnected
 from mote.ops.fully_connected import FullyConnected
 from mote.ops.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
 from mote.ops.projection import Projection
@@ -30,6 +32,10 @@ def fully_connected(node: Node) -> Op:
     keep_dims = node.options.flag("keep_num_dims")
     if keep_dims and x.shape[-1] != w.shape[1]:
         raise UnsupportedNodeError(f"weights {w.shape} do not fit the last axis of an input of shape {x.shape}")
+    if (scales := node.block_scales(1)) is not None:
+        bias = node.inputs[2] if node.has(2) else ABSENT
+        fields = {**node.same(), "inputs": (x.id, w.id, bias, scales)}
+        return BlockwiseFullyConnected(**fields, activation=node.activation(), keep_dims=keep_dims)
     kind = Projection if w.data is None or _uncommon(x, w) else FullyConnected
     return kind(**node.same(), activation=node.activation(), keep_dims=keep_dims)
 
