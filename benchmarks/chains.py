@@ -49,9 +49,9 @@ def model(dtype: str, build: Callable[..., int]) -> bytes:
 
 def measured(data: bytes, core: str, fused: bool) -> tuple[int, int]:
     """Instructions of an inference, and bytes of the arena."""
-    kept = tuple(entry for entry in pipeline.PIPELINE if fused or entry[0] not in FUSING)
+    kept = tuple(entry for entry in pipeline.PASSES if fused or entry.name not in FUSING)
     compiler.forget()
-    with patch.object(pipeline, "PIPELINE", kept):
+    with patch.object(pipeline, "PASSES", kept):
         compiled = compiler.compile(data, target=core)
     found = measure.run(compiled)
     assert found.instructions is not None

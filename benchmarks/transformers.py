@@ -56,8 +56,8 @@ def main() -> None:
 
 
 def row(name: str, model: bytes, tokens: int, matrix: int, arguments: argparse.Namespace) -> str:
-    kept = tuple(entry for entry in pipeline.PIPELINE if entry[0] not in PASSES)
-    with patch.object(pipeline, "PIPELINE", kept):
+    kept = tuple(entry for entry in pipeline.PASSES if entry.name not in PASSES)
+    with patch.object(pipeline, "PASSES", kept):
         with patch.object(Planner, "knee", layer_by_layer):
             layers = _compiled(model, arguments.target)
         plain = _compiled(model, arguments.target, least_ram=True)

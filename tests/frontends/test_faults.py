@@ -61,7 +61,7 @@ def test_options_of_another_operator_are_the_files_fault(monkeypatch: pytest.Mon
 
 
 def test_a_pass_that_breaks_the_graph_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "PIPELINE", (("broken", without_its_last_operator),))
+    monkeypatch.setattr(pipeline, "PASSES", (pipeline.Pass("broken", without_its_last_operator),))
     with pytest.raises(InternalError, match=r"bug in Mote .*InvalidGraphError.*never computed"):
         compile(DIGITS, target="cortex-m4")
 

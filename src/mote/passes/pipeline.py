@@ -1,9 +1,10 @@
-"""The pipeline: one list. The graph is verified after every pass."""
+"""The pipeline: one list of passes with what each is for. The graph is verified after every pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Flag, auto
 
 from mote.graph import Graph
 from mote.passes import (
@@ -20,15 +21,53 @@ from mote.passes import (
     fuse_pads,
     fuse_tables,
     join_depthwise,
+    pools_to_means,
     products_to_layers,
     remove_dead_code,
     remove_identities,
     shrink,
     slide_windows,
+    split_recurrent_results,
     strip_io,
     tflm_numerics,
     update_states,
 )
+from mote.passes.control import everywhere
+
+
+class Stage(Flag):
+    """Where a pass applies."""
+
+    TFLM = auto()
+    """Models that are compiled with the numerics of TFLite Micro."""
+    INT8_IO = auto()
+    """Models whose float inputs and outputs are replaced by int8 ones."""
+    COMPILE = auto()
+    """All models that are compiled or packed."""
+    OWN_CODE = auto()
+    """Models whose kernels may be code made for them, which a firmware that loads images does not have."""
+    SHRINK = auto()
+    """Models of which is removed what cannot change a result."""
+    QUANTIZE = auto()
+    """Float models before they are quantized: only passes whose results TFLite can express, as the quantized graph
+    becomes a file."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A step of the pipeline."""
+
+    name: str
+    run: Callable[[Graph], Graph | tuple[Graph, str]]
+    """The graph after the pass, with a line on what the pass did where that is more than the layers it removed."""
+    stages: Stage = Stage.COMPILE
+    caveat: str = ""
+    """How outputs may differ from those of the model file; empty for exact passes."""
+
+    def apply(self, graph: Graph) -> tuple[Graph, Saving]:
+        result = self.run(graph)
+        after, detail = result if isinstance(result, tuple) else (result, _removed(graph, result))
+        return after.verify(), Saving(self.name, len(graph.ops) - len(after.ops), detail, self.caveat)
 
 
 @dataclass(frozen=True)
@@ -38,70 +77,69 @@ class Saving:
     name: str
     removed: int
     detail: str
+    """Empty where the pass changed nothing that is worth a line."""
     caveat: str = ""
-    """In which way outputs may differ from those of the model file; empty where they do not."""
+    """How outputs may differ from those of the model file; empty where they do not."""
 
     @property
     def exact(self) -> bool:
         return not self.caveat
 
 
-Pass = Callable[[Graph], Graph]
+BOTH = Stage.COMPILE | Stage.QUANTIZE
 
-PIPELINE: tuple[tuple[str, Pass], ...] = (
-    ("fold constants", fold_constants.run),
-    ("simplify control flow", control.run),
-    ("remove dead code", remove_dead_code.run),
-    ("remove identities", remove_identities.run),
-    ("fuse moves", fuse_moves.run),
-    ("products to layers", products_to_layers.run),
-    ("fold heads", fold_heads.run),
-    ("flatten sequences", flatten_sequences.run),
-    ("slide windows", slide_windows.run),
-    ("update states", update_states.run),
-    ("join depthwise", join_depthwise.run),
-    ("fold batch norm", fold_batch_norm.run),
-    ("fuse blocks", fuse_blocks.run),
-    ("fuse pads", fuse_pads.run),
-    ("fuse activations", fuse_activations.run),
-    ("fuse tables", fuse_tables.run),
-    ("fuse functions", fuse_functions.run),
-    ("fuse lines", fuse_lines.run),
-    ("remove identities again", remove_identities.run),
+PASSES: tuple[Pass, ...] = (
+    Pass("TFLite Micro numerics", everywhere(tflm_numerics.run), Stage.TFLM),
+    Pass("strip float edges", strip_io.run, Stage.INT8_IO),
+    Pass("fold constants", everywhere(fold_constants.run), BOTH),
+    Pass("simplify control flow", control.run, BOTH),
+    Pass("remove dead code", everywhere(remove_dead_code.run), BOTH),
+    Pass("remove identities", everywhere(remove_identities.run), BOTH),
+    Pass("fuse moves", everywhere(fuse_moves.run)),
+    Pass("products to layers", everywhere(products_to_layers.run), BOTH),
+    Pass("fold heads", everywhere(fold_heads.run)),
+    Pass("flatten sequences", everywhere(flatten_sequences.run)),
+    Pass("slide windows", slide_windows.run),
+    Pass("update states", update_states.run),
+    Pass("join depthwise", everywhere(join_depthwise.run)),
+    Pass("fold batch norm", everywhere(fold_batch_norm.run), BOTH, caveat="float results may change in the last bits"),
+    Pass("fuse blocks", everywhere(fuse_blocks.run), BOTH),
+    Pass("fuse pads", everywhere(fuse_pads.run), BOTH),
+    Pass("fuse activations", everywhere(fuse_activations.run), BOTH),
+    Pass("fuse tables", everywhere(fuse_tables.run)),
+    Pass("fuse functions", everywhere(fuse_functions.run), Stage.OWN_CODE),
+    Pass("fuse lines", everywhere(fuse_lines.run), Stage.OWN_CODE),
+    Pass("remove identities again", everywhere(remove_identities.run), BOTH),
+    Pass("shrink", shrink.reported, Stage.SHRINK),
+    Pass("pools to means", everywhere(pools_to_means.run), Stage.QUANTIZE),
+    Pass("split recurrent results", everywhere(split_recurrent_results.run), Stage.QUANTIZE),
 )
-OUTERMOST = ("strip float edges", "simplify control flow", "slide windows", "update states")
-"""Passes that do not go through the bodies of control flow: they are about the model's edges, go there themselves, or
-make states of what bodies are given."""
-OWN_CODE = ("fuse functions", "fuse lines")
-"""Passes that make operators whose kernels are code of the model's own: a firmware that is not made for it has none."""
-CAVEATS = {"fold batch norm": "float results may change in the last bits"}
-"""What is to be said of passes that are not exact."""
 
 
 def optimize(
     graph: Graph, *, io: str = "model", numerics: str = "litert", shrinking: bool = False, own_code: bool = True
 ) -> tuple[Graph, list[Saving]]:
-    """Run every pass; say what each removed. `own_code`: kernels may be code that is made for this model."""
-    pipeline = tuple((name, run) for name, run in PIPELINE if own_code or name not in OWN_CODE)
-    if io == "int8":
-        pipeline = (("strip float edges", strip_io.run), *pipeline)
-    if numerics == "tflm":
-        pipeline = (("TFLite Micro numerics", tflm_numerics.run), *pipeline)
+    """Run the passes for a model that is compiled; say what each removed. `own_code`: kernels may be code that is made
+    for this model."""
+    stages = Stage.COMPILE
+    stages |= Stage.INT8_IO if io == "int8" else stages
+    stages |= Stage.TFLM if numerics == "tflm" else stages
+    stages |= Stage.SHRINK if shrinking else stages
+    stages |= Stage.OWN_CODE if own_code else stages
+    return apply(graph, stages)
+
+
+def apply(graph: Graph, stages: Stage) -> tuple[Graph, list[Saving]]:
+    """Run the passes of some stages in the order of the list."""
     savings = []
-    for name, run in pipeline:
-        before, graph = graph, (run if name in OUTERMOST else control.everywhere(run))(graph).verify()
-        if gone := _gone(before, graph):
-            removed = len(before.ops) - len(graph.ops)
-            savings.append(Saving(name, removed, gone, CAVEATS.get(name, "")))
-    if shrinking:
-        before = graph
-        graph, removals = shrink.run(before)
-        if removals:
-            savings.append(Saving("shrink", len(before.ops) - len(graph.ops), shrink.summary(before, graph, removals)))
-    return graph, savings
+    for step in PASSES:
+        if step.stages & stages:
+            graph, saving = step.apply(graph)
+            savings.append(saving)
+    return graph, [saving for saving in savings if saving.detail]
 
 
-def _gone(before: Graph, after: Graph) -> str:
+def _removed(before: Graph, after: Graph) -> str:
     """The layers of the file that `before` has and `after` has no more, by kind."""
     kept, flow = {op.index for op in after.ops}, {op.index for op in after.ops if op.bodies}
     kinds = [op.kind for op in before.ops if op.index not in (flow if op.bodies else kept)]

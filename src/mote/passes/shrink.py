@@ -35,6 +35,12 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
         removals += found
 
 
+def reported(graph: Graph) -> tuple[Graph, str]:
+    """The graph after all passes, and what they removed in a line."""
+    after, removals = run(graph)
+    return after, summary(graph, after, removals) if removals else ""
+
+
 def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
     """What is removed inside of control flow counts for the operator that it is inside of."""
     ops: list[Op] = []

@@ -27,10 +27,10 @@ from mote.ops.reshape import Reshape
 from mote.ops.scatter import DynamicUpdateSlice
 from mote.ops.slice import Slice
 from mote.ops.unary import Logistic, Requantize, Tanh
+from mote.passes.split_recurrent_results import whole
 from mote.quantize.composites.scope import Inside, Scope, See
 from mote.quantize.composites.sequence import by_time, in_order, states_of
 from mote.quantize.numbers import bias_steps, one_scale, steps, weight_scales, weight_steps
-from mote.quantize.results import whole
 
 SHARE = one_scale(1 / 32768, 0)
 """The scale that LiteRT gives int16 outputs of LOGISTIC and TANH."""

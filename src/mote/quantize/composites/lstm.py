@@ -31,10 +31,10 @@ from mote.ops.lstm_operands import (
 from mote.ops.recurrent import LstmSequence, Result
 from mote.ops.slice import Slice
 from mote.ops.walk import Reverse
+from mote.passes.split_recurrent_results import last_step, whole
 from mote.quantize.composites.scope import Inside, Scope, See
 from mote.quantize.composites.sequence import by_time, in_order, states_of
 from mote.quantize.numbers import one_scale, weight_scales
-from mote.quantize.results import last_step, whole
 
 MOST_BITS = 6
 """Before the point of a cell: LiteRT takes no more."""
