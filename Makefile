@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-frontends soak fuzz prove misra tried lint types tools lock clean
+.PHONY: demo test test-frontends soak test-costs fuzz prove misra tried lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -34,6 +34,12 @@ test-frontends: $(VENV)/frontends tools
 # The tests that are too long for `make test`, where a smaller twin of each is.
 soak: $(VENV)/test tools
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m soak
+
+# The CPU seconds of the cases of tests, by which `make test` leaves some to `make soak`: tests/case_costs.py.
+test-costs: $(VENV)/test tools
+	rm -rf build/costs
+	MOTE_RECORD_COSTS=build/costs $(BIN)/python -m pytest -q -n 2 --dist worksteal -m 'not frontends'
+	$(BIN)/python tests/case_costs.py build/costs
 
 # What tests and benchmarks import from each other.
 FOLDERS := models tests $(wildcard tests/*/) $(wildcard tests/frontends/*/) benchmarks

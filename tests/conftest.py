@@ -14,6 +14,7 @@ import pytest
 import rooms_seen
 from hypothesis import Phase, settings
 
+import case_costs
 import kernels_seen
 import operators_seen
 from mote.api.compiler import forget
@@ -24,6 +25,17 @@ if folder := os.environ.get(kernels_seen.RECORD):
     kernels_seen.note(Path(folder))
 if folder := os.environ.get(rooms_seen.RECORD):
     rooms_seen.record(Path(folder))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if folder := os.environ.get(case_costs.RECORD):
+        config.pluginmanager.register(case_costs.Recorder(Path(folder)))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    case_costs.mark(items, case_costs.known())
+
+
 AS_FOUND = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
 settings.register_profile("repeatable", derandomize=True, phases=AS_FOUND, report_multiple_bugs=False)
 settings.register_profile("fuzz", derandomize=False, print_blob=True, report_multiple_bugs=False)

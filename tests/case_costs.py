@@ -1,0 +1,106 @@
+"""What tests cost, and which of their cases `make test` can afford.
+
+`case_costs.json` has the CPU seconds, those of compilers and emulators included, of the cases of tests that take more
+than BUDGET together. Of each such test `make test` runs the first case and as many others as the budget allows, in the
+order in which they stand; `make soak` runs the rest. `make test-costs` records it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+RECORD = "MOTE_RECORD_COSTS"
+"""The variable that names the folder for records."""
+ROOT = Path(__file__).parent.parent
+FILE = ROOT / "tests" / "case_costs.json"
+BUDGET = 1.5
+"""CPU seconds that the cases of a test may take in `make test`; the first is run whatever it takes."""
+Costs = dict[str, dict[str, float]]
+
+
+def split(nodeid: str) -> tuple[str, str]:
+    """A test, and which of its cases; paths in that are relative to the repository."""
+    test, _, case = nodeid.replace(f"{ROOT}/", "").partition("[")
+    return test, case.removesuffix("]")
+
+
+def too_dear(costs: Mapping[str, float], cases: Iterable[str]) -> set[str]:
+    """The cases that `make soak` runs; never one that is new, and so without a recorded cost."""
+    left, dear = BUDGET, set()
+    for n, case in enumerate(cases):
+        cost = costs.get(case, 0.0)
+        if n == 0 or not cost or cost <= left:
+            left -= cost
+        else:
+            dear.add(case)
+    return dear
+
+
+def mark(items: Iterable[pytest.Item], costs: Costs) -> None:
+    """Give the cases that are too dear the marker `soak`."""
+    tests: dict[str, dict[str, pytest.Item]] = defaultdict(dict)
+    for item in items:
+        test, case = split(item.nodeid)
+        if test in costs and item.get_closest_marker("soak") is None:
+            tests[test][case] = item
+    for test, cases in tests.items():
+        for case in too_dear(costs[test], cases):
+            cases[case].add_marker("soak")
+
+
+def known() -> Costs:
+    found: Costs = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def spent() -> float:
+    """CPU seconds of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+class Recorder:
+    """A plugin that writes what each case takes, with its fixtures."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file = folder / f"{os.getpid()}.txt"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        before = spent()
+        try:
+            return (yield)
+        finally:
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(f"{spent() - before:.3f} {item.nodeid}\n")
+
+
+def merged(lines: Iterable[str], before: Costs) -> Costs:
+    """The costs of the cases that have been run, and those of before of the others; tests within their budget are left
+    out."""
+    found: Costs = {test: dict(cases) for test, cases in before.items()}
+    for line in lines:
+        seconds, _, nodeid = line.rstrip("\n").partition(" ")
+        test, case = split(nodeid)
+        if case:
+            found.setdefault(test, {})[case] = round(float(seconds), 1)
+    return {test: cases for test, cases in sorted(found.items()) if sum(cases.values()) > BUDGET and len(cases) > 1}
+
+
+def write(folder: Path) -> None:
+    lines = [line for file in sorted(folder.iterdir()) for line in file.read_text(encoding="utf-8").splitlines()]
+    text = json.dumps(merged(lines, known()), indent=1, ensure_ascii=False)
+    FILE.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
