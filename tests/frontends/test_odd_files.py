@@ -79,6 +79,15 @@ def test_constants_at_the_edges(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert f"warning: {says[1]}" in capsys.readouterr().out
 
 
+def test_a_float16_constant_among_the_outputs() -> None:
+    w = Writer("half")
+    x, y = w.input("x", (4,), "float32"), w.tensor("y", (4,), "float32")
+    w.op("ABS", [x], [y])
+    w.output(y, w.const("odd", np.ones(4, np.float16)))
+    with pytest.raises(MoteError, match="output 'odd' is a constant of type float16"):
+        tflite.parse(w.finish(), "model")
+
+
 def test_a_model_without_inputs() -> None:
     w = Writer("alone")
     c, y = w.const("c", np.arange(4, dtype=np.int8), 0.1), w.tensor("y", (4,), "int8", 0.1)

@@ -318,6 +318,11 @@ def _computed_outputs(
         if t.data is None:
             found.append(i)
             continue
+        if not t.dtype.computable:
+            raise MoteError(
+                f"output '{t.name}' is a constant of type {t.dtype}",
+                remedy="export the model without it among the outputs",
+            )
         notes.append(f"output '{t.name}' is a constant, which is copied")
         copy = max(tensors) + 1
         tensors[copy] = replace(t, id=copy, data=None, copy_of=i)
