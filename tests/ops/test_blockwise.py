@@ -18,6 +18,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Blocks, Writer
 from mote.graph.tensor import Array
 from mote.ops.blockwise import UNKNOWN_BLOCKS, dequantized_blocks
+from mote.quantize import batch
 from support import check, check_numpy, emulated, needs_litert
 
 LIMITS = {"int8": 127, "int4": 7, "int2": 1}
@@ -156,6 +157,16 @@ def test_four_bits_are_half_a_byte_in_flash() -> None:
     sizes = {dtype: compile(layers(replace(c, dtype=dtype))).project.constants for dtype in ("int4", "int8")}
     assert sizes["int8"] - sizes["int4"] == c.rows * c.depth // 2
     assert sizes["int4"] < compile(layers(c, expanded=True)).project.constants / 6
+
+
+def test_many_samples_at_once() -> None:
+    graph = tflite.parse(layers(Config(batch=(1,)), Config(batch=(1, 3), keep=True), Config(batch=(2,))), "model")
+    cases = stimuli(graph, 5, 0)
+    (found,) = batch.evaluate(graph, cases)
+    for number, case in enumerate(cases):
+        for t, value in graph.evaluate(case).items():
+            if t in graph.outputs:
+                np.testing.assert_allclose(found[t][number].reshape(value.shape), value, rtol=1e-6)
 
 
 def test_a_stream() -> None:
