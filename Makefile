@@ -102,7 +102,7 @@ $(VENV)/frontends: $(VENV)/test
 	@touch $@
 
 # The newest versions of what the tests use, within the bounds of pyproject.toml; run the tests with them before a commit.
-# TFLite Micro is left away: its nightly builds do not stay on the index.
+# TFLite Micro is omitted: its nightly builds do not stay on the index.
 lock:
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/pip install --quiet --editable '.[frontends,compare]'

@@ -6,7 +6,7 @@ All of them are given the same float network, calibration data and test data. `.
 reference kernels, which Mote's C is equal to, ONNX models by ONNX Runtime; on processors where its integer kernels
 saturate, with graph optimizations off, which the row then says. `--methods` compares Mote's methods with one another
 instead. `--write` puts the table of all tasks into docs/accuracy.md. Tasks whose data is not in ../shared are
-left away.
+omitted.
 """
 
 from __future__ import annotations

@@ -374,7 +374,7 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
         raise MoteError(
             f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",
             where="option numerics",
-            remedy="leave it away",
+            remedy="omit it",
         )
     return source
 
@@ -579,7 +579,7 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
 
 def check_code_ram(target: Target) -> None:
     """Refuse to execute code from RAM where that cannot be done, or gains nothing."""
-    where, remedy = f"option place_code on {target.name}", "leave it away"
+    where, remedy = f"option place_code on {target.name}", "omit it"
     if target.arch == "host":
         raise MoteError("there is no flash on this computer", where=where, remedy="choose a microcontroller")
     if target.memories and not target.code_rams:

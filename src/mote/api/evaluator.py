@@ -98,7 +98,7 @@ def _checked(metric: str, data: Dataset) -> str:
     if data.stream is None or metric in ("", EVENTS):
         return metric
     raise MoteError(
-        f"'{metric}' is no metric of a recording", where="option metric", remedy=f"leave it away, or use '{EVENTS}'"
+        f"'{metric}' is no metric of a recording", where="option metric", remedy=f"omit it, or use '{EVENTS}'"
     )
 
 

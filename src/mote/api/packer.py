@@ -114,7 +114,7 @@ def pack(
     **options: Any,
 ) -> Image:
     """Make an image of a model, given as to `compile`, whose options these are but for what is about C. `version` never
-    goes down in updates; `product` is a number that updates compare; `strip` leaves away the names of layers and
+    goes down in updates; `product` is a number that updates compare; `strip` omits the names of layers and
     what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
     kernels are taken, if that is not the stock one."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
@@ -151,12 +151,12 @@ def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Setting
     """Settings that an image can be made with: kernels of a fixed set, unless they say of which; and that set."""
     for option, why in ONLY_C.items():
         if getattr(settings, option):
-            raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="leave it away")
+            raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="omit it")
     if settings.place_code != "flash":
         raise MoteError(
             "is for generated C: an image holds no code",
             where="option place_code",
-            remedy="leave it away",
+            remedy="omit it",
         )
     if settings.fixed is not None:
         return settings, None

@@ -107,7 +107,7 @@ def _check_settings(settings: Settings) -> None:
         raise MoteError(
             "several models cannot have one name",
             where="option name",
-            remedy="leave it away: each model is called as its file",
+            remedy="omit it: each model is called as its file",
         )
     if settings.place_code != "flash":
         raise MoteError(

@@ -36,26 +36,24 @@ def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None
         action="append",
         default=[],
         metavar="NAME=1,3,96,96",
-        help="the shape of an input that the model leaves open, or another one than it has; may be given several times",
+        help="shape of an input: where the model leaves it open, or to override it; repeatable",
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="compile an input as a constant: one number for all of its elements, as many as it has with commas"
-        " between, or a .npy file; may be given several times",
+        help="compile an input as a constant: one number, comma-separated numbers, or a .npy file; repeatable",
     )
     parser.add_argument(
-        "--signature", default="", metavar="NAME", help="which signature to compile of a .tflite file that has several"
+        "--signature", default="", metavar="NAME", help="signature to compile, for a .tflite file with several"
     )
     parser.add_argument(
         "--plugin",
         action="append",
         default=[],
         metavar="FILE.py",
-        help="run this Python file first, which registers operators or kernels of yours (mote.register);"
-        " may be given several times",
+        help="Python file to run first, which registers custom operators or kernels (mote.register); repeatable",
     )
 
 
@@ -75,12 +73,12 @@ def add_compile_options(
         "--quantize",
         choices=[x.value for x in Precision if x is not Precision.FLOAT32],
         default="",
-        help="make integers of a model of real numbers first, as `mote quantize` does",
+        help="quantize a float model first, as `mote quantize` does",
     )
     parser.add_argument(
         *("--calibrate", "--data") if calibrated else ("--calibrate",),
         metavar="DATA",
-        help="the data to do that with: a few hundred typical inputs (docs/data.md)",
+        help="calibration data for --quantize: a few hundred typical inputs (docs/data.md)",
     )
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
@@ -88,51 +86,49 @@ def add_compile_options(
     parser.add_argument(
         "--trust-target",
         action="store_true",
-        help="let the target's file name any option of a compiler, even those that run programs",
+        help="allow the target file any compiler option, even those that execute programs",
     )
     parser.add_argument("--name", default="", help="prefix of the C symbols and files (default: from the file name)")
     parser.add_argument(
         "--io",
         choices=IO,
         default="model",
-        help="int8: leave QUANTIZE/DEQUANTIZE at the model's edges to you",
+        help="int8: int8 inputs and outputs without QUANTIZE and DEQUANTIZE layers, which the application then does",
     )
     parser.add_argument(
         "--numerics",
         choices=NUMERICS,
         default="litert",
-        help="whose rounding to follow bit for bit (default: litert)",
+        help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
     )
     parser.add_argument(
         "--edges",
         choices=EDGES,
         default=EDGES[0],
-        help="how images lie in inputs and outputs of the C: channels last, as kernels take them (default), or as in"
-        " the model",
+        help="memory layout of image inputs and outputs: channels last (NHWC), as the kernels take them"
+        " (default), or as in the model",
     )
     parser.add_argument(
         "--features",
         choices=FEATURES,
         default=FEATURES[0],
-        help="the type of the features that a forest is given (default: float32)",
+        help="element type of the features of a tree ensemble (default: float32)",
     )
     parser.add_argument(
         "--outputs",
         action="append",
         default=[],
         metavar="NAME",
-        help="compute this output only; may be given several times",
+        help="compute only this output; repeatable",
     )
     parser.add_argument(
         "--optimize",
         choices=OPTIMIZE,
         default="balanced",
-        help="speed: faster kernels may take more RAM and flash; size: least flash; balanced: little of both,"
-        " where that hardly costs speed (default)",
+        help="speed: fastest kernels, with more RAM and flash; size: least flash; balanced: nearly the"
+        " fastest, with little RAM and flash (default)",
     )
-    parser.add_argument(
-        "--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that"
-    )
+    parser.add_argument("--aligned", action="store_true", help="aligned 32-bit accesses only")
     if code:
         _add_code_options(parser)
     if plan:
@@ -141,88 +137,95 @@ def add_compile_options(
             "--ram",
             type=str,
             metavar="BYTES",
-            help="the fastest plan within this RAM (K and M suffixes), or the least: min",
+            help="RAM budget (K and M suffixes): the fastest plan within it; min: the least RAM",
         )
         time = parser.add_mutually_exclusive_group()
         time.add_argument(
             "--latency",
             metavar="TIME",
-            help="the plan with the least RAM that takes no longer than this (us, ms, s) at the part's clock, by the"
-            " estimate",
+            help="latency budget (us, ms, s) at the part's clock: the plan with the least RAM whose estimate meets it",
         )
-        time.add_argument("--cycles", type=int, metavar="N", help="the same in cycles")
+        time.add_argument("--cycles", type=int, metavar="N", help="latency budget in cycles")
         parser.add_argument(
             "--kernel",
             action="append",
             default=[],
             metavar="LAYER=NAME",
-            help="the kernel (or family of kernels) of a layer, which has the name or number that `mote plan` prints;"
-            " may be given several times",
+            help="pin the kernel (or kernel family) of a layer, given by the name or number that `mote plan`"
+            " prints; repeatable",
         )
         budget.add_argument(
-            "--point", metavar="NAME", help="a plan that `mote explore` names: ram-BYTES, within-BYTES, least, fastest"
+            "--point",
+            metavar="NAME",
+            help="plan by the name that `mote explore` prints: ram-BYTES, within-BYTES, least, fastest",
         )
     parser.add_argument(
         "--input",
         choices=INPUT,
         default="whole",
-        help="rows: the input comes row by row and is never in RAM whole (default: whole)",
+        help="rows: push the input row by row, so that it is never in RAM as a whole (default: whole)",
     )
     parser.add_argument(
         "--step",
         choices=STEP[1:],
         default="",
-        help="what a call of step() does at most: a layer or a row; the header then says how long that takes",
+        help="upper bound for the work of one step() call: a layer or a row; the header states its duration",
     )
-    parser.add_argument("--no-shrink", action="store_true", help="keep channels, weights and layers that cannot matter")
+    parser.add_argument(
+        "--no-shrink", action="store_true", help="keep channels, weights and layers that cannot affect the outputs"
+    )
     parser.add_argument(
         "--recompute",
         type=float,
         default=0.0,
         metavar="PERCENT",
-        help="work that may be done twice to need less RAM (default: 0)",
+        help="share of the MACs that may be recomputed to save RAM (default: 0)",
     )
     parser.add_argument(
         "--stream",
         type=int,
         metavar="AXIS",
-        help="the window slides along this axis of the input: take only what is new, and keep the rest",
+        help="streaming inference along this axis of the input: each run takes only the new part of the"
+        " sliding window, the rest is state",
     )
     parser.add_argument(
         "--hop",
         type=int,
         default=0,
         metavar="N",
-        help="how much of it is new every time (default: as little as can be)",
+        help="elements by which the window advances with each run (default: the fewest possible)",
     )
     parser.add_argument(
         "--causal",
         action="store_true",
-        help="let padding along that axis stand for what was before the stream (another model than the windowed one)",
+        help="replace padding along the streamed axis by past inputs: a causal model, whose outputs differ"
+        " from the windowed one",
     )
-    parser.add_argument("--flash", type=str, metavar="BYTES", help="refuse more flash than this (K and M suffixes)")
+    parser.add_argument(
+        "--flash", type=str, metavar="BYTES", help="flash budget (K and M suffixes): exceeding it is an error"
+    )
     add_json(parser)
 
 
 def _add_code_options(parser: argparse.ArgumentParser) -> None:
     """The options that are about generated C."""
-    parser.add_argument("--single-file", action="store_true", help="one .c and one .h instead of a folder of headers")
     parser.add_argument(
-        "--caller-arena", action="store_true", help="the firmware supplies the working memory to init()"
+        "--single-file", action="store_true", help="one .c and one .h file instead of a folder of headers"
     )
+    parser.add_argument("--caller-arena", action="store_true", help="the application passes the tensor arena to init()")
     parser.add_argument(
-        "--check-flash", action="store_true", help="init() fails where a constant in flash has changed (CRC-32)"
+        "--check-flash", action="store_true", help="init() fails if a constant in flash is corrupted (CRC-32)"
     )
     parser.add_argument(
         "--place-code",
         choices=PLACES,
         default="flash",
-        help="ram: inner loops are executed from RAM, on a part whose flash makes them wait (default: flash)",
+        help="ram: execute inner loops from RAM, for parts with flash wait states (default: flash)",
     )
     parser.add_argument(
         "--red-zones",
         action="store_true",
-        help="a debug build that notices when a kernel writes outside of its buffers",
+        help="debug build that detects kernels writing outside of their buffers",
     )
 
 
@@ -231,10 +234,8 @@ def add_svg(parser: Options, what: str) -> None:
 
 
 def add_tools(parser: Options) -> None:
-    parser.add_argument("--compiler", choices=("gcc", "zig"), help="which C compiler (default: gcc where installed)")
-    parser.add_argument(
-        "--emulator", choices=("qemu", "unicorn"), help="which emulator (default: qemu where installed)"
-    )
+    parser.add_argument("--compiler", choices=("gcc", "zig"), help="C compiler (default: gcc if installed)")
+    parser.add_argument("--emulator", choices=("qemu", "unicorn"), help="emulator (default: qemu if installed)")
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose: bool = True) -> None:
@@ -244,13 +245,13 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
         "--data",
         metavar="DATA",
         required=required,
-        help="samples: a .npz, .npy or .csv file, a folder or .zip of images or WAV files (their folders are the"
-        " classes), or one long .wav file: docs/data.md",
+        help="samples: a .npz, .npy or .csv file, a folder or .zip of images or WAV files with one folder per"
+        " class, or one long .wav file (docs/data.md)",
     )
     parser.add_argument(
         "--preprocess",
         metavar="STEPS",
-        help="what is done to each sample, for example resize=96x96,scale=1/255 or your own file.py:function",
+        help="preprocessing of each sample, for example resize=96x96,scale=1/255, or your own file.py:function",
     )
     if choose:
         parser.add_argument(
@@ -258,15 +259,15 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
             dest="input_names",
             default="",
             metavar="NAMES",
-            help="the arrays or columns that are inputs, with commas between (default: all but labels)",
+            help="comma-separated names of the arrays or columns that are inputs (default: all but the labels)",
         )
         parser.add_argument(
             "--labels",
             dest="label_name",
             default="",
             metavar="NAME",
-            help="the array or column of labels (default: the only one called y, labels or target); of folders the"
-            " names of the classes in order, of a .wav file the JSON file of its events",
+            help="name of the array or column of labels (default: the one called y, labels or target); for"
+            " folders the class names in order; for a .wav file the JSON file of its events",
         )
 
 
@@ -288,7 +289,7 @@ def data_of(
 def add_journal(parser: Options) -> None:
     """Where a search keeps what it has found."""
     parser.add_argument(
-        "--journal", metavar="FILE", help="keep results in this file: a search that was stopped goes on"
+        "--journal", metavar="FILE", help="save results to this file, from which an interrupted search resumes"
     )
 
 
@@ -299,14 +300,14 @@ def add_workers(parser: Options) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="evaluate in so many processes (default: in this one); with --scheduler, so many evaluations at once"
-        " (default: as many as the cluster has threads)",
+        help="number of worker processes (default: none, all in this one); with --scheduler, number of"
+        " evaluations in flight (default: the threads of the cluster)",
     )
     parser.add_argument(
         "--scheduler",
         default="",
         metavar="ADDRESS",
-        help="evaluate on the cluster of Dask whose scheduler has this address: tcp://HOST:8786",
+        help="run the evaluations on a Dask cluster; the address of its scheduler, such as tcp://HOST:8786",
     )
 
 

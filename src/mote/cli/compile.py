@@ -21,12 +21,12 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--force",
         action="store_true",
-        help="overwrite files in the folder that are not Mote's, or that were changed, and say which",
+        help="overwrite files in the folder that Mote did not write, or that were changed since, and list them",
     )
     p.add_argument(
         "--shared-arena",
         action="store_true",
-        help="several models that never run at the same time, in one folder and one arena",
+        help="several models that never run at the same time share one folder and one tensor arena",
     )
 
 

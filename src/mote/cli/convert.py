@@ -18,11 +18,12 @@ def add(p: argparse.ArgumentParser) -> None:
         "--edges",
         choices=EDGES,
         default=EDGES[0],
-        help="channels-last: images at the edges as TFLite has them (default); model: as the model has them",
+        help="memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as"
+        " in the model",
     )
     p.add_argument("--no-verify", dest="verify", action="store_false", help="do not run the file with LiteRT")
     p.add_argument("--inputs", type=count, default=8, metavar="N", help="how many inputs to compare (default: 8)")
-    p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
     add_json(p)
 
 

@@ -1,4 +1,4 @@
-"""`mote delta`: the differences between two images, for devices that run the first."""
+"""`mote delta`: a delta update from one image to another, for devices that run the first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.image.update.header import load_image
 
 def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("old", metavar="OLD", help="the image that devices run")
-    p.add_argument("new", metavar="NEW", help="the image that they are to run, signed if it must be")
+    p.add_argument("new", metavar="NEW", help="the image to update to, signed if devices require it")
     p.add_argument("--output", "-o", required=True, metavar="FILE", help="the delta")
     add_json(p)
 

@@ -59,7 +59,7 @@ def describe(found: Description) -> dict[str, Any]:
 
 
 def _layers(found: Description) -> list[Mapping[str, Any]]:
-    """What is known of each op; nothing of those of bodies and jumps, nor where names were left away."""
+    """What is known of each op; nothing of those of bodies and jumps, nor where names were omitted."""
     return [*found.layers, *[{}] * len(found.ops)][: len(found.ops)]
 
 

@@ -1,5 +1,5 @@
-"""`mote evaluate`: how good a model is on labelled data: compiled, in its own runtime, on an emulated core, and held
-against another model layer by layer."""
+"""`mote evaluate`: the accuracy of a model on labelled data: compiled, in its own runtime, on an emulated core, and
+compared with another model layer by layer."""
 
 from __future__ import annotations
 
@@ -45,37 +45,44 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--metric",
         metavar="NAME",
-        help=f"{', '.join(METRICS)}, K being a number (default: what suits answers and labels)",
+        help=f"{', '.join(METRICS)}, where K is a number (default: by the outputs and labels)",
     )
     p.add_argument(
         "--against",
         metavar="MODEL",
-        help="another model of the same task, a float one say: both side by side, and what is left of each layer",
+        help="a second model for the same task, such as the float one: both side by side, with the"
+        " signal-to-noise ratio of each layer",
     )
     p.add_argument(
         "--sample",
         type=int,
         default=8,
         metavar="N",
-        help="how many of the inputs to run on the emulated core as well, where the target is one (default: 8)",
+        help="how many of the inputs to run on the emulated target as well (default: 8)",
     )
-    p.add_argument("--worst", type=int, default=10, metavar="N", help="how many bad answers to list (default: 10)")
+    p.add_argument(
+        "--worst", type=int, default=10, metavar="N", help="how many of the worst predictions to list (default: 10)"
+    )
     p.add_argument(
         "--event",
         type=int,
         default=0,
         metavar="CLASS",
-        help="in a recording: the number of the class that is to be noticed (default: 0)",
+        help="for a recording: index of the class to detect (default: 0)",
     )
     p.add_argument(
         "--threshold",
         type=float,
         default=THRESHOLD,
         metavar="SCORE",
-        help=f"in a recording: what its score has to exceed (default: {THRESHOLD})",
+        help=f"for a recording: detection threshold on its score (default: {THRESHOLD})",
     )
-    p.add_argument("--confusion-svg", metavar="FILE", help="draw what is taken for what into this file")
-    p.add_argument("--noise-svg", metavar="FILE", help="with --against: draw what is left of each layer into this file")
+    p.add_argument("--confusion-svg", metavar="FILE", help="draw the confusion matrix into this file")
+    p.add_argument(
+        "--noise-svg",
+        metavar="FILE",
+        help="with --against: draw the signal-to-noise ratio of each layer into this file",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

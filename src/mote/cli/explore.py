@@ -1,4 +1,4 @@
-"""`mote explore`: what less RAM costs, from the least to the fastest plan."""
+"""`mote explore`: RAM against latency, from the plan with the least RAM to the fastest."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def add(p: argparse.ArgumentParser) -> None:
         type=int,
         default=POINTS,
         metavar="N",
-        help=f"try a budget for every Nth part of the RAM between the least and the fastest (default: {POINTS})",
+        help=f"number of RAM budgets to try between the least and the fastest plan (default: {POINTS})",
     )
     p.add_argument(
         "--measure",
         action=argparse.BooleanOptionalAction,
-        help="count cycles on the emulated target (default: where the tools are there)",
+        help="count cycles on the emulated target (default: if the tools are installed)",
     )
     add_journal(p)
     add_workers(p)

@@ -18,7 +18,7 @@ def add_runtime(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runtime",
         metavar="DIR",
-        help="for a .mote file: the runtime that it was packed for, as `mote runtime` has written it (default: the"
+        help="for a .mote file: the runtime that it was packed for, written by `mote runtime` (default: the"
         " stock runtime)",
     )
 
@@ -36,6 +36,6 @@ def image_of(arguments: argparse.Namespace) -> LoadedImage | None:
             raise MoteError(
                 "cannot be chosen any more: an image is planned already",
                 where=f"option {f.name}",
-                remedy="leave it away, or give the model file",
+                remedy="omit it, or give the model file",
             )
     return load_image(arguments.model, given, runtime=arguments.runtime)

@@ -37,52 +37,53 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-accuracy-drop",
         metavar="PERCENT",
-        help="search for them: what may be lost against the model of real numbers, on the labelled data of --test, such"
-        " as 1%% (of all samples; of rmse and mae, of the distance)",
+        help="search for mixed precision: the accuracy that may be lost against the float model on the"
+        " labelled data of --test, such as 1%% (of all samples; relative for rmse and mae)",
     )
-    group.add_argument("--test", metavar="DATA", help="samples with labels, by which precisions are chosen")
-    group.add_argument("--validate", metavar="DATA", help="other samples with labels, to check the choice with")
+    group.add_argument("--test", metavar="DATA", help="labelled samples by which precisions are chosen")
+    group.add_argument("--validate", metavar="DATA", help="other labelled samples, to validate the choice")
     group.add_argument(
         "--metric",
         default="",
         metavar="NAME",
-        help="what accuracy is: top1, topK, auc, rmse, mae (default: what suits the labels)",
+        help="accuracy metric: top1, topK, auc, rmse, mae (default: by the labels)",
     )
-    group.add_argument("--target", "-t", default="host", help="what instructions, flash and RAM are those of")
+    group.add_argument(
+        "--target", "-t", default="host", help="target for which instructions, flash and RAM are counted"
+    )
     group.add_argument(
         "--trust-target",
         action="store_true",
-        help="let the target's file name any option of a compiler, even those that run programs",
+        help="allow the target file any compiler option, even those that execute programs",
     )
     group.add_argument(
         "--precisions",
         default=",".join(PRECISIONS),
         metavar="NAMES",
-        help=f"those to choose from (default: {','.join(PRECISIONS)})",
+        help=f"precisions to choose from (default: {','.join(PRECISIONS)})",
     )
     group.add_argument(
         "--cheapest",
         choices=AXES,
         default=AXES[0],
-        help="what is to be as small as can be (default: instructions)",
+        help="what to minimise (default: instructions)",
     )
     group.add_argument(
         "--optimize",
         choices=OPTIMIZE,
-        help="how models are planned (default: size where flash is to be small, the least RAM where RAM is, else"
-        " balanced)",
+        help="how models are planned (default: size to minimise flash, the least RAM to minimise RAM, else balanced)",
     )
     group.add_argument(
         "--evaluations",
         type=int,
         default=EVALUATIONS,
         metavar="N",
-        help=f"models that are scored at most, without the probes of single layers (default: {EVALUATIONS})",
+        help=f"evaluate at most this many models, not counting probes of single layers (default: {EVALUATIONS})",
     )
     group.add_argument(
         "--measure",
         action=argparse.BooleanOptionalAction,
-        help="run the best models on the emulated target (default: where the tools are there)",
+        help="run the best models on the emulated target (default: if the tools are installed)",
     )
     add_journal(group)
     add_workers(group)
@@ -173,7 +174,7 @@ def _axis(found: Mixed) -> str:
 
 def _told(guarded: Guarded, metric: str) -> str:
     return (
-        f"{metric} {guarded.value:.4g} against {guarded.reference:.4g} of real numbers, {guarded.lost:.2%} lost, on"
+        f"{metric} {guarded.value:.4g} against {guarded.reference:.4g} of the float model, {guarded.lost:.2%} lost, on"
         f" {guarded.samples:,} samples of {printable(guarded.where)}"
     )
 

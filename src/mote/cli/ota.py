@@ -18,10 +18,12 @@ BAUD = 115_200
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    p.add_argument("image", metavar="IMAGE", nargs="?", help="the .mote file to run; without, say what the device has")
+    p.add_argument(
+        "image", metavar="IMAGE", nargs="?", help=".mote file to install; without one, print what the device has"
+    )
     line = p.add_mutually_exclusive_group(required=True)
     line.add_argument("--connect", type=address, metavar="HOST:PORT", help="the device listens there")
-    line.add_argument("--listen", type=address, metavar="[HOST:]PORT", help="the device connects to here")
+    line.add_argument("--listen", type=address, metavar="[HOST:]PORT", help="wait here for the device to connect")
     line.add_argument("--serial", metavar="DEVICE", help="the device is at this serial port, such as /dev/ttyUSB0")
     p.add_argument(
         "--forever",
@@ -35,30 +37,30 @@ def add(p: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OLD",
-        help="an image that the device may run: only the differences are sent where it does; may be repeated",
+        help="an image that the device may run: only the differences are sent where it does; repeatable",
     )
-    p.add_argument("--no-restart", action="store_true", help="leave it to the device when the new model runs")
-    p.add_argument("--confirm", action="store_true", help="have the device confirm the new model once it runs")
+    p.add_argument("--no-restart", action="store_true", help="let the device choose when to activate the new model")
+    p.add_argument("--confirm", action="store_true", help="make the device confirm the new model once it runs")
     p.add_argument(
         "--wait",
         type=seconds,
         default=Patience.confirm_s,
         metavar="SECONDS",
-        help=f"for the firmware to confirm the new model (default: {Patience.confirm_s:g})",
+        help=f"time for the firmware to confirm the new model (default: {Patience.confirm_s:g})",
     )
     p.add_argument(
         "--timeout",
         type=seconds,
         default=Patience.answer_s,
         metavar="SECONDS",
-        help=f"for an answer, before it is asked again (default: {Patience.answer_s:g})",
+        help=f"time to wait for an answer before a retry (default: {Patience.answer_s:g})",
     )
     p.add_argument(
         "--connections",
         type=int,
         default=Patience.connections,
         metavar="N",
-        help=f"how often to connect where the line breaks (default: {Patience.connections})",
+        help=f"connection attempts when the line breaks (default: {Patience.connections})",
     )
     add_json(p)
 
@@ -71,7 +73,7 @@ def seconds(text: str) -> float:
 
 
 def address(text: str) -> tuple[str, int]:
-    """A host, which may be left away, and a port."""
+    """A host, which may be omitted, and a port."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65_535:
         raise argparse.ArgumentTypeError(f"'{text}' is no HOST:PORT")
@@ -83,9 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     patience = Patience(arguments.timeout, confirm_s=arguments.wait, connections=arguments.connections)
     if arguments.forever:
         if plan is None or arguments.listen is None:
-            raise MoteError(
-                "needs an image, and --listen", where="option --forever", remedy="give both, or leave it away"
-            )
+            raise MoteError("needs an image, and --listen", where="option --forever", remedy="give both, or omit it")
         serve(Listening(*arguments.listen), replace(plan, follows=False), replace(patience, connections=1), arguments)
     with progress(f"waiting for {arguments.serial or 'the device'}") as say, Opened(_line(arguments)) as line:
         session = Session(line, patience, say)

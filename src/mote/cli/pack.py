@@ -21,22 +21,22 @@ def add(p: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="a number that never goes down in updates (default: 0)",
+        help="version of the model, which updates must not decrease (default: 0)",
     )
     p.add_argument(
         "--product",
         type=int,
         default=0,
         metavar="N",
-        help="a number that devices compare with their own (default: 0)",
+        help="product number, which must equal the device's own (default: 0)",
     )
     p.add_argument(
         "--runtime",
         metavar="DIR",
-        help="plan with the kernels of this runtime, as `mote runtime` has written it (default: the stock runtime)",
+        help="plan with the kernels of this runtime, written by `mote runtime` (default: the stock runtime)",
     )
-    p.add_argument("--labels", metavar="FILE", help="names of the values of the first output, one a line")
-    p.add_argument("--strip", action="store_true", help="leave away names of layers and what only tools read")
+    p.add_argument("--labels", metavar="FILE", help="class names, one per line, for the values of the first output")
+    p.add_argument("--strip", action="store_true", help="omit layer names and other metadata that only tools read")
     p.add_argument("--c-array", action="store_true", help="write NAME_image.h and NAME_image.c instead of a file")
     p.add_argument("--force", action="store_true", help="with --c-array: overwrite files that are not Mote's")
 

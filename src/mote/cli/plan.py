@@ -1,4 +1,4 @@
-"""`mote plan`: what lies where in the arena, and when."""
+"""`mote plan`: the memory plan: which tensor lies where in the tensor arena, and when."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--layer",
         metavar="LAYER",
-        help="only the kernels of this layer (by name or number), and why each is taken or not",
+        help="only the kernels of this layer (by name or number), and why each is chosen or not",
     )
 
 

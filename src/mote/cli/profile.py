@@ -36,7 +36,7 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=".npy or .npz with the inputs, of which the first are taken (default: the self-test's pattern)",
     )
-    p.add_argument("--functions", action="store_true", help="the table of functions, too")
+    p.add_argument("--functions", action="store_true", help="also print the table of functions")
     p.add_argument("--elf", metavar="FILE", help="profile this bare-metal program instead of a model")
     p.add_argument("--entry", metavar="SYMBOL", help="the function of the program whose calls are profiled")
 

@@ -1,4 +1,4 @@
-"""`mote prune`: a float model that takes less, refitted to calibration data, and what that costs in accuracy."""
+"""`mote prune`: prune or cluster the weights of a float model, refit it to calibration data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mote.quantize.prune.ways import KINDS
 
 HELP = {
     "channels": "remove whole channels (default)",
-    "blocks": "set blocks of weights to zero, which kernels for them skip",
+    "blocks": "block sparsity: set blocks of weights to zero, which sparse kernels skip",
     "clusters": "give weights few distinct values, which `--optimize size` stores in few bits",
 }
 
@@ -39,28 +39,38 @@ def add(p: argparse.ArgumentParser) -> None:
     for kind in KINDS:
         kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=HELP[kind])
     limits = p.add_mutually_exclusive_group(required=True)
-    limits.add_argument("--macs", metavar="N|P%", help="multiplications that may be left: a number, or a percentage")
-    limits.add_argument("--flash", metavar="BYTES|P%", help="flash that the int8 model may take (K and M suffixes)")
-    limits.add_argument("--cycles", metavar="N|P%", help="cycles that it may take, by the planner's estimate")
-    p.add_argument("--target", default=TARGET, help=f"the core or part that it is for (default: {TARGET})")
+    limits.add_argument(
+        "--macs", metavar="N|P%", help="target for MACs: a number, or a percentage of those of the model"
+    )
+    limits.add_argument("--flash", metavar="BYTES|P%", help="target for the flash of the int8 model (K and M suffixes)")
+    limits.add_argument("--cycles", metavar="N|P%", help="target for the estimated cycles of the int8 model")
+    p.add_argument("--target", default=TARGET, help=f"target to estimate for (default: {TARGET})")
     p.add_argument(
         "--optimize", choices=OPTIMIZE, default="", help="how it is compiled (default: balanced; size for --clusters)"
     )
-    p.add_argument("--test", metavar="DATA", help="labelled samples to measure the accuracy of the int8 model with")
-    p.add_argument("--fine-tune", type=int, default=0, metavar="EPOCHS", help="train what is left, through PyTorch")
+    p.add_argument("--test", metavar="DATA", help="labelled samples, to measure the accuracy of the int8 model")
     p.add_argument(
-        "--augment", default="", metavar="STEPS", help="train with other forms of pictures too: flip, shift=4, or both"
+        "--fine-tune",
+        type=int,
+        default=0,
+        metavar="EPOCHS",
+        help="fine-tune the pruned model with PyTorch for this many epochs",
     )
-    p.add_argument("--device", default="auto", help="where to train (default: an accelerator where there is one)")
+    p.add_argument(
+        "--augment", default="", metavar="STEPS", help="data augmentation for images: flip, shift=4, or both"
+    )
+    p.add_argument(
+        "--device", default="auto", help="PyTorch device to train on (default: an accelerator if there is one)"
+    )
     p.add_argument(
         "--samples",
         type=int,
         default=SAMPLES,
         metavar="N",
-        help=f"how many of the samples to refit weights with (default: {SAMPLES})",
+        help=f"number of samples for refitting weights (default: {SAMPLES})",
     )
     shares = ", ".join(f"{share:.0%}%" for share in SHARES)
-    p.add_argument("--front", action="store_true", help=f"make and measure points at {shares} as well")
+    p.add_argument("--front", action="store_true", help=f"also make and measure models at {shares}")
     add_workers(p)
     add_json(p)
     p.set_defaults(kind="channels")
@@ -114,7 +124,7 @@ def print_text(result: Pruned, output: str) -> None:
         print(f"warning: {warning}")
     print("weights refitted with {:,} of {:,} samples".format(*result.samples))
     tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
-    print(f"{output}: {len(result.data):,} bytes of real numbers{tuned}; `mote quantize` makes the int8 model of it")
+    print(f"{output}: {len(result.data):,} bytes, a float model{tuned}; `mote quantize` quantizes it")
 
 
 def _row(point: PrunedPoint, accuracy: bool) -> tuple[object, ...]:

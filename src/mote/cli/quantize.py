@@ -1,4 +1,4 @@
-"""`mote quantize`: a model of real numbers as a .tflite file that computes with integers, by calibration data."""
+"""`mote quantize`: quantize a float model with calibration data, and write it as a .tflite file."""
 
 from __future__ import annotations
 
@@ -36,55 +36,57 @@ def add(p: argparse.ArgumentParser) -> None:
         type=int,
         default=MOST_SAMPLES,
         metavar="N",
-        help=f"take at most so many samples, from all over the data (default: {MOST_SAMPLES}; 0: all)",
+        help=f"use at most this many samples, evenly spaced over the data (default: {MOST_SAMPLES}; 0: all)",
     )
     p.add_argument(
         "--precision",
         choices=[x.value for x in Precision if x is not Precision.FLOAT32],
         default=Precision.INT8.value,
-        help="int8: weights and activations of 8 bits (default); int16: activations of 16 bits, weights of 8; int4:"
-        " weights of 4 bits, activations of 8; float16: real numbers, with weights of 16 bits",
+        help="int8: 8-bit weights and activations (default); int16: 16-bit activations, 8-bit weights; int4:"
+        " 4-bit weights, 8-bit activations; float16: float activations, 16-bit weights",
     )
     p.add_argument(
         "--calibration",
         default=Methods.calibration,
         metavar="METHOD",
-        help="how ranges follow from what the data shows: percentile (default), percentile:99.9, min-max, mse, entropy",
+        help="how activation ranges are chosen from the calibration data: percentile (default),"
+        " percentile:99.9, min-max, mse, entropy",
     )
     p.add_argument(
         "--equalize",
         action=argparse.BooleanOptionalAction,
         default=Methods.equalize,
-        help="scale channels of neighbouring layers such that they lose less together: where channels are very uneven",
+        help="cross-layer equalization: rescale channels of adjacent layers, for models with very uneven channels",
     )
     p.add_argument(
         "--correct-biases",
         action=argparse.BooleanOptionalAction,
         default=Methods.correct_biases,
-        help="change biases such that no layer is wrong on average (default)",
+        help="bias correction: remove the mean error of each layer (default)",
     )
     p.add_argument(
         "--rounding",
         choices=ROUNDINGS,
         default=Methods.rounding,
-        help="adaptive: weights become the steps that change results least (default); nearest: the nearest ones",
+        help="rounding of weights: adaptive, which minimises the error of each layer's output (default), or nearest",
     )
     p.add_argument(
         "--io",
         choices=IO,
         default=IO[0],
-        help="int8: the file takes and gives integers as its layers have them (default); float32: real numbers",
+        help="type of the file's inputs and outputs: quantized, as its layers have them (default), or float32",
     )
     p.add_argument(
         "--edges",
         choices=EDGES,
         default=EDGES[0],
-        help="channels-last: images at the edges as TFLite has them (default); model: as the model has them",
+        help="memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as"
+        " in the model",
     )
     p.add_argument(
         "--random-calibration",
         action="store_true",
-        help="calibrate with random numbers, to measure sizes with: the accuracy of such a file means nothing",
+        help="calibrate with random inputs, to measure sizes only: the accuracy of the file is meaningless",
     )
     add_json(p)
     add_mixing(p)

@@ -12,33 +12,36 @@ from mote.image.adapters import NAMES, adapters_files
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--output", "-o", required=True, metavar="DIR", help="where to write it")
+    p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the library")
     p.add_argument("--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)")
     p.add_argument(
         "--trust-target",
         action="store_true",
-        help="let the target's file name any option of a compiler, even those that run programs",
+        help="allow the target file any compiler option, even those that execute programs",
     )
     p.add_argument(
         "--kernels",
         nargs="+",
         default=[ALL],
         metavar="KERNELS",
-        help=f"{ALL}: what the stock runtime has, for any model (default); {MINIMAL}: for int8 networks of"
-        " convolutions; or models: what these are planned with, code that is made for their layers included",
+        help=f"{ALL}: the kernels of the stock runtime, for any model (default); {MINIMAL}: for int8 convolutional"
+        " networks; or model files: the kernels of their plans, with code specialised for their layers",
     )
     p.add_argument(
-        "--optimize", choices=OPTIMIZE, default="balanced", help="as for `mote pack`, for models and for the build"
+        "--optimize",
+        choices=OPTIMIZE,
+        default="balanced",
+        help="optimization of the models' plans and of the build, as for `mote pack`",
     )
-    p.add_argument("--aligned", action="store_true", help="no word at an odd address, for a firmware that traps that")
-    p.add_argument("--update", action="store_true", help="with the module that replaces models over the air")
+    p.add_argument("--aligned", action="store_true", help="aligned 32-bit accesses only")
+    p.add_argument("--update", action="store_true", help="include the over-the-air update module")
     p.add_argument(
         "--adapter",
         action="append",
         default=[],
         choices=NAMES,
         help="add what connects it to firmware: a model in static memory (bare-metal), in a thread with a queue"
-        " (cmsis-rtos2, freertos, zephyr), PSA Crypto as the verifier of updates (psa); may be given several times",
+        " (cmsis-rtos2, freertos, zephyr), PSA Crypto as the verifier of updates (psa); repeatable",
     )
     p.add_argument("--force", action="store_true", help="overwrite files that Mote did not write")
     add_json(p)

@@ -1,4 +1,4 @@
-"""`mote shrink`: what cannot matter in a model and is removed before it is compiled; its outputs stay equal."""
+"""`mote shrink`: remove what cannot affect the outputs of a model before it is compiled, bit for bit."""
 
 from __future__ import annotations
 
@@ -23,17 +23,26 @@ from mote.cli.verify import count
 
 def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
-    p.add_argument("--io", choices=IO, default="model", help="int8: without QUANTIZE/DEQUANTIZE at the model's edges")
     p.add_argument(
-        "--numerics", choices=NUMERICS, default="litert", help="whose rounding to follow bit for bit (default: litert)"
+        "--io",
+        choices=IO,
+        default="model",
+        help="int8: int8 inputs and outputs, without QUANTIZE and DEQUANTIZE layers",
+    )
+    p.add_argument(
+        "--numerics",
+        choices=NUMERICS,
+        default="litert",
+        help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
     )
     p.add_argument(
         "--inputs",
         type=count,
         metavar="N",
-        help=f"compare outputs on so many: random, extreme, structured (default: {INPUTS}, of large models {FEWEST})",
+        help="number of inputs to compare outputs on: random, extreme and structured ones"
+        f" (default: {INPUTS}, for large models {FEWEST})",
     )
-    p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
     add_json(p)
 
 

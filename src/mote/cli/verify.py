@@ -34,15 +34,16 @@ def add(p: argparse.ArgumentParser) -> None:
         "--inputs",
         type=count,
         metavar="N",
-        help="how many inputs: random, extreme, structured (default: 8); with --data the first so many (default: all)",
+        help="number of inputs: random, extreme and structured ones (default: 8); with --data the first N"
+        " samples (default: all)",
     )
-    p.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
     add_runtime(p)
     p.add_argument(
         "--source",
         metavar="FILE",
-        help="for a .mote file: the model that it was packed from (default: the file beside it that it was packed from;"
-        " without one, outputs are compared with those of this computer)",
+        help="for a .mote file: the model that it was packed from (default: looked for beside it; without"
+        " one, outputs are compared with the runtime on this computer)",
     )
 
 
@@ -75,7 +76,7 @@ def print_text(result: VerifyResult) -> None:
     if result.exact:
         print(f"{head}: {green('equal bit for bit')}")
     elif result.passed:
-        steps = f"within {result.max_steps} where real numbers near a half were quantized before"
+        steps = f"within {result.max_steps} where float values near a half were quantized before"
         print(
             f"{head}: {green('equal')} (integers {steps if result.max_steps else 'bit for bit'}, float32 within "
             f"{FLOAT_TOLERANCE:g} of the magnitude of what was added up: no tensor differs by more than "

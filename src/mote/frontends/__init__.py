@@ -54,7 +54,7 @@ def source_of(
     ones that are wanted, `signature` is the one that is wanted of a `.tflite` file with several, and `constants` are
     the values of inputs that always have the same, by name."""
     if isinstance(model, str | Path | bytes | Source) and example_inputs is not None:
-        raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="leave it away")
+        raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="omit it")
     if isinstance(model, Source):
         found = model
     elif isinstance(model, bytes):
@@ -68,7 +68,7 @@ def source_of(
         raise MoteError(
             f"a model of {found.title} says itself what shapes its inputs have",
             where=f"{found.where}: option shape",
-            remedy="leave it away",
+            remedy="omit it",
         )
     fixed = fixed_inputs(constants)
     if fixed and found.format not in SHAPED:
@@ -85,7 +85,7 @@ def source_of(
         raise MoteError(
             f"a model of {found.title} says itself what it takes",
             where=f"{found.where}: option features",
-            remedy="leave it away; it is for forests",
+            remedy="omit it; it is for forests",
         )
     return replace(
         found,
@@ -124,7 +124,7 @@ def read(source: Source) -> Model:
 
 
 def _wanted(model: Model, outputs: Sequence[str]) -> Model:
-    """The model with some of its outputs only; what nobody needs is left away later."""
+    """The model with some of its outputs only; what nobody needs is omitted later."""
     if not outputs:
         return model
     known = {model.tensors[t].name: t for t in model.outputs}

@@ -28,7 +28,7 @@ def from_object(model: Any, example_inputs: Any = None) -> Source:
                 raise MoteError(
                     f"a {type(model).__name__} says itself what it takes",
                     where="option example_inputs",
-                    remedy="leave it away; shapes={...} gives inputs other shapes",
+                    remedy="omit it; shapes={...} gives inputs other shapes",
                 )
             return _module(model, example_inputs) if make is _module else make(model)
     refuse_weights(model)

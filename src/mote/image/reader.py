@@ -107,7 +107,7 @@ class Description:
     schedule: tuple[int, ...]
     initial: tuple[Mapping[str, int], ...]
     about: Mapping[str, Any]
-    """What only tools read; empty where it was left away."""
+    """What only tools read; empty where it was omitted."""
     signature: Mapping[str, Any] | None
     """What stands behind the image, if something does; it is not verified here."""
 

@@ -32,7 +32,7 @@ def run(graph: Graph, axis: int, hop: int = 0, *, causal: bool = False) -> Graph
                 raise MoteError(
                     f"{hop} new elements at a time do not suit the strides of its layers",
                     where="option hop",
-                    remedy=f"give a multiple of {_least_hop(graph, flow, causal)}, or leave it away",
+                    remedy=f"give a multiple of {_least_hop(graph, flow, causal)}, or omit it",
                 ) from None
             flow = replace(flow, fresh=flow.fresh * error.multiple)
 

@@ -44,7 +44,7 @@ STATUS = {
     12: ("the image is not signed", "sign it with `mote sign`"),
     13: ("the signature is not genuine", "sign the image with a key that the firmware knows"),
     14: ("its firmware cannot run the image", "pack it with --runtime and the manifest of that firmware"),
-    15: ("the delta is to another image", "send the whole image: leave away --from"),
+    15: ("the delta is to another image", "send the whole image: omit --from"),
     16: ("the delta is damaged", "send it again"),
     254: ("it does not understand a message", "use a Mote that fits its firmware"),
     255: ("it does not know a message", "use a Mote that fits its firmware"),
