@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from mote import targets, toolchain
 from mote.api import reference
@@ -29,6 +30,9 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.passes import optimize
 from mote.toolchain import Mode
+
+T = TypeVar("T")
+Test = TypeVar("Test", bound=Callable[..., None])
 
 needs_litert = pytest.mark.skipif(not reference.litert_installed(), reason="ai-edge-litert is not installed")
 
@@ -79,10 +83,31 @@ def needs(*programs: str) -> None:
         pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-def examples(count: int) -> int:
-    """How many examples a property is tried on that takes a C compiler: a third of it in `make test`, where they
-    are always the same, ten times as many in `make fuzz`, where they are new."""
-    return 10 * count if os.environ.get("MOTE_FUZZ") else max(2, count // 3)
+FUZZ = bool(os.environ.get("MOTE_FUZZ"))
+"""`make fuzz` runs the tests."""
+
+
+def examples(count: int, usual: int = 0) -> int:
+    """How many examples a property is tried on that takes a C compiler: a third of it or the usual number in
+    `make test`, where they are always the same, ten times as many in `make fuzz`, where they are new. The first is the
+    simplest one that there is, unless they are `varied`."""
+    return 10 * count if FUZZ else usual or max(2, count // 3)
+
+
+def varied(strategy: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
+    """Random examples from the first on, where Hypothesis would begin with the simplest one."""
+    return st.tuples(st.integers(0, 1 << 16).filter(bool), strategy).map(lambda drawn: drawn[1])
+
+
+def batch(strategy: st.SearchStrategy[T], count: int, usual: int) -> st.SearchStrategy[list[T]]:
+    """So many varied examples at once, fewer of them in `make test`: one build serves them all."""
+    size = count if FUZZ else usual
+    return varied(st.lists(strategy, min_size=size, max_size=size))
+
+
+def fuzzed(test: Test) -> Test:
+    """A test of random cases that is too long for `make test`: `make soak` runs it, and `make fuzz` with more cases."""
+    return test if FUZZ else pytest.mark.soak(test)
 
 
 def soaked(cases: Iterable[Any], usual: Collection[Any]) -> list[Any]:

@@ -63,7 +63,7 @@ def decode(code: Code, count: int) -> np.ndarray:
 
 
 @given(matrices())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_codes_decode_to_what_was_encoded(weights: np.ndarray) -> None:
     code = encode(weights)
     assert np.array_equal(decode(code, weights.size), weights.reshape(-1))

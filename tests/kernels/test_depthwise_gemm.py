@@ -26,7 +26,7 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Layout, Packed, Refusal, View
 from offered import DSP
-from support import emulated, examples, needs_litert
+from support import batch, emulated, examples, needs_litert
 
 MANY = list(HealthCheck)
 WANTED = Layout(24, 1)
@@ -123,14 +123,14 @@ def run(found: list[Both], program: Program) -> None:
     assert not got.size
 
 
-@given(st.lists(chains(), min_size=4, max_size=4))
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
+@given(batch(chains(), 4, 2))
+@settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(found: list[Both]) -> None:
     run(found, Program())
 
 
-@given(st.lists(chains(), min_size=4, max_size=4))
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
+@given(batch(chains(), 4, 2))
+@settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(found: list[Both]) -> None:
     run(found, Program(emulated("cortex-m4")))
 

@@ -19,7 +19,7 @@ from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import View
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
-from support import emulated, examples, soaked
+from support import batch, emulated, examples, soaked
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
 
@@ -116,7 +116,7 @@ def layers(draw: st.DrawFn, kernel: st.SearchStrategy[tuple[int, int]]) -> Layer
 
 
 def batches(*kernels: tuple[int, int]) -> st.SearchStrategy[list[Layer]]:
-    return st.lists(layers(st.sampled_from(kernels)), min_size=24, max_size=24)
+    return batch(layers(st.sampled_from(kernels)), 24, 12)
 
 
 def kernels(c: Layer) -> list[Case]:
@@ -136,13 +136,13 @@ def cases(chosen: list[Layer]) -> list[Case]:
 
 
 @given(batches((3, 3)))
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6, 1), deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three(chosen: list[Layer]) -> None:
     check_cases(cases(chosen), Program())
 
 
 @given(batches((3, 3)))
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6, 1), deadline=None, suppress_health_check=list(HealthCheck))
 def test_three_by_three_on_cortex_m4(chosen: list[Layer]) -> None:
     check_cases(cases(chosen), Program(emulated("cortex-m4")))
 
@@ -151,13 +151,13 @@ OTHER_WINDOWS = [(5, 5), (5, 5), (7, 7), (7, 7), (1, 3), (5, 3), (3, 1), (2, 2),
 
 
 @given(batches(*OTHER_WINDOWS))
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6, 1), deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows(chosen: list[Layer]) -> None:
     check_cases(cases(chosen), Program())
 
 
 @given(batches(*OTHER_WINDOWS))
-@settings(max_examples=examples(9), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(9, 1), deadline=None, suppress_health_check=list(HealthCheck))
 def test_other_windows_on_cortex_m4(chosen: list[Layer]) -> None:
     check_cases(cases(chosen), Program(emulated("cortex-m4")))
 

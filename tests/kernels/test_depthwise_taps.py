@@ -15,7 +15,7 @@ from mote.kernels.contract import Refusal, View
 from mote.kernels.helium.depthwise import KERNELS
 from mote.ops.depthwise import DepthwiseConv2D
 from offered import named
-from support import emulated, examples, needs_litert, soaked
+from support import batch, emulated, examples, needs_litert, soaked
 
 CORE = "cortex-m55"
 
@@ -66,8 +66,8 @@ def cases(chosen: list[Layer]) -> list[Case]:
     return [Case(g, g.ops[0], kernel, seed) for g, kernel, seed in found if kernel is not None]
 
 
-BATCH = st.lists(layers() | over_time(), min_size=8, max_size=8)
-TRIES = settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
+BATCH = batch(layers() | over_time(), 8, 8)
+TRIES = settings(max_examples=examples(4, 1), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @given(BATCH)

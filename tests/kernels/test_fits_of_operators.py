@@ -3,8 +3,7 @@ them, and mutants of these. See `rooms.py`."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -38,7 +37,7 @@ from rooms import Case, Collection, Rooms
 from mote import frontends
 from mote.kernels.contract import Call
 from mote.plan.program import Form
-from support import examples
+from support import examples, fuzzed
 
 T = TypeVar("T")
 MUTANTS = examples(150)
@@ -83,6 +82,19 @@ def models() -> Iterator[bytes]:
 
 
 @cache
+def few() -> tuple[Case, ...]:
+    """Calls of some kernels, in every form."""
+    collection = Collection(each=1)
+    for data in (
+        test_batch_matmul.model(*drawn(test_batch_matmul.configs(), 4)),
+        test_lookup.model(drawn(test_lookup.any_lookup(), 4)),
+        test_reduce.model(*drawn(test_reduce.configs(), 6)),
+    ):
+        collection.add(frontends.read(frontends.source_of(data)).partial())
+    return tuple(case for case in collection.cases if not case.kernel.header.startswith(ELSEWHERE))
+
+
+@cache
 def cases() -> tuple[Case, ...]:
     """A call of some kernels of each header, in every form."""
     collection, kept = Collection(each=1), dict[str, set[str]]()
@@ -107,8 +119,17 @@ def cases() -> tuple[Case, ...]:
     )
 
 
+@fuzzed
 def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
-    rooms = Rooms(cases(), tmp_path)
+    nothing_breaks(cases(), tmp_path)
+
+
+def test_what_is_admitted_breaks_none_of_a_few(tmp_path: Path) -> None:
+    nothing_breaks(few(), tmp_path)
+
+
+def nothing_breaks(given: Sequence[Case], folder: Path) -> None:
+    rooms = Rooms(given, folder)
     findings = rooms.run(MUTANTS)
     print(f"{rooms.tried} mutants tried, {sum(rooms.admitted.values())} of them admitted and run")
     assert not findings, "\n".join(map(str, findings))
@@ -116,6 +137,5 @@ def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
 
 
 def test_every_way_to_call_kernels_is_tried() -> None:
-    forms = Counter(case.form for case in cases())
-    assert not {Form.WHOLE, Form.EACH, Form.ROW, Form.SUMS} - forms.keys()
-    assert {Call.FLAT, Call.ROWS, Call.WHOLE, Call.ADDS} <= {case.packed.call for case in cases()}
+    assert {Form.WHOLE, Form.EACH, Form.ROW, Form.SUMS} <= {case.form for case in few()}
+    assert {Call.FLAT, Call.ROWS, Call.WHOLE, Call.ADDS} <= {case.packed.call for case in few()}

@@ -26,7 +26,7 @@ from mote.graph.tensor import Shape
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Packed, Refusal, View
 from offered import DSP
-from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert
+from support import HOST_DSP, batch, check, emulated, exact_on, examples, needs_litert
 
 MANY = list(HealthCheck)
 
@@ -121,14 +121,14 @@ def run(found: list[Pair], program: Program) -> None:
     check_cases(cases, program)
 
 
-@given(st.lists(pairs(), min_size=12, max_size=12))
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
+@given(batch(pairs(), 12, 6))
+@settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(found: list[Pair]) -> None:
     run(found, Program())
 
 
-@given(st.lists(pairs(), min_size=12, max_size=12))
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
+@given(batch(pairs(), 12, 6))
+@settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(found: list[Pair]) -> None:
     run(found, Program(emulated("cortex-m4")))
 
@@ -171,8 +171,8 @@ def test_a_tensor_added_to_itself_is_refused() -> None:
 
 
 @needs_litert
-@given(st.lists(pairs(), min_size=8, max_size=8))
-@settings(max_examples=examples(3), deadline=None, suppress_health_check=MANY)
+@given(batch(pairs(), 8, 4))
+@settings(max_examples=examples(3, 1), deadline=None, suppress_health_check=MANY)
 def test_against_litert(found: list[Pair]) -> None:
     check(model(*found), target=HOST_DSP)
 

@@ -10,6 +10,7 @@ from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.narrow import Narrow, narrow, shifts
 from mote.ops.steps import thresholds
 from mote.ops.sums import Sums
+from support import examples
 
 
 @st.composite
@@ -45,7 +46,7 @@ def outputs(found: Narrow, sums: Ints, channel: int, low: int, high: int) -> Int
 
 
 @given(layers(), st.integers(2, 11), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300, 50), deadline=None)
 def test_exact_for_every_sum(sums: Sums, most: int, fixed: bool) -> None:
     limits = np.full(len(sums.low), most)
     for shift in shifts(sums, limits):

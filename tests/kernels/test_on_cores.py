@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.frontends.tflite.writer import Writer
-from support import HOST_DSP, check, exact_on, examples, needs_litert, soaked
+from support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, soaked, varied
 
 pytestmark = needs_litert
 
@@ -40,7 +40,7 @@ def test_on_other_cores(family: str, core: str, data: st.DataObject) -> None:
     exact_on(core, data.draw(LAYERS[family]))
 
 
-PAIRS = 12
+PAIRS = 12 if FUZZ else 3
 
 
 @st.composite
@@ -93,26 +93,26 @@ def add_pair(draw: st.DrawFn, w: Writer, index: int) -> None:
 
 
 @given(test_conv.batches("FULLY_CONNECTED").map(test_conv.model))
-@settings(max_examples=examples(5), deadline=None)
+@settings(max_examples=examples(5, 1), deadline=None)
 def test_fully_connected_for_dsp(model: bytes) -> None:
     check(model, target=HOST_DSP)
 
 
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(4, 1), deadline=None)
 def test_roomy_kernels(model: bytes) -> None:
     """The portable twins of the kernels that take more working memory, on the host."""
     check(model, target=HOST_DSP, optimize="speed")
 
 
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
-@settings(max_examples=examples(3), deadline=None)
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_roomy_kernels_on_cortex_m4(model: bytes) -> None:
     exact_on("cortex-m4", model, optimize="speed")
 
 
-@given(planar_pairs())
-@settings(max_examples=examples(3), deadline=None)
+@given(varied(planar_pairs()))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_planar_rows(model: bytes) -> None:
     """The portable twin on the host, which a target of its own makes choose like a core with DSP instructions."""
     compiled = check(model, target=HOST_DSP, optimize="speed", shrink=False)

@@ -27,7 +27,7 @@ from mote.graph.tensor import Array
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
 from offered import DSP, PORTABLE, first, offered
-from support import HOST_DSP, check, emulated, exact_on, examples, needs, needs_litert
+from support import HOST_DSP, batch, check, emulated, exact_on, examples, needs, needs_litert
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 Quant = tuple[float, int]
@@ -104,8 +104,8 @@ def graph(*layers: Config) -> Graph:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(14), deadline=None)
+@given(batch(configs(), 24, 12))
+@settings(max_examples=examples(14, 1), deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
-from support import check, examples, needs_litert
+from support import batch, check, examples, needs_litert
 
 pytestmark = needs_litert
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -173,29 +173,29 @@ def model(layers: list[Config]) -> bytes:
 
 
 def batches(kind: str) -> st.SearchStrategy[list[Config]]:
-    return st.lists(configs(kind), min_size=24, max_size=24)
+    return batch(configs(kind), 24, 16)
 
 
 @given(batches("CONV_2D"))
-@settings(max_examples=examples(7), deadline=None)
+@settings(max_examples=examples(7, 1), deadline=None)
 def test_conv(layers: list[Config]) -> None:
     check(model(layers))
 
 
 @given(batches("DEPTHWISE_CONV_2D"))
-@settings(max_examples=examples(7), deadline=None)
+@settings(max_examples=examples(7, 1), deadline=None)
 def test_depthwise(layers: list[Config]) -> None:
     check(model(layers))
 
 
 @given(batches("FULLY_CONNECTED"))
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(6, 1), deadline=None)
 def test_fully_connected(layers: list[Config]) -> None:
     check(model(layers))
 
 
-@given(st.lists(st.sampled_from(KINDS).flatmap(configs), min_size=24, max_size=24))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(st.sampled_from(KINDS).flatmap(configs), 24, 9))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_int16(layers: list[Config]) -> None:
     check(model([replace(c, dtype="int16") for c in layers]))
 
@@ -206,8 +206,8 @@ def test_groups_that_do_not_fit() -> None:
         tflite.parse(model([replace(c, groups=3)]), "model")
 
 
-@given(st.lists(configs("CONV_2D"), min_size=24, max_size=24))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs("CONV_2D"), 24, 9))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_groups(layers: list[Config]) -> None:
     """Of one to five channels, which is all of them now and then."""
     sizes = [(c.outputs, 1 + c.seed % 5) for c in layers]

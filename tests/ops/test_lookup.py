@@ -16,7 +16,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.ops.bounds import input_bounds
-from support import check, check_numpy, examples, needs_litert
+from support import batch, check, check_numpy, examples, needs_litert
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -155,8 +155,8 @@ PLAIN: list[Config] = [
 """One of each."""
 
 
-@given(st.lists(any_lookup(), min_size=40, max_size=40))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(any_lookup(), 40, 20))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_lookups(layers: list[Config]) -> None:
     check(model(layers), inputs=2)
 

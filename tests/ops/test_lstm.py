@@ -19,7 +19,7 @@ from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
 from mote.passes import fold_constants
 from offered import DSP, PORTABLE, first
-from support import emulated, examples, needs_litert
+from support import batch, emulated, examples, needs_litert
 
 
 @dataclass(frozen=True)
@@ -186,8 +186,8 @@ def test_random_kinds(layers: list[Config], features: frozenset[str]) -> None:
 
 
 @needs_litert
-@given(st.lists(any_kind(("int8",)), min_size=8, max_size=8))
-@settings(max_examples=examples(5), deadline=None)
+@given(batch(any_kind(("int8",)), 8, 4))
+@settings(max_examples=examples(5, 1), deadline=None)
 def test_on_cortex_m4(layers: list[Config]) -> None:
     check_over_time(model(*layers), 12, program=Program(emulated("cortex-m4")), features=DSP)
 

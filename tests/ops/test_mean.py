@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.frontends.tflite.writer import Writer
-from support import check, examples, needs_litert
+from support import batch, check, examples, needs_litert
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -49,8 +49,8 @@ def model(layers: list[Config]) -> bytes:
     return w.finish()
 
 
-@given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(7), deadline=None)
+@given(batch(configs(), 24, 12))
+@settings(max_examples=examples(7, 1), deadline=None)
 def test_mean(layers: list[Config]) -> None:
     check(model(layers))
 

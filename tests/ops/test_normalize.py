@@ -15,7 +15,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.ops.normalize import logarithm
 from mote.ops.softmax import EXP_LINES
 from network import FLOAT, Quant
-from support import check, check_on, exact_on, examples, needs_litert
+from support import batch, check, check_on, exact_on, examples, needs_litert
 
 OUTPUTS: dict[tuple[str, str, str], Quant] = {
     ("SOFTMAX", "int8", "int16"): (1 / 65536, -32768),
@@ -74,8 +74,8 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=40, max_size=40))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs(), 40, 20))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers), inputs=6)
 

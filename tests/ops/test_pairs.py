@@ -22,7 +22,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array, Shape
-from support import check, check_numpy, exact_on, examples, micro_agrees, needs_litert
+from support import batch, check, check_numpy, exact_on, examples, micro_agrees, needs_litert
 
 SIGNED = ("int8", "int16", "int32", "int64", "float32")
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
@@ -172,7 +172,8 @@ def _bounds(c: Config, position: int, rng: np.random.Generator) -> list[tuple[st
         zero = c.zeros[1] if c.kind == "DIV" else 0
         if c.dtype == "float32":
             return [("MAXIMUM", 0.01)]
-        return [("MAXIMUM", min(zero + 1, 127)) if zero < 100 and rng.random() < 0.6 else ("MINIMUM", zero - 2)]
+        above = (zero < 100 and rng.random() < 0.6) or zero - 2 < -128
+        return [("MAXIMUM", min(zero + 1, 127)) if above else ("MINIMUM", zero - 2)]
     if c.kind == "POW" and c.dtype == "int32":
         return [("MINIMUM", 8), ("MAXIMUM", -8 if position == 0 else 0)]
     return [("MAXIMUM", 0.05)] if c.kind == "POW" and position == 0 else []
@@ -208,15 +209,15 @@ def graph(*layers: Config) -> Graph:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=32, max_size=32))
-@settings(max_examples=15, deadline=None)
+@given(batch(configs(), 32, 16))
+@settings(max_examples=examples(20), deadline=None)
 def test_random_layers_in_numpy(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(*layers))
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=32, max_size=32))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs(), 32, 16))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_random_layers(layers: list[Config]) -> None:
     check(model(*layers))
 

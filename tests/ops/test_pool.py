@@ -12,7 +12,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.kernels.contract import Call
-from support import check, exact_on, examples, needs_litert
+from support import batch, check, exact_on, examples, needs_litert
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -70,8 +70,8 @@ def model(layers: list[Config]) -> bytes:
     return w.finish()
 
 
-@given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(7), deadline=None)
+@given(batch(configs(), 24, 12))
+@settings(max_examples=examples(7, 1), deadline=None)
 def test_pool(layers: list[Config]) -> None:
     check(model(layers))
 

@@ -13,7 +13,7 @@ from test_batch_matmul import any_values
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from support import check, exact_on, examples, needs_litert
+from support import batch, check, exact_on, examples, needs_litert
 
 pytestmark = needs_litert
 TYPES = (
@@ -92,8 +92,8 @@ def model(*layers: Config) -> bytes:
     return w.finish()
 
 
-@given(st.lists(configs(), min_size=16, max_size=16))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs(), 16, 8))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_random_layers(layers: list[Config]) -> None:
     check(model(*layers))
 

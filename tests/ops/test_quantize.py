@@ -16,7 +16,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from network import FLOAT, Net
-from support import check, check_numpy, exact_on, examples, needs_litert, tflite_micro
+from support import batch, check, check_numpy, exact_on, examples, needs_litert, tflite_micro
 
 SIZE = 2048
 
@@ -294,8 +294,8 @@ def test_casts_and_conversions_in_c() -> None:
 
 
 @needs_litert
-@given(st.lists(rescalings(), min_size=16, max_size=16))
-@settings(max_examples=examples(2), deadline=None)
+@given(batch(rescalings(), 16, 8))
+@settings(max_examples=examples(2, 1), deadline=None)
 def test_conversions_in_c(layers: list[Rescaling]) -> None:
     check(rescaled_model(layers, 333), inputs=6)
 

@@ -17,7 +17,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.kernels.contract import Call
 from mote.ops.reduce import Sum
 from network import Net, Quant
-from support import check, check_on, exact_on, examples, micro_agrees, needs_litert
+from support import batch, check, check_on, exact_on, examples, micro_agrees, needs_litert
 
 NUMBERS = ("int8", "int16", "int32", "int64", "float32")
 TYPES = {
@@ -84,8 +84,8 @@ def model(*layers: Config, shared: bool = False) -> bytes:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=40, max_size=40))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs(), 40, 20))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers), inputs=5)
 

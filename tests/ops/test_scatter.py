@@ -18,7 +18,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from network import Net
-from support import check, check_numpy, exact_on, examples, needs_litert
+from support import batch, check, check_numpy, exact_on, examples, needs_litert
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -212,13 +212,13 @@ PLAIN: list[Config] = [
 """One of each."""
 
 
-@given(st.lists(KINDS, min_size=40, max_size=40))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(KINDS, 40, 20))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_scatters(layers: list[Config]) -> None:
     check(model(layers), inputs=3)
 
 
-@given(st.lists(KINDS, min_size=40, max_size=40))
+@given(batch(KINDS, 40, 20))
 @settings(max_examples=examples(16), deadline=None)
 def test_numpy(layers: list[Config]) -> None:
     """The same in NumPy alone, far more often."""

@@ -14,7 +14,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph.fixedpoint import EXP_BITS
-from support import check, exact_on, examples, needs_litert
+from support import batch, check, exact_on, examples, needs_litert
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def test_exponentials_in_a_table() -> None:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=25, max_size=25))
-@settings(max_examples=examples(6), deadline=None)
+@given(batch(configs(), 25, 12))
+@settings(max_examples=examples(6, 1), deadline=None)
 def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers), inputs=6)
 

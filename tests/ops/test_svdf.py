@@ -19,7 +19,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.fixedpoint import quantize_multiplier, rescale
 from offered import DSP, PORTABLE
-from support import check_numpy, emulated, examples, micro_agrees, needs_litert, tflite_micro
+from support import batch, check_numpy, emulated, examples, micro_agrees, needs_litert, tflite_micro
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=18, max_size=18), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=examples(2), deadline=None)
+@given(batch(configs(), 18, 9), st.sampled_from([PORTABLE, DSP]))
+@settings(max_examples=examples(2, 1), deadline=None)
 def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 30, features=features)
 

@@ -15,7 +15,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from network import Net
-from support import check, examples, needs_litert
+from support import batch, check, examples, needs_litert
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -92,14 +92,14 @@ def add_layer(w: Writer, i: int, c: Config) -> None:
     w.output(y)
 
 
-@given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(5), deadline=None)
+@given(batch(configs(), 24, 12))
+@settings(max_examples=examples(5, 1), deadline=None)
 def test_transpose_conv(layers: list[Config]) -> None:
     check(model(layers))
 
 
-@given(st.lists(configs(), min_size=24, max_size=24))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs(), 24, 12))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_int16(layers: list[Config]) -> None:
     check(model([c | {"dtype": "int16"} for c in layers]))
 

@@ -16,7 +16,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.ops.unary import Table, Unary
 from offered import first
-from support import check, check_numpy, examples, needs_litert
+from support import batch, check, check_numpy, examples, needs_litert
 
 KINDS = ("LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "HARD_SWISH", "QUANTIZE")
 FUNCTIONS = KINDS[:-1]
@@ -76,15 +76,15 @@ def graph(*layers: Config) -> Graph:
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=32, max_size=32))
-@settings(max_examples=20, deadline=None)
+@given(batch(configs(), 32, 16))
+@settings(max_examples=examples(20), deadline=None)
 def test_tables(layers: list[Config]) -> None:
     check_numpy(graph(*layers), model(*layers), inputs=RAMP)
 
 
 @needs_litert
-@given(st.lists(configs(), min_size=32, max_size=32))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(configs(), 32, 16))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_tables_in_c(layers: list[Config]) -> None:
     check(model(*layers), inputs=RAMP)
 
@@ -127,8 +127,8 @@ def prelu_model(layers: list[PReluConfig]) -> bytes:
 
 
 @needs_litert
-@given(st.lists(prelus(), min_size=20, max_size=20))
-@settings(max_examples=examples(5), deadline=None)
+@given(batch(prelus(), 20, 10))
+@settings(max_examples=examples(5, 1), deadline=None)
 def test_prelu(layers: list[PReluConfig]) -> None:
     check(prelu_model(layers))
 

@@ -17,7 +17,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from support import ON_ARM, check, check_numpy, exact_on, needs_litert
+from support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert
 
 pytestmark = needs_litert
 
@@ -189,7 +189,7 @@ def test_many_layers() -> None:
 
 
 @given(st.integers(0, 1 << 30))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_references_are_equal(seed: int) -> None:
     check_numpy(tflite.parse(model := many(seed), "model"), model, inputs=6)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mote
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from support import check, check_numpy, examples, needs_litert
+from support import batch, check, check_numpy, examples, needs_litert
 
 pytestmark = needs_litert
 Config = dict[str, Any]
@@ -125,8 +125,8 @@ TALL |= {"constants": [np.int32([2, 40, 3])]}
 """An output row of more input rows than are taken one by one."""
 
 
-@given(st.lists(any_walk(), min_size=40, max_size=40))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(any_walk(), 40, 20))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_walks(layers: list[Config]) -> None:
     check(model(layers), inputs=2)
 

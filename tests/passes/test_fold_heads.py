@@ -15,7 +15,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.ops.batch_matmul import HeadMatmul
 from mote.ops.move import Transpose
 from mote.passes import optimize
-from support import check, examples, needs_litert
+from support import batch, check, examples, needs_litert
 from transformer import Shape, decoder
 
 SCALES = {"int8": (0.05, 0.2, 1 / 256, 0.05), "int16": (0.001, 0.2, 1 / 32768, 0.001)}
@@ -124,8 +124,8 @@ def attentions() -> st.SearchStrategy[Attention]:
 
 
 @needs_litert
-@given(st.lists(attentions(), min_size=6, max_size=6))
-@settings(max_examples=examples(3), deadline=None)
+@given(batch(attentions(), 6, 3))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_random_attentions(found: list[Attention]) -> None:
     compiled = check(model(*found), inputs=2, least_ram=True)
     several = sum(min(c.heads, c.keys, c.part) > 1 for c in found)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mote.frontends import tflite
 from mote.passes import optimize
 from network import Net
-from support import check, needs_litert
+from support import check, examples, needs_litert
 
 
 def mixed(
@@ -41,7 +41,7 @@ def kinds(model: bytes) -> list[str]:
     st.lists(st.tuples(st.integers(3, 6), st.integers(1, 5)), min_size=2, max_size=4),
     st.sampled_from(["end", "begin"]),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12, 2), deadline=None)
 def test_joined(seed: int, dtype: str, parts: list[tuple[int, int]], aligned: str) -> None:
     model = mixed(seed, dtype, [k for k, _ in parts], [n for _, n in parts], aligned=aligned)
     check(model)

@@ -20,7 +20,7 @@ from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
 from mote.passes.trim_kernels import TRIMMED
 from network import FLOAT, SCALE, Net
 from shrinkable import BY_CHANNEL, LARGE, channel_model, example, random_model
-from support import check, needs_litert
+from support import check, examples, needs_litert
 
 
 def unchanged(before: Graph, after: Graph, inputs: int = 8) -> None:
@@ -44,13 +44,13 @@ def channels(graph: Graph) -> list[int]:
     return [op.output(graph).channels for op in graph.ops]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80, 12), deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_random_models_keep_every_value(seed: int) -> None:
     shrunk(random_model(seed))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, 10), deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_values_stay_within_their_ranges(seed: int) -> None:
     graph = tflite.parse(random_model(seed), "model")
@@ -246,7 +246,7 @@ def test_operators_that_name_channels_by_position(kind: str) -> None:
         shrunk(channel_model(seed, kind))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25, 6), deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_random_operators_that_name_channels_by_position(seed: int) -> None:
     shrunk(channel_model(seed))

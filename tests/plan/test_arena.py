@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mote.plan import arena
 from mote.plan.arena import Item, Overlays, Piece, live_peak, place
 from mote.plan.rows import ALIGNMENT, aligned
+from support import examples
 
 
 @st.composite
@@ -84,7 +85,7 @@ ITEMS = st.lists(strips(), min_size=1, max_size=12)
 
 
 @given(ITEMS, st.integers(1, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_two_live_rows_share_a_byte(items: list[Item], every: int) -> None:
     overlays = overlays_of(items, every)
     offsets = place(items, overlays, live_peak(items), rounds=6)

@@ -27,6 +27,7 @@ from mote.plan.plan import Plan
 from mote.plan.planner import draft
 from mote.plan.select import Offers
 from mote.report.memory import MemoryMap
+from support import examples
 
 GOALS = {"whole": Goal(), "least": LEAST, "pushed": PUSHED, "small": SMALL}
 SAME = Axis(3, 1, 1, 1, 1)
@@ -131,7 +132,7 @@ def test_less_memory_without_what_is_in_between() -> None:
 
 
 @given(graphs(), st.data(), st.booleans())
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=examples(20, 5), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_pairs_of_any_graph(graph: Graph, data: st.DataObject, pushed: bool) -> None:
     offered = pairs(graph)
     assume(offered)

@@ -34,7 +34,7 @@ from mote.plan.rows import Arrival
 from mote.plan.select import ROOMY, Selection, offers
 from mote.plan.serial import same
 from mote.targets import Memory
-from support import soaked
+from support import examples, soaked
 
 MODELS = Path(__file__).parents[2] / "models"
 OPTIMIZE = ("speed", "balanced", "size")
@@ -108,7 +108,7 @@ def one_byte_less(found: Plan) -> Plan:
 
 
 @given(graphs(), st.sampled_from(OPTIMIZE), st.booleans(), st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=examples(12, 2), deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 def test_any_graph(graph: Graph, optimize: str, dsp: bool, pushed: bool) -> None:
     how = Lowering(DSP if dsp else PLAIN, Policy(optimize))
     pushed = pushed and pushable(graph)
@@ -124,7 +124,7 @@ def test_any_graph(graph: Graph, optimize: str, dsp: bool, pushed: bool) -> None
 
 
 @given(graphs(most=4), st.sampled_from((5.0, 50.0)), st.booleans())
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+@settings(max_examples=examples(8, 4), deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 def test_work_done_twice_gives_the_same(graph: Graph, percent: float, pushed: bool) -> None:
     pushed = pushed and pushable(graph)
     least = plan(graph, Lowering(), Goal(least=True, pushed=pushed))

@@ -20,7 +20,7 @@ from mote.graph.tensor import Array
 from mote.ops.common import Axis, WindowOp
 from mote.passes import optimize, stream
 from network import Net
-from support import emulated, needs_litert
+from support import emulated, examples, needs_litert, varied
 
 
 @st.composite
@@ -87,7 +87,7 @@ def can_stream(graph: Graph, hop: int) -> Graph | None:
 
 
 @given(nets())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_numpy_equals_the_windowed_model(case: tuple[bytes, int]) -> None:
     model, hop = case
     graph, _ = optimize(tflite.parse(model, "model"))
@@ -107,8 +107,8 @@ def test_numpy_equals_the_windowed_model(case: tuple[bytes, int]) -> None:
 
 
 @needs_litert
-@given(nets(), st.sampled_from(["speed", "balanced", "size"]))
-@settings(max_examples=12, deadline=None)
+@given(varied(nets()), st.sampled_from(["speed", "balanced", "size"]))
+@settings(max_examples=examples(12, 2), deadline=None)
 def test_the_generated_c_equals_litert_on_every_window(case: tuple[bytes, int], optimized: str) -> None:
     check_stream(*case, optimize=optimized)
 

@@ -28,7 +28,7 @@ from mote.plan.plan import Plan
 from mote.toolchain import Mode
 from network import Net
 from streaming.streams import Variable, handle, sliding
-from support import check, emulated, needs, needs_litert
+from support import check, emulated, examples, needs, needs_litert
 
 
 def counter() -> bytes:
@@ -43,7 +43,7 @@ def counter() -> bytes:
 
 @needs_litert
 @given(st.integers(0, 1 << 16), st.integers(1, 4), st.integers(1, 9), st.integers(1, 9), st.integers(1, 2))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15, 2), deadline=None)
 def test_windows(seed: int, new: int, kept: int, channels: int, readers: int) -> None:
     """Two readers, of which one wants the window in one piece, keep it from becoming a ring buffer."""
     model = sliding(seed, new, kept, channels, readers)
