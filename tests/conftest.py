@@ -6,8 +6,10 @@ shows it as it was found, `make fuzz` makes it small.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,12 @@ settings.register_profile("fuzz", derandomize=False, print_blob=True, report_mul
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
 
 
+def pytest_collection_finish() -> None:
+    """What collecting 5,000 tests makes stays to the end: the collector of garbage need not look at it every time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_wait_for_the_disk() -> Iterator[None]:
     """What tests write need not survive a failure of power."""
@@ -50,13 +58,25 @@ def _no_wait_for_the_disk() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+QUIET_CLUSTER = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+"""A cluster of Dask that waits looks at itself a hundred times a second, unless it is told not to."""
+
+
+@pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    """The address of the scheduler of a cluster of two processes."""
+    """The address of the scheduler of a cluster of two processes, which ends with the module: a cluster that waits
+    takes a tenth of a core."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as cluster:
+    with (
+        import_module("dask").config.set(QUIET_CLUSTER),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
+        ) as cluster,
+    ):
         yield cluster.scheduler_address
 
 
