@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -30,8 +31,19 @@ FORBIDDEN = {
 
 
 @cache
-def _parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _imports(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements of a file, and whether each is in a function. The tree, of which they are a hundredth, is
+    not kept."""
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    return [found for found in _statements(module.body) if isinstance(found[0], ast.Import | ast.ImportFrom)]
+
+
+def _statements(body: Iterable[ast.AST], inside: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    for node in body:
+        yield node, inside
+        deeper = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(node, block, ()), deeper)
 
 
 @cache
@@ -41,7 +53,7 @@ def imports() -> dict[str, set[str]]:
     found = {}
     for name, path in files.items():
         used: set[str] = set()
-        for node in ast.walk(_parsed(path)):
+        for node, _ in _imports(path):
             if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
                 whole = {f"{node.module}.{alias.name}" for alias in node.names}
                 used |= {module if module in files else node.module for module in whole}
@@ -81,9 +93,7 @@ def test_imports_stand_at_the_top() -> None:
     late = [
         f"{path.relative_to(TOP)}:{node.lineno}"
         for path in _files()
-        for function in ast.walk(_parsed(path))
-        if isinstance(function, ast.FunctionDef)
-        for node in ast.walk(function)
-        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mote"))
+        for node, inside in _imports(path)
+        if inside and isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mote"))
     ]
     assert not late
