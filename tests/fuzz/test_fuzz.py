@@ -15,11 +15,11 @@ from fuzz.mutants import MODES, Mutant, mutant
 from fuzz.trial import EVERY_RUN, Outcome, Verdict, attempt
 from mote.api import compiler
 from mote.errors import MoteError
-from support import needs_litert
+from support import needs_litert, soaked
 
 pytestmark = needs_litert
-SLICE = 240
-"""Mutants of `make test`."""
+CAMPAIGNS = soaked(((1, 16), (0, 240)), ((1, 16),))
+"""A seed and a number of mutants: those of `make test`, and those of `make soak`."""
 ONNX_SLICE = 80
 
 
@@ -59,11 +59,12 @@ def test_a_mutant_is_the_same_every_time() -> None:
     assert mutant(5, 17) == mutant(5, 17) != mutant(5, 18)
 
 
-def test_a_short_campaign() -> None:
-    campaign = Campaign(seed=0)
-    campaign.round(batch=SLICE)
+@pytest.mark.parametrize(("seed", "count"), CAMPAIGNS)
+def test_a_short_campaign(seed: int, count: int) -> None:
+    campaign = Campaign(seed=seed)
+    campaign.round(batch=count)
     assert not campaign.findings, campaign.summary()
-    assert campaign.counts[Verdict.REFUSED] > SLICE // 4 and campaign.counts[Verdict.COMPILED] > SLICE // 5
+    assert campaign.counts[Verdict.REFUSED] > count // 4 and campaign.counts[Verdict.COMPILED] > count // 5
     assert campaign.counts[Verdict.COMPUTED] and campaign.counts[Verdict.RUN]
 
 
@@ -85,5 +86,5 @@ def test_a_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compiler, "generate", stumble)
     campaign = Campaign(seed=0)
-    campaign.round(batch=20)
+    campaign.round(batch=8)
     assert list(campaign.findings) == ["bug: IndexError in compiler.py _compile"]
