@@ -26,6 +26,7 @@ from network import Net
 
 TIED = ("conv", "pointwise", "depthwise", "residual", "gated", "joined", "padded", "average", "turned", "leaky")
 """Blocks whose channels are led on, tied to others, or mixed."""
+Clustered = tuple[Graph, Sequence[float_nets.Case], ClusterWays]
 
 
 def resnet(seed: int = 0, channels: int = 16) -> Graph:
@@ -165,9 +166,16 @@ def test_blocks_of_windows_are_those_of_the_kernels(wide: int) -> None:
     assert order.tolist() == [n // 4 for n in range(9 * wide)]
 
 
-def test_a_quantizer_finds_the_integers_of_clustered_weights_again() -> None:
-    graph = resnet()
-    ways = ClusterWays.of(graph, float_nets.cases(graph, 24), {})
+@pytest.fixture(scope="module")
+def clustered() -> Clustered:
+    """A network, cases that it was seen on, and the ways to cluster its weights."""
+    graph = resnet(channels=8)
+    cases = float_nets.cases(graph, 24)
+    return graph, cases, ClusterWays.of(graph, cases, {})
+
+
+def test_a_quantizer_finds_the_integers_of_clustered_weights_again(clustered: Clustered) -> None:
+    graph, _, ways = clustered
     for number in (1, 12, 22):
         found, changes = ways.cut(number), ways.changes(number)
         assert len(changes) == len(float_layers(graph))
@@ -178,10 +186,8 @@ def test_a_quantizer_finds_the_integers_of_clustered_weights_again() -> None:
             assert len(np.unique(steps)) == change.after <= change.before
 
 
-def test_fewer_values_for_more_that_may_be_lost() -> None:
-    graph = resnet()
-    cases = float_nets.cases(graph, 24)
-    ways = ClusterWays.of(graph, cases, {})
+def test_fewer_values_for_more_that_may_be_lost(clustered: Clustered) -> None:
+    graph, cases, ways = clustered
     numbers = (3, 12, 21)
     values = [sum(change.after for change in ways.changes(n)) for n in numbers]
     lost = [distances(graph, ways.cut(n), cases) for n in numbers]
@@ -189,10 +195,8 @@ def test_fewer_values_for_more_that_may_be_lost() -> None:
     assert min(lost[:2]) < lost[2]
 
 
-def test_layers_make_up_for_the_rounding_of_those_before_them() -> None:
-    graph = resnet()
-    cases = float_nets.cases(graph, 48)
-    ways = ClusterWays.of(graph, cases, {})
+def test_layers_make_up_for_the_rounding_of_those_before_them(clustered: Clustered) -> None:
+    graph, cases, ways = clustered
     seen = grams(graph, cases)
     prices = clusters.prices(graph, seen, sensitivities(graph, seen, cases), WORTHS[11])
     alone = {
