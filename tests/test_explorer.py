@@ -47,7 +47,7 @@ def test_estimated(options: dict[str, str]) -> None:
 
 def test_measured() -> None:
     said: list[str] = []
-    front = mote.explore(DIGITS, target=emulated("cortex-m4"), points=2, say=said.append)
+    front = mote.explore(DIGITS, target=emulated("cortex-m4"), points=1, say=said.append)
     check(front)
     assert front.measured and said
     for point in (p for p in (*front.points, *front.dominated) if {"least", "fastest"} & set(p.names)):
@@ -80,7 +80,7 @@ def test_a_front_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_part_bounds_the_front(tmp_path: Path) -> None:
     part = tmp_path / "part.toml"
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 900\n')
-    front = mote.explore(DIGITS, target=str(part), points=4, measured=False)
+    front = mote.explore(DIGITS, target=str(part), points=2, measured=False)
     check(front)
     assert front.points[-1].ram <= 900
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')
@@ -103,14 +103,24 @@ def test_names() -> None:
             point_settings(name)
 
 
-def test_a_cluster_finds_the_same(scheduler: str) -> None:
+@pytest.fixture(scope="module")
+def front() -> Front:
+    """What this process finds."""
+    return mote.explore(DIGITS, points=1, measured=False)
+
+
+def test_a_cluster_finds_the_same(front: Front, scheduler: str) -> None:
+    assert mote.explore(DIGITS, points=1, measured=False, scheduler=scheduler) == front
+
+
+@pytest.mark.soak
+def test_a_cluster_measures_the_same(scheduler: str) -> None:
     options = {"target": emulated("cortex-m4"), "points": 2}
     assert mote.explore(DIGITS, scheduler=scheduler, **options) == mote.explore(DIGITS, **options)
 
 
-def test_processes_find_the_same() -> None:
-    found = [mote.explore(DIGITS, points=3, measured=False, workers=count) for count in (0, 1)]
-    assert found[0] == found[1]
+def test_processes_find_the_same(front: Front) -> None:
+    assert mote.explore(DIGITS, points=1, measured=False, workers=1) == front
 
 
 def test_a_budget_that_is_too_small_is_the_same_error_on_a_cluster(tmp_path: Path, scheduler: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from flex import options as flex_options
 from mote.api.compiler import compile, forget
 from mote.api.register import load_plugins
 from mote.api.verifier import verify
+from mote.cli import main
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue, library
@@ -155,16 +154,20 @@ def test_bad_headers(tmp_path: Path, name: str, text: str | None, why: str) -> N
         mote.register("Energy", header=tmp_path / name, shape=lambda use: (), reference=lambda use: np.zeros(()))
 
 
-def test_plugins_on_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "energies.tflite").write_bytes(energies())
-    (tmp_path / "bad.py").write_text("import mote\nmote.nothing\n")
+def test_plugins_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("energies.tflite").write_bytes(energies())
+    Path("bad.py").write_text("import mote\nmote.nothing\n")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "mote", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    def run(plugin: str) -> tuple[int, str, str]:
+        status = main(["inspect", "energies.tflite", "--plugin", plugin])
+        return status, *capsys.readouterr()
 
-    assert "FrameEnergy" in run("inspect", "energies.tflite", "--plugin", OPERATOR).stdout
-    bad = run("inspect", "energies.tflite", "--plugin", "bad.py")
-    assert bad.returncode == 1 and "bad.py:2: AttributeError" in bad.stderr and "Traceback" not in bad.stderr
-    absent = run("inspect", "energies.tflite", "--plugin", "absent.py")
-    assert absent.returncode == 1 and "absent.py: cannot be read" in absent.stderr
+    status, out, _ = run(OPERATOR)
+    assert status == 0 and "FrameEnergy" in out
+    status, _, err = run("bad.py")
+    assert status == 1 and "bad.py:2: AttributeError" in err and "Traceback" not in err
+    status, _, err = run("absent.py")
+    assert status == 1 and "absent.py: cannot be read" in err

@@ -41,7 +41,7 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 
 def test_measured(capsys: pytest.CaptureFixture[str]) -> None:
     emulated("cortex-m4")
-    status, out, _ = mote(capsys, "explore", DIGITS, "--target", "cortex-m4", "--points", "2", "--json")
+    status, out, _ = mote(capsys, "explore", DIGITS, "--target", "cortex-m4", "--points", "1", "--json")
     found = json.loads(out)
     assert status == 0 and found["measured"]
     costs = [p["cycles"] for p in found["points"]]
