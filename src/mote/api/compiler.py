@@ -324,8 +324,8 @@ def alternatives(compiled: Compiled, say: Say = silent) -> list[Alternative]:
         other = replace(free, **changes)
         if other != free or settings.cycle_limit is not None:
             with suppress(BudgetError):
-                planned = plan_for(graph, compiled.path, other, say)
-                found.append(Alternative(option, planned.ram, round(estimate(settings.costs, planned))))
+                other_plan = plan_for(graph, compiled.path, other, say)
+                found.append(Alternative(option, other_plan.ram, round(estimate(settings.costs, other_plan))))
     return found
 
 
@@ -381,8 +381,8 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
 
 def _compile(source: Source, settings: Settings, say: Say = silent) -> Compiled:
     where = source.where
-    graph, warnings, optimized, savings = prepared(source, settings)
-    planned = plan_for(optimized, where, settings, say)
+    graph, warnings, ready, savings = prepared(source, settings)
+    chosen = plan_for(ready, where, settings, say)
     name, renamed = c_name(settings, graph)
     options_ = ProjectOptions(
         name=name,
@@ -400,40 +400,55 @@ def _compile(source: Source, settings: Settings, say: Say = silent) -> Compiled:
         flashes=settings.target.choice("flash"),
         code_in_ram=settings.place_code == "ram",
     )
-    same = planned.graph.tensors.keys() == optimized.tensors.keys()
-    project = generate(Job(planned, options_, golden(optimized if same else planned.graph)))
+    same = chosen.graph.tensors.keys() == ready.tensors.keys()
+    project = generate(Job(chosen, options_, golden(ready if same else chosen.graph)))
     settings = replace(settings, name=name)
-    warnings = (*warnings, *advice(planned, settings.target))
-    compiled = Compiled(graph, planned, savings, project, settings, where, source, renamed, warnings)
+    warnings = (*warnings, *advice(chosen, settings.target))
+    compiled = Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)
     check_budgets(compiled, code=0)
     return compiled
 
 
 def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
     """The model as it is in the file, what is odd about that, the model that is planned, and what passes did to it."""
-    graph, warnings, optimized, savings = _optimized(
-        source, settings.io, settings.numerics, settings.shrink, settings.fixed is None
-    )
-    if settings.stream is not None:
-        optimized, saving = _streamed(optimized, settings)
-        savings = (*savings, saving)
-    return graph, warnings, optimized, savings
+    graph, warnings = _read(source)
+    return graph, warnings, *optimized(graph, settings)
+
+
+def optimized(graph: Graph, settings: Settings) -> tuple[Graph, tuple[Saving, ...]]:
+    """The graph that is planned, and what passes did to it."""
+    after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
+    if settings.stream is None:
+        return after, savings
+    streamed, saving = _streamed(after, settings)
+    return streamed, (*savings, saving)
+
+
+def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
+    """The plan of a graph as a front end or the quantizer made it: what it takes on a target, without C or a file."""
+    return plan_for(optimized(graph, settings)[0], where or graph.name, settings, say)
+
+
+@lru_cache(maxsize=4)
+def _read(source: Source) -> tuple[Graph, tuple[str, ...]]:
+    """The model as it is in the file, and what is odd about that: read once for all targets and settings."""
+    model = frontends.read(source)
+    return model.graph(), model.warnings
 
 
 @lru_cache(maxsize=4)
 def _optimized(
-    source: Source, io: str, numerics: str, shrinking: bool, own_code: bool
-) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
-    """The model as it is in the file, what is odd about that, and the model after the passes: the same for all targets
-    and most settings, so that who compiles it in several ways waits for that, and for packing its weights, once."""
-    model = frontends.read(source)
-    graph = model.graph()
-    optimized, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking, own_code=own_code)
-    return graph, model.warnings, optimized, tuple(savings)
+    graph: Graph, io: str, numerics: str, shrinking: bool, own_code: bool
+) -> tuple[Graph, tuple[Saving, ...]]:
+    """The model after the passes: the same for all targets and most settings, so that who compiles it in several ways
+    waits for that, and for packing its weights, once."""
+    after, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking, own_code=own_code)
+    return after, tuple(savings)
 
 
 def forget() -> None:
     """Forget the models that were compiled: what is measured or changed is then measured or changed from the start."""
+    _read.cache_clear()
     _optimized.cache_clear()
     golden.cache_clear()
 

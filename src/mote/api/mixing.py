@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from mote.api import measure
-from mote.api.compiler import Settings, plan_for
+from mote.api.compiler import Settings, planned
 from mote.api.quantizer import MOST_SAMPLES, Quantized, checked, post_training, spread
 from mote.api.scorer import rated, score
 from mote.data.samples import Dataset
@@ -22,10 +22,8 @@ from mote.graph.tensor import Array
 from mote.metrics import Score, noise
 from mote.ops.softmax import Softmax
 from mote.ops.unary import Logistic
-from mote.passes import optimize
 from mote.plan.estimate import estimate
 from mote.plan.flash import flash
-from mote.plan.goal import silent
 from mote.quantize import batch
 from mote.quantize.noise import given
 from mote.quantize.numbers import real_numbers
@@ -185,9 +183,8 @@ class Task:
     def costs(self, graph: Graph) -> Costs | None:
         """What a model takes on the target, by the planner's estimates; None where it does not fit."""
         s = self.settings
-        optimized, _ = optimize(graph, io=s.io, numerics=s.numerics, shrinking=s.shrink)
         try:
-            plan = plan_for(optimized, self.model.where, s, silent)
+            plan = planned(graph, s, self.model.where)
         except BudgetError:
             return None
         return {

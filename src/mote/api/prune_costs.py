@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.api import measure
-from mote.api.compiler import Compiled, Settings, plan_for
+from mote.api.compiler import Compiled, Settings, planned
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.graph.chain import Chain
-from mote.passes import optimize
-from mote.plan.goal import silent
 from mote.quantize.pipeline import Prepared
 from mote.quantize.quantizer import quantized
 from mote.targets import Target
@@ -72,8 +70,7 @@ def _weights(graph: Graph, y: int) -> int:
 
 def _cycles(graph: Graph, settings: Settings) -> dict[int, float]:
     """By the planner's estimate. Operators that one kernel computes have its cost in the shares of their MACs."""
-    optimized, _ = optimize(graph, shrinking=settings.shrink)
-    plan = plan_for(optimized, graph.name, settings, silent)
+    plan = planned(graph, settings)
     found: dict[int, float] = {}
     for op, steps in plan.works:
         taken = settings.costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mote import frontends
-from mote.api.compiler import make_settings, plan_for
+from mote.api.compiler import make_settings, planned
 from mote.api.host_model import as_in_model, cores
 from mote.api.interpreter import Interpreter
 from mote.data.samples import Dataset
@@ -29,8 +29,6 @@ from mote.image.kernels import ANY, merged, record
 from mote.image.writer import Details, write
 from mote.metrics import Score, measure
 from mote.ops.quantize import QUANTIZED, dequantized
-from mote.passes import optimize
-from mote.plan.goal import silent
 from mote.plan.program import program
 from mote.quantize import batch
 
@@ -59,15 +57,15 @@ def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
 def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
     """The outputs of a graph of integers, in Mote's runtime, in as many threads as there are cores."""
     settings = replace(make_settings(), fixed=ANY)
-    optimized, _ = optimize(graph, io=settings.io, numerics=settings.numerics, own_code=False)
     with naming(graph.name):
-        made = program(plan_for(optimized, graph.name, settings, silent))
+        plan = planned(graph, settings)
+    made = program(plan)
     image, kernels = write(made, Details(strip=True)), merged(map(record, made.kernels))
     threads = min(cores(), len(cases))
     parts = [cases[i * len(cases) // threads : (i + 1) * len(cases) // threads] for i in range(threads)]
     interpreters = [Interpreter.of(image, kernels, graph.name) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda i: _one_by_one(interpreters[i], optimized, parts[i]), range(threads)))
+        found = list(pool.map(lambda i: _one_by_one(interpreters[i], plan.graph, parts[i]), range(threads)))
     return [np.concatenate(several) for several in zip(*found, strict=True)]
 
 
