@@ -39,8 +39,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 AS_FOUND = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
-settings.register_profile("repeatable", derandomize=True, phases=AS_FOUND, report_multiple_bugs=False)
-settings.register_profile("fuzz", derandomize=False, print_blob=True, report_multiple_bugs=False)
+UNTIMED = settings(deadline=None, report_multiple_bugs=False)
+"""No test may fail because a machine is slow or busy."""
+settings.register_profile("repeatable", UNTIMED, derandomize=True, phases=AS_FOUND)
+settings.register_profile("fuzz", UNTIMED, derandomize=False, print_blob=True)
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
 
 
