@@ -77,8 +77,11 @@ def test_the_runtime_of_images(folder: str) -> None:
         assert narrow_int.findings(f'{STRCMP}#include "{path}"\n', INCLUDES) == []
 
 
-def test_what_the_runtime_checks_parameters_with() -> None:
-    headers = sorted(path.name for folder in library.FITS for path in folder.iterdir() if path.name.endswith("_fits.h"))
+FITS = sorted(path.name for folder in library.FITS for path in folder.iterdir() if path.name.endswith("_fits.h"))
+
+
+@pytest.mark.parametrize("headers", [FITS[::5], pytest.param(FITS, marks=pytest.mark.soak)], ids=["some", "all"])
+def test_what_the_runtime_checks_parameters_with(headers: list[str]) -> None:
     assert headers
     source = "".join(f'#include "{name}"\n' for name in headers)
     assert narrow_int.findings(source, INCLUDES) == []

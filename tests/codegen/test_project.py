@@ -96,12 +96,14 @@ def test_same_input_same_bytes() -> None:
 
 def test_make_and_cmake_build_it(tmp_path: Path) -> None:
     compiler_or_skip("cc")
-    compile(DIGITS).write(tmp_path / "a")
-    assert "digits: ok" in run([compiler_or_skip("make"), "test"], tmp_path / "a")
+    net = Net()
+    model = net.finish(net.mean(net.conv(net.input(1, 6, 5, 3), 4)))
+    compile(model, name="tiny").write(tmp_path / "a")
+    assert "tiny: ok" in run([compiler_or_skip("make"), "test"], tmp_path / "a")
     cmake = compiler_or_skip("cmake")
     run([cmake, "-S", "a", "-B", "b"], tmp_path)
     run([cmake, "--build", "b"], tmp_path)
-    assert "digits: ok" in run(["b/selftest"], tmp_path)
+    assert "tiny: ok" in run(["b/selftest"], tmp_path)
 
 
 def test_all_c_files_of_the_folder_compile_together(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
         "  return keywords_run() || digits_run();\n}\n"
     )
     for name in ("digits", "keywords"):
-        run(["gcc", *FLAGS, "-c", f"{name}/{name}.c"], tmp_path)
+        run(["gcc", *FLAGS, "-O0", "-c", f"{name}/{name}.c"], tmp_path)
     run(
         ["g++", "-Wall", "-Wextra", "-Werror", "firmware.cpp", "digits.o", "keywords.o", "-o", "firmware"],
         tmp_path,

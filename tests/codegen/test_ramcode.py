@@ -23,11 +23,12 @@ from mote.toolchain import Mode, decode
 from mote.toolchain.boards import board_of
 from mote.toolchain.code import read_code
 from mote.toolchain.decode import Kind
+from network import Net
 from support import emulated
 
 pytest.importorskip("capstone")
 
-DIGITS, KEYWORDS = (str(Path(__file__).parents[2] / "models" / f"{name}.tflite") for name in ("digits", "keywords"))
+DIGITS = str(Path(__file__).parents[2] / "models" / "digits.tflite")
 FUNCTION = re.compile(r"\bstatic\b[^;={]*?\b[\w#]+\([^;]*?\) \{", re.DOTALL)
 """The head of a static function, of a macro that defines one as well."""
 SLOW = """
@@ -175,8 +176,10 @@ def test_long_code_is_not_chosen_where_it_waits(tmp_path: Path) -> None:
     emulated("cortex-m4")
     small = part(tmp_path, SLOW.replace("code_lines = 4", "code_lines = 96\nprefetch = true"))
     kept = 96 * 8
+    net = Net()
+    model = net.finish(net.conv(net.input(1, 10, 5, 64), 64, 1))
     unaware, aware, in_ram_ = (
-        mote.compile(KEYWORDS, target=target, place_code=place, optimize="speed")
+        mote.compile(model, target=target, place_code=place, optimize="speed")
         for target, place in (("cortex-m4", "flash"), (small, "flash"), (small, "ram"))
     )
     longest = [max(s.kernel.code_bytes for s in c.plan.steps) for c in (unaware, aware, in_ram_)]

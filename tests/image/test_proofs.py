@@ -12,6 +12,13 @@ import prove_image
 pytestmark = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")
 
 
+def test_nothing_can_go_wrong_on_pushed_rows() -> None:
+    found = prove_image.proof("pushed rows")
+    assert not found.findings
+    assert {"mote_check_op", "mote_execute", "mote_parameters"} <= found.reached.keys()
+
+
+@pytest.mark.soak
 def test_nothing_can_go_wrong_on_every_form() -> None:
     found = prove_image.proof("every form")
     assert not found.findings

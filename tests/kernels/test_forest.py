@@ -20,7 +20,7 @@ from mote.kernels.contract import Packed
 from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, slots_of, table_of
 from mote.ops.forest import Forest, Trees
 from offered import offered
-from support import emulated, examples
+from support import FUZZ, emulated, examples
 
 ROWS = 60
 MUTANTS = examples(300)
@@ -138,7 +138,7 @@ def cases(count: int) -> list[Case]:
 
 
 def test_kernels_give_what_the_reference_gives() -> None:
-    check(cases(20), Program())
+    check(cases(20 if FUZZ else 5), Program())
 
 
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
@@ -149,7 +149,7 @@ def test_kernels_give_the_same_on_cores(core: str) -> None:
 def test_large_forests_have_larger_elements() -> None:
     """Many slots, many leaves and long distances, and what is too much for bytes."""
     long = grow(described(1, "vote", trees=1, depth=9, features=20), DType.FLOAT32).trees
-    wide = grow(described(4, "sum", trees=30, depth=5, features=400), DType.INT16).trees
+    wide = grow(described(4, "sum", trees=22, depth=5, features=400), DType.INT16).trees
     found = [Case(long, DType.FLOAT32, 1), Case(wide, DType.INT16, 4)]
     names = {k.name.split("_")[4] for case in found for k in case.kernels if k.family == "forest_ranked"}
     assert names == {"u8", "u16"}

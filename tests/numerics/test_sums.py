@@ -19,7 +19,7 @@ from mote.kernels.contract import View
 from mote.kernels.portable.fully_connected import KERNELS
 from mote.ops.once import once_multiplier, once_results, once_steps, same_once
 from network import Net, Quant
-from support import HOST_DSP, check, exact_on, examples, needs_litert
+from support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, varied
 
 INPUT: Quant = (0.125, -5)
 WEIGHTS = 0.25
@@ -97,8 +97,8 @@ def layers(draw: st.DrawFn, kind: str) -> Layer:
 
 
 @needs_litert
-@given(st.tuples(*[layers(kind) for kind in MOST for _ in range(4)]))
-@settings(max_examples=examples(3), deadline=None)
+@given(varied(st.tuples(*[layers(kind) for kind in MOST for _ in range(4 if FUZZ else 1)])))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_every_multiplier(found: tuple[Layer, ...]) -> None:
     """Several small models: the time that a plan takes grows faster than its layers."""
     for target in ("host", HOST_DSP):

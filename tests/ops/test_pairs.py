@@ -409,6 +409,11 @@ def every_kernel(most: int = len(WIDTHS), sums: Sequence[str] = ("int32", "float
 
 
 def test_on_a_small_core() -> None:
+    exact_on("cortex-m4", every_kernel(1, ["int32"]), 2)
+
+
+@pytest.mark.soak
+def test_every_width_on_a_small_core() -> None:
     exact_on("cortex-m4", every_kernel())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -234,6 +235,8 @@ def test_from_int8_to_int32() -> None:
 
 
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "float32")
+SOME = ("bool", "int8", "int64", "float32")
+"""Fewer, with and without a sign and a fraction."""
 FAR = [sign * 2.0**k for k in (0, 6, 7, 8, 15, 16, 24, 31, 32, 63, 64, 100) for sign in (1, -1)]
 REALS = [*FAR, np.inf, -np.inf, np.nan, 0.0, -0.0, 0.5, -0.5, 127.5, -128.5, 255.9, -0.9, 1e-30]
 
@@ -254,17 +257,17 @@ def cast_model(given_: str, values: np.ndarray | None = None) -> bytes:
     return w.finish()
 
 
-def all_casts() -> bytes:
+def all_casts(types: Sequence[str] = TYPES) -> bytes:
     w = Writer("casts")
-    add_casts(w, 333)
+    add_casts(w, 333, types=types)
     return w.finish()
 
 
-def add_casts(w: Writer, *shape: int) -> None:
+def add_casts(w: Writer, *shape: int, types: Sequence[str] = TYPES) -> None:
     """Every type to every other one."""
-    for given_ in TYPES:
+    for given_ in types:
         x = w.input(given_, shape, given_)
-        for dtype in TYPES:
+        for dtype in types:
             y = w.tensor(f"{given_}_{dtype}", shape, dtype)
             w.op("CAST", [x], [y])
             w.output(y)
@@ -286,9 +289,16 @@ def test_casts_of_real_numbers() -> None:
         assert np.array_equal(got, want[tensor], equal_nan=got.dtype == np.float32)
 
 
+@pytest.mark.soak
+@needs_litert
+def test_every_cast_in_c() -> None:
+    check(all_casts(), inputs=6)
+    exact_on("cortex-m4", all_casts(), 6)
+
+
 @needs_litert
 def test_casts_and_conversions_in_c() -> None:
-    check(all_casts(), inputs=6)
+    check(all_casts(SOME), inputs=6)
     finite = neighbours([x for x in REALS if np.isfinite(x)])
     check(cast_model("float32", finite), inputs=2)
 
@@ -302,7 +312,7 @@ def test_conversions_in_c(layers: list[Rescaling]) -> None:
 
 @needs_litert
 def test_conversions_on_a_core() -> None:
-    exact_on("cortex-m4", all_casts(), 6)
+    exact_on("cortex-m4", all_casts(SOME), 6)
     exact_on("cortex-m0plus", real_model("int16", 0.001, 0, 1000), 6)
     exact_on("cortex-m4", real_model("uint8", 0.02, 77, 1000), 6)
 

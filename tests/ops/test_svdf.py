@@ -205,7 +205,7 @@ def test_states_that_wrap_are_named() -> None:
 def test_hundreds_of_steps() -> None:
     """A keyword spotter's layer, which has forgotten its first input ten times over."""
     c = Config(inputs=40, units=32, rank=2, memory=20)
-    check_over_time(model(c, replace(c, dtype="float32")), 500)
+    check_over_time(model(c, replace(c, dtype="float32")), 200)
 
 
 @pytest.mark.parametrize(

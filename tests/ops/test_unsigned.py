@@ -133,6 +133,15 @@ def many(seed: int) -> bytes:
     return net.finish(*found, x)
 
 
+def few(seed: int) -> bytes:
+    """Those that compute with zero points of weights or round otherwise than int8 ones, and an input that is output."""
+    net = Bytes(seed)
+    x, v = net.input(1, 6, 7, 5), net.input(2, 11)
+    found = [net.conv(x, 4), net.conv(x, 3, 1), net.depthwise(x), net.dense(v, 7, 200), net.pool(x, 2)]
+    found += [net.op("MEAN", [x, net.ints(1, 2)], (1, 5)), net.op("SOFTMAX", [v], quant=(1 / 256, 0), beta=1.0)]
+    return net.finish(*found, x)
+
+
 def later(seed: int) -> bytes:
     """Operators that uint8 networks seldom have."""
     net = Bytes(seed)
@@ -172,7 +181,7 @@ def test_operators_of_later_times() -> None:
 
 
 def test_many_layers() -> None:
-    compiled = check(many(1), inputs=4)
+    compiled = check(few(1), inputs=4)
     g = compiled.source
     assert {g.tensors[i].dtype for i in (*g.inputs, *g.outputs)} == {DType.UINT8}
     assert {op.output(g).dtype for op in g.ops if op.outputs[0] not in g.outputs} <= {DType.INT8, DType.FLOAT32}
@@ -194,11 +203,15 @@ def test_references_are_equal(seed: int) -> None:
     check_numpy(tflite.parse(model := many(seed), "model"), model, inputs=6)
 
 
-def mobilenet(seed: int, size: int = 24, width: int = 4) -> bytes:
+BLOCKS = ((1, 2), (2, 4), (1, 4), (2, 8), (1, 8))
+"""The strides of depthwise layers, and how wide the pointwise ones behind them are."""
+
+
+def mobilenet(seed: int, size: int = 24, width: int = 4, blocks: Sequence[tuple[int, int]] = BLOCKS) -> bytes:
     """As quantization-aware training of 2018 left them: uint8 everywhere, weights with zero points."""
     net = Bytes(seed)
     x = net.conv(net.input(1, size, size, 3), width, 3, 2)
-    for stride, factor in ((1, 2), (2, 4), (1, 4), (2, 8), (1, 8)):
+    for stride, factor in blocks:
         x = net.conv(net.depthwise(x, stride=stride), factor * width, 1)
     x = net.pool(x, net.shapes[x][1])
     x = net.conv(x, 10, 1)
@@ -207,11 +220,21 @@ def mobilenet(seed: int, size: int = 24, width: int = 4) -> bytes:
 
 
 def test_a_whole_network() -> None:
-    check(mobilenet(3))
-    check(mobilenet(4), ram="min")
+    check(mobilenet(3, 12, 2, BLOCKS[:2]))
+    check(mobilenet(4, 12, 2, BLOCKS[:2]), ram="min")
 
 
 def test_on_a_core() -> None:
+    exact_on("cortex-m4", few(2), inputs=2)
+    exact_on("cortex-m4", mobilenet(5, 12, 2, BLOCKS[:2]), inputs=2)
+
+
+@pytest.mark.soak
+def test_all_of_it_and_on_a_core() -> None:
+    check(many(1), inputs=4)
+    check(resized(21), inputs=6)
+    check(mobilenet(3))
+    check(mobilenet(4), ram="min")
     exact_on("cortex-m4", many(2), inputs=2)
     exact_on("cortex-m4", mobilenet(5), inputs=2)
 
@@ -242,10 +265,9 @@ def resized(seed: int) -> bytes:
 
 
 def test_images_of_other_sizes() -> None:
-    for seed in range(20):
+    for seed in range(examples(20)):
         check_numpy(tflite.parse(model := resized(seed), "model"), model, inputs=6)
-    check(resized(20), inputs=6)
-    check(resized(21), inputs=6, ram="min")
+    check(resized(20), inputs=6, ram="min")
     exact_on("cortex-m4", resized(22), inputs=4)
 
 
@@ -309,7 +331,7 @@ def test_a_plain_image_is_no_quantized_one() -> None:
 
 def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mote.api.reference.litert_installed", lambda: False)
-    result = verify(compile(mobilenet(8, 12, 2)), 2)
+    result = verify(compile(few(8)), 2)
     assert result.exact and result.reference == "numpy"
 
 

@@ -24,7 +24,7 @@ from mote.targets import Memory
 from mote.toolchain import Mode
 from support import emulated, needs_litert, soaked
 
-KEYWORDS = Path(__file__).parents[2] / "models" / "keywords.tflite"
+DIGITS, KEYWORDS = (Path(__file__).parents[2] / "models" / f"{name}.tflite" for name in ("digits", "keywords"))
 WAYS = {"usual": {}, "rows": {"least_ram": True}, "caller": {"caller_arena": True, "ram": 30_000}}
 
 
@@ -66,11 +66,11 @@ def test_exact_on_a_core_with_sizes_as_planned(name: str, way: str, tmp_path: Pa
 
 
 def test_whole_arena_in_the_fastest_memory_that_holds_it(tmp_path: Path) -> None:
-    compiled = compile(KEYWORDS, target=board(tmp_path, dtcm="16K"))
+    compiled = compile(DIGITS, target=board(tmp_path, dtcm="2K"))
     assert [m.name for m in compiled.plan.memories] == ["dtcm"]
-    assert compiled.plan.arena <= 16 << 10
-    assert '} keywords_memory MOTE_SECTION(".bss.mote_dtcm");' in compiled.project.files["keywords.c"]
-    assert "mote_status keywords_init(void);" in compiled.project.files["keywords.h"]
+    assert compiled.plan.arena <= 2 << 10
+    assert '} digits_memory MOTE_SECTION(".bss.mote_dtcm");' in compiled.project.files["digits.c"]
+    assert "mote_status digits_init(void);" in compiled.project.files["digits.h"]
 
 
 def test_the_hottest_is_in_the_fastest_memory(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_too_small_memories_are_named(model: str, sizes: dict[str, str], says: s
 
 def test_code_is_in_the_fastest_flash(tmp_path: Path) -> None:
     """There is room for it, unless the constants need it."""
-    roomy, tight = (compile(KEYWORDS, target=board(tmp_path, flash="20K", qspi=qspi)) for qspi in ("40K", "12K"))
-    assert roomy.project.flash["flash"] <= 4 << 10 < tight.project.flash["flash"] <= 20 << 10
+    roomy, tight = (compile(DIGITS, target=board(tmp_path, flash="18K", qspi=qspi)) for qspi in ("40K", "1K"))
+    assert roomy.project.flash["flash"] <= 2 << 10 < tight.project.flash["flash"] <= 18 << 10
     check_budgets(roomy, code=16 << 10)
     with pytest.raises(BudgetError, match="bytes of flash"):
         check_budgets(tight, code=16 << 10)
@@ -130,9 +130,9 @@ def test_code_is_in_the_fastest_flash(tmp_path: Path) -> None:
 
 def test_checker_knows_the_memories() -> None:
     """Equal offsets of different memories are different bytes; a buffer in the wrong memory is refused."""
-    whole = compile(generated("ic"), target="cortex-m7").plan
+    whole = compile(DIGITS, target="cortex-m7", optimize="speed").plan
     layers = draft(offers(whole.graph), whole.how, whole.goal)
-    plan = spread(layers, [Memory("fast", "ram", 20_000), Memory("slow", "ram", 40_000)])
+    plan = spread(layers, [Memory("fast", "ram", whole.ram // 2), Memory("slow", "ram", whole.ram)])
     check(plan)
     refused = 0
     for i, b in enumerate(plan.buffers):
@@ -147,5 +147,5 @@ def test_checker_knows_the_memories() -> None:
 
 
 def test_one_memory_of_a_kind_changes_nothing(tmp_path: Path) -> None:
-    one = compile(KEYWORDS, target="stm32l4r5").project.files
+    one = compile(DIGITS, target="stm32l4r5").project.files
     assert not any("MOTE_SECTION" in text for text in one.values())
