@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for one another for longer than they compute
+
 import pytest
 import rooms_seen
 from hypothesis import Phase, settings
