@@ -8,7 +8,7 @@
 - row by row, where the two blocks at 28x28 expand and filter twice, once for the gate and once to be scaled,
   129,920: then the largest is the block at 14x14 with 480 channels, which does so once.
 
-`SMALL` has the same structure at 32x32, for tests.
+`SMALL` has the same structure at 32x32, and `TINY` two of its blocks at 16x16, for tests.
 
     python models/mcunet_v2.py OUTDIR
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quantize import Net, to_float32, to_int8
@@ -92,6 +92,7 @@ SMALL = Shape(
     classes=10,
     samples=32,
 )
+TINY = replace(SMALL, name="mcunet_v2_tiny", side=16, blocks=SMALL.blocks[1:3], samples=4)
 
 
 def _mobilenet_v2() -> Shape:

@@ -80,7 +80,7 @@ def test_compile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 def test_a_core_without_a_part_has_a_code_size_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """And a budget of flash counts it."""
-    core = ("-t", emulated("cortex-m4"))
+    core = ("-t", emulated("cortex-m4"), "--optimize", "speed")
     flash = json.loads(mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path), "--json")[1])["flash"]
     assert flash["code"] == json.loads(mote(capsys, "run", DIGITS, *core, "--json")[1])["flash"]["code"] > 0
     assert f", code {flash['code']:,} bytes" in mote(capsys, "compile", DIGITS, *core, "-o", str(tmp_path))[1]

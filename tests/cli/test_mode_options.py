@@ -58,8 +58,8 @@ def test_red_zones(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_recompute(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    model = tmp_path / "small.tflite"
-    model.write_bytes(mcunet_v2.build(mcunet_v2.SMALL))
+    model = tmp_path / "tiny.tflite"
+    model.write_bytes(mcunet_v2.build(mcunet_v2.TINY))
     once, twice = (
         json.loads(
             compiled(capsys, tmp_path / "out", "--ram", "min", "--json", "--recompute", percent, model=str(model))

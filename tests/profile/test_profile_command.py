@@ -23,7 +23,6 @@ pytest.importorskip("capstone")
 
 ROOT = Path(__file__).parents[2]
 DIGITS = str(ROOT / "models" / "digits.tflite")
-KEYWORDS = str(ROOT / "models" / "keywords.tflite")
 PROGRAM = """
     .syntax unified
     .cpu cortex-m4
@@ -141,7 +140,7 @@ def test_estimates_say_so(core: str, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     emulated("cortex-m4")
-    found = json.loads(command(capsys, KEYWORDS, "-t", "nrf52840", "--json", "--io", "int8", "--ram", "12K")[1])
+    found = json.loads(command(capsys, DIGITS, "-t", "nrf52840", "--json", "--io", "int8", "--ram", "2K")[1])
     assert {"cycles", "instructions", "seconds", "energy", "layers", "functions", "estimate", "timing"} <= set(found)
     assert found["seconds"] == found["cycles"] / 64e6
     energy = found["energy"]

@@ -47,7 +47,7 @@ from mote.ops.slice import Slice
 from mote.ops.standardize import RootMeanSquare, Standardize
 from mote.ops.transpose_conv import TransposeConv
 from mote.ops.vectors import Distances, Function, Metric, SupportVectors
-from support import needs_litert
+from support import needs_litert, soaked
 
 MODELS = Path(__file__).parents[3] / "models"
 
@@ -138,10 +138,11 @@ def round_trip(model: bytes, *, same: bool = True, runs: bool = True) -> None:
 
 
 @needs_litert
-def test_random_models() -> None:
+@pytest.mark.parametrize("count", soaked((45, 100), (45,)))
+def test_random_models(count: int) -> None:
     """Of all families that the fuzzer begins with."""
     seen = set()
-    for seed in range(100):
+    for seed in range(count):
         name, model = base(Random(seed))
         graph = _parsed(model)
         if graph is None or name in ("front", "compound"):

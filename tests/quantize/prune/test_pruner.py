@@ -92,9 +92,9 @@ def test_a_target_of_cycles_is_met() -> None:
 def test_few_distinct_weights_meet_a_target_of_flash() -> None:
     """Biases are corrected after the flash was measured, so that a few bytes more or less are in it."""
     net = Net(0, "float32")
-    hidden = net.op("RELU", [net.fully_connected(net.input(1, 64), 160)])
+    hidden = net.op("RELU", [net.fully_connected(net.input(1, 32), 80)])
     model = net.finish(net.fully_connected(hidden, 4))
-    data = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+    data = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32)
     found = mote.prune(model, data, kind="clusters", flash="75%")
     assert found.before.costs is not None and found.after.costs is not None and found.optimize == "size"
     assert found.after.costs.flash <= 0.76 * found.before.costs.flash
