@@ -271,6 +271,21 @@ def test_headers_are_cpp(standard: str, firmware: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def in_one_file(firmware: Path, names: list[str]) -> str:
+    """Models, with their constants."""
+    seen: set[str] = set()
+    lines = []
+    for name in names:
+        constants = (firmware / f"{name}_constants.h").read_text()
+        text = (firmware / f"{name}.c").read_text().replace(f'#include "{name}_constants.h"', constants)
+        for line in text.splitlines():
+            instance = re.match(r"MOTE_\w+\(.*\)$", line)
+            lines += [] if instance and line in seen else [line]
+            seen.add(line)
+        lines += [f"#undef {macro}" for macro in ("MOTE_TRACE", "MOTE_NEXT", "AT", "ROW", "AT_KEPT")]
+    return "\n".join(lines) + "\n"
+
+
 @pytest.mark.soak
 def test_nothing_depends_on_the_width_of_int(firmware: Path) -> None:
     no_width_of_int(firmware, list(cocktail()))
@@ -281,22 +296,23 @@ def test_nothing_of_some_models_depends_on_the_width_of_int(firmware: Path) -> N
 
 
 def no_width_of_int(firmware: Path, names: list[str]) -> None:
-    """The models in one file, without the values of their constants: what kernels and their callers compute."""
+    """Without the values of constants: what kernels and their callers compute."""
     needs("clang")
-    seen: set[str] = set()
-    lines = []
-    for name in names:
-        constants = (firmware / f"{name}_constants.h").read_text()
-        text = (firmware / f"{name}.c").read_text().replace(f'#include "{name}_constants.h"', constants)
-        text = re.sub(
-            r"^(static const [\w *]+(?:\[\d+\])?(?: MOTE_ALIGNED)?) = \{.*?^\};", r"\1;", text, flags=re.M | re.S
-        )
-        for line in text.splitlines():
-            instance = re.match(r"MOTE_\w+\(.*\)$", line)
-            lines += [] if instance and line in seen else [line]
-            seen.add(line)
-        lines += [f"#undef {macro}" for macro in ("MOTE_TRACE", "MOTE_NEXT", "AT", "ROW", "AT_KEPT")]
-    assert narrow_int.findings("\n".join(lines) + "\n", [firmware], ["-Wno-macro-redefined"]) == []
+    valued = r"^(static const [\w *]+(?:\[\d+\])?(?: MOTE_ALIGNED)?) = \{.*?^\};"
+    text = re.sub(valued, r"\1;", in_one_file(firmware, names), flags=re.M | re.S)
+    assert narrow_int.findings(text, [firmware], ["-Wno-macro-redefined"]) == []
+
+
+CPP = ["g++ -std=gnu++11", "g++ -std=c++20", "clang++ -std=gnu++17"]
+
+
+@pytest.mark.parametrize("compiler", soaked(CPP, CPP[::2]))
+def test_models_are_cpp(compiler: str, firmware: Path) -> None:
+    """As where a user includes them in a C++ file."""
+    command = [*compiler.split(), "-w", f"-I{firmware}", "-fsyntax-only", "-xc++", "-"]
+    needed(command[0])
+    done = subprocess.run(command, input=in_one_file(firmware, list(cocktail())), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def on_avr(part: str, folder: Path, name: str, selftest: str) -> str:

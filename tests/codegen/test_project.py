@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -210,6 +211,42 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
         tmp_path,
     )
     run(["./firmware"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("digits", {}),
+        ("digits_float", {}),
+        ("keywords", {"stream": 1, "causal": True}),
+        pytest.param("keywords_float", {}, marks=pytest.mark.soak),
+    ],
+)
+def test_a_model_included_in_cpp_passes_its_selftest(model: str, options: dict[str, Any], tmp_path: Path) -> None:
+    compiler_or_skip("g++")
+    compile(MODELS / f"{model}.tflite", **options).write(tmp_path)
+    (tmp_path / "model.cpp").write_text(f'extern "C" {{\n#include "{model}.c"\n}}\n')
+    run(["g++", "-std=c++11", "-DMOTE_SELFTEST", "-c", "model.cpp"], tmp_path)
+    run(["gcc", *FLAGS, "-DMOTE_SELFTEST", "-c", "selftest/selftest.c"], tmp_path)
+    run(["g++", "model.o", "selftest.o", "-o", "program", "-lm"], tmp_path)
+    assert run(["./program"], tmp_path) == f"{model}: ok\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "core", "compiler"),
+    [
+        ("digits", "cortex-m4", "arm-none-eabi-g++ -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"),
+        ("keywords_float", "cortex-m4", "arm-none-eabi-g++ -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"),
+        ("keywords", "cortex-m55", "arm-none-eabi-g++ -mcpu=cortex-m55 -mfloat-abi=hard"),
+        ("digits", "host", "avr-g++ -mmcu=atmega2560"),
+    ],
+)
+def test_a_model_included_in_cpp_cross_compiles(model: str, core: str, compiler: str, tmp_path: Path) -> None:
+    command = compiler.split()
+    compiler_or_skip(command[0])
+    compile(MODELS / f"{model}.tflite", target=core, optimize="speed").write(tmp_path)
+    (tmp_path / "model.cpp").write_text(f'#include "{model}.c"\n')
+    run([*command, "-std=gnu++11", "-fsyntax-only", "model.cpp"], tmp_path)
 
 
 def header(compiled: Compiled) -> str:

@@ -21,6 +21,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels import library
 from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.structs import kernel_fields
 from mote.toolchain import Execution, Mode
 from mote.toolchain.code import read_code
 
@@ -73,7 +74,7 @@ class Program:
         self.instances.update(dict.fromkeys(map(str, kernel.instances)))
         self.taps = max(self.taps, kernel.taps)
         name = f"p{len(self.globals)}"
-        body = self.constants.struct(name, kernel.params)
+        body = self.constants.struct(name, kernel.params, kernel_fields(kernel))
         self.globals.append(f"static const mote_{kernel.name}_t {name} = {body};")
         return f"&{name}"
 

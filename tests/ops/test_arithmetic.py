@@ -26,6 +26,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import Call
 from mote.kernels.pack.broadcast import broadcast
+from mote.kernels.structs import kernel_fields
 from offered import DSP, PORTABLE, first, offered
 from support import HOST_DSP, batch, check, emulated, exact_on, examples, needs, needs_litert
 
@@ -233,7 +234,7 @@ def computed_alone(g: Graph, inputs: list[Array], folder: Path) -> Array:
     op = g.ops[0]
     kernel = offered(g, op)[0]
     constants = Constants("k")
-    params = constants.struct("p", kernel.params)
+    params = constants.struct("p", kernel.params, kernel_fields(kernel))
     made = "\n".join([f'#include "{kernel.file}"', *map(str, kernel.instances), printed(constants.definitions)])
     names = [f"x{i}" for i in range(len(inputs))]
     source, shared = folder / f"{kernel.name}.c", folder / f"{kernel.name}.so"

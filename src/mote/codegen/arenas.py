@@ -109,7 +109,7 @@ class Given(Arena):
         return f"{'const ' if self.constant else ''}uint8_t *{self.pointer}"
 
     def address(self, offset: Expression) -> Expression:
-        return Formula(f"({'const ' if self.constant else ''}void *)({{}})", (plus(self.pointer, offset),))
+        return Formula(f"(mote_any{'_const' if self.constant else ''}_t)({{}})", (plus(self.pointer, offset),))
 
     def address_of_row(self, rows: str, place: Expression) -> Expression:
         return self.address(Formula(f"{ALIGNMENT} * (size_t){{}}", (index(rows, place),)))

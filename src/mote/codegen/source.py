@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from mote.codegen import checks, states
 from mote.codegen.arenas import SECTION, arenas, definition, places
@@ -29,10 +30,10 @@ from mote.codegen.executor import Executor, other_elements
 from mote.codegen.options import ProjectOptions, banner
 from mote.codegen.ports import inputs, outputs, parameters
 from mote.codegen.values import Constants, CType
-from mote.graph import Graph, Op
+from mote.graph import Op
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import Packed
-from mote.kernels.structs import fields
+from mote.kernels.structs import Field, kernel_fields
 from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Bodied, Plan
 from mote.plan.rows import Arrival
@@ -51,7 +52,8 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
     name = options.name
     executor = Executor(plan, found, name)
     work = _work(plan, options, executor)
-    parameters_ = _parameters(executor, found)
+    structs = list(_structs(executor))
+    parameters_ = _parameters(structs, found)
     keeping = states.keeping(plan, options, found) if plan.graph.states else []
     found.tables = executor.table_bytes
     settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
@@ -81,7 +83,7 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
         *(part for e in executor.all for part in e.tables),
         *_memory(plan, options),
         *keeping,
-        *checks.check(name, _checked(found, executor)),
+        *checks.check(name, _checked(found, executor, structs)),
         *_accessors(plan, options),
         *(_zones(plan, options) if plan.zone else []),
         *work,
@@ -115,33 +117,41 @@ def _has_parameters(op: Op, kernel: Packed) -> bool:
     return not isinstance(op, Arrival) and not isinstance(kernel, Bodied)
 
 
-def _structs(executor: Executor) -> Iterator[tuple[str, str, Graph, Op, Packed]]:
-    """The operators whose kernels have parameters: what tells them from others, and the names of these."""
+class _Struct(NamedTuple):
+    """The parameters of an operator's kernel."""
+
+    hint: str
+    """What the names of its constants begin with."""
+    name: str
+    kernel: Packed
+    fields: Sequence[Field]
+    reads: int
+    """About how many bytes of its constants an inference reads."""
+
+
+def _structs(executor: Executor) -> Iterator[_Struct]:
+    """Those of all operators whose kernels have parameters."""
     for e in executor.all:
         for i, (op, steps) in enumerate(e.plan.works):
-            if _has_parameters(op, steps[0].kernel):
-                yield f"{e.hint}{i}", f"{e.prefix}_step_{i}", e.plan.graph, op, steps[0].kernel
+            kernel = steps[0].kernel
+            if _has_parameters(op, kernel):
+                reads = constant_reads(e.plan.graph, op)
+                yield _Struct(f"{e.hint}{i}", f"{e.prefix}_step_{i}", kernel, kernel_fields(kernel), reads)
 
 
-def _parameters(executor: Executor, found: Constants) -> list[Definition]:
+def _parameters(structs: Iterable[_Struct], found: Constants) -> list[Definition]:
     """A struct for each operator's kernel."""
-    structs: list[Definition] = []
-    for hint, name, graph, op, kernel in _structs(executor):
-        value = found.struct(hint, kernel.params, constant_reads(graph, op))
-        structs.append(Text(f"static const mote_{kernel.name}_t {name} = {value};\n"))
-    return structs
+    made = ((s, found.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
+    return [Text(f"static const mote_{s.kernel.name}_t {s.name} = {value};\n") for s, value in made]
 
 
-def _checked(found: Constants, executor: Executor) -> list[Checked]:
+def _checked(found: Constants, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
     """Everything constant that the model reads."""
     arrays = [array_span(c.name, c.value) for c in found.arrays]
     tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
     return [
         Checked([*arrays, *tables], {}),
-        *(
-            checks.struct(name, fields(k.file, f"mote_{k.name}_t", tuple(map(str, k.instances))), k.params, found.name)
-            for _, name, _, _, k in _structs(executor)
-        ),
+        *(checks.struct(s.name, s.fields, s.kernel.params, found.name) for s in structs),
     ]
 
 
@@ -231,7 +241,7 @@ def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
         for a in arenas(plan):
             bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
             body.append(when(bad, "return MOTE_BAD_ARENA"))
-        body += [assign(a.storage(options), a.pointer) for a in arenas(plan)]
+        body += [assign(a.storage(options), f"(uint8_t *){a.pointer}") for a in arenas(plan)]
     if options.check_flash:
         body.append(when(f"{name}_check() != MOTE_OK", "return MOTE_DAMAGED"))
     if plan.graph.states:
@@ -241,7 +251,7 @@ def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
     for port in (*([] if plan.pushed else inputs(plan, options)), *outputs(plan, options)):
         buffer = plan.place[port.tensor.id]
         address = f"{places(plan)[buffer.memory].storage(options)} + {buffer.offset}"
-        where = f"return {position} == 0 ? NULL : (void *)({address})"
+        where = f"return {position} == 0 ? NULL : (mote_any_t)({address})"
         accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", where))
     return [Function(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
 
@@ -251,7 +261,7 @@ def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Defin
     name, cases = options.name, executor.cases
     arenas = executor.arenas.values()
     functions = executor.functions
-    macros = [Define(f"{a.at}(offset)", f"((void *)({a.pointer} + (offset)))") for a in arenas]
+    macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in arenas]
     if executor.row_table:
         place = f"{ALIGNMENT} * (size_t){name}_rows[index]"
         macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in arenas]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from mote.codegen.c import Text
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Structs, Value
+from mote.kernels.structs import Field, named
 from mote.targets import Memory
 
 
@@ -113,18 +115,24 @@ class Constants:
         data = value.rows if isinstance(value, Structs) else value
         return self._found[_ctype(value), data.tobytes()].name
 
-    def struct(self, hint: str, params: Mapping[str, Value], reads: int = 0) -> str:
-        """A struct initializer, one field a line, nested structs on one line."""
-        lines = [f"    .{k} = {self._value(f'{hint}_{k}', v, reads)}," for k, v in params.items()]
-        return "\n".join(["{", *lines, "}"])
+    def struct(self, hint: str, params: Mapping[str, Value], fields: Sequence[Field], reads: int = 0) -> str:
+        """A struct initializer, one field a line, nested structs on one line: all fields in the order of their
+        declaration, as C++ requires."""
+        given = {path: self._value(f"{hint}_{path.replace('.', '_')}", v, reads) for path, v in named(params)}
+        return "\n".join(["{", *(f"    {field}," for field in _initializers(fields, given)), "}"])
 
-    def _value(self, hint: str, value: Value, reads: int) -> str:
-        if isinstance(value, Mapping):
-            inner = ", ".join(f".{k} = {self._value(f'{hint}_{k}', v, reads)}" for k, v in value.items())
-            return f"{{{inner}}}"
-        if isinstance(value, np.ndarray | Structs):
-            return self.array(hint, value, reads)
-        return number(value)
+    def _value(self, hint: str, value: int | float | Array | Structs, reads: int) -> str:
+        return self.array(hint, value, reads) if isinstance(value, np.ndarray | Structs) else number(value)
+
+
+def _initializers(fields: Sequence[Field], given: Mapping[str, str], depth: int = 0) -> Iterator[str]:
+    """The initializers of the fields of a struct that lies so deep in others; what is not given is zero."""
+    for name, group in groupby(fields, lambda field: field.path.split(".")[depth]):
+        inner = list(group)
+        if inner[0].path.count(".") > depth:
+            yield f".{name} = {{{', '.join(_initializers(inner, given, depth + 1))}}}"
+        else:
+            yield f".{name} = {given.get(inner[0].path, 'NULL' if inner[0].pointer else '0')}"
 
 
 def section(memory: Memory | None) -> str:

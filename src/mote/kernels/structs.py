@@ -16,7 +16,7 @@ import numpy as np
 from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.kernels import library
-from mote.kernels.contract import Structs, Value
+from mote.kernels.contract import Packed, Structs, Value
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _MACRO = re.compile(r"#define (MOTE_\w+)\(([^)]*)\)(.*)")
@@ -59,6 +59,11 @@ def fields(header: str, type_name: str, instances: Sequence[str] = ()) -> tuple[
         ) from None
 
 
+def kernel_fields(kernel: Packed) -> tuple[Field, ...]:
+    """The fields of a kernel's parameters."""
+    return fields(kernel.file, f"mote_{kernel.name}_t", tuple(map(str, kernel.instances)))
+
+
 Word = int | Array | Structs
 """A parameter: a number as the word that holds it, or what a pointer points to."""
 
@@ -66,7 +71,7 @@ Word = int | Array | Structs
 def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
     """The parameters in the order of the struct, one for each field; what is not named is zero, as in C. A pointer is
     an array, or 0 where it is NULL."""
-    given = dict(_named(params, ""))
+    given = dict(named(params))
     found: list[Word] = []
     for field in known:
         value = given.pop(field.path, 0)
@@ -84,10 +89,11 @@ def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
     return found
 
 
-def _named(params: Mapping[str, Value], path: str) -> Iterator[tuple[str, int | float | Array | Structs]]:
+def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, int | float | Array | Structs]]:
+    """The parameters by the paths of their fields."""
     for name, value in params.items():
         if isinstance(value, Mapping):
-            yield from _named(value, f"{path}{name}.")
+            yield from named(value, f"{path}{name}.")
         else:
             yield path + name, value
 

@@ -64,10 +64,10 @@ MOTE_NOINLINE void mote_expand_channels(const mote_coded_t *p, mote_expanding_t 
         mote_coded_t coded; \
     } mote_coded_##name##_t; \
     MOTE_UNUSED static inline void mote_coded_##name(const mote_coded_##name##_t *p, const int8_t *in, int8_t *out, \
-                                                     void *scratch) { \
+                                                     mote_any_t scratch) { \
         const int32_t count = p->coded.count, at_once = p->coded.channels; \
         const int32_t pair = p->coded.first + p->coded.coded + p->coded.last; \
-        void *const work = (int8_t *)scratch + at_once / 2 * pair; \
+        const mote_any_t work = (int8_t *)scratch + at_once / 2 * pair; \
         mote_##name##_t plain = p->plain; \
         mote_expanding_t e = {0, p->coded.rest}; \
         (void)work; \

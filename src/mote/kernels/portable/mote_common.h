@@ -38,6 +38,24 @@
 #define MOTE_HOT
 #endif
 
+/* A pointer that becomes one of any type where it is used, as C does with void *. */
+#if defined(__cplusplus)
+extern "C++" {
+class mote_any_t {
+  public:
+    mote_any_t(const void *pointer) : at(pointer) {}
+    template <typename T> operator T *() const { return (T *)at; }
+
+  private:
+    const void *at;
+};
+}
+typedef mote_any_t mote_any_const_t;
+#else
+typedef void *mote_any_t;
+typedef const void *mote_any_const_t;
+#endif
+
 /* The code for DSP instructions loads words from any address; a compiler that must not (-mno-unaligned-access, for a core
  * that traps such loads) gets the portable code, unless generated code says that its words are aligned. */
 #ifndef MOTE_WORDS_ALIGNED

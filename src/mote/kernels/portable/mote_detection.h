@@ -144,7 +144,7 @@ static inline int32_t mote_detection_insert(float *value, int32_t *kept, int32_t
     MOTE_UNUSED static void mote_detection_fast_##suffix(const mote_detection_t *p, const type *boxes, const type *scores, \
                                                          float *out, void *scratch) {                                      \
         const int32_t places = p->detections * p->each;                                                                    \
-        float *best = scratch, *values = best + p->boxes;                                                                  \
+        float *best = (float *)scratch, *values = best + p->boxes;                                                         \
         int32_t *heap = (int32_t *)(void *)(values + p->classes), *order = heap + p->boxes;                                \
         int32_t shown = 0;                                                                                                 \
         memset(out, 0, (size_t)(6 * places + 1) * sizeof(float));                                                          \
@@ -182,7 +182,7 @@ static inline int32_t mote_detection_insert(float *value, int32_t *kept, int32_t
     MOTE_UNUSED static void mote_detection_regular_##suffix(const mote_detection_t *p, const type *boxes,                  \
                                                             const type *scores, float *out, void *scratch) {               \
         const int32_t places = p->detections * p->each, most = mote_min(p->per_class, p->boxes);                           \
-        float *score = scratch, *shown = score + p->boxes, *value = shown + 4 * most;                                      \
+        float *score = (float *)scratch, *shown = score + p->boxes, *value = shown + 4 * most;                             \
         int32_t *heap = (int32_t *)(void *)(value + p->detections), *kept = heap + p->boxes;                               \
         memset(kept, 0, (size_t)p->detections * sizeof(int32_t));                                                          \
         int32_t count = 0;                                                                                                 \

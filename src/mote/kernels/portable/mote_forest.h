@@ -186,7 +186,7 @@ static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
     MOTE_FOREST_CODES(name, X, T, C, Z, KEY, NONE, most) \
     MOTE_FOREST_WALK(name, C, C, MOTE_FOREST_CODE_KEY, MOTE_FOREST_CODE_AT, 1, bits) \
     MOTE_FOREST_RUN(name, X, C, V, C, MOTE_FOREST_SCRATCH, \
-                    mote_##name##_codes(p->slot, p->slots, p->thresholds, in, scratch), ADD)
+                    mote_##name##_codes(p->slot, p->slots, p->thresholds, in, (C *)scratch), ADD)
 
 #define MOTE_FOREST_CODE_KEY(x) (x)
 #define MOTE_FOREST_NOTHING

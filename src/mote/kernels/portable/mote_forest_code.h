@@ -85,7 +85,7 @@ static inline int mote_forest_below_or_none(float x, uint32_t t) {
     MOTE_FOREST_CODES(name, X, T, C, uint16_t, KEY, NONE, most) \
     MOTE_FOREST_SMALL void mote_##name(const mote_##name##_t *p, const X *in, V *out, int32_t n, void *scratch) { \
         for (; n > 0; n--, in += features, out += outputs) { \
-            const C *const x = mote_##name##_codes(p->slot, slots, p->thresholds, in, scratch); \
+            const C *const x = mote_##name##_codes(p->slot, slots, p->thresholds, in, (C *)scratch); \
             code \
         } \
     }

@@ -16,7 +16,7 @@ typedef struct {
 
 static inline void mote_gru_step_f32(const void *layer, mote_gate_function_f32 *gate, const float *x, float *h,
                                      float *other, float *work) {
-    const mote_gru_f32_t *const p = layer;
+    const mote_gru_f32_t *const p = (const mote_gru_f32_t *)layer;
     const int32_t n = p->steps.units;
     float *const update = work, *const reset = update + n, *const fresh = reset + n;
     memcpy(work, p->bias, (size_t)(3 * n) * sizeof(float));

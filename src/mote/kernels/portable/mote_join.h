@@ -59,7 +59,7 @@ static inline void mote_join(const mote_join_t *p, const int8_t *const *in, int8
     typedef mote_join_t mote_join_##inputs##_t; \
     MOTE_UNUSED static inline void mote_join_##inputs parameters { \
         const int8_t *const in[] = {__VA_ARGS__}; \
-        mote_join(p, in, out, lo, hi); \
+        mote_join(p, in, (int8_t *)out, lo, hi); \
     }
 
 #endif

@@ -10,7 +10,7 @@ static inline void mote_lstm_backward_f32(const mote_lstm_backward_f32_t *p, con
                                           float *out, void *scratch) {
     for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) {
         for (int32_t t = p->time - 1; t >= 0; t--) {
-            mote_lstm_step_f32(p, in + b * p->in_batch + t * p->in_time, h, cell, scratch);
+            mote_lstm_step_f32(p, in + b * p->in_batch + t * p->in_time, h, cell, (float *)scratch);
             memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs * sizeof(float));
         }
     }

@@ -99,7 +99,7 @@ static inline void mote_lstm_f32(const mote_lstm_f32_t *p, const float *in, floa
                                  void *scratch) {
     for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) {
         for (int32_t t = 0; t < p->time; t++) {
-            mote_lstm_step_f32(p, in + b * p->in_batch + t * p->in_time, h, cell, scratch);
+            mote_lstm_step_f32(p, in + b * p->in_batch + t * p->in_time, h, cell, (float *)scratch);
             memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs * sizeof(float));
         }
     }

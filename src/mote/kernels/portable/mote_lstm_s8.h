@@ -169,7 +169,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
 MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_how_t how, int32_t b, const int8_t *in,
                                            int8_t *h, int16_t *cell, int8_t *out, void *scratch) {
     for (int32_t t = 0; t < p->time; t++) {
-        mote_lstm_step(p, how, in + b * p->in_batch + t * p->in_time, h, cell, scratch);
+        mote_lstm_step(p, how, in + b * p->in_batch + t * p->in_time, h, cell, (uint32_t *)scratch);
         memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs);
     }
 }
@@ -187,7 +187,7 @@ MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_ho
     static inline void name(const name##_t *p, const int8_t *in, const int8_t *h, const int16_t *cell, int8_t *out, \
                             void *scratch) { \
         const mote_lstm_how_t how = {products, widen, 0}; \
-        uint32_t *work = scratch, *cells = work + (p->outputs + 3) / 4, *rest = cells + (p->cells + 1) / 2; \
+        uint32_t *work = (uint32_t *)scratch, *cells = work + (p->outputs + 3) / 4, *rest = cells + (p->cells + 1) / 2; \
         for (int32_t b = 0; b < p->batch; b++) { \
             memcpy(work, h + b * p->outputs, (size_t)p->outputs); \
             memcpy(cells, cell + b * p->cells, 2 * (size_t)p->cells); \

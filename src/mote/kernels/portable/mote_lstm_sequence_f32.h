@@ -20,7 +20,7 @@ static inline void mote_lstm_sequence_see_f32(const float *weights, const float 
 
 static inline void mote_lstm_sequence_step_f32(const void *layer, mote_gate_function_f32 *gate, const float *x, float *h,
                                                float *cell, float *work) {
-    const mote_lstm_sequence_f32_t *const p = layer;
+    const mote_lstm_sequence_f32_t *const p = (const mote_lstm_sequence_f32_t *)layer;
     const int32_t n = p->steps.units;
     float *const given = work, *const shown = given + n, *const kept = shown + n, *const fresh = kept + n;
     memcpy(work, p->bias, (size_t)(4 * n) * sizeof(float));

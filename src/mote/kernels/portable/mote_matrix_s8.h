@@ -31,7 +31,7 @@ static inline void mote_matrix_rescale(const mote_matrix_s8_t *m, int32_t *resul
 
 static inline void mote_matrix_bytes(const mote_matrix_s8_t *m, int32_t row, const void *x, int32_t *result) {
     memcpy(result, m->start + row, 4 * sizeof(int32_t));
-    mote_dot_1x4(x, (const int8_t *)m->weights + row * ((m->depth + 3) & ~3), m->depth, result);
+    mote_dot_1x4((const int8_t *)x, (const int8_t *)m->weights + row * ((m->depth + 3) & ~3), m->depth, result);
     mote_matrix_rescale(m, result);
 }
 
@@ -71,7 +71,7 @@ static inline void mote_matrix_sums(const int32_t *weights, const uint32_t *x, c
 
 /* The same of a vector that mote_matrix_widen has made. */
 static inline void mote_matrix_pairs(const mote_matrix_s8_t *m, int32_t row, const void *x, int32_t *result) {
-    const uint32_t *words = x;
+    const uint32_t *words = (const uint32_t *)x;
     mote_matrix_sums((const int32_t *)m->weights + row / 4 * m->block, words, words + (m->depth + 7) / 8 * 4, result);
     mote_matrix_rescale(m, result);
 }

@@ -147,7 +147,7 @@ static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t
 #define MOTE_MENDED_FLAT_WORKING(name) \
     MOTE_MENDED_STRUCT(name) \
     MOTE_UNUSED static inline void mote_mended_##name(const mote_mended_##name##_t *p, const int8_t *in, int8_t *out, \
-                                                      int32_t pixels, void *scratch) { \
+                                                      int32_t pixels, mote_any_t scratch) { \
         mote_##name(&p->plain, in, out, pixels, scratch); \
         mote_mend_pixels(&p->mend, in, out, pixels); \
     }
@@ -155,7 +155,7 @@ static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t
 #define MOTE_MENDED_ROWS(name) \
     MOTE_MENDED_STRUCT(name) \
     MOTE_UNUSED static inline void mote_mended_##name(const mote_mended_##name##_t *p, const int8_t *in, int8_t *out, \
-                                                      int32_t lo, int32_t hi, void *scratch) { \
+                                                      int32_t lo, int32_t hi, mote_any_t scratch) { \
         mote_##name(&p->plain, in, out, lo, hi, scratch); \
         mote_mend_rows(&p->mend, in, out, lo, hi); \
     }
@@ -188,7 +188,7 @@ static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t
 /* `row` and `rows` are functions of a kernel for one output row, and for several. */
 #define MOTE_MENDED_ROW(name, row) \
     MOTE_UNUSED static inline void mote_mended_##row(const mote_mended_##name##_t *p, const int8_t **in, \
-                                                     int8_t *out, void *scratch) { \
+                                                     int8_t *out, mote_any_t scratch) { \
         const int8_t *kept[MOTE_MAX_TAPS]; /* kernels may put other rows there */ \
         memcpy(kept, in, (size_t)p->mend.rows.taps * sizeof *kept); \
         mote_##row(&p->plain, in, out, scratch); \
@@ -197,7 +197,7 @@ static inline void mote_mend_rows(const mote_mend_t *p, const int8_t *in, int8_t
 
 #define MOTE_MENDED_SEVERAL(name, several) \
     MOTE_UNUSED static inline void mote_mended_##several(const mote_mended_##name##_t *p, const int8_t **in, \
-                                                         int8_t *const *outs, int32_t count, void *scratch) { \
+                                                         int8_t *const *outs, int32_t count, mote_any_t scratch) { \
         mote_##several(&p->plain, in, outs, count, scratch); \
         for (int32_t k = 0; k < count; k++) { \
             mote_mend_row(&p->mend, in + k * p->mend.rows.step, outs[k]); \

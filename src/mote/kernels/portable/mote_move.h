@@ -99,7 +99,7 @@ typedef struct {
 } mote_pad_t;
 
 static inline void mote_pad(const mote_pad_t *p, const void *in, void *out) {
-    mote_fill(&p->fill, out);
+    mote_fill(&p->fill, (int8_t *)out);
     mote_move(&p->move, in, out);
 }
 

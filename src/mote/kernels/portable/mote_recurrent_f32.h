@@ -45,7 +45,7 @@ MOTE_ALWAYS_INLINE void mote_recurrent_run_f32(const mote_recurrent_f32_t *p, mo
                                                void *scratch) {
     const int32_t n = p->units;
     const size_t bytes = (size_t)n * sizeof(float);
-    float *const h = scratch, *const cell = h + n, *const work = cell + n;
+    float *const h = (float *)scratch, *const cell = h + n, *const work = cell + n;
     for (int32_t b = 0; b < p->batch; b++) {
         const int32_t wanted = lengths == NULL ? p->time : lengths[b];
         const int32_t length = wanted < 0 ? 0 : wanted > p->time ? p->time : wanted;

@@ -35,7 +35,7 @@
                                                                                                                   \
     MOTE_UNUSED static void mote_##name(const mote_##name##_t *p, const float *in, void *spectra, int32_t images, \
                                         void *scratch) {                                                          \
-        float *out = spectra;                                                                                     \
+        float *out = (float *)spectra;                                                                            \
         for (; images > 0; images--, in += p->in_rows * p->in_columns, out += 2 * p->rows * p->columns) {         \
             for (int32_t y = 0; y < p->used; y++) {                                                               \
                 mote_rfft_f32(&p->row, in + y * p->in_columns, out + 2 * y * p->columns, 1);                      \
@@ -43,7 +43,7 @@
             memset(out + 2 * p->used * p->columns, 0,                                                             \
                    2 * (size_t)((p->rows - p->used) * p->columns) * sizeof(float));                               \
             for (int32_t x = 0; x < p->columns && p->rows > 1; x++) {                                             \
-                mote_##name##_column(p, out + 2 * x, scratch);                                                    \
+                mote_##name##_column(p, out + 2 * x, (float *)scratch);                                           \
             }                                                                                                     \
         }                                                                                                         \
     }
@@ -57,7 +57,7 @@ typedef mote_complex_abs_t mote_imag_t;
 
 /* The larger part is taken out of the root, so that nothing overflows. */
 static inline void mote_complex_abs(const mote_complex_abs_t *p, const void *in, float *out, int32_t n) {
-    const float *x = in;
+    const float *x = (const float *)in;
     (void)p;
     for (; n > 0; n--, x += 2) {
         const float a = x[0] < 0.0f ? -x[0] : x[0], b = x[1] < 0.0f ? -x[1] : x[1];
@@ -68,7 +68,7 @@ static inline void mote_complex_abs(const mote_complex_abs_t *p, const void *in,
 }
 
 static inline void mote_real(const mote_real_t *p, const void *in, float *out, int32_t n) {
-    const float *x = in;
+    const float *x = (const float *)in;
     (void)p;
     for (int32_t i = 0; i < n; i++) {
         out[i] = x[2 * i];
@@ -76,7 +76,7 @@ static inline void mote_real(const mote_real_t *p, const void *in, float *out, i
 }
 
 static inline void mote_imag(const mote_imag_t *p, const void *in, float *out, int32_t n) {
-    const float *x = in;
+    const float *x = (const float *)in;
     (void)p;
     for (int32_t i = 0; i < n; i++) {
         out[i] = x[2 * i + 1];

@@ -12,7 +12,7 @@ typedef struct {
 } mote_ring_t;
 
 /* Where row `row` lies of a buffer with `rows` rows, of which number `oldest` comes first. */
-static inline void *mote_ring_row(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t row) {
+static inline mote_any_t mote_ring_row(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t row) {
     const int32_t at = oldest + row;
     return (uint8_t *)buffer + (at >= rows ? at - rows : at) * bytes;
 }
@@ -33,7 +33,7 @@ MOTE_NOINLINE void mote_ring_rows_f32(void *buffer, int32_t bytes, int32_t rows,
 }
 
 MOTE_NOINLINE void mote_ring(const mote_ring_t *p, const void *in, void *buffer, uint16_t *oldest) {
-    const uint8_t *from = in;
+    const uint8_t *from = (const uint8_t *)in;
     int32_t at = *oldest;
     for (int32_t i = 0; i < p->fresh; i++, from += p->bytes) {
         memcpy((uint8_t *)buffer + at * p->bytes, from, (size_t)p->bytes);

@@ -12,7 +12,7 @@ typedef struct {
 
 static inline void mote_rnn_sequence_step_f32(const void *layer, mote_gate_function_f32 *gate, const float *x, float *h,
                                               float *sums, float *work) {
-    const mote_rnn_sequence_f32_t *const p = layer;
+    const mote_rnn_sequence_f32_t *const p = (const mote_rnn_sequence_f32_t *)layer;
     const size_t bytes = (size_t)p->steps.units * sizeof(float);
     (void)work;
     memcpy(sums, p->bias, bytes);

@@ -11,12 +11,12 @@
 typedef MOTE_PLACE mote_place_t;
 
 /* Rows that lie one after another, `stride` bytes apart. */
-static inline const void *mote_strip_row(const uint8_t *strip, int32_t stride, int32_t count, int32_t row) {
+static inline mote_any_const_t mote_strip_row(const uint8_t *strip, int32_t stride, int32_t count, int32_t row) {
     return row >= 0 && row < count ? strip + row * stride : NULL;
 }
 
 /* Rows whose places are listed, in units of four bytes. */
-static inline const void *mote_table_row(const uint8_t *arena, const mote_place_t *at, int32_t count, int32_t row) {
+static inline mote_any_const_t mote_table_row(const uint8_t *arena, const mote_place_t *at, int32_t count, int32_t row) {
     return row >= 0 && row < count ? arena + 4 * (size_t)at[row] : NULL;
 }
 

@@ -11,8 +11,8 @@ typedef struct {
 } mote_slide_t;
 
 MOTE_NOINLINE void mote_slide(const mote_slide_t *p, const void *in, void *window) {
-    const uint8_t *from = in;
-    uint8_t *to = window;
+    const uint8_t *from = (const uint8_t *)in;
+    uint8_t *to = (uint8_t *)window;
     for (int32_t i = 0; i < p->runs; i++) {
         memmove(to, to + p->fresh, (size_t)p->kept);
         memcpy(to + p->kept, from, (size_t)p->fresh);

@@ -33,7 +33,7 @@ static inline void mote_suppression(const mote_suppression_t *p, const float *bo
                                     void *scratch) {
     const float factor = sigma > 0.0f ? -0.5f / sigma : 0.0f;
     const float least = *score_threshold;
-    float *key = scratch; /* scores below zero, so that the best one is the last of all */
+    float *key = (float *)scratch; /* scores below zero, so that the best one is the last of all */
     int32_t *heap = (int32_t *)(void *)(key + p->boxes);
     int32_t *seen = heap + p->boxes, *chosen = seen + p->boxes;
     int32_t queued = 0, count = 0;

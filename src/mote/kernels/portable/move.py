@@ -70,7 +70,7 @@ def _join(view: View) -> Packed | Refusal:
 def _join_instance(count: int) -> Instance:
     """The function that joins so many inputs."""
     names = [f"x{i}" for i in range(count)]
-    inputs = ", ".join(f"const void *{x}" for x in names)
+    inputs = ", ".join(f"mote_any_const_t {x}" for x in names)
     return Instance(
         "MOTE_JOIN", (count, f"(const mote_join_t *p, {inputs}, void *out, int32_t lo, int32_t hi)", *names)
     )
