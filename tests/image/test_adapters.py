@@ -16,6 +16,7 @@ from mote.cli import main
 from mote.errors import MoteError
 from mote.image.adapters import NAMES, adapter_files, adapters_files
 from mote.toolchain import Mode
+from network import Net
 from support import emulated, needs
 
 HERE = Path(__file__).parent
@@ -24,7 +25,6 @@ SOURCE = HERE.parents[1] / "src" / "mote"
 UPDATE = SOURCE / "image" / "update"
 RUNTIME = [SOURCE / "image" / "runtime", SOURCE / "kernels" / "portable", SOURCE / "kernels" / "portable" / "fits"]
 SYSTEMS = ("cmsis-rtos2", "freertos", "zephyr")
-DIGITS = str(SOURCE.parents[1] / "models" / "digits.tflite")
 STRICT = [
     "-std=c99",
     "-D_POSIX_C_SOURCE=200809L",
@@ -284,9 +284,16 @@ def test_the_module_of_zephyr_builds_what_is_asked_for(tmp_path: Path) -> None:
     assert found["definitions"] == {"MOTE_SERVICE_SLOTS=3", "MOTE_SERVICE_STACK_BYTES=1024"}
 
 
+def network() -> bytes:
+    """A small model with weights, a sum and a choice."""
+    net = Net()
+    x = net.mean(net.depthwise(net.conv(net.input(1, 6, 6, 2), 4)))
+    return net.finish(net.op("SOFTMAX", [net.fully_connected(x, 5)], quant=(1 / 256, -128), beta=1.0))
+
+
 def said_to_python() -> tuple[bytes, bytes]:
     """An input of the model, and what it says to that."""
-    model = Interpreter(DIGITS)
+    model = Interpreter(network())
     model.allocate_tensors()
     given = np.random.default_rng(0).integers(-128, 128, model.get_input_details()[0]["shape"], dtype=np.int8)
     model.set_tensor(model.get_input_details()[0]["index"], given)
@@ -296,10 +303,11 @@ def said_to_python() -> tuple[bytes, bytes]:
 
 def real(folder: Path, core: str, *adapters: str) -> tuple[list[Path], bytes]:
     """The C files of a runtime with adapters, written by the command, and an image that is packed for it."""
-    out, image = folder / "out", folder / "digits.mote"
+    out, image, model = folder / "out", folder / "network.mote", folder / "network.tflite"
+    model.write_bytes(network())
     options = [word for name in adapters for word in ("--adapter", name)]
-    assert main(["runtime", "--kernels", DIGITS, "-t", core, "-o", str(out), *options]) == 0
-    assert main(["pack", DIGITS, "--runtime", str(out), "-t", core, "-o", str(image)]) == 0
+    assert main(["runtime", "--kernels", str(model), "-t", core, "-o", str(out), *options]) == 0
+    assert main(["pack", str(model), "--runtime", str(out), "-t", core, "-o", str(image)]) == 0
     return sorted(out.glob("mote_*.c")), image.read_bytes()
 
 
@@ -313,7 +321,7 @@ def test_a_real_model_with_adapters(tmp_path: Path) -> None:
     command = ["cc", *flags, *map(str, sources), str(tmp_path / "main.c"), "-lpthread", "-o", str(program)]
     subprocess.run(command, check=True)
     given, want = said_to_python()
-    file = tmp_path / "digits.mote"
+    file = tmp_path / "network.mote"
     done = subprocess.run([program, file], input=given, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, 2 * want), done.stderr
     file.write_bytes(image[:-9] + bytes([image[-9] ^ 1]) + image[-8:])

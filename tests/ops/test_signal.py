@@ -239,7 +239,7 @@ def test_square_roots() -> None:
         assert square_root(n) == (0xFFFF if 0xFFFF0000 < n < 1 << 32 else exact)
 
 
-def everything() -> bytes:
+def everything(*, alone: bool = True) -> bytes:
     """A front end as TFLite Micro's, and each operator alone, with odd numbers."""
     front = Front()
     x = front.input((1, 40))
@@ -253,6 +253,8 @@ def everything() -> bytes:
     clean, noise = front.subtraction(roots, 6)
     logs = front.log(front.pcan(clean, noise, 6), 6)
     front.stacker(logs, 6, 2, 1, 2)
+    if not alone:
+        return front.finish()
     for dtype, length in (("int16", 30), ("int32", 64), ("int32", 20), ("float32", 24), ("float32", 16)):
         y = front.input((2, length - 3), dtype)
         front.irfft(front.rfft(y, (2,), length, dtype), (2,), length, dtype)
@@ -270,16 +272,17 @@ def everything() -> bytes:
 @needs_micro
 def test_c() -> None:
     data = everything()
-    over_time(data, 8)
+    over_time(data, 5)
     with tflite_micro():
-        result = verify(compile(data), 8, sanitize=True)
+        result = verify(compile(data), 5, sanitize=True)
         assert result.passed and result.reference == "TFLite Micro", result.mismatches
 
 
 @needs_micro
-def test_on_a_core() -> None:
+@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_on_a_core(alone: bool) -> None:
     with tflite_micro():
-        result = verify(compile(everything(), target=emulated("cortex-m4")), 4)
+        result = verify(compile(everything(alone=alone), target=emulated("cortex-m4")), 4)
         assert result.passed, result.mismatches
 
 

@@ -155,7 +155,7 @@ def test_masks_that_are_computed() -> None:
 
 def test_attention_matrices_are_never_whole() -> None:
     """Eight matrices of 32 x 32 bytes: the least memory is that of vectors that wait, and a few rows."""
-    shape = Shape(heads=8, layers=1, hidden=64, words=16)
+    shape = Shape(heads=8, layers=1, hidden=16, words=8)
     plan = compile(decoder(shape), target="cortex-m4", least_ram=True).plan
     vectors, matrix = shape.length * shape.width, shape.heads * shape.length**2
     assert plan.arena < 3 * vectors + 1500 < matrix
