@@ -62,7 +62,7 @@ def test_exponentials_in_a_table() -> None:
     assert {step.kernel.name for step in compiled.plan.steps} == {"softmax_table_s8"}
     small = compile(model(*layers), optimize="size")
     assert {step.kernel.name for step in small.plan.steps} == {"softmax_s8"}
-    exact_on("cortex-m4", model(*layers), inputs=1)
+    exact_on("cortex-m4", model(*layers[::4]), inputs=1)
 
 
 @needs_litert

@@ -220,13 +220,13 @@ def mobilenet(seed: int, size: int = 24, width: int = 4, blocks: Sequence[tuple[
 
 
 def test_a_whole_network() -> None:
-    check(mobilenet(3, 12, 2, BLOCKS[:2]))
-    check(mobilenet(4, 12, 2, BLOCKS[:2]), ram="min")
+    check(mobilenet(3, 12, 2, BLOCKS[1:2]))
+    check(mobilenet(4, 12, 2, BLOCKS[1:2]), ram="min")
 
 
 def test_on_a_core() -> None:
     exact_on("cortex-m4", few(2), inputs=2)
-    exact_on("cortex-m4", mobilenet(5, 12, 2, BLOCKS[:2]), inputs=2)
+    exact_on("cortex-m4", mobilenet(5, 12, 2, BLOCKS[1:2]), inputs=2)
 
 
 @pytest.mark.soak

@@ -105,7 +105,7 @@ def test_the_trap_is_noticed(trapping: Target) -> None:
     core = replace(usual, gcc_flags=(*usual.gcc_flags, "-DMOTE_UNALIGN_TRP"))
     for target in (core, replace(core, features=frozenset())):
         with pytest.raises(MoteError, match="HardFault"):
-            verify(compile(odd(), target=target), 1)
+            verify(compile(frames(), target=target), 1)
 
 
 def test_the_key_of_a_target(tmp_path: Path, trapping: Target) -> None:
