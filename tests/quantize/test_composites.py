@@ -178,7 +178,7 @@ def test_lstms_in_c_are_equal_to_litert(core: str) -> None:
     graph = lstms(SEVERAL)
     data = check_litert(quantized(graph, cases(graph)).integers.graph, cases(graph, 1))
     if core == "host":
-        check(data, inputs=2)
+        check(data, inputs=2, optimize="speed")
     else:
         exact_on(core, data, 2)
 
@@ -376,7 +376,7 @@ def test_norms_are_equal_to_litert(precision: Precision) -> None:
     data = check_litert(found.integers.graph, samples[:3])
     if precision is Precision.INT8:
         assert not [op for op in tflite.parse(data, "norms").ops if op.misjudged(tflite.parse(data, "norms"))]
-        check(data, inputs=2)
+        check(data, inputs=2, optimize="speed")
 
 
 def gru(layers: Layers, c: Sequenced, *, after: bool) -> None:
@@ -410,7 +410,7 @@ def test_grus_in_c_are_equal_to_litert(core: str) -> None:
     graph = grus([Sequenced(time=5), Sequenced(backward=True, time_major=True, results=(Result.HIDDEN,))])
     data = check_litert(quantized(graph, cases(graph)).integers.graph, cases(graph, 1))
     if core == "host":
-        check(data, inputs=2)
+        check(data, inputs=2, optimize="speed")
     else:
         exact_on(core, data, 2)
 
