@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from test_cli import DIGITS, ROOT, mote, snapshot
 
+from network import Net
 from support import emulated
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -39,9 +40,11 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert len([c for c in root.iter(f"{SVG}circle") if c.get("class") == "point"]) == len(found["points"])
 
 
-def test_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     emulated("cortex-m4")
-    status, out, _ = mote(capsys, "explore", DIGITS, "--target", "cortex-m4", "--points", "1", "--json")
+    net, model = Net(), tmp_path / "small.tflite"
+    model.write_bytes(net.finish(net.conv(net.conv(net.input(1, 8, 8, 4), 8), 8)))
+    status, out, _ = mote(capsys, "explore", str(model), "--target", "cortex-m4", "--points", "1", "--json")
     found = json.loads(out)
     assert status == 0 and found["measured"]
     costs = [p["cycles"] for p in found["points"]]
