@@ -228,3 +228,11 @@ def test_two_rows(step: int) -> None:
     found = [c for c in two_rows() if c.kernel.family.startswith("depthwise_two")]
     assert len(found) > 25
     check_cases(found[::step], Program(emulated("cortex-m4")))
+
+
+@pytest.mark.parametrize("padding", ["VALID", "SAME"])
+def test_two_rows_at_once_are_of_one_image(padding: str) -> None:
+    """Rows of several images are not a fixed step apart."""
+    layer = Layer((5, 32), 4, padding=padding)
+    assert {case.kernel.group for case in kernels(layer)} == {1, 2}
+    assert {case.kernel.group for case in kernels(replace(layer, batch=2))} == {1}

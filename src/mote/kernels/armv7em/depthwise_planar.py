@@ -48,7 +48,8 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     two = two_rows(view, blocks) if blocks else None
     if blocks is None or two is None:
         return Refusal(
-            "it is for windows of 3x3, rows of not just five outputs, and two that are made from rows inside the image"
+            "it is for one image, windows of 3x3, rows of not just five outputs, and two that are made from rows inside"
+            " the image"
         )
     channels = channels_once(view, weights, shift)
     if channels is None:

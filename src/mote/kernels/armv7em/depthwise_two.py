@@ -27,12 +27,12 @@ class Two:
 
 
 def two_rows(view: View, blocks: Blocks) -> Two | None:
-    """None where there is no kernel for the shape, where it would take longer than one for a row, or where no two rows
-    of outputs are made from rows inside the image."""
+    """None where there is no kernel for the shape, where it would take longer than one for a row, where no two rows of
+    outputs are made from rows inside the image, and for several images, whose rows are not a fixed step apart."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     h, v = op.horizontal, op.vertical
     inside = [first >= 0 and first + v.stride + 3 <= x[1] for first in (v.stride * i - v.before for i in range(y[1]))]
-    if v.dilation != 1 or v.stride != h.stride or not any(inside) or 4 * y[3] > MOST_OFFSET:
+    if y[0] != 1 or v.dilation != 1 or v.stride != h.stride or not any(inside) or 4 * y[3] > MOST_OFFSET:
         return None
     fours, rest = divmod(y[2], 4)
     if (fours, rest) == (1, 1):  # a block of five takes less
