@@ -18,9 +18,9 @@ def state_count(rows: RowGraph) -> int:
     return prod(len(work.by_rows) + 1 for work in rows.works)
 
 
-def least_peak(rows: RowGraph, *, whole: bool = True) -> int:
-    """The least peak over all orders in which the rows of each operator keep their order; `whole`: where an operator
-    may also run as one node, if none of its rows has run before."""
+def least_peak(rows: RowGraph) -> int:
+    """The least peak over all orders in which the rows of each operator keep their order; an operator may also run as
+    one node, if none of its rows has run before."""
     counts = tuple(len(work.by_rows) for work in rows.works)
     start = (0,) * len(counts)
     queue = [(live(rows, start), start)]
@@ -32,7 +32,7 @@ def least_peak(rows: RowGraph, *, whole: bool = True) -> int:
         if done in seen:
             continue
         seen.add(done)
-        for after, node in _next(rows, done, whole):
+        for after, node in _next(rows, done):
             heappush(queue, (max(peak, during(rows, done, after, node), live(rows, after)), after))
     raise AssertionError("no order was found")
 
@@ -41,13 +41,13 @@ Done = tuple[int, ...]
 """How many nodes of each operator have run."""
 
 
-def _next(rows: RowGraph, done: Done, whole: bool) -> list[tuple[Done, Node]]:
+def _next(rows: RowGraph, done: Done) -> list[tuple[Done, Node]]:
     """What can run, and how far things are after it."""
     made = {*rows.resident, *(r for i, n in enumerate(done) for node in rows.works[i].by_rows[:n] for r in node.writes)}
     found = []
     for i, (n, work) in enumerate(zip(done, rows.works, strict=True)):
         nodes = [(n + 1, work.by_rows[n])] if n < len(work.by_rows) else []
-        if whole and n == 0 and work.whole is not None:
+        if n == 0 and work.whole is not None:
             nodes.append((len(work.by_rows), work.whole))
         found += [((*done[:i], m, *done[i + 1 :]), node) for m, node in nodes if made.issuperset(node.reads)]
     return found

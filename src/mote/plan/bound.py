@@ -44,6 +44,7 @@ class Bound:
     def __init__(self, rows: RowGraph) -> None:
         self.given = rows
         self.rows = _with_least_sums(rows)
+        self.sums = {rows.stores[store].first for store in rows.sums.values()}
         self.nodes = [node for work in self.rows.works for node in work.by_rows]
         self.best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
         self._seen: set[int] = set()
@@ -78,9 +79,10 @@ class Bound:
         return frozenset(accumulate(counts, initial=0))
 
     def _at(self, i: int) -> int:
-        """The least that is live while node i runs."""
+        """The least that is live while node i runs. Sums are not counted where they begin: an operator that runs whole
+        has read no row yet that it would keep in their place."""
         node = self.nodes[i]
-        new = sum(self.rows.size[r] for r in node.writes)
+        new = sum(self.rows.size[r] for r in node.writes if r not in self.sums)
         before = self._least_live(i, done=False)
         if not node.over:
             return before + new + node.scratch
