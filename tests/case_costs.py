@@ -21,7 +21,7 @@ RECORD = "MOTE_RECORD_COSTS"
 """The variable that names the folder for records."""
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "tests" / "case_costs.json"
-BUDGET = 1.5
+BUDGET = 1.0
 """CPU seconds that the cases of a test may take in `make test`; the first is run whatever it takes."""
 WHOLE = (
     "tests/test_benchmarks.py::test_no_figure_has_grown_by_more_than_a_percent",

@@ -6,7 +6,7 @@ from case_costs import BUDGET, ROOT, known, merged, too_dear
 
 
 def test_the_first_case_and_what_the_budget_allows() -> None:
-    costs = {"a": 9.0, "b": BUDGET, "c": 1.0, "d": 0.4}
+    costs = {"a": 9.0, "b": BUDGET, "c": BUDGET / 2, "d": BUDGET / 4}
     assert too_dear(costs, ["a", "b", "c", "d", "new"]) == {"b", "c", "d"}
     assert too_dear(costs, ["c", "b", "d", "new"]) == {"b"}
 

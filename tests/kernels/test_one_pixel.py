@@ -17,7 +17,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from offered import DSP, offered
-from support import emulated, examples, needs_litert
+from support import FUZZ, emulated, examples, needs_litert
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
 MANY = list(HealthCheck)
@@ -118,19 +118,20 @@ def cases(chosen: list[Layer]) -> list[Case]:
 
 
 def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
-    return st.lists(layers(kind), min_size=24, max_size=24)
+    count = 24 if FUZZ else 8
+    return st.lists(layers(kind), min_size=count, max_size=count)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(10, 2), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(kind: str, data: st.DataObject) -> None:
     check_cases(cases(data.draw(batches(kind))), Program())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
+@settings(max_examples=examples(10, 2), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(kind: str, data: st.DataObject) -> None:
     check_cases(cases(data.draw(batches(kind))), Program(emulated("cortex-m4")))
 

@@ -19,7 +19,7 @@ from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
 from mote.passes import fold_constants
 from offered import DSP, PORTABLE, first
-from support import batch, emulated, examples, needs_litert
+from support import batch, emulated, examples, needs_litert, varied
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,15 @@ def model(*layers: Config) -> bytes:
 
 
 @needs_litert
-@given(st.lists(plain(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=examples(3), deadline=None)
+@given(varied(st.lists(plain(), min_size=10, max_size=10)), st.sampled_from([PORTABLE, DSP]))
+@settings(max_examples=examples(3, 1), deadline=None)
 def test_random_configurations(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 30, features=features)
 
 
 @needs_litert
-@given(st.lists(any_kind(), min_size=10, max_size=10), st.sampled_from([PORTABLE, DSP]))
-@settings(max_examples=examples(6), deadline=None)
+@given(varied(st.lists(any_kind(), min_size=10, max_size=10)), st.sampled_from([PORTABLE, DSP]))
+@settings(max_examples=examples(6, 1), deadline=None)
 def test_random_kinds(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 20, features=features)
 
