@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from mote.kernels.contract import ALIGNMENT, Call, Fixed, Instance, Packed
-from mote.kernels.structs import Field, fields
+from mote.kernels.structs import Field, kernel_fields
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _field(text: str) -> Field:
 
 def record(packed: Packed) -> KernelRecord:
     """The record of a kernel that is bound to an operator."""
-    found = fields(packed.file, f"mote_{packed.name}_t", tuple(map(str, packed.instances)))
+    found = kernel_fields(packed)
     return KernelRecord(
         packed.name,
         packed.header,

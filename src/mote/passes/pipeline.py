@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Flag, auto
+from functools import reduce
+from operator import or_
 
 from mote.graph import Graph
 from mote.passes import (
@@ -121,12 +123,13 @@ def optimize(
 ) -> tuple[Graph, list[Saving]]:
     """Run the passes for a model that is compiled; say what each removed. `own_code`: kernels may be code that is made
     for this model."""
-    stages = Stage.COMPILE
-    stages |= Stage.INT8_IO if io == "int8" else stages
-    stages |= Stage.TFLM if numerics == "tflm" else stages
-    stages |= Stage.SHRINK if shrinking else stages
-    stages |= Stage.OWN_CODE if own_code else stages
-    return apply(graph, stages)
+    asked = {
+        Stage.TFLM: numerics == "tflm",
+        Stage.INT8_IO: io == "int8",
+        Stage.OWN_CODE: own_code,
+        Stage.SHRINK: shrinking,
+    }
+    return apply(graph, reduce(or_, (stage for stage, wanted in asked.items() if wanted), Stage.COMPILE))
 
 
 def apply(graph: Graph, stages: Stage) -> tuple[Graph, list[Saving]]:
