@@ -101,7 +101,7 @@ def test_time_in_python() -> None:
         ({"latency": "20"}, "'20' is not a time(.|\n)*20ms"),
         ({"latency": "1ms", "cycles": 1}, "give one of them"),
         ({"cycles": 0}, "is not positive"),
-        ({"cycles": 9, "ram": "min"}, "leave --ram min away"),
+        ({"cycles": 9, "ram": "min"}, "omit --ram min"),
         ({"cycles": 9, "point": "least"}, "a point is one plan"),
     ],
 )

@@ -68,7 +68,7 @@ def test_other_targets_do_not_have_it() -> None:
 
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
 def test_gcc_does_not_vectorise_what_includes_the_kernels(level: str, tmp_path: Path) -> None:
-    """Also where a user's own build leaves the flag away."""
+    """Also where a user's own build omits the flag."""
     needs("arm-none-eabi-gcc")
 
     def vectors(text: str) -> bool:

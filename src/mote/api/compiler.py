@@ -180,7 +180,7 @@ class Settings:
             raise MoteError(
                 "the least RAM that is fast enough is taken anyway",
                 where=f"option {option}",
-                remedy="leave --ram min away",
+                remedy="omit --ram min",
             )
         if (self.cycles if self.cycles is not None else self.latency or 0) <= 0:
             raise MoteError("is not positive", where=f"option {option}")
@@ -543,7 +543,7 @@ def _check_pushable(graph: Graph, where: str) -> None:
         raise MoteError(
             f"the input {'x'.join(map(str, shape))} has one row only, so that it cannot come row by row",
             where=where,
-            remedy="leave --input rows away",
+            remedy="omit --input rows",
         )
 
 

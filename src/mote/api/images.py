@@ -319,7 +319,7 @@ def _source(loaded: LoadedImage, source: Any) -> Source | None:
             raise MoteError(
                 "is not the model that the image was packed from: its SHA-256 is another one",
                 where=given.where,
-                remedy="give the model file itself, or leave --source away",
+                remedy="give the model file itself, or omit --source",
             )
         return given
     for path in sorted(Path(loaded.path).resolve().parent.iterdir()):

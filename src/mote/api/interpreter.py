@@ -60,7 +60,7 @@ class Interpreter:
                 raise MoteError(
                     f"an image is packed already: {', '.join(options)} cannot be chosen any more",
                     where=where,
-                    remedy="leave the options away, or give the model file",
+                    remedy="omit the options, or give the model file",
                 )
             kernels = _kernels(data, runtime, where)
             self._load(data, kernels)

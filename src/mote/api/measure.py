@@ -356,7 +356,7 @@ def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator
         raise MoteError(
             "takes as long as the inputs make it, so that no bound for a step can be stated",
             where=flow.where,
-            remedy="leave --step away: the step function is there without it",
+            remedy="omit --step: the step function is there without it",
         )
     cases = stimuli(compiled.plan.graph, STEP_INPUTS, seed=0)
     raw = [[case[t].tobytes() for t in compiled.plan.graph.inputs] for case in cases]
@@ -367,7 +367,7 @@ def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator
         raise MoteError(
             "instructions cannot be counted there, so that no bound for a step can be stated",
             where=f"target {compiled.settings.target.name}",
-            remedy="choose a microcontroller, or leave --step away: the step function is there without it",
+            remedy="choose a microcontroller, or omit --step: the step function is there without it",
         )
     return compiled.with_step_bound(int(max(longest) * (1 + STEP_MARGIN)) + 1)
 

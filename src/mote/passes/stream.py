@@ -89,7 +89,7 @@ class _Streaming:
                 "no layer with weights follows the stream: all of the window would be computed every time"
                 + ("" if ends is None else f", because {ends.where} needs all of it"),
                 where=f"graph '{self.graph.name}'",
-                remedy="give the axis along which the window slides, or leave --stream away",
+                remedy="give the axis along which the window slides, or omit --stream",
             )
         self.tensors = {t: self._newest(t) for t in self.flows}
         self.next = self.graph.fresh_id()

@@ -261,7 +261,7 @@ def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | 
         )
     tool = toolchain.find_emulator(target, emulator or "qemu")
     if tool.kind != "qemu":
-        raise MoteError("a program other than Mote's runs in QEMU only", remedy="leave --emulator away")
+        raise MoteError("a program other than Mote's runs in QEMU only", remedy="omit --emulator")
     traced = trace(path.resolve(), code, target, tool, Path.cwd(), TIMEOUT_S)
     region = TracedRun(code, traced, target, board_of(target)).region(entry)
     return _result(str(path), "", tool, region, region.cost(), 0, [])

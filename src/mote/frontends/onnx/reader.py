@@ -128,7 +128,7 @@ class _Reader:
             if 0 in given.shape:
                 raise MoteError(
                     f"input '{printable(given.name)}' has the shape {given.shape}: no elements",
-                    remedy="give it a shape with --shape, or leave the input away",
+                    remedy="give it a shape with --shape, or omit the input",
                 )
             image = is_image(self.main, given.name)
             made = self.b.input(printable(given.name), given.shape, dtype, channels_last=image)
