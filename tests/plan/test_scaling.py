@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import planning
-from mote.api import compiler
+from mote.cli import main
+from mote.plan import planner
 from network import Net
 from support import soaked
 
@@ -44,10 +47,12 @@ def test_twice_the_width_is_about_twice_the_work() -> None:
     assert large <= MOST_GROWTH * small, f"{small:,} calls for 512 columns, {large:,} for 1,024"
 
 
-def test_large_models_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other options would give is told of models whose plans are quick to make."""
+def test_compiling_plans_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The summary quotes no plan that was not asked for."""
     net = Net()
-    compiled = compiler.compile(net.finish(net.conv(net.input(1, 4, 4, 1), 2)))
-    assert [a.option for a in compiler.alternatives(compiled)] == list(compiler.ALTERNATIVES)
-    monkeypatch.setattr(compiler, "MOST_ROWS_COMPARED", 7)
-    assert compiler.alternatives(compiled) == []
+    model = tmp_path / "model.tflite"
+    model.write_bytes(net.finish(net.conv(net.input(1, 4, 4, 1), 2)))
+    drafts, draft = [], planner.draft
+    monkeypatch.setattr(planner, "draft", lambda *given: drafts.append(given) or draft(*given))
+    assert main(["compile", str(model), "--output", str(tmp_path / "c")]) == 0
+    assert len(drafts) == 1

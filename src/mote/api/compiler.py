@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -290,43 +289,6 @@ class Compiled:
         """Write the C project, in place of one that Mote wrote there, and beside whatever else is in the folder; as a
         whole, or not at all. A file of the user's in the way is refused; by `force` it is overwritten, and returned."""
         return write_folder(str(folder), self.project.files, force=force)
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """What another option would give."""
-
-    option: str
-    ram: int
-    cost: int
-    """About what an inference would take, in the unit of the target's costs."""
-
-
-ALTERNATIVES: dict[str, dict[str, Any]] = {
-    "--ram min": {"least_ram": True},
-    "--optimize speed": {"least_ram": False, "optimize": "speed"},
-}
-
-
-MOST_ROWS_COMPARED = 2_048
-"""Rows of all activations up to which a model is planned again only to tell what other options would give."""
-
-
-def alternatives(compiled: Compiled, say: Say = silent) -> list[Alternative]:
-    """What the least RAM and the most speed would give, where that was not asked for; nothing of large models, whose
-    plans take long."""
-    settings, graph = compiled.settings, compiled.plan.graph
-    if sum(row_count(t.shape) for t in graph.tensors.values() if t.data is None) > MOST_ROWS_COMPARED:
-        return []
-    found = []
-    for option, changes in ALTERNATIVES.items():
-        free = replace(settings, ram=None, latency=None, cycles=None, recompute=0.0)
-        other = replace(free, **changes)
-        if other != free or settings.cycle_limit is not None:
-            with suppress(BudgetError):
-                other_plan = plan_for(graph, compiled.path, other, say)
-                found.append(Alternative(option, other_plan.ram, round(estimate(settings.costs, other_plan))))
-    return found
 
 
 def compile(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from mote.api import compiler, measure
+from mote.api import measure
 from mote.api.compiler import Compiled
 from mote.api.measure import CodeSize, checked_code, with_step_bound
 from mote.api.shared import Shared, check_shared_code, compile_shared
@@ -107,7 +106,6 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
             "unit": compiled.settings.costs.unit,
             "cost": compiled.cost,
             "budget": compiled.settings.cycle_limit,
-            "alternatives": [asdict(a) for a in compiler.alternatives(compiled)],
         },
         "ram": {
             "arena": compiled.plan.arena,
@@ -156,7 +154,7 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
-    print(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}{_instead(compiled)}")
+    print(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}; `mote explore` lists other plans")
     if compiled.settings.cycle_limit is not None:
         print(f"  {compiled.settings.time_line(compiled.cost)}, by the estimate; `mote profile` measures")
     constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"
@@ -168,14 +166,6 @@ def _shown(code: CodeSize, limit: int | None) -> str:
     if not code.estimated:
         return f", code {code.nbytes:,} bytes"
     return "" if limit is None else f", code at most {code.nbytes:,} bytes by an estimate, since {code.estimated}"
-
-
-def _instead(compiled: Compiled) -> str:
-    """What other options would give."""
-    with progress("comparing") as say:
-        others = compiler.alternatives(compiled, say)
-    found = [f"{a.cost:,} in {a.ram:,} bytes of RAM with {a.option}" for a in others]
-    return f"; {', '.join(found)}" if found else "; `mote explore` lists other plans"
 
 
 def _rings(plan: Plan) -> str:
