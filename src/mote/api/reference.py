@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
@@ -174,7 +173,6 @@ def _known(oracle: Reference, inputs: Mapping[int, Array]) -> Mapping[int, Array
     return values
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Littered(Op):
     """An operator of TFLite Micro, with anything where it writes nothing."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from mote.graph.graph import Graph, Op
@@ -14,7 +13,6 @@ Numbers = tuple[int, ...]
 """Operators that are computed together, by their places in `Graph.ops`: mostly one."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Chain(Op):
     """Operators of which each but the last is read by others of them only, so that nobody sees the tensors in between.
 

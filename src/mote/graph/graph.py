@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.errors import working_on
+from mote.graph.attributes import Attributes
 from mote.graph.flow import Flow
 from mote.graph.ranges import RANGED, Peak, Range, anything, between
 from mote.graph.tensor import Array, Shape, Tensor
@@ -34,8 +35,7 @@ class Increment:
     needs: Mapping[int, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Op:
+class Op(Attributes):
     """One operator: attributes are the fields of the subclass, tensors are ids of the graph.
 
     A subclass says what its outputs' shapes are (`shapes`), what it computes (`evaluate`, the NumPy
@@ -175,6 +175,13 @@ class Op:
     def attributes(self) -> dict[str, Any]:
         base = {f.name for f in fields(Op)}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in base}
+
+    @classmethod
+    def like(cls, op: Op, **others: Any) -> Self:
+        """An operator of this kind with the attributes of `op` that it has as well, and with others."""
+        cls.generate()
+        own = {f.name for f in fields(cls)}
+        return cls(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in own}, **others)
 
     def with_(self, **changes: Any) -> Self:
         return replace(self, **changes)

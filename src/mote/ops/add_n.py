@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +26,6 @@ HALF = HEADROOM[DType.INT8] - 1
 """It adds int8 numbers with 20 more bits, each halved."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class AddN(Op):
     """int8, which TensorFlow Lite Micro has and LiteRT has not: inputs of one scale, whose sum is rescaled. The zero
     point is taken off once more than there are inputs, as it does. Other integers wrap."""

@@ -66,7 +66,6 @@ class AffineSums(Sums):
         return AffineSums(*ends, *scales, self.zero, self.real[which], self.even, add=self.add[which])
 
 
-@dataclass(frozen=True, kw_only=True)
 class AffineLayer(Op):
     """What layers with an affine requantization share. Inputs are activations, weights, whole and fractional biases."""
 
@@ -160,7 +159,6 @@ class AffineLayer(Op):
         return np.where(up != here, up, down)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AffineConv2D(WindowOp, AffineLayer):
     """Convolution of NHWC images, or of groups of their channels, with [out, kh, kw, in of a group] weights; padding
     holds the zero point."""
@@ -200,7 +198,6 @@ class AffineConv2D(WindowOp, AffineLayer):
         return np.concatenate(sums, axis=1).astype(np.int64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AffineDepthwiseConv2D(WindowOp, AffineLayer):
     """Each channel convolved by itself with [1, kh, kw, out] weights; output channel c reads input channel
     c // multiplier."""
@@ -239,7 +236,6 @@ class AffineDepthwiseConv2D(WindowOp, AffineLayer):
         return np.concatenate(sums, axis=1)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AffineFullyConnected(AffineLayer):
     """[.., depth] x [channels, depth]."""
 

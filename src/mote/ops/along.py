@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +32,6 @@ def _type_problem(op: Op, g: Graph, types: tuple[DType, ...]) -> str | None:
     return None if dtype in types else f"{dtype} input is not supported (only {', '.join(types)})"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ArgExtreme(Op):
     """Where along an axis the first of the largest, or of the least, elements is. What is no number counts for nothing;
     where there is nothing else, the first element is taken."""
@@ -78,19 +76,16 @@ class ArgExtreme(Op):
         return np.maximum if self.largest else np.minimum
 
 
-@dataclass(frozen=True, kw_only=True)
 class ArgMax(ArgExtreme):
     kind = "ARG_MAX"
     largest = True
 
 
-@dataclass(frozen=True, kw_only=True)
 class ArgMin(ArgExtreme):
     kind = "ARG_MIN"
     largest = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class CumSum(Op):
     """Sums of all elements up to each one along an axis, without that one where they are exclusive; from the end where
     they are reversed. Integers wrap. Only TFLite Micro has int8 ones: with 19 bits after the point, in 32 bits, and
@@ -148,7 +143,6 @@ class CumSum(Op):
         return self.with_(exclusive=False).evaluate(g, values)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TopK(Op):
     """The `k` largest elements along the last axis, from the largest down, or their `indices`. Of equal ones the
     earlier comes first, what is no number last."""
@@ -197,7 +191,6 @@ class TopK(Op):
         return [falling.astype(self.output(g).dtype.numpy) if self.indices else np.take_along_axis(x, falling, -1)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SegmentSum(Op):
     """Sums of neighbouring elements along the first axis, of as many as `lengths` says. Integers wrap."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,7 +39,6 @@ def pointwise(op: Op, flows: Mapping[int, Flow]) -> Increment | None:
     return Increment(op, flow, dict.fromkeys(flows, flow.fresh))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pointwise(Op):
     """An operator whose output elements each come from the input element at the same place."""
 

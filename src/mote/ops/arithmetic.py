@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import ClassVar
@@ -66,7 +65,6 @@ def zero_point_problem(g: Graph, op: Op) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Binary(Op):
     """A function of two tensors, element by element; the smaller one is repeated as NumPy does."""
 
@@ -144,7 +142,6 @@ def repeated_increment(g: Graph, op: Op, flows: Mapping[int, Flow]) -> Increment
     return pointwise(op, flows)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Arithmetic(Binary):
     """ADD, SUB, MUL or DIV with a fused activation: quantized, of integers that wrap, or of real numbers."""
 
@@ -195,7 +192,6 @@ class Arithmetic(Binary):
         return [np.clip(found, *limits).astype(dtype.numpy)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Add(Arithmetic):
     """Quantized: both inputs are brought to the scale 2 * max / 2^20 (int16: 2^15), added, and brought to the output's
     scale. LiteRT has another way for int16 with scales that are powers of two, where files ask for it."""
@@ -261,7 +257,6 @@ class Add(Arithmetic):
         return [np.add(a, b)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sub(Add):
     """The second input's rescaled value is subtracted; all else is ADD."""
 
@@ -273,7 +268,6 @@ class Sub(Add):
         return np.subtract(a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Mul(Arithmetic):
     """Quantized: the product of the two, less their zero points, is rescaled."""
 

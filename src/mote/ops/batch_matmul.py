@@ -4,7 +4,6 @@ index of the axis between those."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +34,6 @@ TYPES = (
 """The types of the left and of the right matrices and of their products."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Product(Op):
     """Products of matrices, however those lie in the operands."""
 
@@ -132,7 +130,6 @@ class Product(Op):
         return self.evaluate(g, values)
 
 
-@dataclass(frozen=True, kw_only=True)
 class BatchMatmul(Product):
     """[.., rows, depth] x [.., depth, columns]; an operand has its last two axes the other way round where it is
     turned. Axes before them are repeated as NumPy does."""
@@ -194,7 +191,6 @@ class BatchMatmul(Product):
         return pointwise(self, flows)
 
 
-@dataclass(frozen=True, kw_only=True)
 class HeadMatmul(Product):
     """[rows, heads, depth] x [depth, heads, columns]: a product for each head, whose vectors lie beside each other as
     the layer before made them. The right operand is [columns, heads, depth] where it is turned."""

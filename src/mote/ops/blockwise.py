@@ -4,7 +4,6 @@ block of so many elements of a row."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -28,7 +27,6 @@ def dequantized_blocks(codes: Array, scales: Array) -> Array:
     return (blocks * scales[:, :, None]).reshape(codes.shape)
 
 
-@dataclass(frozen=True, kw_only=True)
 class BlockwiseFullyConnected(Op):
     """[.., depth] x [channels, depth]. Inputs: vectors, weights, biases, scales."""
 
@@ -78,7 +76,6 @@ class BlockwiseFullyConnected(Op):
         return UNKNOWN_BLOCKS
 
 
-@dataclass(frozen=True, kw_only=True)
 class BlockwiseLookup(Op):
     """Rows of a table. Inputs: indices, the table, scales."""
 

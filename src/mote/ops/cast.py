@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,7 +25,6 @@ TYPES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cast(Pointwise):
     """Integers wrap where they do not fit. Real numbers are rounded towards zero and saturate; NaN is the largest
     integer, as in LiteRT. To bool everything but zero is true."""
@@ -55,7 +53,6 @@ class Cast(Pointwise):
         return [np.where(inside, whole, np.where(x < np.float32(low), low, high)).astype(to.numpy)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class BitCast(Pointwise):
     """The bits of numbers as those of another type of the same size."""
 

@@ -126,7 +126,6 @@ class Axis:
         return " ".join(parts)
 
 
-@dataclass(frozen=True, kw_only=True)
 class WindowOp(Op):
     """An operator whose output row needs a window of input rows: convolutions and pooling (NHWC)."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ PLACES = 8
 """LiteRT compares quantized numbers in fixed point, with this many places after it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Comparison(Binary):
     """Quantized numbers are brought to one scale first, in which those that are close become equal."""
 
@@ -65,7 +63,6 @@ class Comparison(Binary):
         return rescale(numbers << PLACES, *self.scale(g, position))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Equal(Comparison):
     types: ClassVar[frozenset[DType]] = NUMBERS | {DType.BOOL}
     scaled16: ClassVar[bool] = True
@@ -73,7 +70,6 @@ class Equal(Comparison):
     kind = "EQUAL"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotEqual(Comparison):
     types: ClassVar[frozenset[DType]] = NUMBERS | {DType.BOOL}
     scaled16: ClassVar[bool] = True
@@ -87,25 +83,21 @@ class NotEqual(Comparison):
         return super().unsupported(g)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Greater(Comparison):
     compare: ClassVar[np.ufunc] = np.greater
     kind = "GREATER"
 
 
-@dataclass(frozen=True, kw_only=True)
 class GreaterEqual(Comparison):
     compare: ClassVar[np.ufunc] = np.greater_equal
     kind = "GREATER_EQUAL"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Less(Comparison):
     compare: ClassVar[np.ufunc] = np.less
     kind = "LESS"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LessEqual(Comparison):
     compare: ClassVar[np.ufunc] = np.less_equal
     kind = "LESS_EQUAL"

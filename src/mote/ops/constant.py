@@ -4,7 +4,6 @@ Nothing is left of them in the code."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 
 
-@dataclass(frozen=True, kw_only=True)
 class Constant(Op):
     """The same value everywhere, or one for each element."""
 

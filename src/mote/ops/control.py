@@ -47,7 +47,6 @@ _effort: ContextVar[_Effort] = ContextVar("effort")
 """Of the outermost operator that is being computed."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Control(Op):
     """An operator with bodies. `kept`: for each of them, which states of the operator its own states are, in order."""
 
@@ -177,7 +176,6 @@ def condition_problem(t: Tensor) -> str | None:
     return None if is_one else f"the condition is {t.dtype} of {t.size} elements, not one bool"
 
 
-@dataclass(frozen=True, kw_only=True)
 class If(Control):
     """One of two bodies: inputs (condition, what both bodies take...), branches (then, else)."""
 
@@ -222,7 +220,6 @@ class If(Control):
         return max(body.work for body in self.branches)
 
 
-@dataclass(frozen=True, kw_only=True)
 class While(Control):
     """A body again and again, as long as the condition's graph says so. Inputs: first what the body changes, as many as
     there are outputs, then what stays the same. Both graphs take all of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ from mote.ops.common import (
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products, window_ends
 
 
-@dataclass(frozen=True, kw_only=True)
 class Conv2D(WindowOp):
     """Convolution of NHWC images with [out, kh, kw, in] weights; padding holds the zero point."""
 

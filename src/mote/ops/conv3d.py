@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -19,7 +18,6 @@ TAP = 10_000
 """What the reference takes for a tap of the kernel, in multiplications."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Volume(Op):
     """What both share. A row of the output is made from a row of the input for each depth and height of the kernel."""
 
@@ -89,7 +87,6 @@ class Volume(Op):
         return self.with_(activation=Activation.NONE).evaluate(g, values)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Conv3D(Volume):
     """With [depth, height, width, inputs, outputs] weights."""
 
@@ -111,7 +108,6 @@ class Conv3D(Volume):
         return weights
 
 
-@dataclass(frozen=True, kw_only=True)
 class Conv3DTranspose(Volume):
     """With [depth, height, width, outputs, inputs] weights. Inputs are (volumes, weights, bias), in this order unlike
     in the file; the axes are those of the convolution from the output's `size` back to the input's."""

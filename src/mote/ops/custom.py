@@ -45,8 +45,7 @@ DEFINITIONS: dict[str, Definition] = {}
 """By the custom code."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Custom(Op):
+class Custom(Op, eq=False):
     """An operator that a user has defined."""
 
     definition: Definition

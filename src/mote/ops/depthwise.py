@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, window_ends
 
 
-@dataclass(frozen=True, kw_only=True)
 class DepthwiseConv2D(WindowOp):
     """Each channel convolved by itself; output channel c reads input channel c // multiplier."""
 

@@ -43,7 +43,6 @@ class ScoreScale:
         return np.asarray(found.reshape(values.shape))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Detection(Op):
     """Inputs: encoded boxes (y, x, height, width, each times a scale), scores of classes (maybe a background before
     them), anchors. Output: corners of boxes, classes, scores, and how many of them there are, one after another; zeros

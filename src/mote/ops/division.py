@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +34,6 @@ def crashing(divisor: Tensor) -> str | None:
     return None if known else "LiteRT may crash where it divides by -1"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Div(Arithmetic):
     """Quantized: the numerator, as large as 32 bits hold, times a reciprocal, rescaled. Integers: towards zero."""
 
@@ -87,7 +85,6 @@ def _leading_zeros(x: Ints) -> Ints:
     return 32 - np.frexp(np.maximum(x, 0).astype(np.float64))[1].astype(np.int64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class FloorDiv(Plain):
     """The quotient, rounded down. LiteRT divides all types in double precision."""
 
@@ -106,7 +103,6 @@ class FloorDiv(Plain):
         return np.where(b == 0, 0, a.astype(np.int64) // np.where(b == 0, 1, b).astype(np.int64))
 
 
-@dataclass(frozen=True, kw_only=True)
 class FloorMod(Plain):
     """What is left of a after FLOOR_DIV, with the sign of b."""
 

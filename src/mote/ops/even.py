@@ -5,7 +5,6 @@ those: zero points then are other numbers, which are rounded differently in plac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -53,7 +52,6 @@ def saturated(real: Reals) -> Ints:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvenAdd(Add):
     """Both less their zero points times the ratios of scales, with two fused multiplications. The second operand is
     taken first, unless it is the one that is repeated less often (`turned`)."""
@@ -103,7 +101,6 @@ def _sums(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> Ints:
     return found.T if turned else found
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvenMul(Arithmetic):
     """The product, less zero points, times a ratio of scales, plus the output's zero point, and only then rounded."""
 
@@ -135,7 +132,6 @@ class EvenMul(Arithmetic):
         return np.multiply(a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvenMean(RowReduction):
     """The mean over some axes: a sum times a ratio of scales."""
 
@@ -164,7 +160,6 @@ class EvenMean(RowReduction):
         return Peak(largest, largest) if inputs[0] else None
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvenAveragePool(WindowOp):
     """The real numbers of a window added up in their order in single precision, divided by their number, by the
     output's scale, and with its zero point rounded."""
@@ -219,7 +214,6 @@ class EvenAveragePool(WindowOp):
         return [np.clip(saturated(real) - OFFSET * self.unsigned, LOW, HIGH).astype(np.int8)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvenSoftmax(Op):
     """Exponentials from a table in single precision, added up one after another, times the whole number of the output's
     steps in one, divided by their sum."""

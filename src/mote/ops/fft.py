@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,7 +52,6 @@ def fixed_twiddles(length: int, inverse: bool, bits: int) -> tuple[Ints, Ints]:
     return first, second
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Transform(MicroOp):
     """Over the last axis; complex numbers are two elements, one more than half of the length of them."""
 
@@ -73,7 +71,6 @@ class _Transform(MicroOp):
         return vectors * self.length * max(len(factors(self.length // 2)), 1) * 2
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rfft(_Transform):
     """Signals that are shorter than the transform have zeros behind them. In fixed point the result is divided by twice
     the length of the complex transform, the length."""
@@ -100,7 +97,6 @@ class Rfft(_Transform):
         return [np.broadcast_to(x.sum(axis=-1, keepdims=True), self.output(g).shape).astype(np.float32)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Irfft(_Transform):
     """In fixed point half of what came in comes out, or less: each stage divides by its radix."""
 

@@ -131,7 +131,6 @@ class Trees:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class Forest(Op):
     """Sums of the leaves that a row of features comes to, for each row."""
 

@@ -4,7 +4,6 @@ that nobody else looks into."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,8 +40,7 @@ def is_part(g: Graph, op: Op) -> bool:
     return finite and isinstance(op, PARTS)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Formula(Pointwise):
+class Formula(Pointwise, eq=False):
     """The output of the last operator of `inner`, a graph of operators that work element by element."""
 
     inner: Graph

@@ -8,7 +8,6 @@ nothing yet, and so leaves its output as it was, that is zeros, or what was ther
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
     return f"{x.dtype} input with {y.dtype} output is not supported (only {', '.join(dtypes)})"
 
 
-@dataclass(frozen=True, kw_only=True)
 class FrameCount(MicroOp):
     """How many steps of a signal were heard: `more` in an inference, counted up to `most`. Input and output: the state
     of SignalFramer that counts."""
@@ -51,7 +49,6 @@ class FrameCount(MicroOp):
         return [np.minimum(np.maximum(heard, 0) + self.more, self.most).astype(heard.dtype)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Framer(MicroOp):
     """Frames that overlap, of a signal that comes in pieces. Inputs: the signal [.., samples], the samples kept of each
     signal (one at least), how many steps were heard with this inference; outputs: frames [.., frames, size], what is
@@ -98,7 +95,6 @@ class Framer(MicroOp):
         return np.broadcast_to(~self._done(g, values[self.inputs[2]])[:, None], self.output(g).shape)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ready(MicroOp):
     """Whether a counter of a state has come to a number: the second output of SignalFramer and SignalStacker."""
 
@@ -119,7 +115,6 @@ class Ready(MicroOp):
         return [np.array(counters.reshape(-1)[self.at] >= self.least)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Delay(MicroOp):
     """Signals as they were some samples ago. Inputs: signals [.., samples], what was not heard yet of each."""
 
@@ -143,7 +138,6 @@ class Delay(MicroOp):
         return [lines[:, :size].reshape(x.shape), lines[:, size:]]
 
 
-@dataclass(frozen=True, kw_only=True)
 class OverlapAdd(MicroOp):
     """Frames added up where they overlap, saturated in int16. Inputs: frames [.., frames, size], the sums behind the
     last step of each signal."""
@@ -182,7 +176,6 @@ class OverlapAdd(MicroOp):
         return self.evaluate(g, values)
 
 
-@dataclass(frozen=True, kw_only=True)
 class StackCount(MicroOp):
     """What SignalStacker counts, its input and output: how many frames wait; how new the last stack is, `step` where it
     is made now, zero where there was none; and whether nothing came yet, the first frame, or others after it (0 to 2).
@@ -211,7 +204,6 @@ class StackCount(MicroOp):
         return [np.array([waiting, age, 2 if begun else 1], counters.dtype)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Stacker(MicroOp):
     """The last frames side by side, every few frames. Inputs: a frame, the frames kept, the counters with this frame
     counted; outputs: the stack, and what is kept. Between stacks the output is the last one."""
@@ -255,7 +247,6 @@ class Stacker(MicroOp):
         return np.full(self.output(g).shape, values[self.inputs[2]][1] == 0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoiseEstimate(MicroOp):
     """The noise of channels, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
     channels, the estimate. Channels of odd numbers have weights of their own."""
@@ -293,7 +284,6 @@ class NoiseEstimate(MicroOp):
         return [np.minimum(found, signal) if self.clamping else found]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SpectralSubtraction(MicroOp):
     """Channels without their noise, of which a share stays: the first output of SignalFilterBankSpectralSubtraction.
     Inputs: channels, the estimate of the noise."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -29,7 +28,6 @@ from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, parts, products, wide_parts
 
 
-@dataclass(frozen=True, kw_only=True)
 class FullyConnected(Op):
     """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice, ONNX Runtime to
     even."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -44,7 +43,6 @@ def _quietly(values: Floats, function: np.ufunc) -> Floats:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class Exp(Interpolated):
     kind = "EXP"
 
@@ -52,7 +50,6 @@ class Exp(Interpolated):
         return _quietly(x, np.exp)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Log(Interpolated):
     """Quantized it is as small as it can be for what has no logarithm."""
 
@@ -66,7 +63,6 @@ class Log(Interpolated):
         return _quietly(x, np.log)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rsqrt(Interpolated):
     """1 / sqrt(x); quantized it is as large as it can be for what has no such root. int8: in fixed point."""
 
@@ -110,7 +106,6 @@ GELU_ENDS = -6.0
 """Below it the sum in a GELU is 0 in float32, whoever computes it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Gelu(Interpolated):
     """x times the share of a normal distribution below x, or an approximation of that with tanh."""
 
@@ -142,7 +137,6 @@ def _erfc(x: Floats) -> Floats:
     return np.array([math.erfc(v) for v in x.reshape(-1).tolist()], np.float32).reshape(x.shape)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Elu(FloatTable):
     """x, or exp(x) - 1 below zero."""
 
@@ -159,7 +153,6 @@ class Elu(FloatTable):
         return np.where(x < 0, _quietly(x, np.expm1), x)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sqrt(Unary):
     """Quantized: the root in float32, divided by the output's scale, rounded towards zero."""
 
@@ -186,7 +179,6 @@ class Sqrt(Unary):
             return np.sqrt(x)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Abs(Unary):
     """Quantized: the distance from the zero point, rescaled. Of plain integers the least one stays what it is."""
 
@@ -230,7 +222,6 @@ class Plain(Unary):
         return _plain_problem(g, self)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Neg(Plain):
     """The least integer stays what it is."""
 
@@ -247,7 +238,6 @@ class Neg(Plain):
         return -x
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sign(Plain):
     """-1, 0 or 1; 0 of what is no number."""
 
@@ -261,7 +251,6 @@ class Sign(Plain):
         return np.nan_to_num(np.sign(x))
 
 
-@dataclass(frozen=True, kw_only=True)
 class LogicalNot(Plain):
     types = (DType.BOOL,)
     kind = "LOGICAL_NOT"
@@ -277,7 +266,6 @@ class Real(Plain):
     types = (DType.FLOAT32,)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sin(Real):
     kind = "SIN"
 
@@ -285,7 +273,6 @@ class Sin(Real):
         return _quietly(x, np.sin)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cos(Real):
     kind = "COS"
 
@@ -293,7 +280,6 @@ class Cos(Real):
         return _quietly(x, np.cos)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Square(Real):
     kind = "SQUARE"
 
@@ -301,7 +287,6 @@ class Square(Real):
         return _quietly(x, np.square)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ceil(Real):
     kind = "CEIL"
 
@@ -312,7 +297,6 @@ class Ceil(Real):
         return np.ceil(x)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Floor(Real):
     kind = "FLOOR"
 
@@ -320,7 +304,6 @@ class Floor(Real):
         return np.floor(x)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Round(Real):
     """To the nearest integer, halves to the even one."""
 

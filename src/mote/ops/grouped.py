@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from mote.ops.conv import finish
 from mote.ops.sums import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products, window_ends
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupedConv2D(WindowOp):
     """Convolution of NHWC images with [out, kh, kw, in of a group] weights; padding holds the zero point."""
 

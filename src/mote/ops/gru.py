@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from mote.ops.gates import HYPERBOLIC, SIGMOID, Gate
 from mote.ops.recurrent import BIAS, RECURRENT, Floats, Recurrent, products
 
 
-@dataclass(frozen=True, kw_only=True)
 class Gru(Recurrent):
     """With the gates update and reset and the fresh output, in this order. The reset gate is for the last output, or
     (`after`) for its products with the weights and for the last third of a bias of four thirds."""

@@ -4,7 +4,7 @@ it: layer normalization and its kin, which passes make one of."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mote.graph import Graph, Op
 from mote.graph.flow import Flow
@@ -22,8 +22,7 @@ from mote.ops.unary import Unary
 TYPES = (DType.INT8, DType.FLOAT32)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Lines(Pointwise):
+class Lines(Pointwise, eq=False):
     """The output of the last operator of `inner`, whose tensors have a number for each line or are as the input is."""
 
     inner: Graph

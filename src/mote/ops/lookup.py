@@ -6,7 +6,6 @@ LiteRT reports an error where an index is outside. Generated code has nobody to 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -34,7 +33,6 @@ def other_type(g: Graph, op: Op) -> str | None:
     return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Gather(Op):
     """The elements along `axis` that the indices name, for each place on the first `batch_axes` axes by indices of its
     own."""
@@ -77,14 +75,12 @@ class Gather(Op):
         return [np.where(inside, taken, np.zeros((), x.dtype)).reshape(self.shapes(g)[0])]
 
 
-@dataclass(frozen=True, kw_only=True)
 class EmbeddingLookup(Gather):
     """Rows of a table."""
 
     kind = "EMBEDDING_LOOKUP"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScaledLookup(Gather):
     """Rows of a table of int8 values as real numbers, with one scale or one for each row."""
 
@@ -111,7 +107,6 @@ class ScaledLookup(Gather):
         return super().evaluate(g, [table.astype(np.float32) * rows, indices])
 
 
-@dataclass(frozen=True, kw_only=True)
 class GatherNd(Op):
     """The parts of the input that tuples of indices name, along its first axes."""
 
@@ -146,7 +141,6 @@ def flat_places(indices: Array, shape: Shape) -> tuple[Ints, Array]:
     return at, inside
 
 
-@dataclass(frozen=True, kw_only=True)
 class DynamicSlice(Op):
     """A box of the input that begins where the second input says: a negative begin counts from the end where the axis
     `wraps`. A box that would reach outside is moved inside. The begin of an axis that is not among `given` is fixed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mote.ops.once import once_multiplier
 from mote.ops.sums import Sums
 
 
-@dataclass(frozen=True, kw_only=True)
 class LooseConv2D(Conv2D):
     """A convolution whose results in these channels are rounded once instead of to even."""
 
@@ -25,7 +24,6 @@ class LooseConv2D(Conv2D):
         return loosened(super().sums(g, inputs), self.loose)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LooseFullyConnected(FullyConnected):
     """The same of a fully connected layer."""
 
@@ -35,7 +33,6 @@ class LooseFullyConnected(FullyConnected):
         return loosened(super().sums(g, inputs), self.loose)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LooseDepthwiseConv2D(DepthwiseConv2D):
     """The same of a depthwise convolution."""
 

@@ -64,7 +64,6 @@ class Norm:
     guard: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class LstmLayer(Op):
     """Inputs: a sequence; weights of the input, of the last output and of the cells, and biases, of each gate; the
     projection; the states; weights of the normalization. `intermediates`: scale and zero point of each gate before it
@@ -327,7 +326,6 @@ class LstmLayer(Op):
         return np.clip(y, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else y, cell
 
 
-@dataclass(frozen=True, kw_only=True)
 class Lstm(LstmLayer):
     """An LSTM that goes on with its states from one inference to the next."""
 
@@ -338,7 +336,6 @@ class Lstm(LstmLayer):
         return {1: HIDDEN, 2: MEMORY}
 
 
-@dataclass(frozen=True, kw_only=True)
 class StatelessLstm(LstmLayer):
     """An int8 LSTM that begins every inference with the states that it is given, constants or computed ones."""
 

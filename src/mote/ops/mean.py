@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from mote.graph.types import DType
 from mote.ops.reduce import QUANTIZED, ScaledSum
 
 
-@dataclass(frozen=True, kw_only=True)
 class Mean(ScaledSum):
     """For int8 and int16 LiteRT rescales the sum, all in one step. Means of other integers are cut to whole numbers,
     towards zero."""

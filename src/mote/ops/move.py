@@ -119,7 +119,6 @@ _COPIES: WeakKeyDictionary[Graph, dict[Op, list[RowCopy] | None]] = WeakKeyDicti
 """The copies of the operators of a graph, as long as there is the graph."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Join(Op):
     """An output put together from boxes of the inputs. A subclass says which box goes where."""
 
@@ -165,7 +164,6 @@ def too_long(loops: Sequence[Loop]) -> bool:
     return len(merge(loops, 1)[0]) > AXES
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pad(Join):
     """The input with `value` around it, `paddings` elements before and after on each axis."""
 
@@ -196,7 +194,6 @@ class Pad(Join):
         return [np.pad(x, self.paddings, constant_values=self.value)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Concatenation(Join):
     """The inputs one after another along `axis`."""
 
@@ -250,7 +247,6 @@ class Concatenation(Join):
         return [np.concatenate([x for x in values if x is not None], axis=self.axis)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pack(Concatenation):
     """The inputs side by side along a new axis."""
 
@@ -275,7 +271,6 @@ def same_steps(a: Tensor, b: Tensor) -> bool:
     return a.quant.same_as(b.quant) if a.quant is not None else b.quant is None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Transpose(Op):
     """Axis i of the output is axis permutation[i] of the input."""
 

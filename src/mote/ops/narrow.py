@@ -53,7 +53,6 @@ DIGITS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class Narrow(Pointwise):
     """The nearest number that a type has, halves to the even one. What is too large becomes the largest one where it
     `saturates`, else infinity, or no number where there is none."""

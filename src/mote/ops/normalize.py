@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -45,7 +44,6 @@ EPSILON = 1e-6
 """Norms are at least that."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Normalization(Op):
     """An operator on vectors along the last axis, each by itself."""
 
@@ -59,7 +57,6 @@ class Normalization(Op):
         return None if flows[0].axis == len(self.input(g).shape) - 1 else pointwise(self, flows)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LogSoftmax(Normalization):
     """The logarithms of SOFTMAX."""
 
@@ -141,7 +138,6 @@ def _saturated(x: Ints) -> Ints:
     return np.minimum(x, INT32_MAX)
 
 
-@dataclass(frozen=True, kw_only=True)
 class L2Normalization(Normalization):
     """Vectors of length 1."""
 
@@ -189,7 +185,6 @@ class L2Normalization(Normalization):
         return ONE_OVER_128 if quant is not None and quant.unsigned else 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class LocalResponseNormalization(Normalization):
     """Each element over a power of the squares around it: those of the channels less than `radius` after it, and up to
     `radius` before it."""

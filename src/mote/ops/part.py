@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 
 
-@dataclass(frozen=True, kw_only=True)
 class Part(Op):
     """Elements from `begin` on, as the output's type and shape. Where the tensor `count` says how many results there
     are, each takes `each` elements and means `used` of them; the rest is zero, a reference may leave anything there."""

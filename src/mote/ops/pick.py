@@ -6,7 +6,6 @@ Elements are moved as bytes, so every type is supported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -21,7 +20,6 @@ Places = tuple[int, ...]
 """The elements of an axis that are taken."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pick(Op):
     """The elements at some places of each axis (all of those without places), under the shape `shape`."""
 
@@ -80,7 +78,6 @@ def row_axes(shape: Shape) -> int:
     return len(shape) - 2 if len(shape) > 2 else max(len(shape) - 1, 0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class MirrorPad(Pick):
     """The input with what lies at its edges around it, mirrored."""
 

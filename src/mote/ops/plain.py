@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ CLOSE = np.float32(1e-5)
 """So close to a whole number LiteRT takes an exponent for it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Plain(Binary):
     """A subclass says what it makes of two arrays that fit each other (`of`), in their type."""
 
@@ -36,7 +34,6 @@ class Plain(Binary):
             return [np.asarray(self.of(a, b)).astype(self.output(g).dtype.numpy)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Extreme(Plain):
     """The larger or the smaller one."""
 
@@ -48,7 +45,6 @@ class Extreme(Plain):
         return rising(g, self, inputs)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Maximum(Extreme):
     """a, where it is greater than b, else b (which matters where one of them is no number)."""
 
@@ -58,7 +54,6 @@ class Maximum(Extreme):
         return np.where(a > b, a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Minimum(Extreme):
     """a, where it is less than b, else b."""
 
@@ -68,7 +63,6 @@ class Minimum(Extreme):
         return np.where(a < b, a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pow(Plain):
     """a to the power of b. Integers wrap, as LiteRT's do where b is one number. LiteRT stops at negative exponents of
     integers: here the power is 0 then."""
@@ -113,7 +107,6 @@ def _whole_power(a: Array, b: Array) -> Array:
     return np.where(b < 0, 0, result.astype(np.int32)).astype(np.int32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Atan2(Plain):
     """The angle of the point (b, a)."""
 
@@ -130,7 +123,6 @@ class Atan2(Plain):
         return np.arctan2(a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class BitwiseXor(Plain):
     types: ClassVar[frozenset[DType]] = BITS
     kind = "BITWISE_XOR"
@@ -139,7 +131,6 @@ class BitwiseXor(Plain):
         return np.bitwise_xor(a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RightShift(Plain):
     """By no places where b is negative, and by no more than leave the sign."""
 
@@ -151,7 +142,6 @@ class RightShift(Plain):
         return np.asarray(np.right_shift(a, places))
 
 
-@dataclass(frozen=True, kw_only=True)
 class LogicalAnd(Plain):
     types: ClassVar[frozenset[DType]] = frozenset({DType.BOOL})
     kind = "LOGICAL_AND"
@@ -160,7 +150,6 @@ class LogicalAnd(Plain):
         return np.logical_and(a, b)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LogicalOr(Plain):
     types: ClassVar[frozenset[DType]] = frozenset({DType.BOOL})
     kind = "LOGICAL_OR"

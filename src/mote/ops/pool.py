@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ MOST_AVERAGED = {DType.INT8: MOST_SUMMED, DType.INT16: (1 << 16) - 1}
 """So many values and more might not add up in 32 bits, with half of their number."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Pool(WindowOp):
     """One number for each window and channel. LiteRT never rescales: integers stay in the input's steps."""
 
@@ -59,7 +57,6 @@ class Pool(WindowOp):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, kw_only=True)
 class Average(Pool):
     """The average of each window; a subclass says how int8 ones are rounded."""
 
@@ -100,7 +97,6 @@ class Average(Pool):
         return (self.vertical, x.shape[1]), (self.horizontal, x.shape[2])
 
 
-@dataclass(frozen=True, kw_only=True)
 class AveragePool(Average):
     """Halves are rounded away from zero."""
 
@@ -108,7 +104,6 @@ class AveragePool(Average):
         return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
 
 
-@dataclass(frozen=True, kw_only=True)
 class AveragePoolUpward(Average):
     """Halves are rounded up, as LiteRT does in uint8."""
 
@@ -116,7 +111,6 @@ class AveragePoolUpward(Average):
         return np.asarray((total + count // 2) // count)
 
 
-@dataclass(frozen=True, kw_only=True)
 class MaxPool(Pool):
     kind = "MAX_POOL_2D"
 
@@ -125,7 +119,6 @@ class MaxPool(Pool):
         return np.concatenate([w.max(axis=(4, 5)) for w in self.windows(x, lowest)], axis=1)
 
 
-@dataclass(frozen=True, kw_only=True)
 class L2Pool(Average):
     """The root of the mean of the squares."""
 

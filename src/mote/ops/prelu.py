@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -18,7 +17,6 @@ from mote.ops.arithmetic import MAX_LEFT_SHIFT, QUANTIZED, Binary, finish, quant
 from mote.ops.sums import rescaled
 
 
-@dataclass(frozen=True, kw_only=True)
 class PRelu(Binary):
     """x, or alpha * x below zero; alpha is a tensor that is repeated to x's shape. That of int16 is int8."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from mote.graph.types import DType
 from mote.ops.common import activation_type
 
 
-@dataclass(frozen=True, kw_only=True)
 class CumProd(Op):
     """Products of all elements up to each one along an axis, without that one where they are exclusive; from the end
     where they are reversed. Integers wrap."""
@@ -50,7 +48,6 @@ class CumProd(Op):
             return [np.moveaxis(found[::-1] if self.reverse else found, 0, self.axis).astype(x.dtype)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Determinant(Op):
     """Of the square matrices that the last two axes have."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -31,7 +30,6 @@ WEIGHTS = {DType.INT8: (DType.INT8,), DType.INT16: (DType.INT8, DType.INT16), DT
 BIASES = {DType.INT8: (DType.INT32,), DType.INT16: (DType.INT32, DType.INT64), DType.FLOAT32: (DType.FLOAT32,)}
 
 
-@dataclass(frozen=True, kw_only=True)
 class Projection(Op):
     """[.., depth] x [channels, depth]. LiteRT multiplies sums by a double and rounds once; where weights are int16 it
     multiplies sums of 64 bits by 15 bits. TensorFlow Lite Micro never has doubles."""

@@ -4,7 +4,6 @@ a table, see `unary`.)"""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
 """The types that real numbers are quantized to."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Conversion(Pointwise):
     """The same numbers in another type."""
 
@@ -57,7 +55,6 @@ def dequantized(q: Array, like: Tensor) -> Array:
     return scale * (q.astype(np.int64) - zero).astype(np.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Quantize(Conversion):
     """round(x / scale) + zero point, halves away from zero or to even, clamped. NaN may become anything."""
 
@@ -74,7 +71,6 @@ class Quantize(Conversion):
         return [quantized(values[0], self.output(g), self.rounding, self.factor)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Dequantize(Conversion):
     """scale * (q - zero point)."""
 
@@ -88,7 +84,6 @@ class Dequantize(Conversion):
         return [dequantized(values[0], self.input(g))]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rescale(Pointwise):
     """QUANTIZE from one integer type to another: the same numbers on another scale. LiteRT has some of the pairs, and
     TensorFlow Lite Micro the one to int32 beside them."""

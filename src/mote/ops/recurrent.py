@@ -6,7 +6,6 @@ TensorFlow Lite, which keep their states themselves; `mote.ops.gru` has the thir
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import ClassVar
 
@@ -36,7 +35,6 @@ class Result(StrEnum):
     CELL = auto()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Recurrent(Op):
     """Inputs: a sequence [time, batch, inputs], or [batch, time, inputs], then as the positions above say. The output
     is the result that is wanted, or several, one after another without axes. A sequence may be shorter than the tensor:
@@ -166,7 +164,6 @@ def products(values: Sequence[Array | None], x: Floats, h: Floats, *, recurrent:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class RnnSequence(Recurrent):
     """h = f(W x + R h + b)."""
 
@@ -186,7 +183,6 @@ PEEPHOLES = 7
 """The position of the weights with which gates of an LSTM see the cells, which may be absent."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class LstmSequence(Recurrent):
     """With the gates input, output, forget and the fresh cells, in this order; peepholes are those of the first three.
     Where gates are coupled, what is kept is what the input gate does not let in."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -34,7 +33,6 @@ MOST_PRODUCT_SHIFT = 14
 """LiteRT shifts products right by 15 less the shift of the multiplier, which must be at least one."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reduction(Op):
     """One result for all elements along `axes` (sorted, none negative)."""
 
@@ -106,7 +104,6 @@ class Reduction(Op):
         return kept, reduced_loops, inner
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowReduction(Reduction):
     """One that kernels compute row by row where rows are not mixed."""
 
@@ -142,7 +139,6 @@ def quantization_problem(x: Tensor, y: Tensor) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScaledSum(RowReduction):
     """One whose quantized values are added up in 32 bits and scaled to the output's quantization, once."""
 
@@ -183,7 +179,6 @@ class ScaledSum(RowReduction):
         return np.clip(wrap32(rescale(total, *self.scale(g)) + y.zero_point), *y.dtype.limits)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sum(ScaledSum):
     """Integers that are not quantized wrap; of bools it is whether any is true."""
 
@@ -204,7 +199,6 @@ class Sum(ScaledSum):
         return np.asarray(x.sum(axis=self.axes, dtype=np.float64 if x.dtype == np.float32 else np.int64))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Extreme(RowReduction):
     """The largest or the least element. Quantized ones keep their quantization, as LiteRT demands."""
 
@@ -236,7 +230,6 @@ def same_scale_problem(x: Tensor, y: Tensor) -> str | None:
     return quantization_problem(x, y) if x.dtype == DType.INT16 else None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReduceMax(Extreme):
     """LiteRT begins with the least finite float, and with the first element where there is one result."""
 
@@ -246,7 +239,6 @@ class ReduceMax(Extreme):
         return extreme(x, self.axes, np.maximum, np.fmax, -self.begin, self.every_axis(g))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReduceMin(Extreme):
     """LiteRT begins with the largest finite float, and with the first element where there is one result."""
 
@@ -266,7 +258,6 @@ def extreme(x: Array, axes: tuple[int, ...], whole: np.ufunc, real: np.ufunc, be
     return np.asarray(first if np.isnan(first) else real.reduce(x, axis=axes))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReduceProd(RowReduction):
     """Integers without a scale wrap; of bools it is whether all are true. Quantized values are multiplied in their
     order, and the products scaled each time by the input's scale over a root of the output's: by 15 bits, halves up,
@@ -322,7 +313,6 @@ class ReduceProd(RowReduction):
         return np.clip(wrap32(scaled(product) + y.zero_point), *y.dtype.limits)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReduceAny(RowReduction):
     kind = "REDUCE_ANY"
     types = (DType.BOOL,)
@@ -331,7 +321,6 @@ class ReduceAny(RowReduction):
         return np.asarray(x.any(axis=self.axes))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReduceAll(RowReduction):
     kind = "REDUCE_ALL"
     types = (DType.BOOL,)

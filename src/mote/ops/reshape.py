@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Self
 
@@ -18,7 +17,6 @@ from mote.graph.tensor import Array, Shape
 from mote.ops.analysis import rising
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reshape(Op):
     """Moves nothing: the planner gives the output the input's buffer."""
 

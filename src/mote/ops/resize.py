@@ -30,7 +30,6 @@ def _type_problem(g: Graph, op: Op, types: tuple[DType, ...]) -> str | None:
     return f"{x.dtype} input with {y.dtype} output is not supported" if y.dtype != x.dtype else None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Resize(Op):
     """Images of another height and width."""
 
@@ -58,7 +57,6 @@ class Resize(Op):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResizeNearest(Resize):
     """Every output pixel is a copy of an input pixel."""
 
@@ -107,7 +105,6 @@ class Blend:
         return self.lower + (self.weight > 0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResizeBilinear(Resize):
     """Every output pixel is a mean of four input pixels: of integers with 10-bit weights, rounded once."""
 
@@ -176,7 +173,6 @@ class RealBlend:
     weight: NDArray[np.float32]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResizeBilinearUnsigned(Resize):
     """A uint8 image, held as int8 with values that are 128 less. Every product and every sum is rounded to single
     precision, in LiteRT's order, and the mean of the four pixels to the nearest integer."""

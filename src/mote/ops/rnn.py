@@ -4,7 +4,6 @@ their last output."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,6 @@ INPUTS, RECURRENT, BIAS, HIDDEN = 1, 2, 3, 4
 """The positions of weights of the input and of the last output, of the bias and of the state."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rnn(Op):
     """Inputs: a sequence [time, batch, ..] or [batch, time, ..], or one step of it [batch, ..]; weights, weights of the
     last output, bias, the last output, which is the state. `backward`: from the last element of the sequence on.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from math import prod
@@ -51,7 +50,6 @@ def _real_problem(g: Graph, op: Op, *positions: int) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class GridSample(Op):
     """Samples of images (input 0: n, one to three axes of pixels, channels) at the places that a grid has (input 1: n,
     axes, one number for each axis of pixels, the last axis first). -1 and 1 are the edges of an image, or the middles
@@ -158,7 +156,6 @@ def _far(x: Array) -> Array:
     return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
 
 
-@dataclass(frozen=True, kw_only=True)
 class RoiAlign(Op):
     """Regions of images (input 0: n, height, width, channels), each as `size` cells. A region (input 1: left, top,
     right, bottom, before they are multiplied by `scale`) is one of the image that input 2 names, of none where there is
@@ -232,7 +229,6 @@ def _neighbours(at: float, size: int) -> list[tuple[int, float]]:
     return [(first, 1.0 - (at - first)), (first + 1, at - first)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class MaxRoiPool(Op):
     """Regions of images (input 0: n, height, width, channels), each as the largest elements of `size` cells. A region
     (input 1) is the number of an image, then left, top, right and bottom, which are multiplied by `scale` and rounded

@@ -8,7 +8,6 @@ out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -25,7 +24,6 @@ SUMMED = (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT32, DType.INT64, DTyp
 """The types that SCATTER_ND adds up."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScatterNd(Op):
     """Zeros, to which the parts of the first input are added, each at the place that its tuple of indices names. What
     is added twice to one place is summed up, and wraps where it does not fit."""
@@ -56,7 +54,6 @@ class ScatterNd(Op):
         return [found.reshape(self.shape)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SparseToDense(Op):
     """The default (input 2) everywhere but where indices (input 1) name the place of a value (input 0), the last one
     where there are several; one value is for all of them."""
@@ -84,7 +81,6 @@ class SparseToDense(Op):
         return [found.reshape(self.shape)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneHot(Op):
     """One value (input 1) where the index (input 0) is the place on the new axis, and another (input 2) elsewhere."""
 
@@ -109,7 +105,6 @@ class OneHot(Op):
         return [np.where(low == places, on.reshape(-1)[0], off.reshape(-1)[0])]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Overlay(Op):
     """The first input with elements of the second one over some of its own. A subclass says over which."""
 
@@ -126,7 +121,6 @@ class Overlay(Op):
         return other_type(g, self) or (TOO_LONG if too_long(self.loops(g)) else None)
 
 
-@dataclass(frozen=True, kw_only=True)
 class DynamicUpdateSlice(Overlay):
     """The second input lies where the third one says; where it would reach outside, it is moved inside."""
 
@@ -152,7 +146,6 @@ class DynamicUpdateSlice(Overlay):
         return [found]
 
 
-@dataclass(frozen=True, kw_only=True)
 class StateUpdate(DynamicUpdateSlice):
     """The same over a state, which is written where it lies: a cache of keys or values."""
 
@@ -161,7 +154,6 @@ class StateUpdate(DynamicUpdateSlice):
         return {0: 0}
 
 
-@dataclass(frozen=True, kw_only=True)
 class MatrixSetDiag(Overlay):
     """The second input lies on the diagonals of the matrices in the first one."""
 
@@ -179,7 +171,6 @@ class MatrixSetDiag(Overlay):
         return [found]
 
 
-@dataclass(frozen=True, kw_only=True)
 class MatrixDiag(Op):
     """Zeros, with the input on the diagonals."""
 
@@ -208,7 +199,6 @@ def diagonals(shape: Shape, width: int) -> list[Loop]:
     return [(prod(shape[:-2]), size * width, rows * columns * width), (size, width, (columns + 1) * width)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReverseSequence(Op):
     """The first elements along `axis` from the last to the first of them, as many as the second input says for each
     index on `batch_axis`."""

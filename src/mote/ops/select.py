@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from mote.graph.types import DType
 from mote.ops.arithmetic import MAX_AXES, repeated_increment, row_of_operand
 
 
-@dataclass(frozen=True, kw_only=True)
 class Select(Op):
     """Input 1 where input 0 holds, else input 2; smaller ones are repeated. Elements are moved as they are."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +25,6 @@ PCAN_TABLE = 125
 SNR_BITS, OUTPUT_BITS = 12, 6
 
 
-@dataclass(frozen=True, kw_only=True)
 class MicroOp(Op):
     """An operator that TFLite Micro knows and LiteRT does not: the reference is another one."""
 
@@ -36,7 +34,6 @@ class MicroOp(Op):
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Typed(MicroOp):
     """An operator between tensors of certain types, the first ones of its inputs and its output."""
 
@@ -52,7 +49,6 @@ class _Typed(MicroOp):
         return None if y.dtype == self.result else f"{y.dtype} output is not supported (only {self.result})"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignalWindow(_Typed):
     """A signal times a window, shifted right and saturated. Inputs: vectors, the window."""
 
@@ -79,7 +75,6 @@ class SignalWindow(_Typed):
         return [np.clip(found, -32768, 32767).astype(np.int16).reshape(x.shape)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScaleBits(_Typed):
     """By how many bits a signal can be shifted left so that it still fits: the second output of SignalFftAutoScale."""
 
@@ -110,7 +105,6 @@ def _bit_length(x: int) -> int:
     return x.bit_length() if x > 0 else 32
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scaled(_Typed):
     """A signal shifted left: the first output of SignalFftAutoScale."""
 
@@ -127,7 +121,6 @@ class Scaled(_Typed):
         return [(x.astype(np.int64) << np.int64(int(bits) & 15)).astype(np.int16)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignalEnergy(_Typed):
     """The squared magnitudes of a spectrum, from bin `start` to before `end`; those outside are zero."""
 
@@ -153,7 +146,6 @@ class SignalEnergy(_Typed):
         return (bins < self.start) | (bins >= self.end)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignalFilterBank(_Typed):
     """Sums of a spectrum over channels that overlap: each weight goes to one channel, what is left of one to the next.
     Inputs: energies, weights, what is left of them, and where each channel begins among the energies, where among the
@@ -190,7 +182,6 @@ class SignalFilterBank(_Typed):
         return [(int(a), int(b), max(int(c), 0)) for a, b, c in zip(*columns, strict=True)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignalFilterBankSquareRoot(_Typed):
     """Square roots, rounded to the nearest and shifted right. Inputs: what a filter bank sums up, the bits."""
 
@@ -214,7 +205,6 @@ def square_root(n: int) -> int:
     return root + 1 if n - root * root > root and root != most else root
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignalFilterBankLog(_Typed):
     """Natural logarithms times a scale, of channels shifted left; those of zero and one are zero."""
 
@@ -252,7 +242,6 @@ def log_table() -> Ints:
     return np.append(np.round((np.log2(1 + x) - x) * (1 << LOG_BITS)), 0).astype(np.int16)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignalPcan(_Typed):
     """Channels times a gain that depends on their noise, through a table of parabolas, and made smaller where they are
     small. Inputs: channels, noise, the table."""

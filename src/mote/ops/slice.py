@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -16,7 +15,6 @@ from mote.graph.tensor import Array, Shape
 from mote.ops.move import Join, Span
 
 
-@dataclass(frozen=True, kw_only=True)
 class Slice(Join):
     """Elements begin, begin + stride, ... of each axis, `size` of them, seen under the shape `shape` (which
     may lack axes of one element or have more of them)."""

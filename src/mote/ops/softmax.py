@@ -8,7 +8,6 @@ it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,7 +59,6 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class Softmax(Op):
     """exp(beta * x) over its sum."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rfft2d(Op):
     """The transform of the last two axes, which are cut off or have zeros behind them to be of these lengths."""
 
@@ -49,7 +47,6 @@ class Rfft2d(Op):
         return [np.broadcast_to(total, self.output(g).shape).astype(np.float32)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class OfComplex(Op):
     """A real number of each complex one."""
 
@@ -66,7 +63,6 @@ class OfComplex(Op):
         return (y,)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ComplexAbs(OfComplex):
     kind = "COMPLEX_ABS"
 
@@ -76,7 +72,6 @@ class ComplexAbs(OfComplex):
         return [np.abs(x.astype(np.complex128)).astype(np.float32)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Real(OfComplex):
     kind = "REAL"
 
@@ -86,7 +81,6 @@ class Real(OfComplex):
         return [np.real(x)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Imag(OfComplex):
     kind = "IMAG"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ PLACES = {DType.INT8: 7, DType.INT16: 0}
 """Quantized numbers are subtracted with this many more bits."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class SquaredDifference(Binary):
     """int8: both inputs are brought to the scale 2 * max / 2^7, and the square of their difference to the output's;
     int16, which TensorFlow Lite Micro has, without the 2^7. Integers wrap."""

@@ -4,7 +4,6 @@ mean square. ONNX, PyTorch and Keras have them as layers; TFLite writes them out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,6 @@ SCALE, BIAS = 1, 2
 """The positions of constants for each element of a vector, which may be absent."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Standardize(Normalization):
     """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
 
@@ -48,7 +46,6 @@ class Standardize(Normalization):
         return [(found if bias is None else found + bias).astype(np.float32)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RootMeanSquare(Standardize):
     """x / sqrt(mean square + epsilon) * scale + bias."""
 

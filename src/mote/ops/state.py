@@ -7,7 +7,6 @@ VAR_HANDLE, READ_VARIABLE and CALL_ONCE leave no operator behind: the front end 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from mote.graph.ranges import Range, between
 from mote.graph.tensor import Array, Shape
 
 
-@dataclass(frozen=True, kw_only=True)
 class Assign(Op):
     """The state becomes a value that was computed: inputs (before, value), output after."""
 
@@ -40,7 +38,6 @@ class Assign(Op):
         return [values[1]]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Window(Op):
     """The last elements along `axis` of a stream: inputs (the window before, what is new), output the window after. It
     slides in place, or its rows stay where they are and the oldest is found by a counter (a ring buffer)."""

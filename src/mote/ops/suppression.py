@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from mote.ops.detection import Floats, overlap
 BOXES, SCORES, _, OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA = range(6)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Suppression(Op):
     """Inputs: corners of boxes, scores, how many boxes at most, the thresholds of overlaps and of scores and, in V5, by
     how much an overlap lowers a score (0: not at all). Output: indices of boxes, their scores, and how many there are,

@@ -7,7 +7,6 @@ Each filter reduces an input to one number and keeps the last `memory` of them; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +33,6 @@ BIAS, STATE = 3, 4
 """The positions of the bias, which may be absent, and of the state among the inputs."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Svdf(Op):
     """Inputs: what is new, weights of filters, weights over time, biases of units, what the filters remember. LiteRT
     takes int8 only with a state of 16 bits and RELU, which it leaves to the output's range. TFLite Micro takes a state

@@ -9,7 +9,6 @@ convolution of stride 1 with every stride-th tap of the kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +26,6 @@ TAP = 10_000
 """What the reference takes for a tap of the kernel, in multiplications."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TransposeConv(Op):
     """Inputs are (images, [out, kh, kw, in] weights, bias), in this order unlike in the file. `vertical` and
     `horizontal` are the axes of the convolution from the output's `size` back to the input's."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +26,6 @@ from mote.ops.common import activation_type, quantized_range, round_half_away, s
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unary(Pointwise):
     """y[i] = f(x[i]). A subclass says which types it takes, and what f is for float32 (`real`), for int8 (`quantized`)
     and for wider integers (`wide`)."""
@@ -92,8 +90,7 @@ class Unary(Pointwise):
         return [self.table(g)[x.astype(np.int8).astype(np.int64) + 128]]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Table(Unary):
+class Table(Unary, eq=False):
     """Any function of one int8 tensor, as the values it takes from -128 up: what passes make of chains."""
 
     values: NDArray[np.int8]
@@ -142,7 +139,6 @@ def within(steps: Floats) -> list[float]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class Interpolated(FloatTable):
     """For int16 LiteRT has 513 ends of lines instead, also of the float32 function."""
 
@@ -164,7 +160,6 @@ class Interpolated(FloatTable):
         return interpolate(q, self.ends(x, y))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sigmoid(FloatTable):
     """LOGISTIC and TANH: for int16 LiteRT has one table of the curve that both are."""
 
@@ -205,7 +200,6 @@ def _power_of_two(scale: float) -> tuple[int, bool]:
     return nearest, bool(abs(np.float32(found) - np.float32(nearest)) < np.float32(1e-3))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Logistic(Sigmoid):
     kind = "LOGISTIC"
 
@@ -230,7 +224,6 @@ class Logistic(Sigmoid):
             return (one / (one + np.exp(-x.astype(np.float64)).astype(np.float32))).astype(np.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tanh(Sigmoid):
     most_doubled = 1
     kind = "TANH"
@@ -245,7 +238,6 @@ class Tanh(Sigmoid):
         return np.tanh(x.astype(np.float64)).astype(np.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Clamp(Unary):
     """RELU and its kin. Integers are rescaled to the output's quantization, then clamped."""
 
@@ -265,33 +257,28 @@ class Clamp(Unary):
         return np.clip(x, *self.clamp.bounds).astype(np.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Relu(Clamp):
     clamp = Activation.RELU
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "RELU"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Relu6(Clamp):
     clamp = Activation.RELU6
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "RELU6"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Relu0To1(Clamp):
     clamp = Activation.RELU_0_TO_1
     kind = "RELU_0_TO_1"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReluN1To1(Clamp):
     clamp = Activation.RELU_N1_TO_1
     kind = "RELU_N1_TO_1"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LeakyRelu(Unary):
     """x, or alpha * x below zero. alpha may be negative."""
 
@@ -324,7 +311,6 @@ class LeakyRelu(Unary):
         return np.where(x > 0, x, x * np.float32(self.alpha)).astype(np.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class HardSwish(Unary):
     """x * clamp(x + 3, 0, 6) / 6. int8: in 16-bit fixed point, with LiteRT's roundings and saturations."""
 
@@ -371,7 +357,6 @@ class HardSwish(Unary):
         return (x * gate / np.float32(6)).astype(np.float32)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Requantize(Unary):
     """QUANTIZE between int8 and uint8: the same numbers on another scale."""
 
@@ -394,12 +379,10 @@ class Requantize(Unary):
         return np.clip(self.quantized(self.input(g), y), limits.min, limits.max).astype(np.int8)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Flip(Requantize):
     """From uint8 to int8 with values and zero point 128 less, or back: the highest bit is another one."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rescale(Unary):
     """The same numbers on another scale, in single precision: what CONCATENATION does with uint8 inputs."""
 

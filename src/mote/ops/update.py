@@ -5,7 +5,6 @@ Indices that are outside have no place: what they say is left out, as in SCATTER
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 
@@ -28,7 +27,6 @@ class Combine(StrEnum):
     MOST = "max"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scatter(Op):
     """Input 0, combined with the parts of input 1, each at the place that its tuple of indices (input 2) names, one
     after another. Integers wrap."""

@@ -4,7 +4,6 @@ sums over support vectors that decide between classes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 
@@ -51,7 +50,6 @@ def _given(values: Sequence[Array | None]) -> list[Floats]:
     return [np.asarray(v, np.float64) for v in values if v is not None]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Distances(Op):
     """[.., depth] and [count, depth] constant vectors: [.., count] distances. A third input, of the shape of the
     second, weighs the differences (the squares of them, but of MANHATTAN)."""
@@ -98,7 +96,6 @@ class Function(StrEnum):
     SIGMOID = "sigmoid"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SupportVectors(Op):
     """What decides between each two classes (0 and 1, 0 and 2, .. 1 and 2, ..): a sum over the support vectors of both.
     Inputs: [.., depth]; constant vectors [count, depth], those of a class one after another; coefficients [count,

@@ -59,7 +59,6 @@ class RowWalk:
         return (step // self.row, 0) if step % self.row == 0 else (0, step)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Walk(Op):
     """An output whose elements are found at even steps. A subclass says which."""
 
@@ -144,7 +143,6 @@ def _loops(digits: Sequence[Sequence[Digit]], shape: Shape) -> list[Loop]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class BroadcastTo(Walk):
     """The input repeated along axes of one element and along new axes before its own."""
 
@@ -164,7 +162,6 @@ class BroadcastTo(Walk):
         return [*([(n, 0)] for n in self.shape[:new]), *([(n, 0 if m == 1 else step)] for n, m, step in own)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tile(Walk):
     """The input `multiples` times along each axis."""
 
@@ -179,7 +176,6 @@ class Tile(Walk):
         return [[(times, 0), (n, step)] for n, times, step in zip(x, self.multiples, steps(x, 1), strict=True)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reverse(Walk):
     """The input from its end to its beginning along some axes."""
 
@@ -200,7 +196,6 @@ class Reverse(Walk):
         return sum((x[a] - 1) * steps(x, 1)[a] for a in self.axes)
 
 
-@dataclass(frozen=True, kw_only=True)
 class DepthToSpace(Walk):
     """Blocks of block x block pixels from the channels of one."""
 
@@ -219,7 +214,6 @@ class DepthToSpace(Walk):
         return [[(n, image)], [(height, row), (b, b * channels)], [(width, pixel), (b, channels)], [(channels, 1)]]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SpaceToDepth(Walk):
     """Blocks of block x block pixels as the channels of one."""
 
@@ -242,7 +236,6 @@ class SpaceToDepth(Walk):
         ]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SpaceToBatch(Walk):
     """The pixels at each place of a block as images of their own; what pads the input is an operator before."""
 
@@ -264,7 +257,6 @@ class SpaceToBatch(Walk):
         return [images, *([(m, b * s)] for b, m, s in spaces), *([d] for d in rest)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class BatchToSpace(Walk):
     """Images as the pixels at each place of a block; what crops the output is an operator behind."""
 

@@ -4,7 +4,6 @@ of them, other formats have all. Nothing has a scale, sums and products wrap, an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import ClassVar
 
@@ -48,7 +47,6 @@ class Function(StrEnum):
         return self in (Function.EQUAL, Function.GREATER, Function.GREATER_EQUAL)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Whole(Plain):
     """A function of two tensors of one type of integers; the smaller one is repeated."""
 

@@ -6,7 +6,7 @@ of them to the arena and back to change one line.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from mote.graph import Graph, State
 from mote.ops.scatter import DynamicUpdateSlice, StateUpdate
@@ -26,7 +26,7 @@ def _recognise(graph: Graph, state: State) -> Graph | None:
         return None
     if update.inputs[0] != state.before or state.before in update.inputs[1:]:
         return None
-    in_place = StateUpdate(**{f.name: getattr(update, f.name) for f in fields(update)})
+    in_place = StateUpdate.like(update)
     ops = [in_place if op is update else op for op in graph.ops if op is not write]
     states = tuple(State(state.before, update.outputs[0], state.initial) if s is state else s for s in graph.states)
     return replace(graph, states=states).with_ops(ops)

@@ -42,7 +42,6 @@ def alignment_of(tensors: Iterable[Tensor]) -> int:
     return max([ALIGNMENT, *(t.dtype.itemsize for t in tensors)])
 
 
-@dataclass(frozen=True, kw_only=True)
 class Arrival(Op):
     """A row of the model's input that the caller hands over (`--input rows`)."""
 

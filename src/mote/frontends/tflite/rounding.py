@@ -51,9 +51,7 @@ def as_litert_rounds(graph: Graph) -> tuple[Graph, int]:
 def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
     """What LiteRT has for an operator; `tensors` may grow."""
     if type(op) in TWINS:
-        kind = TWINS[type(op)]
-        known = {f.name for f in fields(kind)}
-        twin = kind(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in known})
+        twin = TWINS[type(op)].like(op)
         counted = isinstance(op, EvenAveragePool) and op.count > 0 and _padded(op)
         return [op] if counted else [twin] if _has_twin(graph, op) else _through_reals(graph, twin, tensors)
     if isinstance(op, Table):

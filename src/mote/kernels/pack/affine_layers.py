@@ -3,8 +3,7 @@ searched for by their steps, whatever formula those come from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import replace
 
 from mote.graph import Graph, Op
 from mote.graph.ranges import Range
@@ -17,7 +16,6 @@ from mote.ops.fully_connected import FullyConnected
 from mote.ops.sums import Sums
 
 
-@dataclass(frozen=True, kw_only=True)
 class _PlainConv2D(Conv2D):
     """The convolution with the same products, and the sums of the layer that it stands for."""
 
@@ -27,7 +25,6 @@ class _PlainConv2D(Conv2D):
         return self.layer.sums(g, inputs)
 
 
-@dataclass(frozen=True, kw_only=True)
 class _PlainDepthwiseConv2D(DepthwiseConv2D):
     """The same of a depthwise convolution."""
 
@@ -37,7 +34,6 @@ class _PlainDepthwiseConv2D(DepthwiseConv2D):
         return self.layer.sums(g, inputs)
 
 
-@dataclass(frozen=True, kw_only=True)
 class _PlainFullyConnected(FullyConnected):
     """The same of a fully connected layer."""
 
@@ -47,7 +43,7 @@ class _PlainFullyConnected(FullyConnected):
         return self.layer.sums(g, inputs)
 
 
-PLAIN: dict[type[Op], tuple[type[AffineLayer], type[Any]]] = {
+PLAIN: dict[type[Op], tuple[type[AffineLayer], type[Op]]] = {
     Conv2D: (AffineConv2D, _PlainConv2D),
     DepthwiseConv2D: (AffineDepthwiseConv2D, _PlainDepthwiseConv2D),
     FullyConnected: (AffineFullyConnected, _PlainFullyConnected),
@@ -62,10 +58,7 @@ def affine(kernel: Kernel) -> Kernel:
     computes, stands_in = PLAIN[kernel.computes[0]]
 
     def plain(view: View) -> View:
-        op = view.op
-        own = {f.name for f in fields(stands_in)}
-        values = {f.name: getattr(op, f.name) for f in fields(op) if f.name in own}
-        made = stands_in(**values, layer=op, rounding=Rounding.EVEN)
+        made = stands_in.like(view.op, layer=view.op, rounding=Rounding.EVEN)
         return View(view.graph, (made,), view.reads, view.writes, view.small)
 
     def pack(view: View) -> Packed | Refusal:

@@ -4,8 +4,7 @@ are wrong for a few sums, whose results are mended (`mote_mend_s8.h`)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,7 +26,7 @@ FACTOR, MORE = 256, 7
 LIMITS = (-128, 127)
 WORDS = 8
 """Of a bit for each byte."""
-LOOSE: dict[type[Op], type[Any]] = {
+LOOSE: dict[type[Op], type[Op]] = {
     Conv2D: LooseConv2D,
     DepthwiseConv2D: LooseDepthwiseConv2D,
     FullyConnected: LooseFullyConnected,
@@ -74,10 +73,7 @@ def loose_channels(view: View) -> tuple[int, ...]:
 
 def _loose(view: View, loose: tuple[int, ...]) -> Op:
     """The operator with channels that are not exact."""
-    op = view.op
-    values: dict[str, Any] = {field.name: getattr(op, field.name) for field in fields(op)}
-    found: Op = LOOSE[type(op)](**values, loose=loose)
-    return found
+    return LOOSE[type(view.op)].like(view.op, loose=loose)
 
 
 def suspects(sums: Sums, loose: tuple[int, ...]) -> Ints:
