@@ -23,7 +23,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from accuracy_tasks import TASKS, Task
 from ai_edge import ai_edge
-from mote.api.quantizer import post_training
+from mote.compress.quantize.post_training import post_training
 from mote.graph.tensor import Array
 from mote.metrics import noise
 from onnx_quantizer import in_float, onnx_twin

@@ -16,13 +16,13 @@ from time import process_time
 
 import numpy as np
 
-from mote.api import host_model, scorer
-from mote.api.compiler import compile
-from mote.api.host_model import HostModel
-from mote.api.reference import litert
-from mote.api.stimuli import stimuli
+from mote.compile.line import compile
+from mote.evaluate import score
+from mote.execute import batch, host_library
+from mote.execute.host_library import HostModel
+from mote.execute.reference import litert
+from mote.execute.stimuli import stimuli
 from mote.graph.tensor import Array
-from mote.quantize import batch
 
 BUNDLED = ("models/digits.tflite", "models/keywords.tflite")
 Case = dict[int, Array]
@@ -46,7 +46,7 @@ def rates(path: str, seconds: float) -> dict[str, float]:
     found = {
         "C, host": rate(HostModel(here).run, cases, seconds),
         "C, cortex-m4": rate(HostModel(core).run, cases, seconds),
-        "runtime": rate(lambda some: scorer.interpreted(graph, some), cases, seconds),
+        "runtime": rate(lambda some: score.interpreted(graph, some), cases, seconds),
         "NumPy": rate(lambda some: list(batch.evaluate(graph, some, graph.outputs)), cases, seconds),
     }
     if path.endswith(".tflite"):
@@ -60,7 +60,7 @@ def main() -> None:
     p.add_argument("models", nargs="*", default=BUNDLED)
     p.add_argument("--seconds", type=float, default=2.0, help="of processor time for each (default: 2)")
     options = p.parse_args()
-    host_model.cores = scorer.cores = lambda: 1
+    host_library.cores = score.cores = lambda: 1
     for path in options.models:
         told = ", ".join(f"{way} {value:,.0f}" for way, value in rates(path, options.seconds).items())
         print(f"{Path(path).name}: {told}", flush=True)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mote.api.compiler import Settings, make_settings, plan_for
+from mote.compile.line import Settings, make_settings, plan_for
 from mote.errors import BudgetError
 from mote.frontends import read, source_of
 from mote.graph import Graph

@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 import test_fuse_functions as chains
 
-from mote.api import compiler, measure
+from mote.compile import line
+from mote.measure import run
 from mote.passes import pipeline
 from network import Net
 
@@ -50,10 +51,10 @@ def model(dtype: str, build: Callable[..., int]) -> bytes:
 def measured(data: bytes, core: str, fused: bool) -> tuple[int, int]:
     """Instructions of an inference, and bytes of the arena."""
     kept = tuple(entry for entry in pipeline.PASSES if fused or entry.name not in FUSING)
-    compiler.forget()
+    line.forget()
     with patch.object(pipeline, "PASSES", kept):
-        compiled = compiler.compile(data, target=core)
-    found = measure.run(compiled)
+        compiled = line.compile(data, target=core)
+    found = run.run(compiled)
     assert found.instructions is not None
     return found.instructions, compiled.plan.arena
 

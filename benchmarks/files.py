@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mote.api import reference
-from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import MoteError, UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import load
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array

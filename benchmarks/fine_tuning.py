@@ -23,13 +23,13 @@ import torch
 from torch import nn
 
 from mote import quantize
+from mote.compress.quantize.normal import normal
 from mote.data.dataset import Dataset, dataset
+from mote.execute.torch.exact.forward import forward, in_steps
+from mote.execute.torch.module import GraphModule, score_tensor
 from mote.frontends import load
 from mote.graph import Graph
-from mote.quantize.normal import normal
-from mote.quantize.torch.exact.forward import forward, in_steps
-from mote.quantize.torch.module import GraphModule, score_tensor
-from mote.quantize.torch.training import Recipe, chosen, stacked, train
+from mote.train.training import Recipe, chosen, stacked, train
 
 PRECISIONS = ("int8", "int4", "int16")
 MODELS = Path(__file__).parents[1] / "models"

@@ -19,9 +19,9 @@ from typing import Any
 
 import mcunet_v2
 import mlperf_tiny
-from mote.api import compiler
-from mote.api.shared import compile_shared
-from mote.codegen.project import Project
+from mote.compile import line as compiler
+from mote.compile.shared import compile_shared
+from mote.emit.c.project import Project
 from mote.errors import MoteError
 
 HERE = Path(__file__).parent

@@ -39,9 +39,9 @@ from numpy.typing import NDArray
 import mlperf_tiny
 from cost_layers import Layer, graph_of, models, streamed
 from mote import compile, profile, toolchain
-from mote.api.compiler import Compiled, Settings, make_settings
-from mote.codegen.options import ProjectOptions
-from mote.codegen.project import Job, Project, generate
+from mote.compile.line import Compiled, Settings, make_settings
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.project import Job, Project, generate
 from mote.errors import MoteError
 from mote.frontends import Format, Source
 from mote.graph import Graph
@@ -49,6 +49,8 @@ from mote.graph.chain import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
+from mote.measure.profiler import cycles, instructions
+from mote.measure.profiler.costs import steps
 from mote.ops.state import Window
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
@@ -59,8 +61,6 @@ from mote.plan.rows import build, operator
 from mote.plan.schedule import Run, Schedule
 from mote.plan.select import ROOMY, Offers, Selection
 from mote.plan.strategies import UNLIMITED
-from mote.profiler import cycles, instructions
-from mote.profiler.costs import steps
 from mote.targets import Target
 
 DIGITS = 3

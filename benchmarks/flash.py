@@ -19,7 +19,7 @@ from pathlib import Path
 
 from anchors import Anchor, load
 from mote import compile, profile, targets
-from mote.profiler import Profile
+from mote.measure.profiler import Profile
 from mote.targets import Reads, Target
 
 CORE = "cortex-m4"

@@ -19,12 +19,12 @@ from elftools.elf.elffile import ELFFile
 
 from anchors import TFLM, Anchor, load
 from mote import toolchain
-from mote.api.images import LoadedImage, known_kernels, load_image, run_image
-from mote.api.measure import bench, run
-from mote.api.measure import compile as compiled
-from mote.api.packer import pack
-from mote.api.runtime import runtime
+from mote.compile.packer import pack
+from mote.compile.runtime import runtime
+from mote.evaluate.images import LoadedImage, known_kernels, load_image, run_image
 from mote.files import temporary_folder
+from mote.measure.run import bench, run
+from mote.measure.run import compile as compiled
 from mote.toolchain import Mode
 
 TARGET = "cortex-m4"

@@ -1,4 +1,4 @@
-"""The kernels of the stock runtime: src/mote/image/stock.json.
+"""The kernels of the stock runtime: src/mote/emit/image/stock.json.
 
 PYTHONPATH=models:tests python benchmarks/kernels.py            # how many there are, by header
 PYTHONPATH=models:tests python benchmarks/kernels.py --record   # run tests of operators, and record what they compile
@@ -25,8 +25,8 @@ import fingerprints
 import mlperf_tiny
 from kernels_seen import RECORD, seen
 from mote import frontends
-from mote.image.kernels import KernelRecord, merged
-from mote.image.stock import everything
+from mote.emit.image.kernels import KernelRecord, merged
+from mote.emit.image.stock import everything
 from mote.kernels.contract import Call, Instance
 from mote.kernels.structs import fields
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from mote import compile
-from mote.api.stimuli import stimuli
+from mote.execute.stimuli import stimuli
 from network import Net
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"

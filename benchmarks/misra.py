@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import prove
-from mote.api import compiler
-from mote.codegen.project import Project
+from mote.compile import line as compiler
+from mote.emit.c.project import Project
 from mote.files import fill
 
 PAGE = Path(__file__).parents[1] / "docs" / "misra.md"

@@ -30,7 +30,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from mote.api.compiler import Compiled, compile
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends.source import Format, Source
 from mote.graph import Graph, Tensor

@@ -17,7 +17,7 @@ from typing import Any
 import mcunet_v2
 from mcunet_v2 import Block
 from mote import frontends
-from mote.api import compiler
+from mote.compile import line
 from mote.passes import optimize
 from mote.plan.goal import silent
 from network import Net
@@ -124,18 +124,18 @@ MODELS: dict[str, Callable[[], bytes]] = {
 
 def work(model: bytes, **options: Any) -> int:
     """How many calls of functions, of Python's own too, planning a model takes."""
-    settings = compiler.make_settings(TARGET, **options)
+    settings = line.make_settings(TARGET, **options)
     graph, _ = optimize(frontends.load(model), io=settings.io, numerics=settings.numerics)
     counter = Profile()
-    counter.runcall(compiler.plan_for, graph, "model.tflite", settings, silent)
+    counter.runcall(line.plan_for, graph, "model.tflite", settings, silent)
     return sum(entry.callcount for entry in counter.getstats())
 
 
 def seconds(model: bytes, **options: Any) -> float:
     """Seconds of the processor that compiling takes."""
-    compiler.forget()
+    line.forget()
     begin = time.process_time()
-    compiler.compile(model, target=TARGET, **options)
+    line.compile(model, target=TARGET, **options)
     return time.process_time() - begin
 
 

@@ -31,10 +31,10 @@ import test_scatter
 
 import provable
 from built import compile_model
-from mote.api import compiler
-from mote.api.compiler import Compiled
-from mote.codegen.arenas import places
-from mote.codegen.ports import Port, caller_arenas, init_call, inputs, outputs
+from mote.compile import line as compiler
+from mote.compile.line import Compiled
+from mote.emit.c.arenas import places
+from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.errors import MoteError
 from mote.frontends.model import Model
 from mote.graph.rows import row_count

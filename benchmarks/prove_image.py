@@ -20,8 +20,8 @@ import numpy as np
 from handmade import Handmade, every_form, pushed
 
 import prove
-from mote.image import format
-from mote.image.format import Feature
+from mote.emit.image import format
+from mote.emit.image.format import Feature
 from mote.kernels import portable
 
 KERNELS = Path(portable.__file__).parent

@@ -22,19 +22,19 @@ import torch
 
 from compare import included
 from mote import prune
-from mote.api.compiler import Settings, make_settings
-from mote.api.prune_costs import Costs, costs_of, obstacle
-from mote.api.pruner import split
-from mote.api.scorer import score
+from mote.compile.line import Settings, make_settings
+from mote.compress.prune.costs import Costs, costs_of, obstacle
+from mote.compress.prune.pruner import split
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.pipeline import Methods, finished, prepared
 from mote.data.dataset import Dataset, dataset
+from mote.evaluate.score import score
+from mote.execute.torch.module import GraphModule
 from mote.frontends import load
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
-from mote.quantize.normal import normal
-from mote.quantize.pipeline import Methods, finished, prepared
-from mote.quantize.torch.module import GraphModule
-from mote.quantize.torch.training import chosen, stacked
-from mote.quantize.torch.tuning import Tuning, taught
+from mote.train.training import chosen, stacked
+from mote.train.tuning import Tuning, taught
 
 PAGE = Path(__file__).parents[1] / "docs" / "pruning.md"
 MODEL = "pretrainedResnet.tflite"

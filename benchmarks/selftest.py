@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mote.api.compiler import Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
+from mote.evaluate.verify import verify
 
 MODELS = Path(__file__).parents[1] / "models"
 INPUTS = 30

@@ -20,7 +20,7 @@ import anchors  # first: it says where the models' scripts are
 import transformer
 from memory import layer_by_layer
 from mote import compile, run
-from mote.api.compiler import Compiled, forget
+from mote.compile.line import Compiled, forget
 from mote.passes import pipeline
 from mote.plan.planner import Planner
 

@@ -11,8 +11,7 @@ from unittest.mock import patch
 import numpy as np
 
 from mote import frontends
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import bench
+from mote.compile.line import Compiled, compile
 from mote.frontends import Format, Source
 from mote.frontends.build import Builder, Value
 from mote.frontends.model import Layer, Model
@@ -20,6 +19,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.measure.run import bench
 from mote.toolchain import Mode
 
 NUMBERS = count()

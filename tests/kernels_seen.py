@@ -10,12 +10,12 @@ from pathlib import Path
 
 import support
 from mote import frontends, targets
+from mote.emit.image.entries import has_checks
+from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.graph import Graph
 from mote.graph.chain import Numbers
-from mote.image.entries import has_checks
-from mote.image.kernels import KernelRecord, merged, record
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
 from mote.passes import optimize

@@ -16,18 +16,18 @@ import pytest
 from hypothesis import strategies as st
 
 from mote import targets, toolchain
-from mote.api import reference
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import bench
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.extras import version_of
 from mote.files import temporary_folder
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
+from mote.measure.run import bench
 from mote.passes import optimize
 from mote.toolchain import Mode
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mote import cli
-from mote.api.compiler import compile
+from mote.compile.line import compile
 from network import Net
 
 

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 import mote
-from mote.api.explorer import Front, Planned, _Found, _point
-from mote.api.options import UNLIMITED, point_settings
+from mote.compile.options import UNLIMITED, point_settings
 from mote.errors import BudgetError, InternalError, MoteError
 from mote.kernels import library
+from mote.search.explorer import Front, Planned, _Found, _point
 from network import Net
 from support import emulated
 
@@ -76,7 +76,7 @@ def test_a_front_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.Mo
     def compiled(*_: object) -> None:
         raise AssertionError("everything is in the journal")
 
-    monkeypatch.setattr("mote.api.measure.compile", compiled)
+    monkeypatch.setattr("mote.measure.run.compile", compiled)
     assert mote.explore(DIGITS, points=1, measured=False, journal=journal).json() == front.json()
     with pytest.raises(InternalError, match="everything is in the journal"):
         mote.explore(DIGITS, points=1, measured=False, journal=journal, optimize="speed")

@@ -16,15 +16,15 @@ from sklearn.neural_network import MLPClassifier
 
 import mote
 from mote import quantize, targets
-from mote.api import mixing
-from mote.api.mixed import Mixed, loss
-from mote.api.mixer import drop
-from mote.api.mixing import Task, Trial, tried
+from mote.compress.mixed_precision import task as mixing
+from mote.compress.mixed_precision.result import Mixed, loss
+from mote.compress.mixed_precision.search import drop
+from mote.compress.mixed_precision.task import Task, Trial, tried
+from mote.compress.quantize.pipeline import Methods
 from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError
 from mote.frontends import source_of
 from mote.graph.tensor import Array
-from mote.quantize.pipeline import Methods
 from mote.search import Journal
 from support import emulated
 
@@ -135,7 +135,7 @@ def test_a_search_goes_on_from_its_journal(found: Mixed, journal: Path, monkeypa
     journal.write_bytes(b"".join(lines[:-2]) + lines[-2][:30])
     again = mixed(journal=journal, validate=labelled(slice(400, 700)))
     assert again.json() == found.json() and len(Journal(journal)) == known
-    monkeypatch.setattr("mote.api.mixing.score", None)  # nothing is evaluated any more
+    monkeypatch.setattr("mote.compress.mixed_precision.task.score", None)  # nothing is evaluated any more
     assert mixed(journal=journal).chosen == found.chosen
 
 
@@ -187,8 +187,8 @@ def test_real_numbers_that_are_the_only_choice() -> None:
 
 def test_more_samples_than_a_search_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search sees some samples, on which all choices are equal: the guard is on all of them."""
-    monkeypatch.setattr("mote.api.mixing.SEARCHED", 40)
-    monkeypatch.setattr("mote.api.mixer.SEARCHED", 40)
+    monkeypatch.setattr("mote.compress.mixed_precision.task.SEARCHED", 40)
+    monkeypatch.setattr("mote.compress.mixed_precision.search.SEARCHED", 40)
     result = mixed()
     assert result.test.samples == 400 and result.test.lost <= GUARD
     assert result.test.value == mote.score(result.quantized.source, labelled()).value

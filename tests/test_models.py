@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import mlperf_tiny
-from mote.api.compiler import compile
-from mote.api.measure import run
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.measure.run import run
 from support import PUBLIC_MODELS, emulated, needs_litert, soaked
 
 pytestmark = needs_litert

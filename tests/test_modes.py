@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import mcunet_v2
-from mote.api.compiler import Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
+from mote.evaluate.verify import verify
 from network import Net
 from support import emulated, needs_litert, soaked
 

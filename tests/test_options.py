@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mote
-from mote.api.compiler import Settings, make_settings
-from mote.api.options import UNLIMITED
+from mote.compile.line import Settings, make_settings
+from mote.compile.options import UNLIMITED
 
 MODELS = Path(__file__).parents[1] / "models"
 DIGITS = MODELS / "digits.tflite"

@@ -11,11 +11,11 @@ import pytest
 
 import mote
 from flex import options as flex_options
-from mote.api.compiler import compile, forget
 from mote.api.register import load_plugins
-from mote.api.verifier import verify
 from mote.cli import main
+from mote.compile.line import compile, forget
 from mote.errors import MoteError, UnsupportedError
+from mote.evaluate.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue, library
 from mote.ops.custom import DEFINITIONS

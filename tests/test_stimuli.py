@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
-from mote.codegen.golden import FULL
+from mote.compile.line import compile
+from mote.emit.c.golden import FULL
+from mote.evaluate.verify import verify
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
 from network import FLOAT, Net, Quant

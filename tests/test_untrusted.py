@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.api.compiler import compile
 from mote.cli import main
-from mote.codegen.c import Case, Comment, Define, Noted, Switch, printed
-from mote.codegen.names import LONGEST, TAKEN, c_prefix
+from mote.compile.line import compile
+from mote.emit.c.c import Case, Comment, Define, Noted, Switch, printed
+from mote.emit.c.names import LONGEST, TAKEN, c_prefix
 from mote.errors import MoteError
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import cost

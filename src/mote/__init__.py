@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
-    from mote.api.compiler import Compiled, Settings
     from mote.api.converter import Converted, convert
-    from mote.api.evaluator import Evaluation, evaluate, score
-    from mote.api.explorer import Front, Point, explore
-    from mote.api.images import LoadedImage, load_image, profile_image, run_image, verify_image
-    from mote.api.interpreter import Interpreter
-    from mote.api.measure import RunResult, compile, run
-    from mote.api.packer import Image, pack
-    from mote.api.pruner import Pruned, prune
     from mote.api.register import register, register_kernel
-    from mote.api.runtime import Runtime, runtime
-    from mote.api.shared import Shared, compile_shared
-    from mote.api.shrinker import ShrinkResult, shrink
-    from mote.api.verifier import VerifyResult, verify
+    from mote.compile.line import Compiled, Settings
+    from mote.compile.packer import Image, pack
+    from mote.compile.runtime import Runtime, runtime
+    from mote.compile.shared import Shared, compile_shared
+    from mote.compress.prune.pruner import Pruned, prune
+    from mote.compress.shrink import ShrinkResult, shrink
     from mote.data.dataset import Dataset, dataset
     from mote.errors import InternalError, MoteError
+    from mote.evaluate.evaluator import Evaluation, evaluate, score
+    from mote.evaluate.images import LoadedImage, load_image, profile_image, run_image, verify_image
+    from mote.evaluate.verify import VerifyResult, verify
+    from mote.execute.interpreter import Interpreter
     from mote.frontends import load
-    from mote.profiler import Profile, profile, profile_elf
+    from mote.measure.profiler import Profile, profile, profile_elf
+    from mote.measure.run import RunResult, compile, run
+    from mote.search.explorer import Front, Point, explore
 
 __all__ = [
     "Compiled",
@@ -81,47 +81,47 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Compiled": "api.compiler",
+    "Compiled": "compile.line",
     "Converted": "api.converter",
     "Dataset": "data.dataset",
-    "Evaluation": "api.evaluator",
-    "Front": "api.explorer",
-    "Image": "api.packer",
+    "Evaluation": "evaluate.evaluator",
+    "Front": "search.explorer",
+    "Image": "compile.packer",
     "InternalError": "errors",
-    "Interpreter": "api.interpreter",
-    "LoadedImage": "api.images",
+    "Interpreter": "execute.interpreter",
+    "LoadedImage": "evaluate.images",
     "MoteError": "errors",
-    "Point": "api.explorer",
-    "Profile": "profiler",
-    "Pruned": "api.pruner",
-    "RunResult": "api.measure",
-    "Runtime": "api.runtime",
-    "Settings": "api.compiler",
-    "Shared": "api.shared",
-    "ShrinkResult": "api.shrinker",
-    "VerifyResult": "api.verifier",
-    "compile": "api.measure",
-    "compile_shared": "api.shared",
+    "Point": "search.explorer",
+    "Profile": "measure.profiler",
+    "Pruned": "compress.prune.pruner",
+    "RunResult": "measure.run",
+    "Runtime": "compile.runtime",
+    "Settings": "compile.line",
+    "Shared": "compile.shared",
+    "ShrinkResult": "compress.shrink",
+    "VerifyResult": "evaluate.verify",
+    "compile": "measure.run",
+    "compile_shared": "compile.shared",
     "convert": "api.converter",
     "dataset": "data.dataset",
-    "evaluate": "api.evaluator",
-    "explore": "api.explorer",
+    "evaluate": "evaluate.evaluator",
+    "explore": "search.explorer",
     "load": "frontends",
-    "load_image": "api.images",
-    "pack": "api.packer",
-    "profile": "profiler",
-    "profile_elf": "profiler",
-    "profile_image": "api.images",
-    "prune": "api.pruner",
+    "load_image": "evaluate.images",
+    "pack": "compile.packer",
+    "profile": "measure.profiler",
+    "profile_elf": "measure.profiler",
+    "profile_image": "evaluate.images",
+    "prune": "compress.prune.pruner",
     "register": "api.register",
     "register_kernel": "api.register",
-    "run": "api.measure",
-    "run_image": "api.images",
-    "runtime": "api.runtime",
-    "score": "api.evaluator",
-    "shrink": "api.shrinker",
-    "verify": "api.verifier",
-    "verify_image": "api.images",
+    "run": "measure.run",
+    "run_image": "evaluate.images",
+    "runtime": "compile.runtime",
+    "score": "evaluate.evaluator",
+    "shrink": "compress.shrink",
+    "verify": "evaluate.verify",
+    "verify_image": "evaluate.images",
 }
 
 

@@ -14,12 +14,12 @@ from test_ramcode import SLOW
 
 import mote
 from mote import frontends
-from mote.api import answering
-from mote.api.compiler import compile
-from mote.api.evaluator import evaluate
+from mote.compile.line import compile
 from mote.data.dataset import Dataset, dataset
 from mote.data.samples import Stream
 from mote.errors import MoteError
+from mote.evaluate import runners
+from mote.evaluate.evaluator import evaluate
 from network import Net
 from support import PUBLIC_DATA, PUBLIC_MODELS, emulated, needs_litert
 
@@ -60,13 +60,13 @@ def test_json_has_what_is_promised() -> None:
 
 
 def test_a_core_that_computes_something_else_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    executed = answering._executed
+    executed = runners._executed
 
     def off_by_one(*arguments: Any) -> Any:
         outputs, counts = executed(*arguments)
         return [[values + (i == 1) for values in row] for i, row in enumerate(outputs)], counts
 
-    monkeypatch.setattr(answering, "_executed", off_by_one)
+    monkeypatch.setattr(runners, "_executed", off_by_one)
     found = evaluate(DIGITS, SAMPLES, target=emulated("cortex-m4"), samples=3)
     assert found.core is not None and found.core.equal == 2 and found.core.max_abs_diff == 1 and not found.passed
 

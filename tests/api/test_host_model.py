@@ -11,12 +11,12 @@ import pytest
 from onnx import helper, numpy_helper
 
 from mote import frontends
-from mote.api import host_model
-from mote.api.compiler import compile
-from mote.api.host_model import HostModel
-from mote.api.reference import litert
-from mote.api.scorer import outputs
+from mote.compile.line import compile
 from mote.data.dataset import dataset
+from mote.evaluate.score import outputs
+from mote.execute import host_library
+from mote.execute.host_library import HostModel
+from mote.execute.reference import litert
 from network import Net
 from support import needs_litert
 
@@ -35,9 +35,9 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.Monk
     recorded = np.load(MODELS / "digits_samples.npz")
     model = HostModel(compile(MODELS / "digits.tflite"))
     cases = dataset(np.repeat(recorded["inputs"], 8, 0)).cases(model.graph)
-    monkeypatch.setattr(host_model, "WORTH_THREADS", 0.0)
-    monkeypatch.setattr(host_model, "OFTEN", 1e-4)
-    monkeypatch.setattr(host_model, "cores", lambda: 3)
+    monkeypatch.setattr(host_library, "WORTH_THREADS", 0.0)
+    monkeypatch.setattr(host_library, "OFTEN", 1e-4)
+    monkeypatch.setattr(host_library, "cores", lambda: 3)
     told: list[int] = []
     (found,) = model.run(cases, done=lambda rows, of: told.append(rows))
     assert np.array_equal(found, np.repeat(recorded["outputs"], 8, 0))

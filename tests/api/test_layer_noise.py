@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mote import frontends
-from mote.api.layer_noise import comparable, layer_noise, matched, share
+from mote.compress.quantize.equalize import equalized
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.statistics import observe
+from mote.evaluate.layer_noise import comparable, layer_noise, matched, share
 from mote.graph import Graph
-from mote.quantize.equalize import equalized
-from mote.quantize.normal import normal
-from mote.quantize.statistics import observe
 from network import Net
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mote.api.progress import counted, duration
+from mote.progress import counted, duration
 
 
 def test_what_is_left_is_judged_by_what_was_done() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.api import verifier
-from mote.api.compiler import compile
-from mote.api.images import load_image, verify_image
-from mote.api.packer import pack
-from mote.api.verifier import verify
+from mote.compile.line import compile
+from mote.compile.packer import pack
 from mote.data.samples import Dataset, Stream
 from mote.errors import MoteError
+from mote.evaluate import verify as verifier
+from mote.evaluate.images import load_image, verify_image
+from mote.evaluate.verify import verify
 from network import Net
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -203,12 +203,13 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_verify_fails_on_a_difference(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from mote.api import stimuli, verifier
+    from mote.evaluate import verify
+    from mote.execute import stimuli
 
     def other(graph, case, *rest):  # type: ignore[no-untyped-def]
         return {t: v[..., ::-1] * 0 for t, v in rest[0].items()}
 
-    monkeypatch.setattr(verifier, "source_inputs", other)
+    monkeypatch.setattr(verify, "source_inputs", other)
     assert stimuli.STIMULI
     status, out, _ = mote(capsys, "verify", DIGITS, "--inputs", "1")
     assert status == 1 and "mismatches" in out

@@ -10,7 +10,7 @@ import pytest
 from test_cli import DIGITS, ROOT, mote, snapshot
 
 from mote import toolchain
-from mote.api import shrinker
+from mote.compress import shrink
 from mote.errors import MoteError
 from shrinkable import example
 
@@ -57,7 +57,7 @@ def test_different_outputs_are_a_failure(
 ) -> None:
     """Were a pass wrong, the command would say so."""
     runs = iter(([[b"a"], [b"b"]], [[b"a"], [b"c"]]))
-    monkeypatch.setattr(shrinker, "_run", lambda *_: next(runs))
+    monkeypatch.setattr(shrink, "_run", lambda *_: next(runs))
     status, out, _ = mote(capsys, "shrink", model, "--inputs", "2")
     assert status == 1 and "different on 1" in out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mote.codegen.c import (
+from mote.emit.c.c import (
     BLANK,
     Accessor,
     Case,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mote.api.compiler import Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.targets.flags import OPTIMIZATION
 from mote.toolchain import Compiler, Mode, builder

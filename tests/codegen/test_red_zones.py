@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
-from mote.api.compiler import RED_ZONE, Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import RED_ZONE, Compiled, compile
+from mote.evaluate.verify import verify
 from network import Net
 
 OK, BROKEN = 0, 6

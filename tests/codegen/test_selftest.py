@@ -14,9 +14,9 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
-from mote.api.compiler import Compiled, compile
-from mote.codegen.checks import struct
-from mote.codegen.golden import FULL, GENTLE, runs
+from mote.compile.line import Compiled, compile
+from mote.emit.c.checks import struct
+from mote.emit.c.golden import FULL, GENTLE, runs
 from mote.frontends import tflite
 from mote.kernels.structs import Field
 from network import Net

@@ -10,11 +10,11 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mote
-from mote.api.compiler import compile
-from mote.api.measure import code_size
-from mote.api.verifier import verify
 from mote.cli import main
+from mote.compile.line import compile
 from mote.errors import BudgetError, MoteError
+from mote.evaluate.verify import verify
+from mote.measure.run import code_size
 from network import Net
 from support import needs_litert, soaked
 

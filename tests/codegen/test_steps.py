@@ -14,10 +14,10 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import bench, with_step_bound
-from mote.api.stimuli import stimuli
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.execute.stimuli import stimuli
+from mote.measure.run import bench, with_step_bound
 from mote.toolchain import Mode
 from network import Net
 from support import emulated, soaked

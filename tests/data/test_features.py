@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from mote.api import reference
 from mote.data import features
 from mote.data.dataset import Dataset, dataset
 from mote.data.features import Bands, cepstrum, log_mel
 from mote.errors import MoteError
+from mote.execute import reference
 from mote.frontends import tflite
 from mote.metrics import events, measure
 from mote.ops.quantize import dequantized

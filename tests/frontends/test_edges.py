@@ -12,8 +12,8 @@ import pytest
 
 import mote
 from mote import frontends
-from mote.api import runtimes
 from mote.errors import MoteError
+from mote.execute import format_references
 from mote.frontends import Format, Source
 from mote.frontends.build.builder import Builder
 from mote.frontends.build.windows import conv, window
@@ -53,7 +53,7 @@ def front_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return "the test", run
 
-    monkeypatch.setattr(runtimes, "import_module", lambda name: SimpleNamespace(reference=reference))
+    monkeypatch.setattr(format_references, "import_module", lambda name: SimpleNamespace(reference=reference))
 
 
 def some(count: int = 1) -> Array:
@@ -100,10 +100,10 @@ def test_images_and_the_interpreter_have_the_shapes_of_the_model(tmp_path: Path)
 
 def test_what_a_runtime_does_not_tell_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = SimpleNamespace(reference=lambda source, names: ("wrong", lambda inputs: {"y": inputs["x"]}))
-    monkeypatch.setattr(runtimes, "import_module", lambda name: wrong)
+    monkeypatch.setattr(format_references, "import_module", lambda name: wrong)
     assert not mote.verify(mote.compile(SOURCE), 2).passed
     absent = SimpleNamespace(reference=lambda source, names: None)
-    monkeypatch.setattr(runtimes, "import_module", lambda name: absent)
+    monkeypatch.setattr(format_references, "import_module", lambda name: absent)
     result = mote.verify(mote.compile(SOURCE), 2)
     assert result.passed and result.reference == "numpy (ONNX is not installed)"
 

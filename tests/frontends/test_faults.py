@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from mote import toolchain
-from mote.api import compiler
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import run
-from mote.api.verifier import verify
 from mote.cli import BUG, main
+from mote.compile import line
+from mote.compile.line import Compiled, compile
 from mote.errors import InternalError, MoteError, TooLargeError
+from mote.evaluate.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
+from mote.measure.run import run
 from mote.ops.softmax import Softmax
 from mote.passes import pipeline
 from mote.version import __version__
@@ -67,7 +67,7 @@ def test_a_pass_that_breaks_the_graph_is_no_fault_of_the_file(monkeypatch: pytes
 
 
 def test_a_step_that_stumbles_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "generate", stumble)
+    monkeypatch.setattr(line, "generate", stumble)
     with pytest.raises(InternalError) as told:
         compile(DIGITS, target="cortex-m4")
     assert isinstance(told.value.__cause__, IndexError) and not isinstance(told.value, MoteError)
@@ -95,7 +95,7 @@ def test_what_the_machine_cannot_do_is_no_bug(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(compiler, "generate", fail)
+    monkeypatch.setattr(line, "generate", fail)
     with pytest.raises(TooLargeError, match=rf"digits\.tflite: .*{reason}"):
         compile(DIGITS, target="cortex-m4")
     assert main(["plan", str(DIGITS), "--target", "cortex-m4"]) == 1
@@ -103,7 +103,7 @@ def test_what_the_machine_cannot_do_is_no_bug(
 
 
 def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(compiler, "generate", stumble)
+    monkeypatch.setattr(line, "generate", stumble)
     monkeypatch.delenv("MOTE_DEBUG", raising=False)
     assert main(["plan", str(DIGITS), "--target", "cortex-m4", "--json"]) == BUG
     printed = capsys.readouterr()
@@ -113,7 +113,7 @@ def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "generate", stumble)
+    monkeypatch.setattr(line, "generate", stumble)
     monkeypatch.setenv("MOTE_DEBUG", "1")
     with pytest.raises(InternalError) as told:
         main(["plan", str(DIGITS), "--target", "cortex-m4"])

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.api.compiler import compile
 from mote.cli import main
+from mote.compile.line import compile
 from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer

@@ -13,7 +13,7 @@ from fuzz.campaign import Campaign
 from fuzz.document import decode, encode
 from fuzz.mutants import MODES, Mutant, mutant
 from fuzz.trial import EVERY_RUN, Outcome, Verdict, attempt
-from mote.api import compiler
+from mote.compile import line
 from mote.errors import MoteError
 from support import needs_litert, soaked
 
@@ -37,7 +37,7 @@ def test_what_once_failed(name: str) -> None:
     data = (corpus.FOLDER / f"{name}.tflite").read_bytes()
     for mode, options in MODES.items():
         try:
-            compiler.compile(data, **options)
+            line.compile(data, **options)
             assert not reason
         except MoteError as error:
             assert mode != "balanced" or (reason and re.search(reason, str(error)))
@@ -84,7 +84,7 @@ def test_a_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*_: object) -> None:
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr(compiler, "generate", stumble)
+    monkeypatch.setattr(line, "generate", stumble)
     campaign = Campaign(seed=0)
     campaign.round(batch=8)
     assert list(campaign.findings) == ["bug: IndexError in compiler.py _compile"]

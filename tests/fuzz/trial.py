@@ -15,16 +15,16 @@ import numpy as np
 import mote
 from fuzz.child import DiedError, TooSlowError, apart, within
 from fuzz.mutants import Mutant
-from mote.api import reference
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import bench
-from mote.api.runtimes import runtime
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.format_references import runtime
+from mote.execute.stimuli import stimuli
 from mote.frontends import Format
 from mote.graph import Graph
 from mote.graph.tolerance import compare
+from mote.measure.run import bench
 from mote.ops.control import EndlessError
 from mote.toolchain import Mode
 

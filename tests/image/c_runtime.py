@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mote
-from mote.api.host import Memory, Needs, Problem, TensorInfo
+from mote.execute.host_runtime import Memory, Needs, Problem, TensorInfo
 
 TOP = Path(mote.__file__).parent
 RUNTIME = TOP / "image" / "runtime"

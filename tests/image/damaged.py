@@ -20,12 +20,12 @@ from typing import Any
 from c_runtime import CHECKED, built
 from handmade import every_form, pushed
 
-from mote.api.packer import Image, pack
+from mote.compile.packer import Image, pack
+from mote.emit.image.entries import Limits, entry_files
+from mote.emit.image.format import Feature
+from mote.emit.image.kernels import KernelRecord, merged
+from mote.emit.image.sources import runtime_files
 from mote.errors import MoteError
-from mote.image.entries import Limits, entry_files
-from mote.image.format import Feature
-from mote.image.kernels import KernelRecord, merged
-from mote.image.sources import runtime_files
 from support import HOST_DSP, HOST_HELIUM
 
 HERE = Path(__file__).parent

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.image import format
-from mote.image.format import Feature
-from mote.plan.program import Form, Kind
+from mote.emit.image import format
+from mote.emit.image.format import Feature
+from mote.lower.program import Form, Kind
 
 PLUS, WINDOW, TOTAL, RING = range(4)
 """The kernels, by their places in an image."""

@@ -14,7 +14,7 @@ import pytest
 from mote import Interpreter, targets, toolchain
 from mote.cli import main
 from mote.errors import MoteError
-from mote.image.adapters import NAMES, adapter_files, adapters_files
+from mote.package.adapters import NAMES, adapter_files, adapters_files
 from mote.toolchain import Mode
 from network import Net
 from support import emulated, needs

@@ -11,9 +11,9 @@ from c_runtime import CHECKED, INCLUDES, SOURCES, STRICT, built
 from damaged import HANDMADE, PROGRAM, program, tried
 from handmade import copying, patched
 
-from mote.api.packer import pack
-from mote.image import format
-from mote.image.stock import everything
+from mote.compile.packer import pack
+from mote.emit.image import format
+from mote.emit.image.stock import everything
 from network import Net
 from support import examples, needs
 

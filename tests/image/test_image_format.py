@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import mote.image
-from mote.image import format
-from mote.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, SIGNATURE, Field, Record
-from mote.plan.program import IMAGE, STATES, Form, Kind
+import mote.emit.image
+from mote.emit.image import format
+from mote.emit.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, SIGNATURE, Field, Record
+from mote.lower.program import IMAGE, STATES, Form, Kind
 from support import needs
 
 DOC = Path(__file__).parents[2] / "docs" / "image-format.md"
-RUNTIME = Path(mote.image.__file__).parent / "runtime"
+RUNTIME = Path(mote.emit.image.__file__).parent / "runtime"
 RECORDS = (HEADER, *ENTRIES.values())
 FORMS = {
     Form.WHOLE: "the kernel's own function over tensors in one piece: rows `lo` to `hi` - 1, `hi` units, or all",

@@ -19,11 +19,11 @@ from image_models import DIGITS, MODES, image
 
 import mote
 from mote.cli import main
+from mote.emit.image import format
+from mote.emit.image.format import HEADER, Feature
+from mote.emit.image.reader import Description, ImageError, read
+from mote.emit.image.writer import Details, write
 from mote.errors import MoteError
-from mote.image import format
-from mote.image.format import HEADER, Feature
-from mote.image.reader import Description, ImageError, read
-from mote.image.writer import Details, write
 from mote.kernels.contract import Fixed
 from network import Net
 from support import examples, needs

@@ -11,12 +11,12 @@ import pytest
 from image_models import DIGITS, MODES, image
 
 from mote import MoteError
-from mote.api.compiler import make_settings
-from mote.api.interpreter import Interpreter
-from mote.api.packer import pack
-from mote.api.stimuli import stimuli
+from mote.compile.line import make_settings
+from mote.compile.packer import pack
+from mote.emit.image.kernels import ANY
+from mote.execute.interpreter import Interpreter
+from mote.execute.stimuli import stimuli
 from mote.graph.tensor import Array
-from mote.image.kernels import ANY
 from network import Net
 from support import needs_litert
 

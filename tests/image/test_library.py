@@ -13,16 +13,16 @@ import pytest
 from image_models import DIGITS
 
 from mote import MoteError, targets
-from mote.api.images import load_image, run_image, verify_image
-from mote.api.interpreter import Interpreter
-from mote.api.packer import pack
-from mote.api.runtime import runtime
 from mote.cli import main
-from mote.image.entries import Limits, entry_files
-from mote.image.kernels import KernelRecord
-from mote.image.manifest import parse_manifest, read_manifest
-from mote.image.sources import runtime_files
-from mote.image.stock import everything, minimal, stock
+from mote.compile.packer import pack
+from mote.compile.runtime import runtime
+from mote.emit.image.entries import Limits, entry_files
+from mote.emit.image.kernels import KernelRecord
+from mote.emit.image.manifest import parse_manifest, read_manifest
+from mote.emit.image.sources import runtime_files
+from mote.emit.image.stock import everything, minimal, stock
+from mote.evaluate.images import load_image, run_image, verify_image
+from mote.execute.interpreter import Interpreter
 from mote.kernels.contract import Call
 from support import emulated, needs, needs_litert
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from image_models import MODES, image
 
-from mote.plan.program import IMAGE, STATES, Form, Instruction, Kind, Place, Program
+from mote.lower.program import IMAGE, STATES, Form, Instruction, Kind, Place, Program
 
 KERNELS = {Form.WHOLE, Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.RING}
 FORMS = {

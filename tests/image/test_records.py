@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mote.image.kernels import KernelRecord, merged, record
+from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.kernels.contract import Call, Instance, Packed
 from mote.kernels.structs import fields, words
 

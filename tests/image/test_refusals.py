@@ -10,9 +10,9 @@ import numpy as np
 from c_runtime import BAD_IMAGE, NO_KERNEL, OK, SOURCES, UNSUPPORTED, Library, Model, built
 from handmade import every_form, patched, patched_params, pushed
 
-from mote.api.host import Needs
-from mote.image import format
-from mote.image.format import Feature
+from mote.emit.image import format
+from mote.emit.image.format import Feature
+from mote.execute.host_runtime import Needs
 
 HERE = Path(__file__).parent
 BASES = {

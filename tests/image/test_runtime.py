@@ -25,8 +25,8 @@ from c_runtime import (
 )
 from handmade import ROWS, TABLE, WIDTH, Handmade, every_form, expected, patched, pushed
 
-from mote.codegen import header
-from mote.image.format import Feature
+from mote.emit.c import header
+from mote.emit.image.format import Feature
 
 HERE = Path(__file__).parent
 

@@ -14,9 +14,9 @@ import pytest
 
 from mote.cli import main
 from mote.cli.sign import PASSPHRASE
+from mote.deploy.signature import split
 from mote.errors import MoteError
 from mote.extras import installing
-from mote.image.signature import split
 from support import needs
 
 pem = pytest.importorskip("cryptography.hazmat.primitives.serialization")
@@ -213,7 +213,7 @@ def test_without_the_package_the_command_to_install_it_is_named(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = importlib.util.find_spec
-    monkeypatch.setattr("mote.image.keys.find_spec", lambda name: None if name == "cryptography" else found(name))
+    monkeypatch.setattr("mote.deploy.keys.find_spec", lambda name: None if name == "cryptography" else found(name))
     for command in (
         ("sign", "m.mote", "--key", "mine.pem"),
         ("sign", "--new-key", "new.pem"),

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from mote import targets, toolchain
-from mote.codegen.c import printed
-from mote.codegen.values import CTYPES, Constants
+from mote.emit.c.c import printed
+from mote.emit.c.values import CTYPES, Constants
 from mote.graph import Graph, Op
 from mote.graph.chain import Chain
 from mote.graph.rows import OUTSIDE, row_count

@@ -20,20 +20,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from mote.emit.image.entries import Limits, entry_files, has_checks
+from mote.emit.image.kernels import KernelRecord, record
 from mote.graph import Graph, Op, Tensor
 from mote.graph.rows import row_count
-from mote.image.entries import Limits, entry_files, has_checks
-from mote.image.kernels import KernelRecord, record
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Layout, Packed, Structs, View
 from mote.kernels.structs import words
+from mote.lower.program import Form
+from mote.lower.row_access import Affine, affine
 from mote.ops.constant import Constant
-from mote.plan.program import Form
-from mote.plan.reads import Affine, affine
 from mote.toolchain import cache
 
 HERE = Path(__file__).parent
-RUNTIME = HERE.parent.parent / "src/mote/image/runtime"
+RUNTIME = HERE.parent.parent / "src/mote/emit/image/runtime"
 OPERANDS = 16
 NONE = Affine(0, 0, 0)
 """The formula of what no formula says."""

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_variants import layers, planar
 
-from mote.api import measure
-from mote.api.compiler import Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
+from mote.evaluate.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
+from mote.measure import run
 from mote.plan import flash, select
 from mote.plan.select import Selection
 from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
@@ -213,7 +213,7 @@ def test_weights_that_compress_take_less_flash(spread: str, monkeypatch: pytest.
     target = emulated("cortex-m4")
     plain, coded = compiled_plain(network(spread), target), compile(network(spread), target=target, optimize="size")
     assert is_coded(coded) and not is_coded(plain)
-    before, after = (measure.run(c).flash for c in (plain, coded))
+    before, after = (run.run(c).flash for c in (plain, coded))
     assert after.total < 0.65 * before.total
     kernels = {step.kernel.name for step in coded.plan.steps if step.kernel.coding is not None}
     assert after.code is not None and before.code is not None

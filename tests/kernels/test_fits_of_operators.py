@@ -36,7 +36,7 @@ from rooms import Case, Collection, Rooms
 
 from mote import frontends
 from mote.kernels.contract import Call
-from mote.plan.program import Form
+from mote.lower.program import Form
 from support import examples, fuzzed
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from test_arithmetic import Quant
 from test_variants import layers
 
-from mote.api.compiler import compile
-from mote.api.verifier import verify
+from mote.compile.line import compile
+from mote.evaluate.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph

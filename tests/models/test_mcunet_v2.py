@@ -15,8 +15,8 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 import mcunet_v2
 import quantize
 from mcunet_v2 import LARGE, SMALL, Shape
-from mote.api import reference
-from mote.api.stimuli import stimuli
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph, Op, Tensor
 from mote.passes.pipeline import optimize

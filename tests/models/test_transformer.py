@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.api import reference
-from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from support import check, emulated, exact_on, needs_litert
 from transformer import Shape, alive, decoder, encoder, listener, step

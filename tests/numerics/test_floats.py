@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mlperf_tiny
-from mote.api.compiler import compile
-from mote.api.measure import bench
-from mote.api.stimuli import stimuli
+from mote.compile.line import compile
+from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
+from mote.measure.run import bench
 from mote.toolchain import Mode
 from support import needs_litert
 

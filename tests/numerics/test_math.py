@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import math_errors
-from mote.api.compiler import compile
-from mote.api.verifier import verify
+from mote.compile.line import compile
+from mote.evaluate.verify import verify
 from network import Net
 from support import emulated, needs, needs_litert
 

@@ -12,8 +12,8 @@ import test_int16
 import test_projection
 
 import support
-from mote.api.compiler import compile
-from mote.api.verifier import verify
+from mote.compile.line import compile
+from mote.evaluate.verify import verify
 from network import Net
 from support import PUBLIC_MODELS, micro_agrees, tflite_micro
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from c_harness import Program, call_over_time, random
 
-from mote.api.reference import micro_only
+from mote.execute.reference import micro_only
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array

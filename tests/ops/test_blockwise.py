@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import mote
-from mote.api.compiler import compile
-from mote.api.quantizer import post_training
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import compile
+from mote.compress.quantize.post_training import post_training
 from mote.errors import MoteError, UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import batch
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Blocks, Writer
 from mote.graph.tensor import Array
 from mote.ops.blockwise import UNKNOWN_BLOCKS, dequantized_blocks
-from mote.quantize import batch
 from support import check, check_numpy, emulated, needs_litert
 
 LIMITS = {"int8": 127, "int4": 7, "int2": 1}

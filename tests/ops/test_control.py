@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from streams import handle
 
 from flow import BOOL, INT, Body, Flow
-from mote.api import reference
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import with_step_bound
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph.tolerance import compare
+from mote.measure.run import with_step_bound
 from mote.ops.control import While, unbounded
 from mote.plan.check import PlanError
 from mote.plan.check import check as check_plan

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote import compile
-from mote.api import reference
-from mote.api.verifier import verify
 from mote.errors import MoteError, UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph

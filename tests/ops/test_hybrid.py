@@ -11,11 +11,11 @@ import test_lstm
 import test_svdf
 from numpy.typing import ArrayLike
 
-from mote.api import reference
-from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
 from mote.graph.tensor import Shape

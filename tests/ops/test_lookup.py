@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_walk import DTYPES, quant, sizes
 
 import mote
-from mote.codegen import golden
+from mote.emit.c import golden
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_arithmetic import ACTIVATIONS, Shapes, computed_alone, shape_pairs
 
-from mote.api import reference
-from mote.api.compiler import compile
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph

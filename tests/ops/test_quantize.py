@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote import compile
-from mote.api import reference
-from mote.api.verifier import verify
 from mote.errors import UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from network import FLOAT, Net

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flex import options
-from mote.api import reference
-from mote.api.compiler import compile
-from mote.api.stimuli import stimuli
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import MoteError, UnsupportedError
+from mote.evaluate.verify import verify
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.limits import TooLargeError
 from mote.frontends.tflite.flatbuffer import MalformedError

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.api.compiler import compile
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import MoteError, UnsupportedError
+from mote.evaluate.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Shape
@@ -330,7 +330,7 @@ def test_a_plain_image_is_no_quantized_one() -> None:
 
 
 def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mote.api.reference.litert_installed", lambda: False)
+    monkeypatch.setattr("mote.execute.reference.litert_installed", lambda: False)
     result = verify(compile(few(8)), 2)
     assert result.exact and result.reference == "numpy"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.api.stimuli import stimuli
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import shrink

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from test_plan import LEAST, PUSHED, SMALL, check_cells, check_no_byte_to_spare
 
-from mote.api.stimuli import stimuli
-from mote.codegen.options import ProjectOptions
-from mote.codegen.project import Job, generate
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.project import Job, generate
+from mote.execute.stimuli import stimuli
 from mote.graph import Graph
 from mote.graph.chain import Chain, Numbers, can_join, joined
 from mote.graph.rows import OUTSIDE

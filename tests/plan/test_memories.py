@@ -12,10 +12,10 @@ import pytest
 
 import mlperf_tiny
 from mote import toolchain
-from mote.api.compiler import check_budgets, compile
-from mote.api.measure import bench
-from mote.api.verifier import verify
+from mote.compile.line import check_budgets, compile
 from mote.errors import BudgetError
+from mote.evaluate.verify import verify
+from mote.measure.run import bench
 from mote.plan.check import PlanError, check
 from mote.plan.memories import spread
 from mote.plan.planner import draft

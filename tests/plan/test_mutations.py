@@ -11,7 +11,7 @@ import pytest
 from executor import CorruptError, execute
 from graphs import AddingMean, AddingPool, GraphNet
 
-from mote.api.stimuli import stimuli
+from mote.execute.stimuli import stimuli
 from mote.graph import Graph
 from mote.kernels.contract import Layout
 from mote.ops.arithmetic import Add, Mul

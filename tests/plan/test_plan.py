@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mlperf_tiny
 from mote import frontends
-from mote.api.stimuli import stimuli
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.kernels.contract import Packed

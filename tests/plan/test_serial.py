@@ -11,8 +11,8 @@ import pytest
 from test_plan import MODELS
 
 import mlperf_tiny
-from mote.api.compiler import compile, golden
-from mote.codegen.project import Job, generate
+from mote.compile.line import compile, golden
+from mote.emit.c.project import Job, generate
 from mote.plan.check import check
 from mote.plan.plan import Plan
 from mote.plan.proof import bound

@@ -15,10 +15,10 @@ from tempfile import mkdtemp
 import pytest
 
 from mote import targets, toolchain
-from mote.profiler.costs import TracedRun
-from mote.profiler.cycles import CORES, core_of
-from mote.profiler.instructions import Timed, disassemble
-from mote.profiler.trace import trace
+from mote.measure.profiler.costs import TracedRun
+from mote.measure.profiler.cycles import CORES, core_of
+from mote.measure.profiler.instructions import Timed, disassemble
+from mote.measure.profiler.trace import trace
 from mote.toolchain.boards import board_of
 from mote.toolchain.code import read_code
 from support import emulated

@@ -15,8 +15,8 @@ import mote
 from mote import targets, toolchain
 from mote.cli import main
 from mote.errors import MoteError
-from mote.profiler import costs, steps
-from mote.profiler.trace import Trace, calls, cut
+from mote.measure.profiler import costs, steps
+from mote.measure.profiler.trace import Trace, calls, cut
 from support import emulated
 
 pytest.importorskip("capstone")
@@ -210,7 +210,7 @@ def test_the_log_has_the_blocks_but_not_what_is_read(
     path.write_text(SLOW.replace("cortex-m4", core))
     compiled = mote.compile(DIGITS, target=str(path))
     known = mote.profile(compiled, layers=False)
-    monkeypatch.setattr("mote.profiler.trace.plugin", lambda emulator, folder: None)
+    monkeypatch.setattr("mote.measure.profiler.trace.plugin", lambda emulator, folder: None)
     found = mote.profile(compiled, layers=False)
     assert known.loads_known and not found.loads_known
     assert (found.instructions, found.waits.code) == (known.instructions, known.waits.code)
@@ -223,7 +223,7 @@ def test_the_log_has_the_blocks_but_not_what_is_read(
 def test_a_qemu_that_takes_no_plugins(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if toolchain.find_emulator(targets.load("cortex-m4")).kind != "qemu":
         pytest.skip("needs QEMU")
-    monkeypatch.setattr("mote.profiler.trace.plugin", lambda emulator, folder: Path("absent.so"))
+    monkeypatch.setattr("mote.measure.profiler.trace.plugin", lambda emulator, folder: Path("absent.so"))
     assert not mote.profile(mote.compile(DIGITS, target=slow), layers=False).loads_known
 
 
@@ -304,7 +304,7 @@ def test_other_errors(
 
 def test_no_disassembler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     emulated("cortex-m4")
-    monkeypatch.setattr("mote.profiler.instructions.find_spec", lambda name: None)
+    monkeypatch.setattr("mote.measure.profiler.instructions.find_spec", lambda name: None)
     status, _, err = command(capsys, DIGITS, "-t", "cortex-m4")
     assert status == 1 and "pip install capstone" in err
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mote import targets
-from mote.profiler.instructions import Task, Timed
-from mote.profiler.trace import Loads
-from mote.profiler.waits import Waits, Zone, lru_misses, simulate
-from mote.profiler.zones import zones
+from mote.measure.profiler.instructions import Task, Timed
+from mote.measure.profiler.trace import Loads
+from mote.measure.profiler.waits import Waits, Zone, lru_misses, simulate
+from mote.measure.profiler.zones import zones
 from mote.targets import Reads
 from mote.toolchain.boards import board_of
 from mote.toolchain.code import Code

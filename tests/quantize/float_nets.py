@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.api import reference
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.numbers import in_steps
+from mote.execute import reference
+from mote.execute.batch import evaluate
 from mote.frontends import tflite
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.quantize.batch import evaluate
-from mote.quantize.normal import normal
-from mote.quantize.numbers import in_steps
 from network import Net
 
 Case = dict[int, Array]

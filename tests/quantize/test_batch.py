@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from float_nets import BLOCKS, cases, extremes, given, graph
 
+from mote.compress.quantize.quantizer import quantized
+from mote.execute.batch import evaluate, stacked
 from mote.graph import Graph
-from mote.quantize.batch import evaluate, stacked
-from mote.quantize.quantizer import quantized
 
 
 def one_by_one(graph: Graph, data: list[dict[int, np.ndarray]]) -> dict[int, np.ndarray]:

@@ -14,6 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote import quantize
+from mote.compress.quantize.noise import signal_to_noise
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.pipeline import Result as Quantized
+from mote.compress.quantize.pipeline import finished, prepared
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.units import units
+from mote.execute.batch import evaluate, is_stream
 from mote.frontends import tflite
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
@@ -26,13 +33,6 @@ from mote.ops.part import Part
 from mote.ops.recurrent import LstmSequence, Result
 from mote.ops.standardize import RootMeanSquare, Standardize
 from mote.ops.svdf import Svdf
-from mote.quantize.batch import evaluate, is_stream
-from mote.quantize.noise import signal_to_noise
-from mote.quantize.normal import normal
-from mote.quantize.pipeline import Result as Quantized
-from mote.quantize.pipeline import finished, prepared
-from mote.quantize.precision import Precision, Scheme
-from mote.quantize.units import units
 from support import check, exact_on, examples, needs_litert
 
 

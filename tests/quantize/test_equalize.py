@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from float_nets import cases, graph
 
+from mote.compress.quantize.calibration import ranges
+from mote.compress.quantize.equalize import equalized, pairs
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.numbers import in_steps, real_numbers
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.quantizer import quantized
+from mote.compress.quantize.statistics import observe
+from mote.execute.batch import evaluate
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.metrics import noise
-from mote.quantize.batch import evaluate
-from mote.quantize.calibration import ranges
-from mote.quantize.equalize import equalized, pairs
-from mote.quantize.normal import normal
-from mote.quantize.numbers import in_steps, real_numbers
-from mote.quantize.precision import Precision, Scheme
-from mote.quantize.quantizer import quantized
-from mote.quantize.statistics import observe
 from network import Net
 
 CHAINS = [

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from float_nets import cases, check_litert, extremes
 
+from mote.compress.quantize.families import FAMILIES, Rule
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.quantizer import integers
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
@@ -42,9 +45,6 @@ from mote.ops.squared_difference import SquaredDifference
 from mote.ops.transpose_conv import TransposeConv
 from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
 from mote.ops.walk import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
-from mote.quantize.families import FAMILIES, Rule
-from mote.quantize.precision import Precision, Scheme
-from mote.quantize.quantizer import integers
 from support import needs_litert
 
 IMAGE: Shape = (1, 4, 6, 4)

@@ -10,7 +10,7 @@ from float_nets import check_litert
 from sklearn.neural_network import MLPClassifier
 
 from mote import quantize
-from mote.api.quantizer import Quantized
+from mote.compress.quantize.post_training import Quantized
 from mote.frontends import tflite
 from mote.graph.types import DType
 from support import needs_litert

@@ -9,13 +9,13 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from mote.api import reference
+from mote.compress.quantize.numbers import real_numbers
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.quantizer import integers, quantized
+from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.export import export
 from mote.graph.types import DType
-from mote.quantize.numbers import real_numbers
-from mote.quantize.precision import Precision, Scheme
-from mote.quantize.quantizer import integers, quantized
 from support import examples, needs_litert
 
 ALL = tuple(BLOCKS)

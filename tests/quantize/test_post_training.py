@@ -12,17 +12,17 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mote
 from mote import quantize
-from mote.api.quantizer import Quantized, spread
 from mote.cli import main
 from mote.cli.quantize import heading
+from mote.compress.quantize.noise import given
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.pipeline import Methods, prepared
+from mote.compress.quantize.post_training import Quantized, spread
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.writer import Writer
 from mote.graph.types import DType
-from mote.quantize.noise import given
-from mote.quantize.normal import normal
-from mote.quantize.pipeline import Methods, prepared
 from network import Net
 from support import check, exact_on, needs_litert
 

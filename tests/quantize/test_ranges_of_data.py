@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mote.compress.quantize.calibration import DEAD, METHODS, Range, method_of, range_of, ranges
+from mote.compress.quantize.statistics import look
 from mote.errors import MoteError
-from mote.quantize.calibration import DEAD, METHODS, Range, method_of, range_of, ranges
-from mote.quantize.statistics import look
 
 Floats = NDArray[np.float64]
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from float_nets import cases, check_litert, graph
 
+from mote.compress.quantize.calibration import ranges
+from mote.compress.quantize.constants import Chosen
+from mote.compress.quantize.layers import Layer, as_weights, matrices, read
+from mote.compress.quantize.numbers import in_steps, real_numbers
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.quantizer import Integers, integers
+from mote.compress.quantize.refine import refined
+from mote.compress.quantize.statistics import observe
+from mote.execute.batch import evaluate
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import Activation
 from mote.metrics import noise
-from mote.quantize.batch import evaluate
-from mote.quantize.calibration import ranges
-from mote.quantize.constants import Chosen
-from mote.quantize.layers import Layer, as_weights, matrices, read
-from mote.quantize.numbers import in_steps, real_numbers
-from mote.quantize.precision import Precision, Scheme
-from mote.quantize.quantizer import Integers, integers
-from mote.quantize.refine import refined
-from mote.quantize.statistics import observe
 
 BLOCKS = ["conv", "depthwise", "pointwise", "residual", "average", "conv"]
 Cases = list[dict[int, Array]]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.compress.quantize.statistics import BINS, look, observed
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.quantize.statistics import BINS, look, observed
 from network import Net
 
 VALUES = st.lists(st.floats(-1e6, 1e6, width=32) | st.floats(-1, 1, width=32), min_size=1, max_size=60)

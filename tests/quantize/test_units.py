@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from float_nets import BLOCKS, model
 
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.precision import Precision
+from mote.compress.quantize.units import layers_of, units
 from mote.frontends import tflite
-from mote.quantize.normal import normal
-from mote.quantize.precision import Precision
-from mote.quantize.units import layers_of, units
 from network import Net
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mote.api.compiler import Compiled, compile
-from mote.api.measure import run
-from mote.api.verifier import verify
 from mote.cli import main
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.measure.run import run
 from mote.ops.common import Axis, WindowOp
 from mote.passes import optimize, stream
 from network import Net

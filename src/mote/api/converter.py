@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mote.api import reference
-from mote.api.options import check_at_least, reading
-from mote.api.runtimes import runtime
-from mote.api.stimuli import stimuli
-from mote.api.verifier import Judge, Mismatch
+from mote.compile.options import check_at_least, reading
 from mote.errors import MoteError, explaining, naming
+from mote.evaluate.verify import Judge, Mismatch
+from mote.execute import reference
+from mote.execute.format_references import runtime
+from mote.execute.stimuli import stimuli
 from mote.extras import installing
 from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
-from mote.api.compiler import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
+from mote.compile.line import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
+from mote.compress.quantize.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.plan.plan import Plan
-from mote.quantize.precision import Precision
 from mote.report.svg import SVG
 from mote.text import printable
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from mote.api import measure
-from mote.api.compiler import Compiled
-from mote.api.measure import CodeSize, checked_code, with_step_bound
-from mote.api.shared import Shared, check_shared_code, compile_shared
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings
+from mote.compile import line
+from mote.compile.line import Compiled
+from mote.compile.shared import Shared, check_shared_code, compile_shared
 from mote.errors import MoteError
+from mote.measure import run as measure
+from mote.measure.run import CodeSize, checked_code, with_step_bound
 from mote.plan.plan import Plan
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.common import add_json, print_json, progress
+from mote.deploy.update.delta import MAGIC, encode
+from mote.deploy.update.header import load_image
 from mote.files import write_file
-from mote.image.update.delta import MAGIC, encode
-from mote.image.update.header import load_image
 
 
 def add(p: argparse.ArgumentParser) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mote.cli.common import add_json, bold, print_json, shortened, table
+from mote.emit.image import format
+from mote.emit.image.reader import Description, OpInfo, PlaceInfo, PortInfo, read, read_image
 from mote.errors import naming
-from mote.image import format
-from mote.image.reader import Description, OpInfo, PlaceInfo, PortInfo, read, read_image
-from mote.plan.program import IMAGE, STATES, Form, Kind
+from mote.lower.program import IMAGE, STATES, Form, Kind
 from mote.text import printable
 
 MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}

@@ -8,10 +8,6 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from mote.api.answering import THRESHOLD
-from mote.api.evaluation import Against, Answer, Evaluation
-from mote.api.evaluator import evaluate
-from mote.api.layer_noise import LayerNoise
 from mote.cli.common import (
     add_compile_options,
     add_data,
@@ -28,6 +24,10 @@ from mote.cli.common import (
     write_svg,
 )
 from mote.errors import MoteError
+from mote.evaluate.evaluator import evaluate
+from mote.evaluate.layer_noise import LayerNoise
+from mote.evaluate.result import Against, Answer, Evaluation
+from mote.evaluate.runners import THRESHOLD
 from mote.metrics import METRICS, Score
 from mote.report.accuracy import Bar, confusion, noise
 

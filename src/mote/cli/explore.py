@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api.explorer import POINTS, Front, explore
-from mote.api.options import FASTEST, LEAST
 from mote.cli.common import (
     add_compile_options,
     add_journal,
@@ -19,7 +17,9 @@ from mote.cli.common import (
     table,
     write_svg,
 )
+from mote.compile.options import FASTEST, LEAST
 from mote.report.text import LETTERS, step_chart
+from mote.search.explorer import POINTS, Front, explore
 
 
 def add(p: argparse.ArgumentParser) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields
 
-from mote.api.compiler import Settings
-from mote.api.images import LoadedImage, is_image, load_image
 from mote.cli.common import settings
+from mote.compile.line import Settings
 from mote.errors import MoteError
+from mote.evaluate.images import LoadedImage, is_image, load_image
 
 STILL = ("target", "optimize", "aligned")
 """Options that mean something for what is planned already."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 from itertools import groupby
 
-from mote.api.compiler import OPTIMIZE
-from mote.api.mixed import AXES, Guarded, Mixed, MixedPoint
-from mote.api.mixer import EVALUATIONS, PRECISIONS, mix
 from mote.cli.common import (
     add_journal,
     add_svg,
@@ -23,8 +20,11 @@ from mote.cli.common import (
     table,
     write_svg,
 )
+from mote.compile.line import OPTIMIZE
+from mote.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
+from mote.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix
+from mote.compress.quantize.pipeline import Methods
 from mote.errors import MoteError
-from mote.quantize.pipeline import Methods
 from mote.report.text import LETTERS
 from mote.text import printable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mote.api.packer import Image, pack
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings
+from mote.compile.packer import Image, pack
 from mote.errors import MoteError
 from mote.files import write_folder
 

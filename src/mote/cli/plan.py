@@ -10,9 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mote.api import measure
-from mote.api.compiler import Compiled
-from mote.api.measure import kernel_label
 from mote.cli.common import (
     add_compile_options,
     add_svg,
@@ -26,8 +23,11 @@ from mote.cli.common import (
     table,
     write_svg,
 )
+from mote.compile.line import Compiled
 from mote.graph import Op
 from mote.graph.ranges import Peak
+from mote.measure import run as measure
+from mote.measure.run import kernel_label
 from mote.ops.control import While
 from mote.plan.estimate import estimate
 from mote.plan.pins import one_layer

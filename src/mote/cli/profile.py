@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 
 from mote import targets
-from mote.api import measure
-from mote.api.images import LoadedImage, profile_image
 from mote.cli.common import (
     add_compile_options,
     add_tools,
@@ -20,7 +18,9 @@ from mote.cli.common import (
 from mote.cli.images import add_runtime, image_of
 from mote.data.inputs import read_inputs
 from mote.errors import MoteError
-from mote.profiler import Profile, profile, profile_elf
+from mote.evaluate.images import LoadedImage, profile_image
+from mote.measure import run as measure
+from mote.measure.profiler import Profile, profile, profile_elf
 from mote.report.text import bar
 
 SHOWN = 30

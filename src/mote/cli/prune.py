@@ -6,9 +6,6 @@ import argparse
 from dataclasses import replace
 from math import inf
 
-from mote.api.compiler import OPTIMIZE
-from mote.api.prune_costs import TARGET
-from mote.api.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
 from mote.cli.common import (
     add_data,
     add_json,
@@ -22,7 +19,10 @@ from mote.cli.common import (
     shortened,
     table,
 )
-from mote.quantize.prune.ways import KINDS
+from mote.compile.line import OPTIMIZE
+from mote.compress.prune.costs import TARGET
+from mote.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
+from mote.compress.prune.ways import KINDS
 
 HELP = {
     "channels": "remove whole channels (default)",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mote.api.quantizer import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
 from mote.cli.common import (
     add_data,
     add_json,
@@ -19,11 +18,12 @@ from mote.cli.common import (
     table,
 )
 from mote.cli.mixing import add_mixing, is_asked_for, run_mixing
+from mote.compress.quantize.pipeline import ROUNDINGS, Methods
+from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
+from mote.compress.quantize.precision import Precision
+from mote.compress.quantize.quantizer import IO
 from mote.errors import MoteError
 from mote.frontends import EDGES
-from mote.quantize.pipeline import ROUNDINGS, Methods
-from mote.quantize.precision import Precision
-from mote.quantize.quantizer import IO
 from mote.text import printable
 
 

@@ -6,9 +6,6 @@ import argparse
 
 import numpy as np
 
-from mote.api import measure
-from mote.api.images import LoadedImage, run_image
-from mote.api.measure import Inference, RunResult
 from mote.cli.common import (
     add_compile_options,
     add_tools,
@@ -22,8 +19,11 @@ from mote.cli.common import (
 from mote.cli.images import add_runtime, image_of
 from mote.data.arrays import ZIP, packed_arrays
 from mote.data.inputs import read_inputs
+from mote.evaluate.images import LoadedImage, run_image
 from mote.files import write_file
 from mote.graph.tensor import Array
+from mote.measure import run as measure
+from mote.measure.run import Inference, RunResult
 
 ALL, SOME = 32, 10
 """An output of so many values is printed whole; of a longer one so many values are."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from mote.api.compiler import OPTIMIZE, make_settings
-from mote.api.runtime import ALL, MINIMAL, runtime
 from mote.cli.common import add_json, print_json, progress
-from mote.image.adapters import NAMES, adapters_files
+from mote.compile.line import OPTIMIZE, make_settings
+from mote.compile.runtime import ALL, MINIMAL, runtime
+from mote.package.adapters import NAMES, adapters_files
 
 
 def add(p: argparse.ArgumentParser) -> None:

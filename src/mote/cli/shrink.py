@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api.compiler import IO, NUMERICS
-from mote.api.shrinker import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
 from mote.cli.common import (
     add_json,
     add_model,
@@ -19,6 +17,8 @@ from mote.cli.common import (
     table,
 )
 from mote.cli.verify import count
+from mote.compile.line import IO, NUMERICS
+from mote.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
 
 
 def add(p: argparse.ArgumentParser) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mote.cli.common import add_json, print_json
+from mote.deploy import keys
+from mote.deploy.signature import key_id, split
+from mote.emit.image import format
 from mote.errors import MoteError
 from mote.files import check_new, read_file, write_file, write_secret
-from mote.image import format, keys
-from mote.image.signature import key_id, split
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api import measure, verifier
-from mote.api.images import LoadedImage, verify_image
-from mote.api.verifier import VerifyResult
 from mote.cli.common import (
     add_compile_options,
     add_data,
@@ -20,7 +17,11 @@ from mote.cli.common import (
 )
 from mote.cli.images import add_runtime, image_of
 from mote.errors import MoteError
+from mote.evaluate import verify
+from mote.evaluate.images import LoadedImage, verify_image
+from mote.evaluate.verify import VerifyResult
 from mote.graph.tolerance import FLOAT_TOLERANCE
+from mote.measure import run as measure
 
 SHOWN = 10
 """How many mismatches are printed."""
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         if isinstance(model, LoadedImage):
             result = verify_image(model, arguments.inputs, source=arguments.source, **how)
         else:
-            result = verifier.verify(model, arguments.inputs, **how)
+            result = verify.verify(model, arguments.inputs, **how)
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.passed else 1
 

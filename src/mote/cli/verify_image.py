@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.common import add_json, green, print_json, red
+from mote.deploy.keys import Verdict, read_public, verify
+from mote.deploy.signature import key_id, split
 from mote.files import read_file
-from mote.image.keys import Verdict, read_public, verify
-from mote.image.signature import key_id, split
 
 
 def add(p: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.api import reference
+from mote.execute import reference
 from mote.frontends.onnx import read
 from mote.frontends.source import Format, Source
 from mote.graph.tolerance import compare

@@ -7,9 +7,9 @@ import pytest
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 from onnx_support import agrees, graph_of, model_of
 
-from mote.api.compiler import compile
-from mote.api.verifier import verify
+from mote.compile.line import compile
 from mote.errors import TooLargeError, UnsupportedError
+from mote.evaluate.verify import verify
 from mote.frontends.onnx import control, reader
 from mote.frontends.onnx.ops import PARSERS
 

@@ -8,8 +8,8 @@ from onnx import TensorProto, helper, load_model_from_string
 from onnx_networks import NETWORKS, exported
 from onnx_support import graph_of, model_of, moved, worst
 
-from mote.api.compiler import Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
+from mote.evaluate.verify import verify
 from support import emulated
 
 STILL = ("mobilenet_v2", "mobilenet_v3", "ds_cnn", "cnn_1d", "u_net", "encoder", "shuffle", "lstm", "gru", "rnn")

@@ -12,10 +12,10 @@ import pytest
 from qonnx_models import GENERAL, MODES, Quantized, channels_last, forms, int16_forms, network
 
 from mote import frontends
-from mote.api.compiler import Compiled, compile
-from mote.api.reference import as_in_file, numpy
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.execute.reference import as_in_file, numpy
 from mote.frontends import source_of
 from mote.frontends.onnx.reference import reference
 from mote.graph.tensor import Array

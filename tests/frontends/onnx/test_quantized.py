@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from mote.api.compiler import Compiled, compile
-from mote.api.verifier import verify
+from mote.compile.line import Compiled, compile
+from mote.evaluate.verify import verify
 from mote.graph import Graph
 from onnx_models import Net, judge_of
 from support import exact_on_x86

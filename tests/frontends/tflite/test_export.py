@@ -20,10 +20,10 @@ from alone import alone
 import mote
 from fuzz.bases import base
 from mote import ops
-from mote.api import reference
-from mote.api.stimuli import stimuli
 from mote.cli import main
 from mote.errors import MoteError
+from mote.execute import reference
+from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite.emit import WRITERS, windows

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import mote
-from mote.api import reference
-from mote.api.compiler import compile
-from mote.api.verifier import verify
 from mote.cli import main
+from mote.compile.line import compile
 from mote.errors import MoteError
+from mote.evaluate.verify import verify
+from mote.execute import reference
 from mote.frontends import read, source_of
 from mote.frontends.tflite.writer import Writer
 from network import Net

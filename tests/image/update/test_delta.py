@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from update_bench import image, pair, stand_in_signed
 
+from mote.deploy.update import delta
+from mote.deploy.update.delta import Copy, Insert
 from mote.errors import MoteError
-from mote.image.update import delta
-from mote.image.update.delta import Copy, Insert
 from support import examples
 
 

@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 
 from mote import targets, toolchain
-from mote.api.packer import pack
-from mote.api.runtime import runtime
 from mote.cli import main
+from mote.compile.packer import pack
+from mote.compile.runtime import runtime
+from mote.deploy import keys
+from mote.deploy.signature import split
+from mote.deploy.update.header import load_image
+from mote.deploy.update.lines import LostError, Opened, Serial
+from mote.deploy.update.session import Patience, Plan, Session, update
+from mote.emit.image.format import CHECKED_FROM, HEADER
 from mote.files import fill
 from mote.frontends import tflite
-from mote.image import keys
-from mote.image.format import CHECKED_FROM, HEADER
-from mote.image.signature import split
-from mote.image.update.header import load_image
-from mote.image.update.lines import LostError, Opened, Serial
-from mote.image.update.session import Patience, Plan, Session, update
 from support import emulated, needs
 
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")

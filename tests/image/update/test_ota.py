@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from update_bench import HERE, MODULE, built, image, pair, sources, stand_in_signed
 
 from mote.cli import main
+from mote.deploy.update import lines
+from mote.deploy.update.frames import ANSWER, Message, Reader, Type
+from mote.deploy.update.header import read_header
+from mote.deploy.update.lines import Connecting, Listening, LostError, Opened
+from mote.deploy.update.session import Patience, Plan, Session, update
 from mote.errors import MoteError
-from mote.image.update import lines
-from mote.image.update.frames import ANSWER, Message, Reader, Type
-from mote.image.update.header import read_header
-from mote.image.update.lines import Connecting, Listening, LostError, Opened
-from mote.image.update.session import Patience, Plan, Session, update
 from support import examples
 
 FLASH = 2 * 65_536 + 2 * 4096

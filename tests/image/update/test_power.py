@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 from update_bench import HERE, INCLUDE, MODULE, UPDATE, built, image, pair, ran, sources, stand_in_signed
 
 from mote import targets
-from mote.image.update import delta
+from mote.deploy.update import delta
 from mote.toolchain import find_compiler
 from support import emulated, needs
 

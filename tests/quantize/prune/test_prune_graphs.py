@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.compress.prune import blocks, channels, clusters
+from mote.compress.prune.groups import Groups, groups, without
+from mote.compress.prune.importance import distances, sensitivities
+from mote.compress.prune.layers import float_layers, grams, matrix, with_matrices
+from mote.compress.prune.reconstruct import refitted
+from mote.compress.prune.ways import WORTHS, ClusterWays
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.numbers import weight_scales, weight_steps
+from mote.execute import batch
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.quantize import batch
-from mote.quantize.normal import normal
-from mote.quantize.numbers import weight_scales, weight_steps
-from mote.quantize.prune import blocks, channels, clusters
-from mote.quantize.prune.groups import Groups, groups, without
-from mote.quantize.prune.importance import distances, sensitivities
-from mote.quantize.prune.layers import float_layers, grams, matrix, with_matrices
-from mote.quantize.prune.reconstruct import refitted
-from mote.quantize.prune.ways import WORTHS, ClusterWays
 from network import Net
 
 TIED = ("conv", "pointwise", "depthwise", "residual", "gated", "joined", "padded", "average", "turned", "leaky")

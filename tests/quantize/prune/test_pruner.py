@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import mote
-from mote.api.prune_limits import Limit, limit_of, reached
 from mote.cli import main
+from mote.compress.prune.limits import Limit, limit_of, reached
+from mote.compress.quantize.normal import normal
 from mote.errors import MoteError
 from mote.graph.tensor import Array
-from mote.quantize.normal import normal
 from network import Net
 from support import emulated
 

@@ -8,16 +8,16 @@ import pytest
 import torch
 
 import mote
+from mote.compress.prune.groups import groups, without
+from mote.compress.prune.importance import distances
+from mote.compress.prune.layers import float_layers, matrix, with_matrices
+from mote.compress.quantize.normal import normal
 from mote.data.dataset import dataset
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.quantize.normal import normal
-from mote.quantize.prune.groups import groups, without
-from mote.quantize.prune.importance import distances
-from mote.quantize.prune.layers import float_layers, matrix, with_matrices
-from mote.quantize.torch.augment import augmentation
-from mote.quantize.torch.tuning import Tuning, fine_tuned, taught
+from mote.train.augment import augmentation
+from mote.train.tuning import Tuning, fine_tuned, taught
 from network import Net
 
 LARGER = 50.0

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from sklearn.datasets import load_digits
 
+from mote.execute.torch.module import Trainable
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.quantize.torch.module import Trainable
 
 
 @dataclass(frozen=True, eq=False)

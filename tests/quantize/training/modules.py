@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from mote.api.stimuli import stimuli
+from mote.execute.stimuli import stimuli
+from mote.execute.torch.float32.common import Value
+from mote.execute.torch.module import Trainable
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.quantize.torch.module import Trainable
-from mote.quantize.torch.twins.common import Value
 
 torch.set_num_threads(1)
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from modules import batch
 
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize_aware.aware import AwareModule
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.quantize.precision import Precision, Scheme
-from mote.quantize.torch.aware import AwareModule
 from support import needs_litert
 
 REAL = ("no integers",)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fine_tuning
-from mote.api.stimuli import stimuli
+from mote.execute.stimuli import stimuli
+from mote.execute.torch.exact import operators
+from mote.execute.torch.exact.forward import forward
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.quantize.torch.exact import operators
-from mote.quantize.torch.exact.forward import forward
 from network import Net
 from support import PUBLIC_MODELS
 

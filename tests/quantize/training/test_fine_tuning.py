@@ -15,15 +15,15 @@ from torch import nn
 
 import mote
 from mote import quantize
-from mote.api import reference
-from mote.api.host_model import HostModel
-from mote.api.quantizer import Quantized
+from mote.compress.quantize.post_training import Quantized
+from mote.compress.quantize_aware.prepared import Prepared
 from mote.errors import MoteError
+from mote.execute import reference
+from mote.execute.host_library import HostModel
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.quantize import quantized
-from mote.quantize.torch.prepared import Prepared
 from support import needs_litert, soaked
 
 PAGE = Path(__file__).parents[3] / "docs" / "fine-tuning.md"

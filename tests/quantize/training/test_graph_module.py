@@ -14,11 +14,11 @@ from torch_networks import NETWORKS
 from torch_operators import GROUPS
 from torch_support import Calls, file_of, graph_of
 
-from mote.api.stimuli import stimuli
 from mote.errors import MoteError
+from mote.execute.stimuli import stimuli
+from mote.execute.torch.module import GraphModule, score_tensor
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.quantize.torch.module import GraphModule, score_tensor
 from network import Net
 from support import PUBLIC_MODELS
 

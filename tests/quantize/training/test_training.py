@@ -8,10 +8,10 @@ import torch
 from digits import Digits, accuracy, digits
 
 from mote.errors import MoteError
+from mote.execute.torch.module import GraphModule
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.quantize.torch.module import GraphModule
-from mote.quantize.torch.training import Recipe, train
+from mote.train.training import Recipe, train
 from network import Net
 
 QUICK = Recipe(epochs=4, batch=50, rate=0.01)

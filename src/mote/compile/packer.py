@@ -1,0 +1,197 @@
+"""Model file -> image: the plan as data, for firmware that has Mote's runtime."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mote.compile.advice import advice
+from mote.compile.line import (
+    Settings,
+    c_name,
+    chosen_settings,
+    given_model,
+    over_budget,
+    plan_for,
+    prepared,
+    settings_and_examples,
+)
+from mote.compile.options import check_at_least
+from mote.emit.image import format
+from mote.emit.image.about import about
+from mote.emit.image.c_array import c_array
+from mote.emit.image.kernels import KernelRecord, merged, record
+from mote.emit.image.manifest import Manifest, read_manifest
+from mote.emit.image.stock import stock
+from mote.emit.image.writer import Details, write
+from mote.errors import MoteError, explaining, naming
+from mote.files import write_file
+from mote.frontends import Source
+from mote.graph import Graph
+from mote.graph.tolerance import computes_floats
+from mote.lower.program import Program, program
+from mote.passes import Saving
+from mote.plan.goal import Say, silent
+from mote.plan.plan import Plan
+from mote.targets import ALIGNED
+
+ONLY_C = {
+    "single_file": "an image is one file anyway",
+    "caller_arena": "the runtime is always given its memory",
+    "check_flash": "an image has a CRC-32, which mote_image_crc compares",
+    "red_zones": "the runtime checks an image before it runs it",
+}
+"""Settings of generated C, and why an image has none of them."""
+TOLD = (
+    *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
+    *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
+    *("signature", "constants"),
+)
+"""Settings that an image tells tools of."""
+MOST_VERSION = (1 << 32) - 1
+
+
+@dataclass(frozen=True)
+class Image:
+    """A model as an image, with what it was made from."""
+
+    data: bytes
+    plan: Plan
+    program: Program
+    settings: Settings
+    path: str
+    model: Source
+    """What it was made of: what the format's own runtime is asked about."""
+    source: Graph
+    savings: tuple[Saving, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Image {self.name!r} for {self.settings.target.name}: {len(self.data):,} bytes>"
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """The fields of its first bytes."""
+        return format.HEADER.unpack(self.data)
+
+    @property
+    def records(self) -> list[KernelRecord]:
+        """The kernels that it needs."""
+        return merged(map(record, self.program.kernels))
+
+    @property
+    def macs(self) -> int:
+        return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
+
+    def write(self, path: str | Path) -> None:
+        """Write it to a file, as a whole or not at all; one that is no image is not overwritten."""
+        write_file(str(path), self.data, format.BEGINS)
+
+    def c_array(self) -> dict[str, str]:
+        """It as C, `NAME_image.h` and `NAME_image.c`, for firmware without a place for files."""
+        return c_array(self.data, self.name)
+
+
+def pack(
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    version: int = 0,
+    product: int = 0,
+    strip: bool = False,
+    labels: Sequence[str] = (),
+    runtime: str | Path | None = None,
+    say: Say = silent,
+    **options: Any,
+) -> Image:
+    """Make an image of a model, given as to `compile`, whose options these are but for what is about C. `version` never
+    goes down in updates; `product` is a number that updates compare; `strip` omits the names of layers and
+    what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
+    kernels are taken, if that is not the stock one."""
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
+    settings, known = _for_images(chosen_settings(settings, options), runtime)
+    _check_number("version", version)
+    _check_number("product", product)
+    model = given_model(model, settings, example_inputs)
+    where = model.where
+    with naming(where), explaining():
+        graph, warnings, optimized, savings = prepared(model, settings)
+        planned = plan_for(optimized, where, settings, say)
+        name, _ = c_name(settings, graph)
+        settings = replace(settings, name=name)
+        found = program(planned)
+        details = Details(
+            hashlib.sha256(model.data).digest(),
+            version,
+            product,
+            strip,
+            {0: _checked_labels(planned, labels)} if labels else {},
+            fused="fma" in settings.target.features and computes_floats(planned.graph),
+            aligned=ALIGNED in planned.how.features,
+            about=about(planned, _told(settings, where)),
+        )
+        image = write(found, details)
+        _check_budgets(image, found, settings, where)
+        if known is not None:
+            known.check(format.HEADER.unpack(image))
+        warned = (*warnings, *advice(planned, settings.target))
+        return Image(image, planned, found, settings, where, model, graph, savings, warned)
+
+
+def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Settings, Manifest | None]:
+    """Settings that an image can be made with: kernels of a fixed set, unless they say of which; and that set."""
+    for option, why in ONLY_C.items():
+        if getattr(settings, option):
+            raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="omit it")
+    if settings.place_code != "flash":
+        raise MoteError(
+            "is for generated C: an image holds no code",
+            where="option place_code",
+            remedy="omit it",
+        )
+    if settings.fixed is not None:
+        return settings, None
+    known = stock(settings.target) if runtime is None else read_manifest(runtime)
+    return replace(settings, fixed=known.fixed), known
+
+
+def _check_number(option: str, value: object) -> None:
+    check_at_least(option, value, 0)
+    assert isinstance(value, int)
+    if value > MOST_VERSION:
+        raise MoteError(f"{value} takes more than four bytes", where=f"option {option}")
+
+
+def _checked_labels(plan: Plan, labels: Sequence[str]) -> tuple[str, ...]:
+    tensor = plan.graph.tensors[plan.graph.outputs[0]]
+    if len(labels) != tensor.channels:
+        raise MoteError(
+            f"there are {len(labels)} labels, and output '{tensor.name}' has {tensor.channels} values",
+            where="option labels",
+            remedy="give a line for each value of the last axis of the first output",
+        )
+    return tuple(labels)
+
+
+def _told(settings: Settings, where: str) -> dict[str, Any]:
+    """The settings that an image tells of: what is not as usual."""
+    usual = Settings(settings.target)
+    changed = {n: getattr(settings, n) for n in TOLD if getattr(settings, n) != getattr(usual, n)}
+    told: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
+    return told | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})
+
+
+def _check_budgets(image: bytes, made: Program, settings: Settings, where: str) -> None:
+    """Refuse an image that does not fit, with the numbers."""
+    ram = {"arena": sum(made.arenas), "state": made.state_bytes}
+    over_budget("RAM", ram, settings.ram_limit, settings, where)
+    over_budget("flash", {"image": len(image)}, settings.flash_limit, settings, where)

@@ -1,0 +1,107 @@
+"""`mote runtime`: Mote's runtime with a fixed set of kernels, as a C library for firmware that loads models as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mote.compile.line import Settings, chosen_settings
+from mote.compile.packer import pack
+from mote.deploy.update.sources import update_files
+from mote.emit.image import manifest as manifests
+from mote.emit.image.entries import entry_files
+from mote.emit.image.kernels import ANY, merged, record
+from mote.emit.image.manifest import Manifest, manifest
+from mote.emit.image.sources import runtime_files
+from mote.emit.image.stock import limits_of, minimal, stock
+from mote.errors import MoteError
+from mote.files import write_folder
+from mote.kernels.catalogue import candidates
+from mote.kernels.contract import Packed, View
+from mote.package.runtime_project import build_files
+from mote.plan.goal import Say, silent
+from mote.plan.plan import Plan
+from mote.targets import ALIGNED
+from mote.targets.flags import optimization
+
+ALL, MINIMAL = "all", "minimal"
+LEAST_TAPS = 8
+"""Rows of windows that every runtime has room for."""
+FURTHER = 2
+"""Rows of other tensors that a kernel of windows takes beside these."""
+OPERANDS = 16
+"""Tensors that a step of an image can have (mote_room.h)."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The C files of a runtime, and what it has."""
+
+    manifest: Manifest
+    settings: Settings
+    files: dict[str, str]
+
+    @property
+    def sources(self) -> list[str]:
+        """The C files that firmware links."""
+        return [name for name in self.files if name.endswith(".c") and name != "main.c"]
+
+    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
+        """Write them, in place of those that Mote wrote there; as a whole, or not at all."""
+        return write_folder(str(folder), self.files, force=force)
+
+
+def runtime(
+    kernels: str | Sequence[str | Path | bytes] = ALL,
+    settings: Settings | None = None,
+    *,
+    update: bool = False,
+    say: Say = silent,
+    **options: Any,
+) -> Runtime:
+    """A runtime for a target with the kernels of the stock runtime (`all`), those of an int8 network of convolutions
+    (`minimal`), or those that models were planned with: code that is made for one layer included, and portable kernels
+    for the same operators, so that there is one for other shapes as well. `update`: with the module that replaces
+    models over the air. Options are those of `pack`, which plan the models."""
+    settings = chosen_settings(settings, options)
+    found = _manifest(kernels, settings, say)
+    return Runtime(found, settings, library_files(found, settings, update_files() if update else {}))
+
+
+def library_files(found: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
+    """All files of a runtime with the kernels of a manifest, and `more` that are built with them."""
+    files = {**runtime_files(), **entry_files(found.kernels, found.limits), **more}
+    sources = sorted(name for name in files if name.endswith(".c"))
+    how = optimization(settings.optimize, settings.target.cpu)
+    return {**files, **build_files(sources, settings.target, how), manifests.FILE: found.to_json()}
+
+
+def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, say: Say) -> Manifest:
+    target = settings.target
+    if isinstance(kernels, str) and kernels in (ALL, MINIMAL):
+        return stock(target) if kernels == ALL else minimal(target)
+    models = [kernels] if isinstance(kernels, str | Path | bytes) else list(kernels)
+    if not models:
+        raise MoteError("names no kernels", where="option kernels", remedy=f"give {ALL}, {MINIMAL} or models")
+    images = [pack(model, replace(settings, fixed=ANY), say=say) for model in models]
+    used = [kernel for image in images for kernel in (*image.program.kernels, *_portable(image.plan))]
+    found = merged(map(record, used))
+    taps = [packed.taps for packed in used]
+    limits = replace(
+        limits_of(target),
+        taps=max(LEAST_TAPS, *taps),
+        pointers=max(OPERANDS, max(taps) + FURTHER, *(image.header["taps"] for image in images)),
+        words=max(len(k.fields) for k in found),
+    )
+    return manifest("the runtime of these models", target.name, target.features, found, limits)
+
+
+def _portable(plan: Plan) -> Iterator[Packed]:
+    """A kernel for each operator that takes it alone, whole, on any core: planning must have something to begin with,
+    and other models have other shapes."""
+    for part in plan.all:
+        for op in part.graph.ops:
+            if not (op.is_view or op.bodies):
+                yield from candidates(View(part.graph, (op,)), part.how.features & {ALIGNED})[:1]

@@ -1,0 +1,143 @@
+"""Several models that never run at the same time, in one folder and one arena."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mote.compile.line import (
+    Compiled,
+    Settings,
+    check_flashes,
+    chosen_settings,
+    compile,
+    golden,
+    over_budget,
+)
+from mote.emit.c.arenas import shared
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.project import Job, Project, generate_shared
+from mote.errors import MoteError
+from mote.files import write_folder
+from mote.measure.run import CodeSize, code_size
+
+FOLDER = "mote_models"
+"""The name of the folder's library; no model can have it."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Compiled models, each of which can be run and verified alone, and the C project of all."""
+
+    models: tuple[Compiled, ...]
+    project: Project
+    settings: Settings
+
+    def __repr__(self) -> str:
+        names = ", ".join(m.name for m in self.models)
+        return f"<Shared {names} for {self.settings.target.name}: arena {self.arena:,} bytes>"
+
+    @property
+    def arena(self) -> int:
+        """Bytes of all memories: in each, what the largest model needs."""
+        return self.project.arena
+
+    @property
+    def memories(self) -> dict[str, int]:
+        """The same for each memory, where the target has several."""
+        return {m.name: nbytes for m, nbytes in shared(c.plan for c in self.models).items() if m is not None}
+
+    @property
+    def path(self) -> str:
+        return ", ".join(m.path for m in self.models)
+
+    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
+        """Write the C project, as `Compiled.write` does."""
+        return write_folder(str(folder), self.project.files, force=force)
+
+
+def compile_shared(models: Sequence[Any], settings: Settings | None = None, **options: Any) -> Shared:
+    """Compile models into one folder with one arena, as large as the largest needs. Options as for `compile`."""
+    settings = chosen_settings(settings, options)
+    _check_settings(settings)
+    if not isinstance(models, list | tuple):
+        raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
+    if not models:
+        raise MoteError("no model was given")
+    compiled = [compile(model, settings) for model in models]
+    _check_names(compiled)
+    parts = [Job(c.plan, replace(c.project.options, shared_arena=True), golden(c.plan.graph)) for c in compiled]
+    folder = ProjectOptions(
+        FOLDER,
+        source=", ".join(m.options.source for m in parts),
+        target=settings.target.name,
+        optimize=settings.optimize,
+        cpu=settings.target.cpu,
+        core_flags=settings.target.gcc_flags,
+        fused="fma" in settings.target.features,
+    )
+    alone, project = generate_shared(parts, folder)
+    members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))
+    found = Shared(members, project, settings)
+    check_shared_budgets(found, code=0)
+    if settings.flash is not None:
+        check_shared_code(found)
+    return found
+
+
+def check_shared_code(shared: Shared) -> list[CodeSize]:
+    """The sizes of the models' code, which are held against the flash together with the constants."""
+    codes = [code_size(compiled) for compiled in shared.models]
+    check_shared_budgets(shared, sum(code.nbytes for code in codes), codes[0].what)
+    return codes
+
+
+def check_shared_budgets(shared: Shared, code: int, what: str = "code") -> None:
+    """Refuse models that do not fit together, with the numbers; `what` the code is called."""
+    s, project = shared.settings, shared.project
+    check_flashes(project, s, code, shared.path)
+    over_budget("RAM", {"shared arena": project.arena}, s.ram_limit, s, shared.path)
+    over_budget("flash", {"constants": project.constants, what: code}, s.flash_limit, s, shared.path)
+
+
+def _check_settings(settings: Settings) -> None:
+    if settings.name:
+        raise MoteError(
+            "several models cannot have one name",
+            where="option name",
+            remedy="omit it: each model is called as its file",
+        )
+    if settings.place_code != "flash":
+        raise MoteError(
+            "code in RAM is not counted for models that share an arena",
+            where="option place_code",
+            remedy="compile the models one by one",
+        )
+    if settings.step:
+        raise MoteError(
+            "how long a step takes is not measured for models that share an arena",
+            where="option step",
+            remedy="compile the models one by one with --step to see it; the step functions are there without it",
+        )
+    if settings.caller_arena:
+        raise MoteError(
+            "an arena of the caller's is not the shared one",
+            where="option caller_arena",
+            remedy="compile the models one by one with --caller-arena, and pass the same memory to every init()",
+        )
+
+
+def _check_names(compiled: Sequence[Compiled]) -> None:
+    """Their files and symbols must differ, for file systems and macros that know no lower case too."""
+    owner: dict[str, Compiled] = {}
+    for c in compiled:
+        for file in (f"{c.name}.c", f"{c.name}_constants.c"):
+            other = owner.setdefault(file.lower(), c)
+            if other is not c:
+                raise MoteError(
+                    f"the C of '{other.name}' ({other.path}) and '{c.name}' would have the same names",
+                    where=c.path,
+                    remedy="rename one of the model files",
+                )

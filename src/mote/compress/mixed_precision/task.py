@@ -1,0 +1,257 @@
+"""What a search for precisions evaluates, wherever that is done: models whose layers have given precisions, on labelled
+data and by the planner's costs for a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import isfinite
+from typing import Any, TypedDict
+
+import numpy as np
+
+from mote.compile.line import Settings, planned
+from mote.compress.quantize.noise import given
+from mote.compress.quantize.numbers import real_numbers
+from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
+from mote.compress.quantize.places import is_real
+from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, post_training, spread
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.quantizer import Integers
+from mote.compress.quantize.units import Unit, layers_of, units
+from mote.data.samples import Dataset
+from mote.errors import BudgetError
+from mote.evaluate.score import rated, score
+from mote.execute import batch
+from mote.frontends import Source, read
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.measure import run
+from mote.metrics import Score, noise
+from mote.ops.softmax import Softmax
+from mote.ops.unary import Logistic
+from mote.plan.estimate import estimate
+from mote.plan.flash import flash
+from mote.search import digest
+from mote.search.choices import Choice
+
+PROBED = 256
+"""Samples by which the sensitivity of layers is told: the noise of an output needs fewer than its accuracy."""
+SEARCHED = 1000
+"""Samples on which candidates of the search are scored; the best is then verified on all."""
+
+
+class Costs(TypedDict):
+    """What a model takes on the target, by the planner's estimates."""
+
+    instructions: int
+    flash: int
+    ram: int
+
+
+class Probed(TypedDict):
+    """What one layer alone loses, in decibels and in the metric, and what the model costs."""
+
+    noise: float | None
+    value: float
+    costs: Costs | None
+
+
+class Refused(TypedDict):
+    """Why a layer cannot have a precision."""
+
+    refused: str
+
+
+class Tried(TypedDict):
+    """The score and the costs of a model."""
+
+    metric: str
+    value: float
+    better: str
+    samples: int
+    noise: float | None
+    """Decibels of signal to noise, on the samples of probes; None where nothing differs from the float model."""
+    costs: Costs | None
+
+
+class Ran(TypedDict):
+    """What a model takes on the emulated target, and by which tools."""
+
+    tools: str
+    instructions: int | None
+    flash: int
+    ram: int
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One layer alone in a precision, all others of real numbers; for its price all others in the base's."""
+
+    unit: int
+    precision: str
+    base: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Precisions of all layers, for samples as many as a search takes or all; none: the model of real numbers."""
+
+    precisions: Choice
+    whole: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is searched: sent to workers once."""
+
+    model: Source
+    calibration: Dataset
+    test: Dataset
+    metric: str
+    methods: Methods
+    io: str
+    settings: Settings
+    samples: int = MOST_SAMPLES
+    """How many inferences calibrate at most; 0: all."""
+    compiler: str | None = None
+    emulator: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what follows from the rest, which is large."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
+    def key(self) -> str:
+        """The digest of everything that results depend on, but for the item."""
+        return digest(self)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The model of real numbers in normal form."""
+        return checked(read(self.model).graph(), Scheme())
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        return units(self.graph)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        return prepared(self.graph, spread(self.calibration.cases(self.graph), self.samples), self.methods)
+
+    def made(self, precisions: Choice) -> Integers:
+        """The model with these precisions."""
+        scheme = Scheme(Precision.INT8, layers_of(self.units, precisions))
+        return finished(self.prepared, scheme, io=self.io).integers
+
+    def labelled(self, most: int) -> Dataset:
+        """So many of the labelled samples, evenly spread."""
+        count = len(self.test)
+        return self.test if count <= most else self.test.take(np.arange(most) * count // most)
+
+    @cached_property
+    def heard(self) -> int:
+        """The tensor whose noise tells how much is lost: the first output of real numbers, before what squeezes them
+        into shares. Where all outputs are whole numbers, what those were made from."""
+        graph = self.graph
+        found = next((t for t in graph.outputs if is_real(graph, t)), graph.outputs[0])
+        while not is_real(graph, found):
+            found = graph.producers[found].inputs[0]
+        last = graph.producers[found]
+        return last.inputs[0] if isinstance(last, Softmax | Logistic) else found
+
+    @cached_property
+    def exact(self) -> Array:
+        """That tensor of the model of real numbers, for the samples of probes."""
+        return self._values(self.graph, self.labelled(PROBED))[0]
+
+    def _values(self, graph: Graph, data: Dataset) -> tuple[Array, Array]:
+        """The tensor that is heard, as real numbers, and the first output."""
+        cases = [given(graph, case) for case in data.cases(self.graph)]
+        output = graph.outputs[0]
+        batches = list(batch.evaluate(graph, cases, {self.heard, output}))
+        found = [np.concatenate([values[t] for values in batches]) for t in (self.heard, output)]
+        return real_numbers(found[0], graph.tensors[self.heard].quant), found[1]
+
+    def heard_noise(self, graph: Graph) -> tuple[float, Score]:
+        """Decibels of signal to noise, and the score on the same samples."""
+        data = self.labelled(PROBED)
+        heard, answers = self._values(graph, data)
+        shape = (len(data), *graph.tensors[graph.outputs[0]].shape[1:])
+        return noise(self.exact, heard), rated(self.metric, graph, answers.reshape(shape), data.cases(graph), data)
+
+    def costs(self, graph: Graph) -> Costs | None:
+        """What a model takes on the target, by the planner's estimates; None where it does not fit."""
+        s = self.settings
+        try:
+            plan = planned(graph, s, self.model.where)
+        except BudgetError:
+            return None
+        return {
+            "instructions": round(estimate(s.costs, plan)),
+            "flash": round(flash(steps[0].kernel for _, steps in plan.works)),
+            "ram": plan.ram,
+        }
+
+
+def probed(task: Task, probe: Probe) -> Probed | Refused:
+    """What is lost by one layer, and what the model costs with it; why not, where it cannot have the precision."""
+    count = len(task.units)
+    alone = task.made(_one_other(Precision.FLOAT32, count, probe))
+    if alone.precisions[task.units[probe.unit].layer] != probe.precision:
+        return {"refused": alone.refused.get(task.units[probe.unit].layer, "")}
+    decibels, found = task.heard_noise(alone.graph)
+    in_base = task.made(_one_other(probe.base, count, probe))
+    return {
+        "noise": decibels if isfinite(decibels) else None,
+        "value": found.value,
+        "costs": task.costs(in_base.graph),
+    }
+
+
+def _one_other(base: str, count: int, probe: Probe) -> Choice:
+    return tuple(probe.precision if i == probe.unit else str(base) for i in range(count))
+
+
+def tried(task: Task, trial: Trial) -> Tried:
+    """The score and the costs of a model."""
+    graph = task.made(trial.precisions).graph if trial.precisions else task.graph
+    found = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
+    return {
+        "metric": found.metric,
+        "value": found.value,
+        "better": found.better,
+        "samples": found.samples,
+        "noise": decibels if trial.precisions and isfinite(decibels := task.heard_noise(graph)[0]) else None,
+        "costs": task.costs(graph),
+    }
+
+
+def ran(task: Task, precisions: Choice) -> Ran:
+    """What a model takes on the emulated target."""
+    exact = set(precisions) == {Precision.FLOAT32}
+    compiled = run.compile(task.model if exact else file_of(task, precisions).source, task.settings)
+    found = run.run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
+    return {
+        "tools": f"{found.emulator}, {found.compiler}",
+        "instructions": found.instructions,
+        "flash": found.flash.total,
+        "ram": found.ram.arena + (found.ram.static or 0),
+    }
+
+
+def file_of(task: Task, precisions: Choice) -> Quantized:
+    """The model as `mote quantize` writes it."""
+    m = task.methods
+    return post_training(
+        task.model,
+        task.calibration,
+        precision=Precision.INT8,
+        layers={i: str(p) for i, p in layers_of(task.units, precisions).items()},
+        method=m.calibration,
+        equalize=m.equalize,
+        correct_biases=m.correct_biases,
+        rounding=m.rounding,
+        io=task.io,
+        samples=task.samples,
+    )

@@ -1,0 +1,170 @@
+"""In which order channels are best removed: at each step those whose loss costs the model's results least, for what it
+saves.
+
+What a layer loses without some of its inputs, if its other weights then make the best of those that are left, follows
+from the Gram matrix of its inputs alone. With H its inverse, and S the inputs that go, the squared error rises by w_S
+(H_SS)^-1 w_S^T for each output, the other weights become w - w_S (H_SS)^-1 H_S, and the inverse without them is H -
+H_S^T (H_SS)^-1 H_S. So one channel after another is removed and each time all others are judged as things are then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.compress.prune.groups import STAYS, Groups
+from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
+from mote.graph import Graph
+from mote.graph.fixedpoint import Ints
+from mote.passes.channels import Layer, Mask
+
+FOURS = 4
+"""Channels that kernels read and write at once: a number of channels that they divide stays one."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Some groups that go next, and the share of the model's signal that is thought to be lost when they are gone, with
+    all that went before them."""
+
+    groups: tuple[int, ...]
+    loss: float
+
+
+def order(
+    graph: Graph,
+    groups: Groups,
+    grams: Mapping[int, Gram],
+    sensitivities: Mapping[int, float],
+    prices: Mapping[int, float],
+) -> list[Step]:
+    """Groups from the first that may go to the last that can: of each family one part of `unit` channels stays.
+    `prices` say what each operator costs, by its output."""
+    layers = [(op, op.outputs[0]) for op in float_layers(graph)]
+    readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
+    costs = _Costs(graph, groups, prices)
+    left = {number: list(family) for number, family in enumerate(groups.families)}
+    steps: list[Step] = []
+    lost = 0.0
+    while parts := list(_cheapest(left.values(), _losses(groups, readers))):
+        _, gone = min((loss / max(costs.saved(part), 1e-9), part) for loss, part in parts)
+        for group in gone:
+            lost += float(_losses(groups, readers)[group])
+            for reader in readers:
+                reader.forget(group)
+        costs.remove(gone)
+        number = groups.family[gone[0]]
+        left[number] = [group for group in left[number] if group not in gone]
+        steps.append(Step(gone, lost))
+    return steps
+
+
+def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Of each family that has groups to spare those that go next, and what is lost without them."""
+    for family in families:
+        unit = unit_of(len(family))
+        if len(family) > unit:
+            part = tuple(sorted(family, key=lambda group: (losses[group], group))[:unit])
+            yield float(losses[list(part)].sum()), part
+
+
+def unit_of(count: int) -> int:
+    """How many of so many channels go at once: fours, where they are fours, and one of others."""
+    return FOURS if count % FOURS == 0 else 1
+
+
+def _losses(groups: Groups, readers: Sequence[_Reader]) -> Reals:
+    total = np.zeros(len(groups.family))
+    for reader in readers:
+        reader.add_losses(total)
+    return total
+
+
+class _Reader:
+    """A layer that makes the best of the inputs that are left."""
+
+    def __init__(self, weights: Reals, inverse: Reals, inputs: Ints, outputs: Ints, weight: float) -> None:
+        self.weights, self.inverse = weights, inverse
+        self.inputs = inputs
+        """The group of each column."""
+        self.outputs = outputs
+        """The group of each row."""
+        self.weight = weight
+        """What a squared error costs."""
+        self.known: dict[int, float] | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, op: Layer, groups: Groups, gram: Gram, sensitivity: float) -> _Reader:
+        own = matrix(graph, op)
+        stays = np.full(max(graph.tensors[op.inputs[0]].channels, 1) + 1, STAYS)
+        of_input = np.append(groups.labels.get(op.inputs[0], stays[:-1]), STAYS)
+        of_output = groups.labels.get(op.outputs[0], np.full(op.output(graph).channels, STAYS))
+        outputs = np.repeat(of_output, len(own.weights) // len(of_output))
+        energy = gram.energy(own.weights, own.biased)
+        weight = sensitivity / energy if energy > 0.0 else 0.0
+        return cls(own.weights.copy(), np.linalg.inv(gram.damped()), of_input[own.owners], outputs, weight)
+
+    def add_losses(self, total: Reals) -> None:
+        """Add, for each group, what is lost here without it."""
+        if self.known is None:
+            self.known = {int(g): self._loss(self.inputs == g) for g in np.unique(self.inputs[self.inputs != STAYS])}
+        for group, loss in self.known.items():
+            total[group] += loss
+
+    def _loss(self, own: Mask) -> float:
+        part = self.weights[:, own]
+        return self.weight * float((part * np.linalg.solve(self.inverse[np.ix_(own, own)], part.T).T).sum())
+
+    def forget(self, group: int) -> None:
+        """Do without the inputs of a group, and make none of its outputs."""
+        own = self.inputs == group
+        if own.any():
+            scaled = np.linalg.solve(self.inverse[np.ix_(own, own)], self.inverse[own])
+            self.weights = (self.weights - self.weights[:, own] @ scaled)[:, ~own]
+            self.inverse = (self.inverse - self.inverse[:, own] @ scaled)[np.ix_(~own, ~own)]
+            self.inputs = self.inputs[~own]
+        rows = self.outputs == group
+        self.weights, self.outputs = self.weights[~rows], self.outputs[~rows]
+        if own.any() or rows.any():
+            self.known = None
+
+
+class _Costs:
+    """What operators cost with the channels that are left: in proportion to their outputs, and those of layers to their
+    inputs as well."""
+
+    def __init__(self, graph: Graph, groups: Groups, prices: Mapping[int, float]) -> None:
+        layers = {id(op) for op in float_layers(graph)}
+        self.parts = []
+        for op in graph.ops:
+            price, sides = prices.get(op.outputs[0], 0.0), [op.outputs[0]]
+            if id(op) in layers:
+                sides.append(op.inputs[0])
+            labels = [groups.labels[t] for t in sides if t in groups.labels]
+            if price > 0.0 and labels:
+                self.parts.append((price, labels))
+        self.gone = np.zeros(len(groups.family) + 1, np.bool_)
+
+    def saved(self, more: Sequence[int]) -> float:
+        """What goes with these groups as well."""
+        then = self.gone.copy()
+        then[list(more)] = True
+        return self._total(self.gone) - self._total(then)
+
+    def remove(self, more: Sequence[int]) -> None:
+        self.gone[list(more)] = True
+
+    def _total(self, gone: Mask) -> float:
+        """`gone` has one place more than there are groups, for channels that stay: STAYS is its last."""
+        return float(sum(price * np.prod([1.0 - gone[own].mean() for own in sides]) for price, sides in self.parts))
+
+
+def prefixes(steps: Sequence[Step]) -> Iterator[tuple[int, ...]]:
+    """The groups that are gone after none, one, two, .. steps."""
+    gone: tuple[int, ...] = ()
+    yield gone
+    for step in steps:
+        gone += step.groups
+        yield gone

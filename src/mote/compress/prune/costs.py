@@ -1,0 +1,82 @@
+"""What a pruned model takes on a target: as int8, which is what is compiled of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mote.compile.line import Compiled, Settings, planned
+from mote.compress.quantize.pipeline import Prepared
+from mote.compress.quantize.quantizer import quantized
+from mote.frontends.tflite.export import export
+from mote.graph import Graph
+from mote.graph.chain import Chain
+from mote.measure import run as measure
+from mote.targets import Target
+
+TARGET = "cortex-m4"
+"""The core that costs are those of unless another one is named: the least that most kernels are written for."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of one int8 model on a target."""
+
+    flash: int
+    """Code and constants."""
+    ram: int
+    cycles: int
+    """By the planner's estimate."""
+    instructions: int | None
+    """Of one inference on the emulated core; None where it was not run."""
+
+
+def compiled_of(graph: Graph, settings: Settings) -> Compiled:
+    """A graph of integers, compiled."""
+    return measure.compile(export(graph, graph.name).data, settings)
+
+
+def costs_of(graph: Graph, settings: Settings, *, run: bool) -> Costs:
+    """What a graph of integers takes; `run`: on the emulated core as well."""
+    compiled = compiled_of(graph, settings)
+    cycles = compiled.cost
+    if run:
+        result = measure.run(compiled, layers=False)
+        return Costs(result.flash.total, compiled.plan.ram, cycles, result.instructions)
+    return Costs(compiled.project.constants + measure.code_size(compiled).nbytes, compiled.plan.ram, cycles, None)
+
+
+def obstacle(target: Target) -> str:
+    """Why nothing can be run on a target; empty where it can."""
+    missing = measure.missing_tools(target)
+    return missing.reason if missing else ""
+
+
+def prices(graph: Graph, seen: Prepared, settings: Settings, unit: str) -> dict[int, float]:
+    """What each operator of a float graph costs, by its output, in the unit that there is a target for: what pruning it
+    saves is thought to be a share of that."""
+    if unit == "macs":
+        return {op.outputs[0]: float(op.macs(graph)) for op in graph.ops}
+    if unit == "flash":
+        return {op.outputs[0]: float(_weights(graph, op.outputs[0])) for op in graph.ops}
+    return _cycles(quantized(graph, seen.ranges, insides=seen.insides), settings)
+
+
+def _weights(graph: Graph, y: int) -> int:
+    """Weights and biases of the operator that computes a tensor."""
+    op = graph.producers[y]
+    given = (op.tensor(graph, position) for position in range(len(op.inputs)))
+    return sum(t.size for t in given if t is not None and t.data is not None)
+
+
+def _cycles(graph: Graph, settings: Settings) -> dict[int, float]:
+    """By the planner's estimate. Operators that one kernel computes have its cost in the shares of their MACs."""
+    plan = planned(graph, settings)
+    found: dict[int, float] = {}
+    for op, steps in plan.works:
+        taken = settings.costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
+        parts = op.ops if isinstance(op, Chain) else (op,)
+        total = sum(part.macs(plan.graph) for part in parts)
+        for part in parts:
+            share = part.macs(plan.graph) / total if total else 1 / len(parts)
+            found[part.outputs[0]] = taken * share
+    return found

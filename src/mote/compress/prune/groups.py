@@ -1,0 +1,111 @@
+"""Which channels of a float graph can be removed, and which of them only together: those that a sum adds to one
+another, that a depthwise layer makes of one another, that a reshape puts side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mote.compress.prune.layers import float_layers
+from mote.graph import Graph
+from mote.graph.fixedpoint import Ints
+from mote.graph.rows import OUTSIDE
+from mote.graph.types import DType
+from mote.passes import remove_dead_code
+from mote.passes.channels import Layer, Reader, Readers, dispensable, remove
+
+STAYS = -1
+"""The group of channels that cannot be removed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Channels that go together, numbered from 0."""
+
+    labels: Mapping[int, Ints]
+    """The group of each channel of each computed tensor."""
+    families: tuple[tuple[int, ...], ...]
+    """Groups that are alike: they have as many channels of the same tensors, and any of them can go."""
+
+    @cached_property
+    def family(self) -> dict[int, int]:
+        """The number of the family of each group."""
+        return {group: number for number, family in enumerate(self.families) for group in family}
+
+
+def groups(graph: Graph) -> Groups:
+    free = dispensable(graph, _readers(graph), DType.FLOAT32)
+    labels = _tied(graph, {t: mask for t, mask in free.items() if mask.any()})
+    alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    for group, members in _members(labels).items():
+        alike.setdefault(members, []).append(group)
+    families = [found for found in alike.values() if len(found) > 1]
+    numbers = {group: n for n, group in enumerate(sorted(g for family in families for g in family))}
+    named = {t: np.array([numbers.get(int(group), STAYS) for group in own], np.int64) for t, own in labels.items()}
+    return Groups(named, tuple(tuple(numbers[g] for g in sorted(family)) for family in families))
+
+
+def without(graph: Graph, found: Groups, gone: Collection[int]) -> Graph:
+    """The graph without these groups: weights, biases and other constants that belong to them are gone as well."""
+    masks = {t: np.zeros(graph.tensors[t].channels, np.bool_) for t in graph.tensors if graph.tensors[t].data is None}
+    for t, own in found.labels.items():
+        masks[t] = np.isin(own, list(gone))
+    return remove_dead_code.run(remove(graph, masks, _readers(graph))).verify()
+
+
+def _readers(graph: Graph) -> Readers:
+    """Layers that can do without any of their inputs, at a loss, and put nothing in their place."""
+    return {id(op): _reader(graph, op) for op in float_layers(graph)}
+
+
+def _reader(graph: Graph, op: Layer) -> Reader:
+    columns, outputs = op.columns(graph), op.input(graph, 1).shape[0]
+    assert columns is not None
+    shape = (outputs, len(columns))
+    return Reader(
+        columns,
+        np.ones(shape, np.bool_),
+        np.ones(len(columns), np.bool_),
+        np.zeros(shape),
+        np.full(len(columns), OUTSIDE),
+    )
+
+
+def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) -> dict[int, Ints]:
+    """The least number among all channels that are tied to one another, for each channel that may go."""
+    labels: dict[int, Ints] = {}
+    count = 0
+    for t, mask in free.items():
+        labels[t] = np.where(mask, count + np.arange(len(mask)), STAYS)
+        count += len(mask)
+    layers = {id(op) for op in float_layers(graph)}
+    ties = [
+        (labels[i], labels[op.outputs[0]], source)
+        for op in graph.ops
+        if id(op) not in layers and op.outputs[0] in labels
+        for position, source in (op.threads(graph) or {}).items()
+        if (i := op.inputs[position]) in labels
+    ]
+    changed = True
+    while changed:
+        changed = False
+        for before, after, source in ties:
+            own = np.flatnonzero((source != OUTSIDE) & (after != STAYS))
+            least = np.minimum(before[source[own]], after[own])
+            if (least != after[own]).any() or (least != before[source[own]]).any():
+                np.minimum.at(before, source[own], least)
+                np.minimum.at(after, own, least)
+                changed = True
+    return labels
+
+
+def _members(labels: Mapping[int, Ints]) -> dict[int, tuple[tuple[int, int], ...]]:
+    """How many channels of which tensors each group has."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for t, own in labels.items():
+        for group, count in zip(*np.unique(own[own != STAYS], return_counts=True), strict=True):
+            found.setdefault(int(group), []).append((t, int(count)))
+    return {group: tuple(members) for group, members in found.items()}

@@ -1,0 +1,63 @@
+"""How much the results of a model change when those of one layer do: what an error costs where it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mote.compress.prune.layers import BIAS, Gram, Reals, float_layers, matrix, with_matrices
+from mote.execute import batch
+from mote.graph import Graph
+from mote.graph.tensor import Array
+
+DISTURBANCE = 0.01
+"""The share of a layer's signal, in energy, that it is disturbed by."""
+SAMPLES = 32
+"""Inputs that are enough to tell one layer's weight from another's."""
+SATURATING = frozenset({"SOFTMAX", "LOG_SOFTMAX", "LOGISTIC"})
+"""Operators behind which differences are no longer seen: what they are given is looked at instead."""
+
+
+def signals(graph: Graph) -> tuple[int, ...]:
+    """The tensors that a model's results are judged by: its outputs, before they are squeezed into 0 to 1."""
+    found = []
+    for t in graph.outputs:
+        op = graph.producers.get(t)
+        found.append(op.inputs[0] if op is not None and op.kind in SATURATING else t)
+    return tuple(dict.fromkeys(found))
+
+
+def distances(graph: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> float:
+    """How far the signals of another graph are from those of this one, in energy, against how far they are from their
+    means: 0 where they are equal."""
+    apart = spread = 0.0
+    for t in signals(graph):
+        want, got = (_stacked(g, cases, t) for g in (graph, other))
+        apart += float(((want - got) ** 2).sum())
+        spread += float(((want - want.mean(axis=0)) ** 2).sum())
+    return apart / max(spread, 1e-12)
+
+
+def sensitivities(graph: Graph, grams: Mapping[int, Gram], cases: Sequence[Mapping[int, Array]]) -> dict[int, float]:
+    """By a layer's output: the share of the model's signal that is lost for a share of the layer's that is lost. Each
+    layer is disturbed by itself, with weights that are a little off in random directions."""
+    few = cases[:: max(1, len(cases) // SAMPLES)][:SAMPLES]
+    found = {}
+    for op in float_layers(graph):
+        y = op.outputs[0]
+        own, gram = matrix(graph, op), grams[y]
+        noise = np.random.default_rng(op.index + 1).standard_normal(own.weights.shape) / np.sqrt(np.diag(gram.damped()))
+        noise[:, own.owners == BIAS] = 0.0
+        signal, disturbed = gram.energy(own.weights, own.biased), gram.energy(noise, own.biased)
+        if signal <= 0.0 or disturbed <= 0.0:
+            found[y] = 0.0
+            continue
+        weights: Reals = own.weights + noise * np.sqrt(DISTURBANCE * signal / disturbed)
+        found[y] = distances(graph, with_matrices(graph, {y: weights}), few) / DISTURBANCE
+    return found
+
+
+def _stacked(graph: Graph, cases: Sequence[Mapping[int, Array]], t: int) -> Array:
+    found = np.concatenate([values[t] for values in batch.evaluate(graph, cases, {t})])
+    return found.reshape(len(cases), -1).astype(np.float64)

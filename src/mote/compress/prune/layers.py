@@ -1,0 +1,162 @@
+"""Layers as matrices: what their weights are multiplied with, how much of that goes together, and other weights in
+their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.execute import batch
+from mote.graph import Graph, Tensor
+from mote.graph.fixedpoint import Ints
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.common import float_bias
+from mote.ops.conv import Conv2D
+from mote.ops.transpose_conv import TransposeConv
+from mote.passes.channels import Layer
+from mote.passes.channels import layers as layers_with_columns
+
+Reals = NDArray[np.floating[Any]]
+
+BIAS = -1
+"""The owner of a bias."""
+ROWS_PER_INPUT = 12
+"""Rows of a layer's inputs that are looked at, for each of its inputs, where calibration data has so many."""
+LEAST_ROWS = 4096
+DAMPING = 1e-4
+"""The share of an input's energy that is added to it, as if it were noise: inputs that hardly differ from one another
+get small weights instead of any."""
+UNSEEN = 1e-9
+"""The share of the mean energy that inputs have at least: those that are always zero, say."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A layer's weights as [outputs, depth]; entry d is multiplied with channel `owners[d]` of the input. The last
+    column is the bias, whose input is always 1, where the layer is seen with it."""
+
+    weights: Reals
+    owners: Ints
+    """BIAS at that column."""
+
+    @property
+    def depth(self) -> int:
+        return int(self.weights.shape[1])
+
+    @property
+    def biased(self) -> bool:
+        return int(self.owners[-1]) == BIAS
+
+
+def float_layers(graph: Graph) -> list[Layer]:
+    """The layers of real numbers with weights that are known, each of which belongs to a channel of the input."""
+    found = [layer for layer, _ in layers_with_columns(graph, DType.FLOAT32)]
+    return [op for op in found if op.input(graph, 1).dtype == DType.FLOAT32 and op.input(graph, 1).data is not None]
+
+
+def matrix(graph: Graph, op: Layer) -> Matrix:
+    """A transposed convolution has a row for each output and tap, and no column for the bias: how many taps lie under
+    an output depends on where it is."""
+    w, columns = op.input(graph, 1), op.columns(graph)
+    assert w.data is not None and columns is not None
+    if isinstance(op, TransposeConv):
+        return Matrix(w.data.reshape(-1, w.shape[-1]).astype(np.float64), columns)
+    weights = w.data.reshape(w.shape[0], -1).astype(np.float64)
+    owners = np.tile(columns, weights.shape[1] // len(columns))
+    bias = float_bias(op.tensor(graph, 2), w.shape[0]).astype(np.float64)
+    return Matrix(np.column_stack([weights, bias]), np.append(owners, BIAS))
+
+
+def with_matrices(graph: Graph, matrices: Mapping[int, Reals]) -> Graph:
+    """The graph with other weights and biases, by the layer's output."""
+    fresh, ops, tensors = graph.fresh_id(), [], []
+    for op in graph.ops:
+        found = matrices.get(op.outputs[0])
+        if found is not None:
+            w, b = op.input(graph, 1), op.tensor(graph, 2)
+            weights = found if isinstance(op, TransposeConv) else found[:, :-1]
+            tensors.append(_constant(fresh, w.name, weights.reshape(w.shape)))
+            inputs = (op.inputs[0], fresh, *op.inputs[2:])
+            if not isinstance(op, TransposeConv):
+                tensors.append(_constant(fresh + 1, b.name if b else f"{op.name}/bias", found[:, -1]))
+                inputs = (op.inputs[0], fresh, fresh + 1, *op.inputs[3:])
+            op, fresh = op.with_(inputs=inputs), fresh + 2
+        ops.append(op)
+    return graph.with_ops(ops, tensors)
+
+
+def _constant(number: int, name: str, values: Array) -> Tensor:
+    data = np.ascontiguousarray(values, dtype=np.float32)
+    return Tensor(number, name, data.shape, DType.FLOAT32, None, data)
+
+
+def rows(graph: Graph, op: Layer, x: Array, count: int) -> Reals:
+    """What the layer multiplies its weights with for a batch of inputs: `count` rows at most, at places that depend on
+    the layer and the batch's size alone."""
+    if isinstance(op, Conv2D):
+        found = np.concatenate([_windows(part) for part in op.windows(x, 0.0)], axis=1)
+    else:
+        depth = op.input(graph, 1).shape[-1]
+        found = x.reshape(len(x), -1, depth)
+    flat = found.reshape(-1, found.shape[-1])
+    if len(flat) > count:
+        flat = flat[np.sort(np.random.default_rng(op.index + 1).choice(len(flat), count, replace=False))]
+    flat = flat.astype(np.float64)
+    return flat if isinstance(op, TransposeConv) else np.column_stack([flat, np.ones(len(flat))])
+
+
+def _windows(patches: Array) -> Array:
+    """[n, rows, columns, channels, height, width] with a row for each window, in the order of weights."""
+    n, high, wide = patches.shape[:3]
+    return patches.transpose(0, 1, 2, 4, 5, 3).reshape(n, high * wide, -1)
+
+
+def wanted_rows(found: Matrix) -> int:
+    return max(LEAST_ROWS, ROWS_PER_INPUT * found.depth)
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """How much of a layer's inputs goes together: the mean of x x^T over rows of inputs x."""
+
+    products: Reals
+
+    def damped(self) -> Reals:
+        """Without a direction in which nothing is known; how large an input is makes no difference."""
+        return self.products + np.diag(held(self.products, DAMPING))
+
+    def energy(self, weights: Reals, biased: bool) -> float:
+        """The mean square of the outputs of such weights, around their means where the bias can follow those."""
+        products = self.products
+        if biased:
+            mean = products[-1]
+            products = products - np.outer(mean, mean)
+        return float(np.einsum("od,de,oe->", weights, products, weights, optimize=True))
+
+
+def held(products: Reals, share: float) -> Reals:
+    """What is to be added to the diagonal of a Gram matrix, so that weights are held by a share of their input's
+    energy."""
+    own = np.diag(products)
+    found: Reals = share * own + UNSEEN * max(float(own.mean()), 1e-30)
+    return found
+
+
+def grams(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Gram]:
+    """Of all layers, by their outputs, over calibration data."""
+    layers = float_layers(graph)
+    sums: dict[int, Reals] = {}
+    counts = dict.fromkeys((op.outputs[0] for op in layers), 0)
+    for values in batch.evaluate(graph, cases, {op.inputs[0] for op in layers}):
+        for op in layers:
+            x, y = values[op.inputs[0]], op.outputs[0]
+            share = len(x) / len(cases)
+            found = rows(graph, op, x, int(np.ceil(wanted_rows(matrix(graph, op)) * share)))
+            sums[y] = sums.get(y, 0.0) + found.T @ found
+            counts[y] += len(found)
+    return {y: Gram(total / counts[y]) for y, total in sums.items()}

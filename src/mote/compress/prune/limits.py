@@ -1,0 +1,115 @@
+"""Targets of pruning: so many multiplications, bytes of flash or cycles, or a share of what the unpruned model takes;
+and the way of pruning that removes no more than it takes to reach one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from mote.compile.line import Compiled
+from mote.errors import BudgetError, MoteError
+from mote.measure import run
+from mote.targets import parse_size
+
+UNITS = {"macs": "multiplications", "flash": "bytes of flash", "cycles": "cycles by the estimate"}
+"""What targets are given in, by the option."""
+PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that a pruned model may take."""
+
+    unit: str
+    number: int = 0
+    share: float = 0.0
+    """Of what the unpruned model takes, where no number was given."""
+
+    def of(self, whole: int) -> int:
+        """In numbers."""
+        return self.number or int(self.share * whole)
+
+
+def limit_of(**options: Any) -> Limit:
+    """The one target that a user has given, by its option."""
+    given = {option: value for option, value in options.items() if value is not None}
+    if len(given) != 1:
+        names = ", ".join(f"--{option}" for option in UNITS)
+        reason = "no target was given" if not given else f"{len(given)} targets were given"
+        raise MoteError(reason, remedy=f"say how much the model may take, by one of {names}: --macs 50%")
+    ((unit, value),) = given.items()
+    return _limit(unit, value)
+
+
+def _limit(unit: str, value: Any) -> Limit:
+    found = PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found:
+        share = float(found[1]) / 100
+        if not 0 < share < 1:
+            raise MoteError(f"{value} is not between 0% and 100%", where=f"option {unit}")
+        return Limit(unit, share=share)
+    try:
+        number = parse_size(value) if unit == "flash" else int(value)
+    except (MoteError, TypeError, ValueError):
+        number = 0
+    if number <= 0:
+        sizes = "60K, 60000" if unit == "flash" else "1000000"
+        remedy = f"write it like 50% or {sizes}"
+        raise MoteError(
+            f"'{value}' is neither a percentage nor a number above zero", where=f"option {unit}", remedy=remedy
+        )
+    return Limit(unit, number=number)
+
+
+Cost = Callable[[int, int | None], float]
+"""What a way takes, by its number; given the most that it may take of flash, as the planner makes it fit there, or more
+than any number where it cannot."""
+
+
+def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> Cost:
+    """What ways take in flash or cycles, given what compiles them for a budget of flash."""
+
+    def cost(number: int, most: int | None) -> float:
+        try:
+            compiled = compile(number, most if unit == "flash" else None)
+        except BudgetError:
+            return inf
+        if unit == "cycles":
+            return compiled.cost
+        return compiled.project.constants + run.code_size(compiled).nbytes
+
+    return cost
+
+
+def reached(limit: Limit, ways: int, cost: Cost, model: str) -> tuple[int, int]:
+    """The first of so many ways, each of which takes no more than the one before it, that is within a limit; and the
+    limit in numbers."""
+    unit, whole = UNITS[limit.unit], cost(0, None)
+    if limit.share and whole == inf:
+        reason = f"the unpruned model does not fit the target, so that nobody knows what {limit.share:.0%} of it are"
+        raise MoteError(reason, where=model, remedy=f"give --{limit.unit} as a number")
+    most = limit.of(0 if whole == inf else int(whole))
+    if cost(0, most) <= most:
+        raise MoteError(
+            f"takes no more than the {most:,} {unit} that it may take as it is",
+            where=model,
+            remedy=f"give a lower --{limit.unit}" + (", or compile it with --flash" if limit.unit == "flash" else ""),
+        )
+    if cost(ways - 1, most) > most:
+        least = cost(ways - 1, None)
+        raise MoteError(
+            f"takes {least:,.0f} {unit} however much is pruned, more than the {most:,} that it may take",
+            where=model,
+            remedy=f"give a higher --{limit.unit}, prune something else, or begin with a smaller model",
+        )
+    above, within = 0, ways - 1
+    while within - above > 1:
+        middle = (above + within) // 2
+        if cost(middle, most) <= most:
+            within = middle
+        else:
+            above = middle
+    return within, most

@@ -1,0 +1,345 @@
+"""`mote prune`: a float model that takes less, and what that costs in accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from math import inf, log10
+from pathlib import Path
+from typing import Any
+
+from mote.compile.line import Compiled, Settings, given_model, make_settings
+from mote.compile.options import check_at_least, reading
+from mote.compress.prune.costs import TARGET, Costs, compiled_of, costs_of, obstacle, prices
+from mote.compress.prune.importance import distances
+from mote.compress.prune.limits import Limit, compiled_cost, limit_of, reached
+from mote.compress.prune.ways import KINDS, Cases, Change, Prices, Ways
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
+from mote.compress.quantize.quantizer import quantized
+from mote.data.dataset import Dataset, dataset
+from mote.data.scale import scale_warnings
+from mote.errors import BudgetError, MoteError, explaining, naming
+from mote.evaluate.score import score
+from mote.extras import require
+from mote.files import write_file
+from mote.frontends import read
+from mote.frontends.tflite.export import export
+from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
+from mote.graph import Graph
+from mote.graph.types import DType
+from mote.plan.goal import Say, silent
+from mote.search import run as searched
+
+SAMPLES = 256
+"""Of the data, evenly spread, that weights are refitted with, unless told otherwise."""
+SHARES = (0.75, 0.5, 0.35)
+"""Of what the unpruned model takes, that a front has points for."""
+JUDGED = 64
+"""Samples that the noise is measured with: others than those that weights are refitted with, where there are."""
+UNPRUNED = "unpruned"
+TUNING = "mote.train.tuning"
+"""What is loaded only where somebody trains: it needs PyTorch."""
+PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
+"""How a model is quantized that is only priced."""
+
+
+@dataclass(frozen=True)
+class PrunedPoint:
+    """A way of pruning, and what became of the model."""
+
+    name: str
+    macs: int
+    """Multiplications by weights that are left."""
+    costs: Costs | None
+    """Of its int8 form on the target; None where it does not fit there."""
+    noise: float
+    """How far the results before a last SOFTMAX are from those of the unpruned model, in dB below them."""
+    metric: str = ""
+    accuracy: float | None = None
+    """Of the int8 model, on the labelled data that was given."""
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self) | {"noise": None if self.noise == inf else self.noise}
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A pruned model of real numbers."""
+
+    model: str
+    kind: str
+    target: str
+    optimize: str
+    data: bytes = field(repr=False)
+    """The `.tflite` file."""
+    graph: Graph
+    counts: str
+    """What layers have less of."""
+    layers: tuple[Change, ...]
+    before: PrunedPoint
+    after: PrunedPoint
+    points: tuple[PrunedPoint, ...]
+    """The front, if it was asked for: from the unpruned model on."""
+    estimated: str
+    """Why instructions were not counted; empty where they were."""
+    fine_tuned: int
+    """For so many epochs."""
+    samples: tuple[int, int]
+    """How many of how many samples weights were refitted with."""
+    warnings: tuple[str, ...] = ()
+
+    def write(self, path: str | Path) -> None:
+        """Write the file as a whole; another `.tflite` file that is there is replaced."""
+        write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "kind": self.kind,
+            "target": self.target,
+            "optimize": self.optimize,
+            "bytes": len(self.data),
+            "counts": self.counts,
+            "layers": [asdict(layer) for layer in self.layers],
+            "before": self.before.json(),
+            "after": self.after.json(),
+            "points": [point.json() for point in self.points],
+            "not_run": self.estimated or None,
+            "fine_tuned": self.fine_tuned,
+            "samples": self.samples[0],
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What every point is made from; sent to whoever makes it."""
+
+    kind: str
+    ways: Ways
+    cases: Cases
+    settings: Settings
+    run: bool
+    data: Dataset
+    test: Dataset | None
+    epochs: int
+    augment: str
+    device: str
+    others: Cases
+    """What the noise is measured with."""
+    teacher: Graph
+    """The unpruned model, which knows the labels of the data where what is left is to learn them."""
+
+
+@explaining()
+def prune(
+    model: Any,
+    data: Any,
+    *,
+    kind: str = "channels",
+    macs: Any = None,
+    flash: Any = None,
+    cycles: Any = None,
+    target: Any = TARGET,
+    optimize: str = "",
+    test: Any = None,
+    fine_tune: int = 0,
+    augment: str = "",
+    samples: int = SAMPLES,
+    front: bool = False,
+    example_inputs: Any = None,
+    shapes: Any = (),
+    signature: str = "",
+    constants: Any = (),
+    scheduler: str = "",
+    workers: int = 0,
+    device: str = "auto",
+    say: Say = silent,
+) -> Pruned:
+    """Prune a float model, given as to `compile`, until it takes no more than one target: `macs`, `flash` or `cycles`,
+    each a number or a percentage ("50%") of what the model takes now.
+
+    `data`: inputs (and labels, for fine-tuning) as `mote.data.dataset` takes them. `kind`: whole channels, "blocks" of
+    weights that kernels skip, or "clusters": few distinct weights for the coded kernels of `optimize="size"`. Costs are
+    those of the int8 model on `target`. `test`: labelled data to measure the accuracy with; `fine_tune`: so many epochs
+    through PyTorch, on `device`, with pictures in other forms too (`augment="flip,shift=4"`); `front`: points at 75%,
+    50% and 35% as well, which `workers` processes or a cluster of Dask (`scheduler`) make.
+    """
+    _check(kind, fine_tune, augment, samples)
+    limit = limit_of(macs=macs, flash=flash, cycles=cycles)
+    if kind == "clusters" and limit.unit != "flash":
+        raise MoteError(
+            "few distinct weights save flash, and nothing else", where=f"option {limit.unit}", remedy="give --flash"
+        )
+    policy = optimize or ("size" if kind == "clusters" else "balanced")
+    settings = make_settings(target, optimize=policy, **reading(shapes, signature, constants))
+    source = given_model(model, settings, example_inputs)
+    given, held = dataset(data), None if test is None else dataset(test, labelled=True)
+    with naming(source.where):
+        as_read = read(source).graph()
+        graph = normal(as_read)
+        _check_float(graph)
+        cases, others = split(given.cases(graph), samples)
+        say("judging layers...")
+        seen = Prepared(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
+        ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
+        why_not = obstacle(settings.target)
+        job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, augment, device, others, graph)
+        if fine_tune:
+            say("the unpruned model learns the data...")
+            job = replace(job, teacher=_taught(job))
+        found = _search(job, limit, seen, source.where, front, say)
+        points = _points(job, found, scheduler, workers, say)
+        exported = export(points[-1][1], source.where)
+    before, after = points[0][0], points[-1][0]
+    return Pruned(
+        model=source.where,
+        kind=kind,
+        target=settings.target.name,
+        optimize=settings.optimize,
+        data=exported.data,
+        graph=points[-1][1],
+        counts=ways.counts,
+        layers=tuple(ways.changes(found[-1].number)),
+        before=before,
+        after=after,
+        points=tuple(point for point, _ in points[:-1]) if front else (),
+        estimated=why_not,
+        fine_tuned=fine_tune,
+        samples=(len(cases), len(given)),
+        warnings=scale_warnings(as_read, given),
+    )
+
+
+def _check(kind: str, fine_tune: int, augment: str, samples: int) -> None:
+    if kind not in KINDS:
+        raise MoteError(f"'{kind}' is not one of {', '.join(KINDS)}", where="option kind")
+    check_at_least("fine_tune", fine_tune, 0)
+    check_at_least("samples", samples, 2)
+    if fine_tune and kind == "clusters":
+        raise MoteError(
+            "training would give every weight a value of its own again",
+            where="option fine_tune",
+            remedy="fine-tune before the weights are clustered",
+        )
+    if fine_tune:
+        require("torch", extra="torch", what="fine-tuning")
+    elif augment:
+        raise MoteError("is for fine-tuning", where="option augment", remedy="give --fine-tune EPOCHS, too")
+
+
+def _check_float(graph: Graph) -> None:
+    """Refuse models whose weights are integers already."""
+    quantized_ones = [t for t in graph.tensors.values() if t.quant is not None and t.dtype != DType.FLOAT32]
+    if quantized_ones:
+        t = quantized_ones[0]
+        raise MoteError(
+            f"is quantized (tensor '{t.name}' is {t.dtype}): only models of real numbers are pruned",
+            remedy="give the float model that it was made from; `mote quantize` quantizes the pruned one",
+        )
+
+
+def split(cases: Cases, count: int) -> tuple[Cases, Cases]:
+    """So many of the cases, evenly spread, and some of the others; of the same where there are no others."""
+    chosen = _spread(range(len(cases)), count)
+    rest = sorted(set(range(len(cases))) - set(chosen)) or chosen
+    return [cases[i] for i in chosen], [cases[i] for i in _spread(rest, JUDGED)]
+
+
+def _spread(numbers: Sequence[int], count: int) -> Sequence[int]:
+    return numbers if len(numbers) <= count else [numbers[i * len(numbers) // count] for i in range(count)]
+
+
+def _ways(graph: Graph, cases: Cases, kind: str, prices: Prices) -> Ways:
+    ways = KINDS[kind].of(graph, cases, prices)
+    if len(ways) == 1:
+        raise MoteError(
+            f"has no {kind} to prune: no layer with weights has inputs or outputs that are not the model's own",
+            remedy="`mote inspect` lists its layers",
+        )
+    return ways
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A way of pruning by its number, and the budget of flash that it is compiled for."""
+
+    name: str
+    number: int
+    flash: int | None = None
+
+
+def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, say: Say) -> list[_Wanted]:
+    """The unpruned model, the points of a front, and at last the way that was asked for. What is compiled for that is
+    quantized by the ranges of the unpruned model's tensors."""
+    ways = job.ways
+
+    def compiled(number: int, flash: int | None) -> Compiled:
+        integer = quantized(ways.cut(number), seen.ranges, insides=seen.insides)
+        return compiled_of(integer, replace(job.settings, flash=flash))
+
+    by_compiling = compiled_cost(limit.unit, compiled)
+
+    @cache
+    def cost(number: int, most: int | None) -> float:
+        say(f"trying way {number} of {len(ways) - 1}...")
+        return ways.macs(number) if limit.unit == "macs" else by_compiling(number, most)
+
+    def wanted(name: str, limit: Limit) -> _Wanted:
+        number, most = reached(limit, len(ways), cost, model)
+        return _Wanted(name, number, most if limit.unit == "flash" else None)
+
+    found = [_Wanted(UNPRUNED, 0)]
+    for share in SHARES if front else ():
+        with suppress(MoteError):
+            found.append(wanted(f"{share:.0%}", Limit(limit.unit, share=share)))
+    return [*found, wanted("pruned", limit)]
+
+
+def _points(
+    job: _Job, wanted: list[_Wanted], scheduler: str, workers: int, say: Say
+) -> list[tuple[PrunedPoint, Graph]]:
+    found = []
+    for one, point in searched(point_of, wanted, job, scheduler=scheduler, workers=workers, name=lambda w: w.name):
+        found.append(point)
+        say(f"{one.name}: {len(found)} of {len(wanted)} points")
+    return found
+
+
+def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
+    """A way of pruning: refitted, fine-tuned if that was asked for, and measured."""
+    ways, number = job.ways, wanted.number
+    graph = ways.refit(number, job.cases)
+    if job.epochs and number:
+        graph = _tuned(job, graph, number)
+    methods = Methods(equalize=job.kind != "clusters", rounding="nearest")
+    integer = finished(prepared(graph, job.cases, methods)).integers.graph
+    try:
+        costs = costs_of(integer, replace(job.settings, flash=wanted.flash), run=job.run)
+    except BudgetError:
+        costs = None
+    far = distances(ways.graph, graph, job.others) if number else 0.0
+    point = PrunedPoint(wanted.name, ways.macs(number), costs, -10 * log10(far) if far > 0.0 else inf)
+    if job.test is None:
+        return point, graph
+    rating = score(integer, job.test)
+    return replace(point, metric=rating.metric, accuracy=rating.value), graph
+
+
+def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
+    """Train with the labels of the data, where it has some, and with what the unpruned model thinks of it."""
+    tuning = import_module(TUNING)
+    how = tuning.Tuning(job.epochs, job.augment, job.device)
+    found: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
+    return found
+
+
+def _taught(job: _Job) -> Graph:
+    """The unpruned model, trained in the same way."""
+    tuning = import_module(TUNING)
+    found: Graph = tuning.taught(job.teacher, job.data, tuning.Tuning(job.epochs, job.augment, job.device))
+    return found

@@ -1,0 +1,120 @@
+"""Refit the weights that are left: each layer is given what the layers before it now make of calibration data, and
+those weights and biases whose results are nearest to what the layer gave before anything was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mote.compress.prune.layers import Gram, Matrix, Reals, float_layers, held, matrix, rows, wanted_rows, with_matrices
+from mote.execute import batch
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import Ints
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
+from mote.ops.transpose_conv import TransposeConv
+from mote.passes.channels import Layer
+
+RIDGE = 0.05
+"""How strongly weights are held where they were: by this share of their inputs' energy."""
+MOST_BYTES = 1 << 28
+"""Of the largest tensor over all calibration data that is used at once."""
+
+Kept = Mapping[int, Array]
+"""Which weights of a layer may be other than zero, by its output: a mask of its matrix; all where there is none."""
+
+
+Shape = Callable[[int, Gram, Reals], Reals]
+"""Makes weights of a layer, by its output, of those that would be best, given how much of its inputs goes together."""
+
+
+def refitted(
+    before: Graph,
+    after: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    kept: Kept | None = None,
+    shape: Shape | None = None,
+) -> Graph:
+    """`after` with weights for which it comes as near as it can to `before`. Its tensors have the ids that they have
+    there, and `Tensor.kept` says which channels are left. With `shape` every layer makes up for what that did to the
+    weights of those before it."""
+    cases = _affordable(before, cases)
+    layers = {op.outputs[0]: op for op in float_layers(before)}
+    counts = {y: wanted_rows(matrix(before, op)) for y, op in layers.items()}
+    found: dict[int, Reals] = {}
+    targets = {op.outputs[0]: given for op, given in _walk(before, cases, counts, found)}
+    for op, given in _walk(after, cases, counts, found):
+        y = op.outputs[0]
+        wanted = targets.pop(y) @ _rows_left(before, after, layers[y]).T
+        found[y] = _solved(given, wanted, matrix(after, op), None if kept is None else kept.get(y))
+        if shape is not None:
+            found[y] = shape(y, Gram(given.T @ given / len(given)), found[y])
+    return with_matrices(after, found)
+
+
+def _rows_left(before: Graph, after: Graph, op: Layer) -> Reals:
+    """The rows of a layer's matrix for the outputs that are left."""
+    own, y = matrix(before, op).weights, after.tensors[op.outputs[0]]
+    if y.kept is None:
+        return own
+    taps = len(own) // before.tensors[y.id].channels if isinstance(op, TransposeConv) else 1
+    return own.reshape(-1, taps, own.shape[1])[list(_positions(before, y.id, y.kept))].reshape(-1, own.shape[1])
+
+
+def _positions(before: Graph, t: int, kept: tuple[int, ...]) -> Ints:
+    """Where channels of the file's tensor are in that of a graph that may have lost some before."""
+    earlier = before.tensors[t].kept
+    return np.array(kept) if earlier is None else np.searchsorted(np.array(earlier), np.array(kept))
+
+
+def _walk(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], counts: Mapping[int, int], found: Mapping[int, Reals]
+) -> Iterator[tuple[Layer, Reals]]:
+    """The layers in their order, each with so many rows of what it is given. What stands in `found` when the caller
+    goes on is the layer's matrix from then on."""
+    layers = {id(op) for op in float_layers(graph)}
+    last = {t: op for op in graph.ops for t in op.inputs}
+    known = {t: np.concatenate([case[t] for case in cases]) for t in graph.inputs}
+    for op in graph.ops:
+        current = graph
+        if id(op) in layers:
+            assert isinstance(op, Layer)
+            yield op, rows(graph, op, known[op.inputs[0]], counts[op.outputs[0]])
+            if op.outputs[0] in found:
+                current = with_matrices(graph, {op.outputs[0]: found[op.outputs[0]]})
+        place = graph.places[id(op)]
+        known |= _outputs(current, current.ops[place], known)
+        for t in set(op.inputs) & known.keys():
+            if last[t] is op:
+                del known[t]
+
+
+def _outputs(graph: Graph, op: Op, known: Mapping[int, Array]) -> dict[int, Array]:
+    data = {i: graph.tensors[i].data for i in op.inputs if i != ABSENT}
+    given = [None if i == ABSENT else known[i] if data[i] is None else data[i] for i in op.inputs]
+    return dict(zip(op.outputs, batch.apply(graph, op, given), strict=True))
+
+
+def _solved(given: Reals, wanted: Reals, now: Matrix, kept: Array | None) -> Reals:
+    """The weights with the least squared error, held to what they are where nothing speaks for others."""
+    products, cross = given.T @ given, given.T @ wanted
+    ridge = held(products, RIDGE)
+    products = products + np.diag(ridge)
+    cross = cross + ridge[:, None] * now.weights.T
+    if kept is None:
+        solved: Reals = np.linalg.solve(products, cross).T
+        return solved
+    solved = np.zeros_like(now.weights)
+    masks, place = np.unique(kept, axis=0, return_inverse=True)
+    for number, mask in enumerate(masks):
+        own = place.reshape(-1) == number
+        solved[np.ix_(own, mask)] = np.linalg.solve(products[np.ix_(mask, mask)], cross[np.ix_(mask, own)]).T
+    return solved
+
+
+def _affordable(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Sequence[Mapping[int, Array]]:
+    """As many cases, evenly spread, as tensors over all of them are not too large."""
+    largest = max((t.size * 4 for t in graph.tensors.values() if t.data is None), default=1)
+    most = max(1, MOST_BYTES // largest)
+    return cases if len(cases) <= most else [cases[i * len(cases) // most] for i in range(most)]

@@ -1,0 +1,1 @@
+"""Post-training quantization: a float graph and calibration data in, an integer graph out."""

@@ -1,0 +1,68 @@
+"""The weights and biases of layers as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compress.quantize.families import FAMILIES
+from mote.compress.quantize.numbers import bias_steps, weight_scales, weight_steps
+from mote.compress.quantize.precision import Precision, Rounded
+from mote.graph import Graph, Op, Quantization, Tensor
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Constants that somebody else than the quantizer has chosen: weights by their ids in the float graph, and biases,
+    as real numbers, by the ids of what their layers make (which may have had none)."""
+
+    weights: Mapping[int, Rounded] = field(default_factory=dict)
+    biases: Mapping[int, Array] = field(default_factory=dict)
+
+
+def layer_constants(graph: Graph, op: Op, input_scale: float, precision: Precision, chosen: Chosen) -> list[Tensor]:
+    """The weights of a layer of the float graph, and its bias, where it has one, under the ids of the real ones; a bias
+    that the layer did not have has the id ABSENT."""
+    w, b = op.input(graph, 1), op.tensor(graph, 2)
+    assert w.data is not None
+    axis = FAMILIES[type(op)].channel_axis
+    bias = chosen.biases.get(op.outputs[0], None if b is None else b.data)
+    rounded = chosen.weights.get(w.id)
+    if rounded is None:
+        scale = weight_scales(w.data, axis, precision.most, bias, input_scale)
+        rounded = Rounded(weight_steps(w.data, scale, axis, precision.most), scale)
+    zeros = np.zeros(rounded.scale.size, np.int64)
+    quant = Quantization(rounded.scale, zeros, axis)
+    values = rounded.values.astype(np.int8)
+    stored = DType.INT4 if precision is Precision.INT4 else None
+    weights = replace(w, dtype=DType.INT8, data=values, quant=quant, stored=stored)
+    if bias is None:
+        return [weights]
+    like = b or Tensor(ABSENT, f"{op.name}/bias", bias.shape, DType.FLOAT32)
+    return [weights, _bias(like, bias, np.float32(input_scale) * rounded.scale, precision)]
+
+
+LEAST_HALVED = 64
+"""Constants of fewer elements are not worth an operator that widens them."""
+
+
+def halved(t: Tensor) -> Tensor | None:
+    """A constant of real numbers as a file holds it in 16 bits; None where it is none, too small, or does not fit."""
+    if t.data is None or t.dtype != DType.FLOAT32 or t.size < LEAST_HALVED:
+        return None
+    with np.errstate(over="ignore"):
+        data = t.data.astype(np.float16).astype(np.float32)
+    return replace(t, data=data, stored=DType.FLOAT16) if np.isfinite(data).all() else None
+
+
+def _bias(like: Tensor, bias: Array, products: NDArray[np.float32], precision: Precision) -> Tensor:
+    """A bias in steps of products: of 64 bits beside activations of 16."""
+    dtype = DType.INT64 if precision.activations == DType.INT16 else DType.INT32
+    quant = Quantization(products, np.zeros(products.size, np.int64))
+    return replace(like, dtype=dtype, data=bias_steps(bias, products, dtype), quant=quant)

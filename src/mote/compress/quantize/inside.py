@@ -1,0 +1,39 @@
+"""What calibration data shows of values inside layers, which are no tensors of the graph: cells of an LSTM, say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from mote.compress.quantize.composites import COMPOSITES
+from mote.compress.quantize.numbers import Range
+from mote.execute.batch import samples_of
+from mote.graph import Graph, Op
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
+
+Insides = Mapping[int, Mapping[str, Range]]
+"""By the ids of what layers make first: the ranges of values inside, by their names."""
+
+
+def followed(
+    graph: Graph, batches: Iterator[dict[int, Array]], found: dict[int, dict[str, Range]]
+) -> Iterator[dict[int, Array]]:
+    """Batches of all tensors of a graph, without what states hold before them; `found` learns what is inside of
+    layers."""
+    before = {s.before for s in graph.states}
+    layers = [op for op in graph.ops if type(op) in COMPOSITES and COMPOSITES[type(op)].problem(graph, op) is None]
+    for values in batches:
+        for op in layers:
+            _look(graph, op, values, found.setdefault(op.outputs[0], {}))
+        yield {t: value for t, value in values.items() if t not in before}
+
+
+def _look(graph: Graph, op: Op, values: Mapping[int, Array], found: dict[str, Range]) -> None:
+    def see(name: str, value: Array) -> None:
+        low, high = found.get(name, (0.0, 0.0))
+        found[name] = min(low, float(np.min(value))), max(high, float(np.max(value)))
+
+    args = [None if i == ABSENT else values.get(i, graph.tensors[i].data) for i in op.inputs]
+    COMPOSITES[type(op)].trace(graph, op, args, samples_of(graph, op, args), see)

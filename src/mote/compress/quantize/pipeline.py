@@ -1,0 +1,134 @@
+"""Post-training quantization in one line of steps: what calibration data shows, ranges, and constants that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mote.compress.quantize.calibration import ranges
+from mote.compress.quantize.constants import Chosen
+from mote.compress.quantize.equalize import equalized
+from mote.compress.quantize.inside import Insides, followed
+from mote.compress.quantize.masks import softened
+from mote.compress.quantize.numbers import Range
+from mote.compress.quantize.places import Ranges
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.quantizer import IO, Integers, integers
+from mote.compress.quantize.refine import refined
+from mote.compress.quantize.statistics import observed
+from mote.errors import MoteError
+from mote.execute.batch import evaluate
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+
+ROUNDINGS = ("adaptive", "nearest")
+
+
+Done = Callable[[int, int], None]
+"""Is told how many of how many pieces of work have been done."""
+
+
+@dataclass(frozen=True)
+class Methods:
+    """How a model is quantized."""
+
+    calibration: str = "percentile"
+    """How ranges follow from what calibration data shows (`mote.compress.quantize.calibration`)."""
+    equalize: bool = False
+    """Scale channels of neighbouring layers such that they lose less together: for networks with very uneven channels.
+    With corrected biases and adaptive rounding it gains nothing on the networks of the benchmark."""
+    correct_biases: bool = True
+    """Change biases such that no layer is wrong on average."""
+    rounding: str = ROUNDINGS[0]
+    """adaptive: weights become the steps that change the layers' results least; nearest: the nearest ones."""
+
+    def __post_init__(self) -> None:
+        if self.rounding not in ROUNDINGS:
+            raise MoteError(f"'{self.rounding}' is not one of {', '.join(ROUNDINGS)}", where="option rounding")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What calibration data says of a model, whatever the precision of its layers."""
+
+    exact: Graph
+    """In normal form; it computes what the model does, with other constants where layers were equalized or
+    scores masked."""
+    ranges: Ranges
+    wide: Ranges
+    """The ranges of tensors of 16 bits: all that was seen, since nothing is gained by finer steps."""
+    cases: Sequence[Mapping[int, Array]]
+    methods: Methods
+    insides: Insides = field(default_factory=dict)
+    """The ranges of values inside layers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What became of a model."""
+
+    prepared: Prepared
+    integers: Integers
+
+
+def prepared(
+    graph: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    methods: Methods | None = None,
+    precision: Precision = Precision.INT8,
+    done: Done = lambda done, of: None,
+) -> Prepared:
+    """A float graph in normal form with calibration data, inputs by the ids of the graph's, for layers that mostly have
+    this precision. `done` is told how many samples of how many were looked at, each as often as it is."""
+    methods = methods or Methods()
+    if not cases:
+        return Prepared(graph, {}, {}, cases, methods)
+    masked = softened(graph, cases)
+    graph = masked.graph
+    equalizes = methods.equalize and precision.activations == DType.INT8
+    total = len(cases) * (1 + equalizes)
+    insides: dict[int, dict[str, Range]] = {}
+    seen = observed(graph, followed(graph, _told(graph, _all(graph, cases), done, 0, total), insides))
+    if equalizes:
+        graph = equalized(graph, seen, precision)
+        insides = {}
+        again = _told(graph, _all(graph, cases), done, len(cases), total)
+        seen = observed(graph, followed(graph, again, insides))
+    narrow, wide = (_above(ranges(seen, method), masked.least) for method in (methods.calibration, "min-max"))
+    return Prepared(graph, narrow, wide, cases, methods, insides)
+
+
+def _all(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Iterator[dict[int, Array]]:
+    """Batches of all tensors, with what states hold before them."""
+    return evaluate(graph, cases, {*graph.inputs, *graph.producers, *(s.before for s in graph.states)})
+
+
+def _told(
+    graph: Graph, batches: Iterator[dict[int, Array]], done: Done, before: int, total: int
+) -> Iterator[dict[int, Array]]:
+    """Batches of all tensors of a graph, whose samples are counted."""
+    for values in batches:
+        yield values
+        before += max(len(values[t]) for t in graph.inputs) if graph.inputs else 1
+        done(before, total)
+
+
+def _above(found: Ranges, least: Mapping[int, float]) -> Ranges:
+    """Ranges without what lies below the least values that mean something."""
+    return {t: (max(low, least.get(t, low)), high) for t, (low, high) in found.items()}
+
+
+def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) -> Result:
+    """Integers in the precisions of a scheme, with the constants that the methods choose."""
+    scheme, methods = scheme or Scheme(), given.methods
+
+    def made(io: str, chosen: Chosen | None = None) -> Integers:
+        return integers(given.exact, given.ranges, scheme, io=io, chosen=chosen, wide=given.wide, insides=given.insides)
+
+    adaptive = methods.rounding == "adaptive"
+    if not given.cases or not (adaptive or methods.correct_biases):
+        return Result(given, made(io))
+    nearest = made(IO[0])
+    chosen = refined(given.exact, nearest, given.cases, rounding=adaptive, biases=methods.correct_biases)
+    return Result(given, made(io, chosen))

@@ -1,0 +1,287 @@
+"""`mote quantize`: a model of real numbers as a `.tflite` file that computes with integers, by calibration data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote.api.converter import Edge, differences, edges_of
+from mote.compile.options import check_at_least, reading
+from mote.compress.quantize.noise import signal_to_noise
+from mote.compress.quantize.normal import normal
+from mote.compress.quantize.pipeline import Methods, Result, finished, prepared
+from mote.compress.quantize.places import is_real
+from mote.compress.quantize.precision import Precision, Scheme
+from mote.data.dataset import dataset
+from mote.data.scale import scale_warnings
+from mote.errors import MoteError, explaining, naming
+from mote.execute.batch import is_stream
+from mote.execute.stimuli import stimuli
+from mote.files import write_file
+from mote.frontends import EDGES, Format, Source, read, source_of
+from mote.frontends.calibration import RANDOM
+from mote.frontends.tflite.export import export
+from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
+from mote.graph import Graph, Op
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
+from mote.plan.goal import Say, silent
+from mote.progress import counted
+from mote.text import did_you_mean
+
+MOST_SAMPLES = 512
+"""Of calibration data, more say nothing new and take longer."""
+MOST_COMPARED = 64
+"""Of the calibration data, so many samples tell how much of a layer's signal is lost."""
+RANDOM_CASES = 16
+INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
+"""The types of activations of models that are quantized already."""
+
+
+@dataclass(frozen=True)
+class QuantizedLayer:
+    """An operator of the model in normal form, and what became of it."""
+
+    index: int
+    """Its number, by which precisions are chosen."""
+    name: str
+    op: str
+    precision: str
+    reason: str
+    """Why it has another precision than was asked for; empty where it has that."""
+    low: float | None
+    high: float | None
+    """The range of what it makes, as calibration found it; None where it makes no real numbers."""
+    scale: float | None
+    zero_point: int | None
+    """Of what it makes, where that is integers."""
+    noise: float | None
+    """Decibels of signal to noise of what it makes, against the model of real numbers on calibration data; None where
+    nothing is lost, or there was no data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quantized:
+    """A model as a file that computes with integers."""
+
+    model: str
+    format: str
+    precision: str
+    data: bytes
+    """The file."""
+    graph: Graph
+    """What it computes."""
+    float_graph: Graph
+    """What it was made of: the model in normal form."""
+    layers: tuple[QuantizedLayer, ...]
+    inputs: list[Edge]
+    outputs: list[Edge]
+    samples: int
+    """Of calibration data; 0: there was none, or it was random."""
+    methods: Methods
+    warnings: tuple[str, ...]
+    available: int = 0
+    """How many samples the data had, of which some were taken; 0: as many."""
+
+    @cached_property
+    def source(self) -> Source:
+        """What `mote.compile` and the other functions take as the model."""
+        return Source(str(Path(self.model).with_suffix(".tflite")), Format.TFLITE, self.data)
+
+    def write(self, path: str) -> None:
+        """Write the file as a whole; another `.tflite` file that is there is replaced."""
+        write_file(path, self.data, IDENTIFIER, IDENTIFIER_AT)
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "format": self.format,
+            "precision": self.precision,
+            "bytes": len(self.data),
+            "samples": self.samples,
+            "available": self.available or self.samples,
+            "methods": asdict(self.methods),
+            "inputs": [asdict(edge) for edge in self.inputs],
+            "outputs": [asdict(edge) for edge in self.outputs],
+            "layers": [asdict(layer) for layer in self.layers],
+            "warnings": list(self.warnings),
+        }
+
+
+@explaining()
+def post_training(
+    model: Any,
+    data: Any = None,
+    *,
+    precision: str = Precision.INT8,
+    layers: Mapping[int, str] | None = None,
+    method: str = Methods.calibration,
+    equalize: bool = Methods.equalize,
+    correct_biases: bool = Methods.correct_biases,
+    rounding: str = Methods.rounding,
+    io: str = "int8",
+    random_calibration: bool = False,
+    example_inputs: Any = None,
+    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | Sequence[str] = (),
+    edges: str = EDGES[0],
+    inputs: str = "",
+    samples: int = MOST_SAMPLES,
+    say: Say = silent,
+) -> Quantized:
+    """Quantize a model of real numbers, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
+
+    `data` is what `mote.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of all layers
+    but those that `layers` names by their numbers in the report. Of more than so many `samples`, so many are taken from
+    all over the data (0: all). With `random_calibration` instead of data the file has the right size, and no accuracy
+    that means anything. `say` is told how it gets on."""
+    scheme = scheme_of(precision, layers)
+    check_at_least("samples", samples, 0)
+    methods = Methods(method, equalize, correct_biases, rounding)
+    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
+    with naming(source.where):
+        found = read(source)
+        graph = checked(found.graph(), scheme)
+        needs_data = any(p.integer for p in (scheme.default, *scheme.layers.values()))
+        if random_calibration:
+            cases: Sequence[Mapping[int, Array]] = stimuli(graph, RANDOM_CASES, 0)
+            odd: tuple[str, ...] = ()
+            methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
+        elif data is None and needs_data:
+            raise MoteError(
+                "there is no data to calibrate with, and what values layers see nobody can guess",
+                remedy="give a few hundred typical inputs (--data); with --random-calibration only the size of the file"
+                " means something",
+            )
+        else:
+            given = None if data is None else dataset(data, inputs=inputs)
+            cases = [] if given is None else given.cases(graph)
+            odd = () if given is None else scale_warnings(found.graph(), given)
+        available = len(cases)
+        result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
+        made = written(source, result, scheme, (*found.warnings, *differences(graph), *odd), random=random_calibration)
+        return replace(made, available=0 if random_calibration else available)
+
+
+def written(
+    source: Source, result: Result, scheme: Scheme, warnings: Sequence[str], *, random: bool = False
+) -> Quantized:
+    """What became of a model as a file; `random`: calibration data was."""
+    graph, given = result.integers.graph, result.prepared
+    exported = export(graph, source.where, RANDOM if random else "")
+    return Quantized(
+        model=source.where,
+        format=source.format,
+        precision=scheme.default,
+        data=exported.data,
+        graph=graph,
+        float_graph=given.exact,
+        layers=_layers(result, [] if random else given.cases),
+        inputs=edges_of(graph, graph.inputs),
+        outputs=edges_of(graph, graph.outputs),
+        samples=0 if random else len(given.cases),
+        methods=given.methods,
+        warnings=(*warnings, *([RANDOM] if random else [])),
+    )
+
+
+def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme:
+    """The precisions that users name, of all layers and of some by their numbers."""
+    return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
+
+
+def spread(cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
+    """So many cases from all over the data, which may be sorted by classes; 0: all."""
+    if not most or len(cases) <= most:
+        return cases
+    return [cases[i] for i in np.linspace(0, len(cases) - 1, most).round().astype(int)]
+
+
+def _calibrated(graph: Graph, cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
+    """The cases to calibrate with: the first ones of a stream, else some from all over the data."""
+    return cases[:most] if most and is_stream(graph) else spread(cases, most)
+
+
+def _precision(text: str) -> Precision:
+    known = [p.value for p in Precision]
+    if text not in known:
+        remedy = f"{did_you_mean(text, known)}known are {', '.join(known)}"
+        raise MoteError(f"'{text}' is no precision", where="option precision", remedy=remedy)
+    return Precision(text)
+
+
+def checked(graph: Graph, scheme: Scheme) -> Graph:
+    """The normal form of a model that can be quantized."""
+    for op in graph.ops:
+        if (whole := _whole(graph, op)) is not None:
+            raise MoteError(
+                f"the model is quantized already: it has {whole} numbers",
+                where=op.where,
+                remedy="quantize the model of real numbers that it was made from",
+            )
+    found = normal(graph)
+    unknown = [i for i in scheme.layers if i not in {op.index for op in found.ops}]
+    if unknown:
+        remedy = "the report numbers the layers"
+        raise MoteError(f"there is no layer {unknown[0]}", where="option layers", remedy=remedy)
+    return found
+
+
+def _whole(graph: Graph, op: Op) -> DType | None:
+    """The type of what an operator reads or makes that stands for real numbers in steps."""
+    tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT]
+    if isinstance(op, BlockwiseFullyConnected | BlockwiseLookup):
+        return op.input(graph, 1).dtype
+    return next((t.dtype for t in tensors if t.quant is not None and t.dtype in INTEGERS), None)
+
+
+def _result(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, methods: Methods, io: str, say: Say
+) -> Result:
+    seen = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
+    say("choosing integers...")
+    result = finished(seen, scheme, io=io)
+    precisions = result.integers.precisions
+    gained = [op for op in graph.ops if precisions.get(op.index, Precision.FLOAT32) is not Precision.FLOAT32]
+    if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):
+        kinds = sorted({op.kind for op in graph.ops})
+        raise MoteError(
+            f"there is nothing to quantize: no layer with weights among {', '.join(kinds)}",
+            remedy="compile the model as it is",
+        )
+    return result
+
+
+def _layers(result: Result, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
+    exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
+    noise = signal_to_noise(exact, made.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
+    found = []
+    for op in exact.ops:
+        t = op.outputs[0]
+        low, high = ranges.get(t, (None, None)) if is_real(exact, t) else (None, None)
+        quant = made.graph.tensors[t].quant if t in made.graph.tensors else None
+        decibels = noise.get(t)
+        found.append(
+            QuantizedLayer(
+                index=op.index,
+                name=op.name or exact.tensors[t].name,
+                op=op.kind,
+                precision=made.precisions.get(op.index, exact.tensors[t].dtype),
+                reason=made.refused.get(op.index, ""),
+                low=low,
+                high=high,
+                scale=None if quant is None else float(quant.scale[0]),
+                zero_point=None if quant is None else int(quant.zero_point[0]),
+                noise=decibels if decibels is not None and isfinite(decibels) else None,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""How precisely layers compute: what users choose, for a whole model and layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph import Op
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+
+
+class Precision(StrEnum):
+    """What a layer computes with."""
+
+    INT4 = "int4"
+    """Weights of 4 bits, activations of 8."""
+    INT8 = "int8"
+    INT16 = "int16"
+    """Activations of 16 bits, weights of 8."""
+    FLOAT16 = "float16"
+    """Real numbers, with weights that a file holds in 16 bits."""
+    FLOAT32 = "float32"
+
+    @property
+    def activations(self) -> DType:
+        """The type of what a layer reads and makes."""
+        return _ACTIVATIONS[self]
+
+    @property
+    def integer(self) -> bool:
+        return self.activations != DType.FLOAT32
+
+    @property
+    def most(self) -> int:
+        """The largest weight of a layer that computes with integers, and without its sign the least."""
+        return _MOST[self]
+
+
+_ACTIVATIONS = {
+    Precision.INT4: DType.INT8,
+    Precision.INT8: DType.INT8,
+    Precision.INT16: DType.INT16,
+    Precision.FLOAT16: DType.FLOAT32,
+    Precision.FLOAT32: DType.FLOAT32,
+}
+_MOST = {Precision.INT4: 7, Precision.INT8: 127, Precision.INT16: 127}
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """Weights that somebody else than the quantizer has made integers of: these, with the shape of the real ones, and
+    their scale, one for all or one for each output channel."""
+
+    values: Array
+    scale: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The precision of every layer: one for all, but for those that are named by their number (`Op.index`) in the
+    normal form (`mote.compress.quantize.normal`). Operators that only move elements and are not named follow the layer
+    before them."""
+
+    default: Precision = Precision.INT8
+    layers: Mapping[int, Precision] = field(default_factory=dict)
+
+    def of(self, op: Op) -> Precision:
+        return self.layers.get(op.index, self.default)

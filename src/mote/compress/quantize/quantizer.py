@@ -1,0 +1,310 @@
+"""A float graph, the ranges of its tensors and a scheme of precisions -> the graph that computes with integers.
+
+Each operator gets a precision; then tensors get types and scales (`places.py`), and operators and constants
+are written anew over these, with conversions where a reader wants another type than the writer makes. An operator that
+turns out not to take its scales becomes one of real numbers, and everything is done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from mote.compress.quantize.composites import COMPOSITES
+from mote.compress.quantize.composites.scope import Scope
+from mote.compress.quantize.constants import Chosen, halved, layer_constants
+from mote.compress.quantize.families import FAMILIES, Rule, has_weights
+from mote.compress.quantize.inside import Insides
+from mote.compress.quantize.numbers import in_steps
+from mote.compress.quantize.places import Held, Place, Ranges, held, is_real
+from mote.compress.quantize.precision import Precision, Rounded, Scheme
+from mote.errors import MoteError
+from mote.graph import Graph, Op, State, Tensor
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.move import Pad
+from mote.ops.quantize import Dequantize, Quantize, Rescale
+from mote.ops.unary import Requantize
+
+IO = ("int8", "float32")
+"""What a model takes and gives: integers as its layers have them, or real numbers."""
+NO_FAMILY = "there are no integers that LiteRT computes it with"
+COMPUTED = "its weights are computed"
+UNSEEN = "calibration has not shown what is inside of it"
+NO_FOUR_BITS = "LiteRT takes no weights of 4 bits for it: they have 8"
+
+
+@dataclass(frozen=True)
+class Integers:
+    """What became of a float graph."""
+
+    graph: Graph
+    precisions: Mapping[int, Precision]
+    """Of each operator of the float graph that computes with real numbers there, by its number."""
+    whole: Mapping[int, Op]
+    """The operators of the graph that compute with integers, by the numbers of those that they were. What such a one
+    reads may be a copy, in another type, of the tensor that it read."""
+    refused: Mapping[int, str]
+    """Why operators have another precision than the scheme asks for."""
+
+
+def quantized(
+    graph: Graph,
+    ranges: Ranges,
+    scheme: Scheme | None = None,
+    *,
+    io: str = IO[0],
+    weights: Mapping[int, Rounded] | None = None,
+    biases: Mapping[int, Array] | None = None,
+    insides: Insides | None = None,
+) -> Graph:
+    """The integer graph of a float graph in normal form. Its tensors have the ids of the float ones; what is converted
+    between them is `inner`. `weights` are integers that somebody has chosen, by the ids of the float ones, and `biases`
+    other real numbers than those of layers, by the ids of what the layers make."""
+    chosen = Chosen(weights or {}, biases or {})
+    return integers(graph, ranges, scheme, io=io, chosen=chosen, insides=insides).graph
+
+
+def integers(
+    graph: Graph,
+    ranges: Ranges,
+    scheme: Scheme | None = None,
+    *,
+    io: str = IO[0],
+    chosen: Chosen | None = None,
+    wide: Ranges | None = None,
+    insides: Insides | None = None,
+) -> Integers:
+    """The same, with what each operator became, and why. `wide` are the ranges of tensors of 16 bits, where they are
+    others than of those of 8; `insides` those of values inside layers, without which such layers stay float32."""
+    if io not in IO:
+        raise MoteError(f"'{io}' is not one of {', '.join(IO)}", where="option io")
+    insides = insides or {}
+    refused = _without_form(graph, insides)
+    while True:
+        precisions = _precisions(graph, scheme or Scheme(), refused)
+        by_type = {DType.INT8: ranges, DType.INT16: ranges if wide is None else wide}
+        places = held(graph, by_type, precisions, insides, real_edges=io == "float32")
+        assembly = _Assembly(graph, precisions, places, chosen or Chosen(), insides, real_edges=io == "float32")
+        found = assembly.graph()
+        checked = [*assembly.whole.values(), *assembly.parts]
+        problems = {op.index: problem for op in checked if (problem := _problem(found, op))}
+        if not problems:
+            return Integers(found.verify(), precisions, assembly.whole, refused)
+        refused |= problems
+
+
+def _problem(graph: Graph, op: Op) -> str | None:
+    """Why an operator, or one inside of it, does not take its scales."""
+    inside = (inner.unsupported(body) for body in op.bodies for inner in body.ops)
+    return next((problem for problem in (op.unsupported(graph), *inside) if problem), None)
+
+
+def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
+    """Why composite layers have no integer form, by their numbers."""
+    found: dict[int, str] = {}
+    for op in graph.ops:
+        if type(op) in COMPOSITES:
+            unseen = None if op.outputs[0] in insides else UNSEEN
+            found |= {op.index: reason} if (reason := COMPOSITES[type(op)].problem(graph, op) or unseen) else {}
+    return found
+
+
+def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[int, Precision]:
+    """What each operator on real numbers computes with, by its number; `refused` grows by those that cannot have what
+    the scheme asks for."""
+    found: dict[int, Precision] = {}
+    made: dict[int, Precision] = {}
+    for op in graph.ops:
+        if not any(is_real(graph, t) for t in (*op.inputs, *op.outputs)):
+            continue
+        family = FAMILIES.get(type(op))
+        if family is not None and family.rule is Rule.LAYER and len(op.computed(graph)) > 1:
+            refused.setdefault(op.index, COMPUTED)
+        before = [made[t] for _, t in op.computed(graph) if t in made]
+        follows = family is not None and family.rule is Rule.SAME and op.index not in scheme.layers and before
+        wanted = before[0] if follows else scheme.of(op)
+        if wanted is Precision.FLOAT16 and not any(halved(graph.tensors[t]) for t in op.inputs if t != ABSENT):
+            wanted = Precision.FLOAT32
+        found[op.index] = _possible(graph, op, wanted, refused)
+        made |= dict.fromkeys(op.outputs, found[op.index])
+    return found
+
+
+def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) -> Precision:
+    """What an operator gets where a precision is wanted."""
+    family, layer = FAMILIES.get(type(op)), has_weights(graph, op)
+    if not wanted.integer:
+        refused.pop(op.index, None)
+        return wanted
+    if family is None:
+        refused.setdefault(op.index, NO_FAMILY)
+    elif wanted.activations not in family.types:
+        refused.setdefault(op.index, f"LiteRT has none of {wanted.activations}")
+    elif layer and wanted is Precision.INT4 and not family.four_bits:
+        refused.setdefault(op.index, NO_FOUR_BITS)
+    reason = refused.get(op.index)
+    if reason is not None and reason != NO_FOUR_BITS:
+        return Precision.FLOAT32
+    return Precision.INT8 if wanted is Precision.INT4 and (reason or not layer) else wanted
+
+
+@dataclass
+class _Assembly:
+    """The integer graph as it is put together."""
+
+    source: Graph
+    precisions: Mapping[int, Precision]
+    places: Held
+    chosen: Chosen
+    insides: Insides
+    real_edges: bool
+    tensors: dict[int, Tensor] = field(default_factory=dict)
+    ids: dict[Place, int] = field(default_factory=dict)
+    """The tensors at places, as far as they are there."""
+    constants: dict[tuple[int, bytes, bytes], int] = field(default_factory=dict)
+    """Those of integers, by what they were and what they became: a constant that two operators read alike is one."""
+    ops: list[Op] = field(default_factory=list)
+    whole: dict[int, Op] = field(default_factory=dict)
+    """The operators that compute with integers, by their numbers."""
+    parts: list[Op] = field(default_factory=list)
+    """All operators of composite layers."""
+
+    def graph(self) -> Graph:
+        for t in self.source.inputs:
+            if is_real(self.source, t):
+                self._id(self.places.written[t])
+        for op in self.source.ops:
+            self._write(op)
+        for t in self.source.outputs:
+            if is_real(self.source, t):
+                self._found(self._edge(t), self.ops[-1].index if self.ops else 0)
+        return replace(self.source, states=tuple(map(self._state, self.source.states))).with_ops(
+            self.ops, self.tensors.values()
+        )
+
+    def _state(self, state: State) -> State:
+        """A state that begins as it did, in steps where it is integers now."""
+        t = self.tensors.get(state.before)
+        if t is None or t.quant is None:
+            return state
+        return replace(state, initial=in_steps(state.initial, t.quant, t.dtype))
+
+    def _write(self, op: Op) -> None:
+        operands = zip(op.inputs, self.places.read[op.index], strict=True)
+        inputs = [t if place is None else self._found(place, op.index) for t, place in operands]
+        held = self.places.written
+        outputs = [self._id(held[t]) if t in held else t for t in op.outputs]
+        precision = self.precisions.get(op.index, Precision.FLOAT32)
+        if precision.integer and type(op) in COMPOSITES:
+            self._write_composite(op, inputs, outputs[0])
+            return
+        if precision is Precision.FLOAT16:
+            inputs = [self._halved(t) for t in inputs]
+        if precision.integer:
+            if FAMILIES[type(op)].rule is Rule.LAYER:
+                made = layer_constants(self.source, op, self.tensors[inputs[0]].scale, precision, self.chosen)
+                inputs[1:] = [self._constant(t) for t in made]
+            op = _integer_form(op, self.tensors.get(outputs[0]))
+            self.whole[op.index] = op.with_(inputs=tuple(inputs), outputs=tuple(outputs))
+        self.ops.append(op.with_(inputs=tuple(inputs), outputs=tuple(outputs)))
+
+    def _write_composite(self, op: Op, inputs: list[int], output: int) -> None:
+        x, y = self.tensors[inputs[0]], self.tensors[output]
+        scope = Scope(self.source, op, self.insides[op.outputs[0]], inputs, x, y, self._fresh())
+        COMPOSITES[type(op)].write(scope, op)
+        self.tensors |= scope.tensors
+        self.ops += scope.ops
+        self.parts += scope.ops
+        self.whole[op.index] = next(made for made in scope.ops if output in made.outputs)
+
+    def _halved(self, tensor: int) -> int:
+        """A constant in 16 bits, where it is a large one; anything else as it is."""
+        made = None if tensor not in self.source.tensors else halved(self.source.tensors[tensor])
+        if made is None:
+            return tensor
+        key = tensor, b"float16", b""
+        if key not in self.constants:
+            shared = any(self.precisions[op.index] is not Precision.FLOAT16 for op in self.source.consumers[tensor])
+            self.constants[key] = self._hold(replace(made, id=self._fresh()) if shared else made)
+        return self.constants[key]
+
+    def _constant(self, t: Tensor) -> int:
+        """A constant of integers in the place of a float one: under its id, where nobody else reads that."""
+        assert t.data is not None and t.quant is not None
+        key = t.id, t.data.tobytes(), t.quant.scale.tobytes() + t.quant.zero_point.tobytes()
+        if key not in self.constants:
+            alone = len(self.source.consumers.get(t.id, [])) == 1 and t.id not in self.tensors
+            self.constants[key] = self._hold(t if alone else replace(t, id=self._fresh()))
+        return self.constants[key]
+
+    def _found(self, place: Place, reader: int) -> int:
+        """The tensor at a place for an operator that reads it, by its number: as it was written, converted once for all
+        readers, or a constant in steps."""
+        if place in self.ids:
+            return self.ids[place]
+        t = self.source.tensors[place.tensor]
+        scale = self.places.scales.get(place)
+        if t.data is not None:
+            if scale is None:
+                return t.id
+            stored = in_steps(t.data, scale, place.dtype)
+            return self._constant(replace(t, dtype=place.dtype, quant=scale, data=stored))
+        first = self.places.written[t.id]
+        if place == first or (scale is not None and scale is self.places.scales.get(first)):
+            return self._id(first)
+        given, made = self._id(first), self._id(place)
+        kind = _conversion(first.dtype, place.dtype)
+        self.ops.append(kind(inputs=(given,), outputs=(made,), name=self.tensors[made].name, index=reader))
+        return made
+
+    def _edge(self, tensor: int) -> Place:
+        """How an output is given."""
+        return Place(tensor, DType.FLOAT32) if self.real_edges else self.places.written[tensor]
+
+    def _id(self, place: Place) -> int:
+        """The tensor at a place, a new one where it is not there: with the id of the float one as the world sees it, or
+        as it is written where the world does not."""
+        if place not in self.ids:
+            t = self.source.tensors[place.tensor]
+            own = self._edge(t.id) if t.id in self.source.outputs else self.places.written[t.id]
+            kept = place == own
+            self.ids[place] = self._hold(
+                replace(
+                    t,
+                    id=t.id if kept else self._fresh(),
+                    name=t.name if kept else f"{t.name} ({place.dtype})",
+                    dtype=place.dtype,
+                    quant=self.places.scales.get(place),
+                    inner=t.inner or not kept,
+                )
+            )
+        return self.ids[place]
+
+    def _hold(self, t: Tensor) -> int:
+        self.tensors[t.id] = t
+        return t.id
+
+    def _fresh(self) -> int:
+        return max((*self.source.tensors, *self.tensors)) + 1
+
+
+def _integer_form(op: Op, y: Tensor | None) -> Op:
+    """An operator of real numbers as one of integers with LiteRT's rounding."""
+    usual = {f.name: f.default for f in fields(op) if f.name == "rounding"}
+    if isinstance(op, Pad):
+        assert y is not None and y.quant is not None
+        usual["value"] = int(in_steps(np.asarray(op.value), y.quant, y.dtype))
+    return op.with_(**usual)
+
+
+def _conversion(given: DType, made: DType) -> type[Op]:
+    """The operator that makes one type of another."""
+    if given == DType.FLOAT32:
+        return Quantize
+    if made == DType.FLOAT32:
+        return Dequantize
+    return Requantize if given == made == DType.INT8 else Rescale

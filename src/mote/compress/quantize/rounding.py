@@ -1,0 +1,120 @@
+"""Weights in steps, rounded so that the layer's results err least, rather than each weight.
+
+The nearest step is the best for one weight; for a layer it is not, because errors of weights whose inputs vary together
+add up or cancel. What a layer's results lose is a quadratic form of the weights' errors, e' G e, where G is the Gram
+matrix of its inputs on calibration data. Weights are rounded one column after another, and those that are still to
+come make up for the error (they solve the least squares with what is fixed); then each weight is moved by whole steps
+as long as the loss falls. Both are deterministic and need nothing but G: no training.
+
+A layer has groups of weights, [groups, rows, columns]: the rows of a group (output channels) read the same inputs. A
+convolution has one group, a depthwise one as many as channels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compress.quantize.statistics import Numbers
+
+DAMPING = 0.01
+"""Added to the Gram matrix's diagonal, as a part of its mean: inputs that hardly occur do not license errors."""
+SWEEPS = 8
+"""How often every weight is looked at again, at most."""
+TRIED = 40
+"""How many scales are tried for each row."""
+NARROWEST = 0.5
+"""The least part of the scale that reaches the largest weight that is tried."""
+
+Steps = NDArray[np.int64]
+
+
+def damped(covariance: Numbers, count: float) -> Numbers:
+    """Covariances [groups, columns, columns] of inputs, estimated from so many samples, as Gram matrices that can be
+    trusted and inverted. What is estimated from few samples is drawn towards inputs that vary by themselves, by as much
+    as it is expected to be wrong (for normal variables). Of inputs that never vary all columns matter alike."""
+    columns = covariance.shape[-1]
+    own = np.diagonal(covariance, axis1=1, axis2=2)
+    alone = own[:, :, None] * np.eye(columns)
+    wrong = (own.sum(1) ** 2 + (covariance**2).sum((1, 2))) / count
+    together = ((covariance - alone) ** 2).sum((1, 2))
+    drawn = np.divide(wrong, together, out=np.ones_like(wrong), where=together > wrong)[:, None, None]
+    mean = own.mean(1)[:, None, None]
+    found: Numbers = covariance + drawn * (alone - covariance)
+    return found + np.where(mean > 0, DAMPING * mean, 1.0) * np.eye(columns)
+
+
+def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
+    """Weights [groups, rows, columns] in steps of their rows' scales [groups, rows], each rounded to the nearest."""
+    return np.clip(np.rint(weights / scales[..., None]), -most, most).astype(np.int64)
+
+
+def loss(weights: Numbers, gram: Numbers, scales: Numbers, steps: Steps) -> Numbers:
+    """What the results of each row lose: [groups, rows]."""
+    error = steps * scales[..., None] - weights
+    lost: Numbers = ((error @ gram) * error).sum(axis=2)
+    return lost
+
+
+def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) -> Numbers:
+    """Scales [groups, rows] no larger than those that reach the largest weight, with which the nearest steps lose
+    least."""
+    scales, least = largest, loss(weights, gram, largest, nearest(weights, largest, most))
+    for part in np.linspace(1.0, NARROWEST, TRIED)[1:]:
+        tried = largest * part
+        lost = loss(weights, gram, tried, nearest(weights, tried, most))
+        scales, least = np.where(lost < least, tried, scales), np.minimum(lost, least)
+    return scales
+
+
+def adaptive(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
+    """Weights in steps such that the results lose little. Weights that are exactly 0 stay so: they were pruned."""
+    pruned = weights == 0
+    found = descended(weights, gram, scales, most, _compensated(weights, gram, scales, most), pruned)
+    plain = descended(weights, gram, scales, most, nearest(weights, scales, most), pruned)
+    better = loss(weights, gram, scales, found) < loss(weights, gram, scales, plain)
+    return np.where(better[..., None], found, plain)
+
+
+def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
+    """Column by column, those with the largest inputs first; the columns that are left make up for each error."""
+    groups, rows, columns = weights.shape
+    order = np.argsort(-np.diagonal(gram, axis1=1, axis2=2), axis=1, kind="stable")
+    inner = order[:, None, :]
+    left = np.take_along_axis(weights, inner, 2)
+    sorted_gram = np.take_along_axis(np.take_along_axis(gram, order[:, :, None], 1), inner, 2)
+    inverse = np.linalg.inv(sorted_gram)
+    upper = np.linalg.cholesky((inverse + inverse.transpose(0, 2, 1)) / 2).transpose(0, 2, 1)
+    steps = np.zeros((groups, rows, columns), np.int64)
+    pruned = left == 0
+    for j in range(columns):
+        column = nearest(left[..., j : j + 1], scales, most)[..., 0]
+        steps[..., j] = np.where(pruned[..., j], 0, column)
+        error = (left[..., j] - steps[..., j] * scales) / upper[:, None, j, j]
+        left[..., j + 1 :] -= error[..., None] * upper[:, None, j, j + 1 :]
+    found = np.empty_like(steps)
+    np.put_along_axis(found, np.broadcast_to(inner, steps.shape), steps, 2)
+    return found
+
+
+def descended(
+    weights: Numbers, gram: Numbers, scales: Numbers, most: int, steps: Steps, fixed: NDArray[np.bool_]
+) -> Steps:
+    """Each weight that is not fixed moved to the step that is best while all others stay, again and again."""
+    steps = np.where(fixed, 0, steps)
+    error = steps * scales[..., None] - weights
+    slope = error @ gram
+    diagonal = np.diagonal(gram, axis1=1, axis2=2)
+    for _ in range(SWEEPS):
+        moved = False
+        for j in range(weights.shape[2]):
+            wanted = np.rint(steps[..., j] - slope[..., j] / (diagonal[:, j, None] * scales))
+            change = np.where(fixed[..., j], 0, np.clip(wanted, -most, most).astype(np.int64) - steps[..., j])
+            if not change.any():
+                continue
+            moved = True
+            steps[..., j] += change
+            slope += (change * scales)[..., None] * gram[:, None, j, :]
+        if not moved:
+            break
+    return steps

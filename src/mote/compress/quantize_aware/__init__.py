@@ -1,0 +1,1 @@
+"""Quantization-aware training: float modules that compute with the integers that they will have."""

@@ -1,0 +1,247 @@
+"""A graph that computes with the integers that it will have, and learns the real numbers that these are made from.
+
+Forward, every operator computes what LiteRT's reference and the generated C do, bit for bit: weights are made integers
+of as the quantizer does it, with scales that follow them from step to step. Backward, the gradient is that of the same
+operator on the real numbers that the integers stand for, as if nothing were rounded; what a tensor's range cuts off
+learns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mote.compress.quantize.constants import Chosen, layer_constants
+from mote.compress.quantize.families import FAMILIES, Rule
+from mote.compress.quantize.numbers import in_steps, weight_scales, weight_steps
+from mote.compress.quantize.places import Ranges
+from mote.compress.quantize.precision import Precision, Rounded, Scheme
+from mote.compress.quantize.quantizer import IO, Integers, integers
+from mote.errors import working_on
+from mote.execute.torch.exact import forward
+from mote.execute.torch.float32 import twin
+from mote.execute.torch.float32.common import Value
+from mote.execute.torch.module import GraphModule, Trainable, entered, left
+from mote.graph import Graph, Op, Tensor
+from mote.graph.graph import ABSENT
+from mote.graph.types import DType
+
+QUANTIZED = (DType.INT8, DType.INT16)
+
+
+class Straight(torch.autograd.Function):
+    """Exact numbers, with the gradient of those that they were rounded from where these are inside a range."""
+
+    @staticmethod
+    def forward(ctx: Any, real: Value, exact: Value, inside: Value | None) -> Value:
+        ctx.save_for_backward(inside)
+        return exact.expand_as(real).clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Value) -> tuple[Value, None, None]:
+        (inside,) = ctx.saved_tensors
+        return gradients[0] if inside is None else gradients[0] * inside, None, None
+
+
+def straight(real: Value, exact: Value, inside: Value | None = None) -> Value:
+    found: Value = Straight.apply(real, exact, inside)  # type: ignore[no-untyped-call]
+    return found
+
+
+@dataclass(frozen=True)
+class Made:
+    """A constant of the integer graph, and the one of the float graph that it is made from."""
+
+    tensor: Tensor
+    source: int
+
+
+class AwareModule(Trainable):
+    """The integer graph of a float graph in normal form. What it gives are the real numbers that its integers stand
+    for; inputs are real numbers, or integers as the integer graph takes them."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        ranges: Ranges,
+        scheme: Scheme | None = None,
+        io: str = IO[0],
+        *,
+        wide: Ranges | None = None,
+    ) -> None:
+        super().__init__()
+        self.real = GraphModule(graph)
+        self.source = self.real.source
+        self.scheme = scheme or Scheme()
+        self.io = io
+        self.integers: Integers
+        self.shares: dict[int, NDArray[np.float32]] = {}
+        """By the numbers of layers: what part of the usual scale of its weights each channel has."""
+        self.set_ranges(ranges, wide)
+
+    def set_ranges(self, ranges: Ranges, wide: Ranges | None = None) -> None:
+        """Let activations have other ranges, by the ids of the float graph's tensors, those of 16 bits `wide` ones.
+        Weights need none."""
+        self.ranges = dict(ranges)
+        self.wide = dict(ranges if wide is None else wide)
+        self.integers = integers(self.real.graph(), self.ranges, self.scheme, io=self.io, wide=self.wide)
+
+    def begin_with(self, made: Integers) -> None:
+        """Let weights and biases be what the integers of another quantization of the same graph stand for: it begins
+        with these integers, and with their scales in proportion to the weights."""
+        for index, op in made.whole.items():
+            origin = self.source.ops[index]
+            if FAMILIES[type(origin)].rule is not Rule.LAYER or any(self._shared(i) for i in origin.inputs[1:]):
+                continue
+            for i, source in zip(op.inputs[1:], origin.inputs[1:], strict=False):
+                t = made.graph.tensors[i]
+                numbers = forward.real_numbers(forward.constant(t, torch.device("cpu")), t)[0]
+                self.real.constants[str(source)].data.copy_(numbers)
+            now, t = self.real.graph(), made.graph.tensors[op.inputs[1]]
+            assert t.quant is not None
+            usual = self._scales(now, origin, made.graph.tensors[op.inputs[0]].scale, made.precisions[index])
+            self.shares[index] = (t.quant.scale / usual).astype(np.float32)
+
+    def _shared(self, constant: int) -> bool:
+        """Whether several layers read a constant."""
+        return constant != ABSENT and len(self.source.consumers[constant]) > 1
+
+    def _scales(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> NDArray[np.float32]:
+        """The usual scales of the weights of a layer, with which the largest of each channel is the largest integer."""
+        w, b, axis = op.input(now, 1), op.tensor(now, 2), FAMILIES[type(op)].channel_axis
+        assert w.data is not None
+        return weight_scales(w.data, axis, precision.most, None if b is None else b.data, input_scale)
+
+    def _constants(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> list[Tensor]:
+        """The weights of a layer as integers, and its bias, where it has one."""
+        if op.index not in self.shares:
+            return layer_constants(now, op, input_scale, precision, Chosen())
+        w, axis = op.input(now, 1), FAMILIES[type(op)].channel_axis
+        assert w.data is not None
+        scales = self._scales(now, op, input_scale, precision) * self.shares[op.index]
+        rounded = Rounded(weight_steps(w.data, scales, axis, precision.most), scales)
+        return layer_constants(now, op, input_scale, precision, Chosen({w.id: rounded}))
+
+    def graph(self) -> Graph:
+        return self.real.graph()
+
+    def integer_graph(self) -> Graph:
+        """The graph of integers, made from the constants as they are now."""
+        return self._current(self._made())
+
+    def stored(self, *inputs: Value) -> tuple[Value, ...]:
+        """The outputs as the integer graph has them, integers among them: what LiteRT and the generated C give."""
+        with torch.no_grad():
+            graph = self.integer_graph()
+            known = forward.forward(graph, self._entered(graph, inputs))
+        samples = len(inputs[0])
+        return tuple(left(graph.tensors[i], known[i], samples) for i in graph.outputs)
+
+    def values(self, *inputs: Value, wanted: Collection[int]) -> dict[int, Value]:
+        made = self._made()
+        graph = self._current(made)
+        exact = self._entered(graph, inputs)
+        if not torch.is_grad_enabled():
+            exact = forward.forward(graph, exact)
+            return {i: self._left(graph, i, exact[i], len(inputs[0])) for i in wanted}
+        real = {
+            i: straight(x, forward.real_numbers(exact[i], graph.tensors[i]), _inside(x, graph.tensors[i]))
+            for i, x in entered(self.source, inputs).items()
+            if x.is_floating_point() and not exact[i].is_floating_point()
+        }
+        device = inputs[0].device
+        for i, constant in made.items():
+            exact[i] = forward.constant(constant.tensor, device)
+            rounded = forward.real_numbers(exact[i], constant.tensor) if constant.tensor.quant else exact[i]
+            real[i] = straight(self.real.constant(constant.source), rounded)
+        for state in graph.states:
+            exact[state.before] = torch.from_numpy(np.array(state.initial)).to(device).unsqueeze(0)
+        for op in graph.ops:
+            for i in op.inputs:
+                if i != ABSENT and i not in exact:
+                    exact[i] = forward.constant(graph.tensors[i], device)
+            self._step(graph, op, exact, real)
+        return {i: left(graph.tensors[i], real.get(i, exact[i]), len(inputs[0])) for i in wanted}
+
+    def _step(self, graph: Graph, op: Op, exact: dict[int, Value], real: dict[int, Value]) -> None:
+        """One operator, on the integers and on the real numbers that these stand for."""
+        learned = [None if i == ABSENT else self._real(graph, i, exact, real) for i in op.inputs]
+        outputs = [graph.tensors[i] for i in op.outputs]
+        whole = all(t.dtype != DType.FLOAT32 for t in outputs)
+        if whole or op.kind == "DEQUANTIZE":
+            found = forward.step(graph, op, [None if i == ABSENT else exact[i] for i in op.inputs])
+            exact |= dict(zip(op.outputs, found, strict=True))
+        if whole and not all(t.quant is not None and t.dtype in QUANTIZED for t in outputs):
+            return
+        with working_on(op):
+            results = twin(graph, op)(graph, op, learned)
+        for t, x in zip(outputs, results if isinstance(results, tuple) else (results,), strict=True):
+            if whole:
+                real[t.id] = straight(x, forward.real_numbers(exact[t.id], t), _inside(x, t))
+            elif op.kind == "DEQUANTIZE":
+                real[t.id] = straight(x, exact[t.id])
+            else:
+                exact[t.id], real[t.id] = x.detach(), x
+
+    def _real(self, graph: Graph, i: int, exact: dict[int, Value], real: dict[int, Value]) -> Value:
+        t = graph.tensors[i]
+        if i not in real:
+            real[i] = forward.real_numbers(exact[i], t) if t.quant is not None else exact[i]
+        return real[i]
+
+    def _left(self, graph: Graph, i: int, value: Value, samples: int) -> Value:
+        t = graph.tensors[i]
+        return left(t, value if t.quant is None else forward.real_numbers(value, t), samples)
+
+    def _entered(self, graph: Graph, inputs: tuple[Value, ...]) -> dict[int, Value]:
+        """What the integer graph is given: integers, where it takes them."""
+        found = entered(self.source, inputs)
+        for i, x in found.items():
+            t = graph.tensors[i]
+            if t.dtype != DType.FLOAT32:
+                found[i] = forward.in_steps(x.detach(), t) if x.is_floating_point() else x.to(torch.int64)
+        return found
+
+    def _current(self, made: Mapping[int, Made]) -> Graph:
+        graph = self.integers.graph
+        return replace(graph, tensors={**graph.tensors, **{i: constant.tensor for i, constant in made.items()}})
+
+    def _made(self) -> dict[int, Made]:
+        """The constants of the integer graph that are made from such as are trained, by their ids there."""
+        now, found = self.real.graph(), self.integers.graph
+        made: dict[int, Made] = {}
+        for op in found.ops:
+            origin = self.source.ops[op.index]
+            if type(origin) is not type(op):
+                continue  # A conversion before the operator, which has its number.
+            precision = self.integers.precisions.get(op.index, Precision.FLOAT32)
+            if precision.integer and FAMILIES[type(op)].rule is Rule.LAYER:
+                constants = self._constants(now, origin, found.tensors[op.inputs[0]].scale, precision)
+                pairs = zip(op.inputs[1:], constants, origin.inputs[1:], strict=True)
+                made |= {i: Made(replace(t, id=i), source) for i, t, source in pairs}
+                continue
+            for i, source in zip(op.inputs, origin.inputs, strict=True):
+                if str(source) in self.real.constants:
+                    made[i] = Made(_again(found.tensors[i], now.tensors[source]), source)
+        return made
+
+
+def _again(t: Tensor, now: Tensor) -> Tensor:
+    """A constant in the steps that it had, or as a real number in as many bits."""
+    assert now.data is not None
+    if t.quant is not None:
+        return replace(t, data=in_steps(now.data, t.quant, t.dtype))
+    half = t.stored == DType.FLOAT16
+    return replace(t, data=now.data.astype(np.float16).astype(np.float32) if half else now.data)
+
+
+def _inside(x: Value, t: Tensor) -> Value:
+    """Where real numbers are in the range of what they become, or less than half a step outside."""
+    low, high = (t.scale * (end - t.zero_point) for end in t.dtype.limits)
+    half = t.scale / 2
+    return (x >= low - half) & (x <= high + half)

@@ -1,0 +1,176 @@
+"""`mote.quantize.prepare`, `train` and `convert`: models that are trained with the integers that they will have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mote.api.converter import differences
+from mote.compile.options import check_at_least, reading
+from mote.compress.quantize import pipeline
+from mote.compress.quantize.pipeline import Methods, Result
+from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
+from mote.compress.quantize.precision import Precision
+from mote.compress.quantize.quantizer import Integers
+from mote.compress.quantize_aware.aware import AwareModule
+from mote.compress.quantize_aware.prepared import Prepared
+from mote.data.dataset import dataset
+from mote.errors import MoteError, explaining, naming
+from mote.execute.torch.module import GraphModule
+from mote.frontends import EDGES, Source, read, source_of
+from mote.train import training
+from mote.train.training import Augment, Progress, Recipe
+
+RATE = 3e-3
+"""How far weights of size 1 go in the first steps, about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a prepared model was made of."""
+
+    source: Source
+    warnings: tuple[str, ...]
+    given: pipeline.Prepared
+    """The graph of real numbers before it was trained, and what calibration data says of it."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
+        """Copies of a prepared model come from the same one."""
+        return self
+
+
+@explaining()
+def prepare(
+    model: Any,
+    example_inputs: Any = None,
+    data: Any = None,
+    *,
+    precision: str = Precision.INT8,
+    layers: Mapping[int, str] | None = None,
+    method: str = Methods.calibration,
+    equalize: bool = Methods.equalize,
+    correct_biases: bool = Methods.correct_biases,
+    rounding: str = "adaptive",
+    io: str = "int8",
+    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | Sequence[str] = (),
+    edges: str = EDGES[0],
+    inputs: str = "",
+    samples: int = MOST_SAMPLES,
+) -> Prepared:
+    """A module of PyTorch that computes what the quantized model will, bit for bit, and can be trained.
+
+    `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other model of real
+    numbers that `mote.compile` takes; `data` are typical inputs, which say what ranges activations have: so many
+    `samples` of them are used, from all over the data. The module takes and gives what the model does, and begins with
+    the integers that `post_training` finds with the same options. `train` it, or train it as any other module, then
+    `convert` it. Weights that are zero stay zero."""
+    check_at_least("samples", samples, 1)
+    methods = Methods(method, equalize, correct_biases, rounding)
+    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
+    scheme = scheme_of(precision, layers)
+    with naming(source.where):
+        found = read(source)
+        graph = checked(found.graph(), scheme)
+        if data is None:
+            raise MoteError(
+                "there is no data to calibrate with, and what values layers see nobody can guess",
+                remedy="give a few hundred typical inputs: data=...",
+            )
+        cases = spread(dataset(data, inputs=inputs).cases(graph), samples)
+        given = pipeline.prepared(graph, cases, methods, scheme.default)
+        aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
+        _keep_zeros(aware.real)
+        if correct_biases or rounding == "adaptive":
+            aware.begin_with(pipeline.finished(given, scheme).integers)
+    return Prepared(aware, Origin(source, (*found.warnings, *differences(graph)), given)).eval()
+
+
+def _keep_zeros(module: GraphModule) -> None:
+    """Weights that were pruned stay so."""
+    graph = module.source
+    weights = {op.inputs[1] for op in graph.ops if op.macs(graph) and str(op.inputs[1]) in module.constants}
+    for i in weights:
+        data = graph.tensors[i].data
+        if data is not None and data.any() and not data.all():
+            module.mask(i, data != 0)
+
+
+@explaining()
+def train(
+    prepared: Prepared,
+    data: Any,
+    *,
+    epochs: int = Recipe.epochs,
+    batch: int = Recipe.batch,
+    rate: float = RATE,
+    optimizer: str = Recipe.optimizer,
+    decay: float = Recipe.decay,
+    distill: bool = False,
+    temperature: float = Recipe.temperature,
+    recalibrate: bool = True,
+    augment: Augment | None = None,
+    device: str = "auto",
+    seed: int = Recipe.seed,
+    progress: Progress | None = None,
+    inputs: str = "",
+    labels: str = "",
+) -> None:
+    """Train a prepared model in place, with labelled data or (`distill`) with what the model of real numbers thinks of
+    the inputs, or with both.
+
+    Whole numbers as labels are classes, real ones what outputs should be. `rate` is in proportion to the size of each
+    layer's weights: see `Recipe`. `recalibrate`: when half of the epochs are
+    over, the ranges of activations are measured once more on the calibration data; then they stay. `augment` changes
+    batches of inputs, which have their channels last. `progress(epoch, epochs, loss)` is called after each epoch."""
+    origin = _origin(prepared)
+    samples = dataset(data, inputs=inputs, labels=labels)
+    recipe = Recipe(epochs, batch, rate, optimizer, decay, temperature, seed, relative=True)
+    teacher = GraphModule(origin.given.exact) if distill else None
+
+    def between(epoch: int, all_epochs: int, loss: float) -> None:
+        if recalibrate and epoch == all_epochs - all_epochs // 2 and epoch < all_epochs:
+            _recalibrate(prepared, origin)
+        if progress is not None:
+            progress(epoch, all_epochs, loss)
+
+    with naming(origin.source.where):
+        training.train(
+            prepared.aware, samples, recipe, teacher=teacher, augment=augment, device=device, progress=between
+        )
+
+
+def _recalibrate(prepared: Prepared, origin: Origin) -> None:
+    """Measure the ranges of activations with the weights as they are now."""
+    aware, methods = prepared.aware, replace(origin.given.methods, equalize=False)
+    found = pipeline.prepared(aware.graph(), origin.given.cases, methods, aware.scheme.default)
+    aware.set_ranges(found.ranges, found.wide)
+
+
+@explaining()
+def convert(prepared: Prepared) -> Quantized:
+    """The prepared model as a `.tflite` file, which gives what the prepared one gives, bit for bit."""
+    origin, aware = _origin(prepared), prepared.aware
+    with naming(origin.source.where):
+        given = replace(origin.given, exact=aware.graph(), ranges=aware.ranges, wide=aware.wide)
+        made = replace(aware.integers, graph=aware.integer_graph().verify())
+        _check(made)
+        return written(origin.source, Result(given, made), aware.scheme, origin.warnings)
+
+
+def _check(made: Integers) -> None:
+    """Training may give weights scales that no kernel computes with."""
+    for op in made.whole.values():
+        if problem := op.unsupported(made.graph):
+            remedy = "train with a lower rate, or prepare the model with more calibration data"
+            raise MoteError(f"after training it cannot be computed: {problem}", where=op.where, remedy=remedy)
+
+
+def _origin(prepared: Any) -> Origin:
+    origin = getattr(prepared, "origin", None)
+    if not isinstance(origin, Origin):
+        remedy = "give what mote.quantize.prepare gave"
+        raise MoteError(f"a {type(prepared).__name__} is no prepared model", remedy=remedy)
+    return origin

@@ -1,0 +1,60 @@
+"""A model that learns to be quantized, with inputs and outputs as the model itself has them."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from mote.compress.quantize_aware.aware import AwareModule
+from mote.errors import MoteError
+from mote.execute.torch.float32.common import Value
+from mote.graph import Graph, Tensor
+from mote.graph.edges import model_shape
+
+
+class Prepared(nn.Module):
+    """A drop-in for the model in any training loop: it takes and gives what the model does, images with their channels
+    where the model has them, and computes with the integers that the model will have. `aware` is the same on the graph,
+    whose images have their channels last."""
+
+    def __init__(self, aware: AwareModule, origin: object) -> None:
+        super().__init__()
+        self.aware = aware
+        self.origin = origin
+        """What whoever prepared the model wants to know when it is converted."""
+
+    def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
+        """The outputs, one or a tuple of several, as the real numbers that the model's integers stand for."""
+        graph = self.aware.source
+        found = self.aware.values(*self._laid(inputs), wanted=graph.outputs)
+        outputs = tuple(as_model(graph.tensors[i], found[i]) for i in graph.outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def stored(self, *inputs: Value) -> tuple[Value, ...]:
+        """The outputs as the quantized model stores them: integers, where it has none of real numbers."""
+        graph: Graph = self.aware.source
+        found = self.aware.stored(*self._laid(inputs))
+        return tuple(as_model(graph.tensors[i], x) for i, x in zip(graph.outputs, found, strict=True))
+
+    def _laid(self, inputs: tuple[Value, ...]) -> list[Value]:
+        graph = self.aware.source
+        if len(inputs) != len(graph.inputs):
+            raise MoteError(f"{len(inputs)} inputs were given, it has {len(graph.inputs)}", where=graph.name)
+        return [as_graph(graph.tensors[i], x) for i, x in zip(graph.inputs, inputs, strict=True)]
+
+
+def as_graph(t: Tensor, x: Value) -> Value:
+    """Samples as the model has them, as the graph has them."""
+    if t.arrangement is None:
+        return x
+    shape = model_shape(t)[1:]
+    if tuple(x.shape[1:]) != shape:
+        raise MoteError(
+            f"input '{t.name}' has the shape {list(x.shape)}, it should be [samples, {', '.join(map(str, shape))}]"
+        )
+    return torch.movedim(x, 1, -1)
+
+
+def as_model(t: Tensor, x: Value) -> Value:
+    """The way back."""
+    return x if t.arrangement is None else torch.movedim(x, -1, 1)

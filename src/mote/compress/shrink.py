@@ -1,0 +1,170 @@
+"""`mote shrink`: what cannot matter in a model, by layer, and a check that its outputs are the same without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote import toolchain
+from mote.compile import line
+from mote.compile.line import Compiled, given_model, make_settings
+from mote.compile.options import check_at_least
+from mote.errors import MoteError, explaining
+from mote.execute.stimuli import stimuli
+from mote.files import temporary_folder
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.measure.run import bench
+from mote.passes.removal import Removal
+from mote.passes.shrink import run as shrunk
+from mote.passes.shrink import totals, weight_bytes
+from mote.toolchain import Mode
+
+INPUTS = 2000
+"""To check with, if nothing else is asked for and the model is not so large that it would take minutes."""
+FEWEST = 20
+CHECKED_MACS = 5 * 10**9
+"""Multiplications that the check may take, unless it would then have the fewest inputs."""
+BATCH = 250
+"""Inputs that are in memory at once."""
+
+Outputs = Iterator[list[bytes]]
+"""Of one inference after another."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a layer, or of a model: of all its layers."""
+
+    channels: int = 0
+    macs: int = 0
+    weights: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.channels + other.channels, self.macs + other.macs, self.weights + other.weights)
+
+
+@dataclass(frozen=True)
+class ShrunkLayer:
+    """`after` is all zero where the layer is gone; `removed`: how many of what."""
+
+    index: int
+    op: str
+    name: str
+    before: Size
+    after: Size
+    removed: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ShrinkResult:
+    """`proofs`: why results cannot change; `differing`: on how many inputs an output did, as computed by `checked`."""
+
+    model: str
+    layers: list[ShrunkLayer]
+    before: Size
+    after: Size
+    proofs: dict[str, str]
+    inputs: int
+    differing: int
+    checked: str
+
+    def __repr__(self) -> str:
+        macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
+        return f"<ShrinkResult of {self.model!r}: {macs}, outputs {'equal' if self.equal else 'differ'}>"
+
+    @property
+    def equal(self) -> bool:
+        return self.differing == 0
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self) | {"equal": self.equal}
+
+
+@explaining()
+def shrink(
+    model: Any, example_inputs: Any = None, *, inputs: int | None = None, seed: int = 0, **options: Any
+) -> ShrinkResult:
+    """Shrink a model, given as to `compile`, and compare its outputs with those of the whole one on so many
+    inputs (as a rule 2,000, fewer of a large model): both as compiled for the host, or by the reference in NumPy where
+    there is no compiler. Options are the fields of Settings but for `target` and `shrink`."""
+    if inputs is not None:
+        check_at_least("inputs", inputs, 1)
+    check_at_least("seed", seed, 0)
+    settings = make_settings(
+        **{"optimize": "speed", **options}
+    )  # the plan that is found fastest: RAM is no matter here
+    model = given_model(model, settings, example_inputs)
+    whole, small = (line.compile(model, replace(settings, shrink=on)) for on in (False, True))
+    before = whole.plan.graph
+    after, removals = shrunk(before)
+    layers = _layers(before, after, removals)
+    inputs = inputs or min(INPUTS, max(FEWEST, CHECKED_MACS // max(whole.macs, 1)))
+    differing, checked = _compare(whole, small, inputs, seed)
+    return ShrinkResult(
+        model=whole.path,
+        layers=layers,
+        before=sum((layer.before for layer in layers), Size()),
+        after=sum((layer.after for layer in layers), Size()),
+        proofs={kind.name: kind.proof for kind in totals(removals)},
+        inputs=inputs,
+        differing=differing,
+        checked=checked,
+    )
+
+
+def _layers(before: Graph, after: Graph, removals: list[Removal]) -> list[ShrunkLayer]:
+    sizes = _sizes(after)
+    return [
+        ShrunkLayer(
+            op.index,
+            op.kind,
+            op.name,
+            size,
+            sizes.get(op.outputs[0], Size()),
+            {kind.name: count for kind, count in totals(r for r in removals if r.index == op.index).items()},
+        )
+        for op, size in zip(before.ops, _sizes(before).values(), strict=True)
+    ]
+
+
+def _sizes(graph: Graph) -> dict[int, Size]:
+    """Of the operators, by their outputs."""
+    return {op.outputs[0]: Size(op.output(graph).channels, op.macs(graph), weight_bytes(graph, op)) for op in graph.ops}
+
+
+def _compare(whole: Compiled, small: Compiled, inputs: int, seed: int) -> tuple[int, str]:
+    """On how many inputs an output differs, and who computed them."""
+    graph = whole.plan.graph
+    sizes = [min(BATCH, inputs - first) for first in range(0, inputs, BATCH)]
+    batches = [stimuli(graph, size, seed + i) for i, size in enumerate(sizes)]
+    try:
+        compiler = toolchain.find_compiler(whole.settings.target)
+    except MoteError:
+        pairs = zip(_evaluate(whole.plan.graph, batches), _evaluate(small.plan.graph, batches), strict=True)
+        return sum(a != b for a, b in pairs), "the NumPy reference"
+    with temporary_folder() as folder:
+        runs = [_run(compiled, folder / str(i), batches) for i, compiled in enumerate((whole, small))]
+        checked = f"the generated C on the host (C compiler {compiler.version})"
+        return sum(a != b for a, b in zip(*runs, strict=True)), checked
+
+
+def _run(compiled: Compiled, folder: Path, batches: list[list[dict[int, Array]]]) -> Outputs:
+    folder.mkdir()
+    on = bench(compiled, folder)
+    for cases in batches:
+        raw = [[case[t].tobytes() for t in compiled.plan.graph.inputs] for case in cases]
+        yield from on.execute(Mode.MEASURE, raw).outputs
+
+
+def _evaluate(graph: Graph, batches: list[list[dict[int, Array]]]) -> Outputs:
+    for cases in batches:
+        states: dict[int, Array] = {}
+        for case in cases:
+            values = graph.evaluate(case | states)
+            states = graph.carried(values)
+            yield [np.ascontiguousarray(values[t]).tobytes() for t in graph.outputs]

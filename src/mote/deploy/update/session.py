@@ -1,0 +1,382 @@
+"""An update from the host's side: asks the device what it has, sends what it lacks, and sees it run.
+
+The host asks and the device answers. What is not answered is asked again; data says where it belongs, so that nothing
+is taken twice. Where the line breaks, or the device is reset, the update goes on from what the device says that it has.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from mote.deploy.update import delta
+from mote.deploy.update.frames import ANSWER, PROTOCOL, BeginFlag, Message, Reader, Type
+from mote.deploy.update.header import ImageHeader
+from mote.deploy.update.lines import Line, LostError
+from mote.errors import MoteError
+
+STATES = ("idle", "receiving", "trial")
+NO_SLOT = 0xFF
+RESTARTING_S = 0.2
+"""What is sent to a device right after it was told to restart is lost."""
+MOST_STALLED = 100
+"""Answers without a byte that is new, for each try, after which a device is given up: lost frames cause some."""
+_HELLO = struct.Struct("<4x4B12I")
+_POSITION = struct.Struct("<III")
+_BEGIN = struct.Struct("<III")
+NOT_BEGUN = 4
+STATUS = {
+    1: ("the settings of its update module do not fit", "correct the firmware"),
+    2: ("its flash cannot be written", "try again; if that does not help, the flash is worn out"),
+    3: ("it has no model that may run", "send one"),
+    NOT_BEGUN: ("it knows of no update", "send it again"),
+    5: ("it has a model on trial", "confirm that one first (--confirm), or reset the device to take it back"),
+    6: ("the image is larger than its slot", "pack a smaller model"),
+    7: ("the image is not complete", "send it again"),
+    8: ("the image was damaged on the way", "send it again"),
+    9: ("this is no image that it knows", "pack the model with a Mote that fits its firmware"),
+    10: ("the image is for another product", "pack it with the right --product"),
+    11: ("it had a newer version already", "pack the model with a higher --model-version"),
+    12: ("the image is not signed", "sign it with `mote sign`"),
+    13: ("the signature is not genuine", "sign the image with a key that the firmware knows"),
+    14: ("its firmware cannot run the image", "pack it with --runtime and the manifest of that firmware"),
+    15: ("the delta is to another image", "send the whole image: omit --from"),
+    16: ("the delta is damaged", "send it again"),
+    254: ("it does not understand a message", "use a Mote that fits its firmware"),
+    255: ("it does not know a message", "use a Mote that fits its firmware"),
+}
+"""What devices refuse, as `mote_update_status` in `mote_update.h` numbers it, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a device says of itself."""
+
+    protocol: int
+    state: str
+    tries: int
+    """Boots of a model on trial so far."""
+    active: int | None
+    """The slot of the model that runs; None where none does."""
+    most_data: int
+    slot_bytes: int
+    version: int
+    bytes: int
+    crc: int
+    counter: int
+    """No image with a lower version is accepted."""
+    product: int
+    rejected: int
+    """The version of the model that failed its trial last; 0: none."""
+    stream_bytes: int
+    stream_crc: int
+    position: int
+    position_crc: int
+
+    def runs(self, image: ImageHeader) -> bool:
+        return self.active is not None and (self.bytes, self.crc) == (image.bytes, image.crc)
+
+
+def read_device(data: bytes) -> Device:
+    """The answer to HELLO."""
+    if len(data) != _HELLO.size:
+        raise LostError("the device answers something else")
+    protocol, state, tries, active, *rest = _HELLO.unpack(data)
+    known = STATES[state] if state < len(STATES) else str(state)
+    return Device(protocol, known, tries, None if active == NO_SLOT else active, *rest)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long is waited, in seconds, and how often is tried."""
+
+    answer_s: float = 2.0
+    finish_s: float = 60.0
+    """For the device to check a whole image: signatures take a while on small cores."""
+    restart_s: float = 20.0
+    confirm_s: float = 10.0
+    tries: int = 5
+    connections: int = 5
+
+
+@dataclass
+class Outcome:
+    """What an update has done."""
+
+    device: Device
+    sent: str = "nothing"
+    """`image`, `delta` or `nothing`."""
+    stream_bytes: int = 0
+    resumed_at: int = 0
+    bytes_sent: int = 0
+    """Of the stream, those sent again included."""
+    sent_again: int = 0
+    """Frames."""
+    connections: int = 1
+    seconds: float = 0.0
+    state: str = ""
+    """`confirmed`, `trial` (it runs, and the firmware has not confirmed it yet), `installed` (it runs from the next
+    boot on) or `restarting`."""
+
+
+@dataclass
+class Session:
+    """Talks to one device."""
+
+    line: Line
+    patience: Patience = field(default_factory=Patience)
+    say: Callable[[str], None] = lambda text: None
+    sequence: int = field(default_factory=lambda: secrets.randbelow(256))
+    outcome: Outcome | None = None
+    _reader: Reader = field(default_factory=Reader)
+
+    def ask(self, kind: Type, data: bytes = b"", wait_s: float | None = None) -> bytes:
+        """The answer to a question, asked again where none comes; its status is MOTE_UPDATE_OK."""
+        self.sequence = (self.sequence + 1) % 256
+        question = Message(kind, self.sequence, data)
+        until = time.monotonic() + (self.patience.answer_s * self.patience.tries if wait_s is None else wait_s)
+        while time.monotonic() < until:
+            self.line.send(question.framed)
+            answer = self._answer(lambda m: m.type == kind | ANSWER and m.sequence == question.sequence)
+            if answer is not None:
+                return checked(answer.data)
+        raise LostError("the device does not answer")
+
+    def _answer(self, fits: Callable[[Message], bool]) -> Message | None:
+        """The first message that fits within the time for an answer."""
+        until = time.monotonic() + self.patience.answer_s
+        while (left := until - time.monotonic()) > 0:
+            for message in self._reader.take(self.line.receive(left)):
+                if fits(message):
+                    return message
+        return None
+
+    def hello(self, wait_s: float | None = None) -> Device:
+        device = read_device(self.ask(Type.HELLO, bytes([PROTOCOL, 0, 0, 0]), wait_s))
+        if device.protocol != PROTOCOL:
+            raise MoteError(
+                f"the device speaks protocol {device.protocol}, and this Mote protocol {PROTOCOL}",
+                where=self.line.name,
+                remedy="use a Mote that fits its firmware",
+            )
+        if device.most_data == 0:
+            raise MoteError(
+                "the device announces that it takes 0 bytes of data at a time",
+                where=self.line.name,
+                remedy="give the protocol a larger frame in the firmware (mote_ota_t)",
+            )
+        return device
+
+    def reopen(self) -> None:
+        self.line.open()
+        self._reader = Reader()
+
+    def begin(self, stream: Stream) -> int:
+        """Announce what is to come; where the device has the beginning of it already, how far."""
+        flags = BeginFlag.DELTA if stream.is_delta else BeginFlag(0)
+        data = stream.data
+        for more in (BeginFlag(0), BeginFlag.ANEW):
+            answer = self.ask(Type.BEGIN, _BEGIN.pack(flags | more, len(data), crc32(data)))
+            if len(answer) != _POSITION.size:
+                raise LostError("the device answers something else")
+            _, position, crc = _POSITION.unpack(answer)
+            if position <= len(data) and crc32(data[:position]) == crc:
+                return int(position)
+        raise MoteError("the device has something else than it says", where=self.line.name, remedy="reset the device")
+
+    def transfer(self, stream: bytes, position: int, most: int, outcome: Outcome) -> None:
+        """All data from a position on. Several frames are under way at once where the line has room for them; what the
+        device did not take is sent again from there. A device that takes nothing new for a while is given up."""
+        taken = sent = furthest = most_sent = position
+        silent, gone_back, stalled = 0, -1, 0
+        while taken < len(stream):
+            while sent < len(stream) and sent - taken < self.line.window * most:
+                data = stream[sent : sent + most]
+                self.sequence = (self.sequence + 1) % 256
+                self.line.send(Message(Type.DATA, self.sequence, sent.to_bytes(4, "little") + data).framed)
+                outcome.bytes_sent += len(data)
+                sent += len(data)
+            most_sent = max(most_sent, sent)
+            answer = self._answer(lambda m: m.type == Type.DATA | ANSWER and len(m.data) == _POSITION.size)
+            if answer is None:
+                silent += 1
+                if silent > self.patience.tries:
+                    raise LostError("the device does not answer")
+                outcome.sent_again += (sent - taken + most - 1) // most
+                sent = taken
+                continue
+            at = _POSITION.unpack(checked(answer.data))[1]
+            if at > most_sent:
+                raise MoteError(
+                    f"the device says that it has {at:,} bytes, of which {most_sent:,} were sent",
+                    where=self.line.name,
+                    remedy="reset the device",
+                )
+            stalled = 0 if at > furthest else stalled + 1
+            furthest = max(furthest, at)
+            if stalled > MOST_STALLED * self.patience.tries:
+                raise LostError("the device takes no more data")
+            if at > taken:
+                taken, sent, silent = at, max(at, sent), 0
+                self.say(f"sending {taken:,} of {len(stream):,} bytes")
+            elif gone_back != taken or at < taken:
+                outcome.sent_again += (sent - at + most - 1) // most
+                taken = sent = gone_back = at
+
+
+def checked(data: bytes) -> bytes:
+    """An answer whose status is that all is well. A device that was reset has forgotten what it was asked."""
+    status = int.from_bytes(data[:4], "little")
+    if len(data) < 4 or status == NOT_BEGUN:
+        raise LostError("the device knows of no update")
+    if status:
+        what, remedy = STATUS.get(status, (f"it says status {status}", "use a Mote that fits its firmware"))
+        raise MoteError(f"the device refuses: {what}", remedy=remedy)
+    return data
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What is sent: an image, or a delta."""
+
+    data: bytes
+    is_delta: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to run, and what it may be made of."""
+
+    image: bytes
+    header: ImageHeader
+    sources: Sequence[tuple[ImageHeader, bytes]] = ()
+    """Images that devices may run, for deltas."""
+    restarts: bool = True
+    confirms: bool = False
+    """Have the device confirm it; otherwise its firmware does when it thinks fit."""
+    follows: bool = True
+    """Wait for the device to come back after its restart: the next that connects may be another one."""
+
+    def streams(self, device: Device) -> list[Stream]:
+        """What could be sent to a device, the shortest first: the image, or a delta to what it runs."""
+        deltas = [Stream(delta.encode(old, self.image), True) for header, old in self.sources if device.runs(header)]
+        return sorted([Stream(self.image, False), *deltas], key=lambda stream: len(stream.data))
+
+
+def known_to(device: Device, streams: Sequence[Stream]) -> Stream | None:
+    """The stream that a device has received last, or a part of."""
+    known = (device.stream_bytes, device.stream_crc)
+    return next((stream for stream in streams if known == (len(stream.data), crc32(stream.data))), None)
+
+
+def check_first(device: Device, plan: Plan, where: str) -> None:
+    """Refuse what the device will refuse, before anything is sent."""
+    header = plan.header
+    if header.version < device.counter:
+        reason = f"has version {header.version}, and the device accepts none below {device.counter}"
+        raise MoteError(reason, where=where, remedy="pack the model with a higher --model-version")
+    if device.product and header.product != device.product:
+        reason = f"is for product {header.product}, and the device is product {device.product}"
+        raise MoteError(reason, where=where, remedy=f"pack the model with --product {device.product}")
+    if len(plan.image) > device.slot_bytes:
+        reason = f"has {len(plan.image):,} bytes, and the device has room for {device.slot_bytes:,}"
+        raise MoteError(reason, where=where, remedy="pack a smaller model")
+    if device.state == "trial" and not device.runs(header):
+        raise MoteError(f"{STATUS[5][0]}, of version {device.version}", where=where, remedy=STATUS[5][1])
+
+
+def update(session: Session, plan: Plan, where: str) -> Outcome:
+    """Bring a device to run an image. Where the line breaks it is opened again, and the update goes on."""
+    began = time.monotonic()
+    connections = 1
+    while True:
+        try:
+            outcome = _attempt(session, plan, where)
+            break
+        except LostError as lost:
+            if connections >= session.patience.connections:
+                raise MoteError(
+                    f"the device was lost {connections} times: {lost}",
+                    where=session.line.name,
+                    remedy="check the line, and run the command again: what the device has is not sent twice",
+                ) from None
+            connections += 1
+            session.say(f"{lost}; trying again")
+            session.reopen()
+    outcome.connections = connections
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def _attempt(session: Session, plan: Plan, where: str) -> Outcome:
+    device = session.hello()
+    outcome = session.outcome = session.outcome or Outcome(device)
+    if not device.runs(plan.header):
+        streams = plan.streams(device)
+        known = known_to(device, streams)
+        if not (known and device.state == "trial" and device.tries == 0):
+            check_first(device, plan, where)
+            _send(session, known if known and device.state == "receiving" else streams[0], device, outcome)
+        outcome.state = "installed"
+        if not plan.restarts:
+            return outcome
+        if not plan.follows:
+            session.ask(Type.RESTART)
+            outcome.state = "restarting"
+            return outcome
+        device = _restart(session, plan, where)
+    outcome.device = _settled(session, plan, device)
+    outcome.state = "confirmed" if outcome.device.state != "trial" else "trial"
+    return outcome
+
+
+def _send(session: Session, stream: Stream, device: Device, outcome: Outcome) -> None:
+    position = session.begin(stream)
+    outcome.sent = "delta" if stream.is_delta else "image"
+    outcome.stream_bytes = len(stream.data)
+    outcome.resumed_at = max(outcome.resumed_at, position)
+    session.transfer(stream.data, position, device.most_data, outcome)
+    session.say("the device checks it")
+    session.ask(Type.FINISH, wait_s=session.patience.finish_s)
+
+
+def _restart(session: Session, plan: Plan, where: str) -> Device:
+    """Reset the device, and see what it runs then."""
+    session.say("the device restarts")
+    session.ask(Type.RESTART)
+    time.sleep(RESTARTING_S)
+    until = time.monotonic() + session.patience.restart_s
+    while time.monotonic() < until:
+        try:
+            device = session.hello()
+        except LostError:
+            session.reopen()
+            continue
+        if device.runs(plan.header):
+            return device
+        if device.state != "trial":
+            to = "to no model, the one before being below what it accepts or damaged"
+            to = to if device.active is None else f"to version {device.version}"
+            raise MoteError(
+                f"the device went back {to}: the new model was not confirmed in its trial",
+                where=where,
+                remedy="find out from the device why its firmware does not accept the model",
+            )
+        time.sleep(0.1)
+    raise MoteError("the device does not come back with the new model", where=where, remedy="reset it, and ask again")
+
+
+def _settled(session: Session, plan: Plan, device: Device) -> Device:
+    """The device once its model is confirmed, or the time for that is over."""
+    if device.state == "trial" and plan.confirms:
+        session.ask(Type.CONFIRM)
+        return session.hello()
+    until = time.monotonic() + session.patience.confirm_s
+    while device.state == "trial" and time.monotonic() < until:
+        time.sleep(0.2)
+        device = session.hello()
+    return device

@@ -1,0 +1,1 @@
+"""Back ends: C projects and images."""

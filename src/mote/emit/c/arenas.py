@@ -1,0 +1,196 @@
+"""The arenas of a model as its C names them: one, or one for each memory that the plan uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mote.emit.c.c import (
+    BLANK,
+    Comment,
+    Compound,
+    Define,
+    Definition,
+    Expression,
+    Formula,
+    Include,
+    Noted,
+    Text,
+    call,
+    guarded,
+    index,
+    plus,
+    printed,
+)
+from mote.emit.c.options import ProjectOptions, banner
+from mote.emit.c.values import brief, section
+from mote.plan.plan import ALIGNMENT, LENT, Plan
+from mote.plan.plan import KEPT as KEPT_MEMORY
+from mote.targets import KEPT, Memory
+
+KEPT_SUFFIX = f"_{KEPT}"
+"""The suffix of what is kept from one inference to the next."""
+
+SECTION = Text("""\
+/* Which linker section a definition goes to; define it before this file is compiled to have it otherwise. */
+#ifndef MOTE_SECTION
+#if defined(__GNUC__) && defined(__ELF__)
+#define MOTE_SECTION(name) __attribute__((section(name)))
+#else
+#define MOTE_SECTION(name)
+#endif
+#endif
+""")
+
+
+@dataclass(frozen=True)
+class Arena:
+    nbytes: int
+    memory: Memory | None
+    suffix: str
+    """What tells its names from those of the others; empty where there are none."""
+
+    @property
+    def pointer(self) -> str:
+        """The variable that points to it."""
+        return f"arena{self.suffix}"
+
+    @property
+    def size(self) -> str:
+        """The parameter that says how large it is."""
+        return f"bytes{self.suffix}"
+
+    @property
+    def at(self) -> str:
+        """The macro that gives the address of an offset."""
+        return f"AT{self.suffix.upper()}"
+
+    @property
+    def row(self) -> str:
+        """The macro that gives the address of a row in the table."""
+        return f"ROW{self.suffix.upper()}"
+
+    def address(self, offset: Expression) -> Expression:
+        """The address of an offset."""
+        return call(self.at, offset)
+
+    def address_of_row(self, rows: str, place: Expression) -> Expression:
+        """The address of the row that has a place in the table `rows`."""
+        return call(self.row, place)
+
+    def macro(self, options: ProjectOptions) -> str:
+        """Its size for the model's users."""
+        return f"{options.name.upper()}_ARENA{_suffix(self.memory).upper()}_BYTES"
+
+    def storage(self, options: ProjectOptions) -> str:
+        """The bytes behind it."""
+        if self.suffix == KEPT_SUFFIX:
+            return f"{options.name}_kept.states.bytes"
+        if options.caller_arena:
+            return f"{options.name}_arena{self.suffix}"
+        if options.shared_arena:
+            return f"{shared_name(self.memory)}.bytes"
+        return f"{options.name}_memory{self.suffix}.bytes"
+
+
+@dataclass(frozen=True)
+class Given(Arena):
+    """Memory that a function is given a pointer to: the arena of a body of control flow, or a tensor that is lent."""
+
+    constant: bool = False
+    """The function may not write there."""
+
+    @property
+    def pointer(self) -> str:
+        return self.suffix
+
+    @property
+    def declaration(self) -> str:
+        return f"{'const ' if self.constant else ''}uint8_t *{self.pointer}"
+
+    def address(self, offset: Expression) -> Expression:
+        return Formula(f"(mote_any{'_const' if self.constant else ''}_t)({{}})", (plus(self.pointer, offset),))
+
+    def address_of_row(self, rows: str, place: Expression) -> Expression:
+        return self.address(Formula(f"{ALIGNMENT} * (size_t){{}}", (index(rows, place),)))
+
+
+def arenas(plan: Plan) -> list[Arena]:
+    """Those of a plan, fastest memory first."""
+    if not plan.memories:
+        return [Arena(max(plan.arena, 1), None, "")]
+    several = len(plan.memories) > 1
+    return [
+        Arena(max(nbytes, 1), memory, _suffix(memory) if several else "")
+        for memory, nbytes in zip(plan.memories, plan.arenas, strict=True)
+    ]
+
+
+def places(plan: Plan) -> dict[int, Arena]:
+    """The arenas by the number of their memory, with what is kept from one inference to the next."""
+    kept = {KEPT_MEMORY: Arena(plan.state_bytes, None, KEPT_SUFFIX)} if plan.graph.states else {}
+    return {**dict(enumerate(arenas(plan))), **kept}
+
+
+def lent_places(plan: Plan, written: Sequence[int]) -> dict[int, Given]:
+    """The same of a body of control flow, which is given all of its memory; `written` are the tensors that it may
+    write to of those that it is lent."""
+    lent = {
+        LENT - k: Given(plan.graph.tensors[t].nbytes, None, f"given_{k}", t not in written)
+        for k, t in enumerate(plan.goal.lent)
+    }
+    return {0: Given(plan.arena, None, "arena"), **lent}
+
+
+def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Compound:
+    """An aligned piece of memory."""
+    return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{section(memory)};")
+
+
+def shared_name(memory: Memory | None) -> str:
+    """The arena that several models share, in C."""
+    return f"mote_arena{_suffix(memory)}"
+
+
+def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
+    """What models need that take turns in one arena: in each memory what the largest needs."""
+    found: dict[Memory | None, int] = {}
+    for a in (a for plan in plans for a in arenas(plan)):
+        found[a.memory] = max(found.get(a.memory, 0), a.nbytes)
+    return found
+
+
+def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options: ProjectOptions) -> dict[str, str]:
+    """mote_arena.h and mote_arena.c."""
+    macros: list[Definition] = []
+    externs: list[Definition] = []
+    unions: list[Definition] = []
+    for memory, nbytes in sizes.items():
+        name = shared_name(memory)
+        macros.append(size_macro(f"{name.upper()}_BYTES", nbytes, memory))
+        externs.append(definition(f"extern union {name}", name, f"{name.upper()}_BYTES"))
+        unions.append(f"union {name} {name}{section(memory)}")
+    about = f"mote_arena.h: the working memory that {' and '.join(names)} share."
+    header = guarded("MOTE_ARENA_H", Text("#include <stdint.h>\n"), RULES, *macros, BLANK, *externs, BLANK)
+    source = [Include("mote_arena.h"), BLANK, *([SECTION] if any(sizes) else []), *unions]
+    return {
+        "mote_arena.h": printed([banner(options, about), *header]),
+        "mote_arena.c": printed([banner(options, "mote_arena.c: see mote_arena.h."), *source]),
+    }
+
+
+def size_macro(name: str, nbytes: int, memory: Memory | None) -> Definition:
+    """The macro that says how large an arena is, and where it is."""
+    macro = Define(name, nbytes)
+    return macro if memory is None else Noted(macro, f"in {brief(memory.name)}")
+
+
+RULES = Comment("""\
+One model runs at a time, in as much memory as the largest needs. Running one destroys the tensors of the others:
+- write a model's inputs when the run before it, of whichever model, has finished;
+- read or copy its outputs before the inputs of another one are written;
+- a model that runs in pieces (NAME_step, NAME_push) has the memory until its last piece is done.""")
+
+
+def _suffix(memory: Memory | None) -> str:
+    return "" if memory is None else f"_{memory.symbol.lower()}"

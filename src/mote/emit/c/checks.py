@@ -1,0 +1,110 @@
+"""`NAME_check`: a CRC-32 of everything constant that the model reads, so that a changed bit in flash is seen.
+
+It covers weights and tables, the kernels' parameters, and the tables that say what runs when. Addresses in parameters,
+which only the linker knows, are compared with what they must be. The check's own tables say where each of their entries
+ends twice, so that no damaged address is followed. Not covered is code, with the tables inside of kernels' functions.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from mote.emit.c.c import Comment, Define, Definition, Function, Statement, Text, when
+from mote.emit.c.values import wrap
+from mote.graph.tensor import Array
+from mote.kernels.contract import Structs, Value
+from mote.kernels.structs import Field, words
+
+
+@dataclass(frozen=True)
+class Span:
+    """Constants that lie one after another in flash."""
+
+    address: str
+    end: str
+    values: Array
+    """As the core holds them: as wide as in C."""
+
+    @property
+    def width(self) -> int:
+        return self.values.itemsize
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Everything constant that a model reads."""
+
+    spans: Sequence[Span]
+    addresses: Mapping[str, str]
+    """The pointers in the kernels' parameters, and what they point to."""
+
+
+def struct(
+    name: str, fields: Sequence[Field], params: Mapping[str, Value], named: Callable[[Array | Structs], str]
+) -> Checked:
+    """The numbers and pointers in a kernel's parameters. `named`: the name of a constant in C.
+
+    Numbers lie one after another up to the next pointer, and up to the edges of a struct that has pointers, where
+    a core with wide ones may leave a gap."""
+    spans: list[Span] = []
+    addresses: dict[str, str] = {}
+    holders = {parent for field in fields if field.pointer for parent in _parents(field)}
+    pairs = zip(fields, words(fields, params), strict=True)
+    for (pointers, _), group in groupby(pairs, lambda pair: (pair[0].pointer, holders & _parents(pair[0]))):
+        found = {f"{name}.{field.path}": value for field, value in group}
+        if pointers:
+            addresses |= {at: "NULL" if isinstance(value, int) else named(value) for at, value in found.items()}
+        else:
+            first, *_, last = (*found, *found)
+            spans.append(Span(f"&{first}", f"&{last} + 1", np.array(list(found.values()), np.uint32)))
+    return Checked(spans, addresses)
+
+
+def _parents(field: Field) -> frozenset[str]:
+    """The structs that a field lies in, but for the whole."""
+    parts = field.path.split(".")
+    return frozenset(".".join(parts[:i]) for i in range(1, len(parts)))
+
+
+def array_span(name: str, value: Array | Structs) -> Span:
+    """A constant array."""
+    if isinstance(value, Structs):
+        return Span(name, f"{name} + {len(value.rows)}", (value.rows & 0xFFFFFFFF).astype(np.uint32).reshape(-1))
+    flat = value.reshape(-1)
+    values = flat.view(np.float32) if flat.dtype == np.complex64 else flat
+    return Span(name, f"{name} + {values.size}", values)
+
+
+def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
+    """The function, and the tables of what it looks at: constants by their width, then addresses."""
+    crc = 0
+    tables: list[Definition] = []
+    looks: list[str] = []
+    every = [span for part in parts for span in part.spans]
+    for width in sorted({s.width for s in every}):
+        spans = [s for s in every if s.width == width]
+        table = f"{name}_checked_{8 * width}"
+        tables.append(_table("mote_constant_t", table, [f"{{{s.address}, {s.end}, {s.values.nbytes}}}" for s in spans]))
+        looks.append(f"mote_crc_constants(&crc, {table}, {len(spans)}, {width})")
+        for s in spans:
+            crc = zlib.crc32(s.values.astype(s.values.dtype.newbyteorder("<")).tobytes(), crc)
+    if addresses := {at: value for part in parts for at, value in part.addresses.items()}:
+        table = f"{name}_checked_addresses"
+        tables.append(_table("mote_address_t", table, [f"{{&{at}, &{at} + 1, {v}}}" for at, v in addresses.items()]))
+        looks.append(f"mote_addresses_hold({table}, {len(addresses)})")
+    steps: list[Statement] = []
+    if looks:
+        expected = Define(f"{name.upper()}_CRC", f"0x{crc:08x}u")
+        tables = [Comment("Every constant that the model reads, and its CRC-32."), expected, *tables]
+        steps = ["uint32_t crc = 0", *(when(f"!{look}", "return MOTE_DAMAGED") for look in looks)]
+        steps.append(when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED"))
+    return [*tables, Function(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
+
+
+def _table(ctype: str, name: str, items: list[str]) -> Text:
+    return Text(f"static const {ctype} {name}[{len(items)}] = {{\n{wrap(items)}\n}};\n")

@@ -1,0 +1,191 @@
+"""Plan -> files: the model's C, the kernels it uses, build files, an example and a self-test.
+
+The text depends on the model and the options only, so the same input gives byte-identical output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mote.emit.c import header, ramcode, selftest, source
+from mote.emit.c.arenas import arenas, shared, shared_files
+from mote.emit.c.c import Definition, Include, Text, printed
+from mote.emit.c.golden import Run
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.values import ConstantArray, Constants
+from mote.kernels import library
+from mote.package import c_project
+from mote.plan.plan import Plan
+from mote.plan.rows import aligned
+from mote.targets import Memory
+
+MOST_CODE = 16 << 10
+"""Bytes of the fastest flash that are kept for code, if there is another one for constants: no model so far needed
+more, and code in the slower one would cost far more than constants there."""
+
+UNUSED = """\
+/* The kernel library in one piece: a model does not call all of it. */
+#if defined(__GNUC__)
+#define MOTE_INLINE static inline __attribute__((unused))
+#else
+#define MOTE_INLINE static inline
+#endif
+
+"""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A generated C project: file name -> text."""
+
+    options: ProjectOptions
+    files: dict[str, str]
+    constants: int
+    """Bytes of constant arrays (weights, biases, tables)."""
+    sources: tuple[str, ...]
+    """The C files that make up the model (without the example and the self-test)."""
+    arena: int
+    """Bytes of the arenas that are defined in them."""
+    flash: dict[str, int]
+    """Bytes of constants in each flash memory, where there is more than one."""
+    tables: int = 0
+    """Bytes of the constants that say what runs when and where rows lie."""
+
+    def __repr__(self) -> str:
+        return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The C files, without what builds them."""
+        return {name: text for name, text in self.files.items() if name.endswith((".c", ".h"))}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model to make C of. `golden`: the inferences of its self-test; without any there is none."""
+
+    plan: Plan
+    options: ProjectOptions
+    golden: Sequence[Run] = ()
+
+
+def generate(job: Job) -> Project:
+    """The C project of a model."""
+    return _projects([job])[0]
+
+
+def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[Project], Project]:
+    """Projects of models that share one arena: of each alone, and of all in one folder, whose options are `folder`."""
+    sizes = shared([j.plan for j in jobs])
+    names = [j.options.name for j in jobs]
+    arena = shared_files(sizes, names, folder)
+    alone = [
+        replace(p, files=p.files | arena, sources=(*p.sources, "mote_arena.c"), arena=sum(sizes.values()))
+        for p in _projects(jobs)
+    ]
+    files = {file: text for p in alone for file, text in p.files.items()}
+    files |= c_project.shared_texts([(j.plan, j.options) for j in jobs], folder, _calls_math(files))
+    tests = [(j.plan, j.options, j.golden) for j in jobs]
+    files[c_project.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
+    sources = (*(f"{name}.c" for name in names), "mote_arena.c")
+    flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
+    together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
+    return alone, together
+
+
+def _projects(jobs: Sequence[Job]) -> list[Project]:
+    """One for each model; their constants share the flash."""
+    constants = [Constants(j.options.name) for j in jobs]
+    bodies = [source.model(j.plan, j.options, c) for j, c in zip(jobs, constants, strict=True)]
+    _allocate([array for c in constants for array in c.arrays], jobs[0].options.flashes)
+    return [_project(*parts) for parts in zip(jobs, bodies, constants, strict=True)]
+
+
+def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
+    """What is read most often for its size goes to the fastest flash; what fits nowhere to the last."""
+    for kept in (MOST_CODE, 0) if flashes else ():
+        left = {m: m.size for m in flashes} | {flashes[0]: max(flashes[0].size - kept, 0)}
+        for array in sorted(arrays, key=lambda a: -a.heat):
+            nbytes = aligned(array.nbytes)
+            array.memory = next((m for m in flashes if left[m] >= nbytes), flashes[-1])
+            left[array.memory] -= nbytes
+        if left[flashes[-1]] >= 0:
+            return
+
+
+def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
+    plan, options = job.plan, job.options
+    name = options.name
+    kernels = kernel_texts(plan, options)
+    project = {f"{name}.h": header.text(plan, options)}
+    if options.single_file:
+        project[f"{name}.c"] = printed(_amalgamated(body, kernels, constants))
+    else:
+        project[f"{name}.c"] = printed(body)
+        project[f"{name}_constants.h"] = printed(source.constants(options, constants))
+        project |= kernels
+    if options.code_in_ram:
+        project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
+    project |= c_project.texts(plan, options, _calls_math(project))
+    if job.golden:
+        project[c_project.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
+    arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
+    flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
+    return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
+
+
+def _calls_math(files: Mapping[str, str]) -> bool:
+    """Whether a file calls functions of the math library. It is then a kernel of the user's: Mote's have their own."""
+    return any("#include <math.h>" in text for text in files.values())
+
+
+def kernel_text(file: str) -> str:
+    return library.header(file)
+
+
+def kernel_texts(plan: Plan, options: ProjectOptions) -> dict[str, str]:
+    """The kernels' files that a model uses, each after those it includes."""
+    hot = kernel_headers(ramcode.hot_files(plan)) if options.code_in_ram else []
+    files = kernel_headers(source.includes(plan))
+    return {k: ramcode.in_ram(kernel_text(k)) if k in hot else kernel_text(k) for k in files}
+
+
+def kernel_headers(used: Iterable[str]) -> list[str]:
+    """The kernel files that are used, each after those it includes."""
+    ordered: list[str] = []
+
+    def visit(file: str) -> None:
+        if file in ordered:
+            return
+        for needed in re.findall(r'#include "(mote_\w+\.h)"', kernel_text(file)):
+            visit(needed)
+        ordered.append(file)
+
+    visit("mote_common.h")
+    for file in used:
+        visit(file)
+    return ordered
+
+
+def _amalgamated(body: Iterable[Definition], kernels: Mapping[str, str], constants: Constants) -> Iterator[Definition]:
+    """The model's C with every include of ours replaced by its text, but for the headers that callers include too."""
+    texts = {
+        "mote_common.h": [_inlined(kernels.values())],
+        f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
+        **{k: [] for k in kernels if k != "mote_common.h"},
+    }
+    for d in body:
+        yield from texts.get(d.file, [d]) if isinstance(d, Include) else [d]
+
+
+def _crc(options: ProjectOptions) -> Definition:
+    """What brings `mote_crc.h` to the self-test."""
+    return _inlined([kernel_text("mote_crc.h")]) if options.single_file else Include("mote_crc.h")
+
+
+def _inlined(kernels: Iterable[str]) -> Text:
+    """The files' text instead of including them."""
+    texts = (re.sub(r'#include "mote_\w+\.h"\n', "", text) for text in kernels)
+    return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", "\n".join(texts), flags=re.MULTILINE))

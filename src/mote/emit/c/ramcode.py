@@ -1,0 +1,55 @@
+"""Code that is executed from RAM: what the model spends its time in gets a linker section of its own.
+
+The kernels' files are those of the library, in which every function is static: the attribute is put into their text, in
+those that take nearly all of the cycles and those that they include, and into the model's own functions, which the C
+compiler may inline kernels into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from mote.emit.c.options import RAMFUNC_SECTION
+from mote.plan.plan import Plan
+
+HOT = 0.95
+"""The share of what the model takes that is executed from RAM at least."""
+MACRO = f"""\
+/* Functions that are executed from RAM. The start-up code must copy their section there, as it copies .data; define
+ * this before this file is compiled to have them in a section that your linker script has already. */
+#ifndef MOTE_RAMFUNC
+#if defined(__GNUC__) && defined(__ELF__)
+#define MOTE_RAMFUNC __attribute__((section("{RAMFUNC_SECTION}")))
+#else
+#define MOTE_RAMFUNC
+#endif
+#endif
+
+"""
+_GUARD = re.compile(r"(#define MOTE_COMMON_H\n\n)")
+_NOINLINE = re.compile(r"^(#define MOTE_(?:NOINLINE|ALWAYS_INLINE) .*\bstatic(?: inline)?)\b", re.MULTILINE)
+
+
+def hot_files(plan: Plan) -> list[str]:
+    """The kernels' files that take the most for what they do, until they take nearly all of it together."""
+    costs = Counter[str]()
+    for p in plan.all:
+        for _, steps in p.works:
+            options = p.choices.get(steps[0].ops, ())
+            costs[steps[0].kernel.file] += options[0].cost if options else 1
+    found: list[str] = []
+    left = sum(costs.values()) * (1 - HOT)
+    for file, cost in reversed(costs.most_common()):
+        left -= cost
+        if left < 0:
+            found.append(file)
+    return found[::-1]
+
+
+def in_ram(text: str, prefix: str = "(?:mote_|name)") -> str:
+    """The text of a C file with all static functions, of names that begin so, in that section."""
+    function = re.compile(rf"(\bstatic (?:inline )?)(?=[\w# ]+?[ *]+\b{prefix}[\w#]*\()")
+    text = function.sub(r"\1MOTE_RAMFUNC ", text)
+    text = _NOINLINE.sub(r"\1 MOTE_RAMFUNC", text)
+    return _GUARD.sub(lambda found: found[1] + MACRO, text)

@@ -1,0 +1,113 @@
+"""What a model remembers from one inference to the next: the variable, and the functions that a caller has for it."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from mote.emit.c.c import (
+    BLANK,
+    Comment,
+    Compound,
+    Definition,
+    Function,
+    Noted,
+    Statement,
+    assign,
+    call,
+    when,
+)
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.values import Constants
+from mote.plan.plan import Plan
+
+HEAD = 16
+"""Bytes before what is remembered in a saved state: see `mote_crc.h`."""
+
+
+def saved_bytes(plan: Plan) -> int:
+    return HEAD + plan.kept_bytes
+
+
+def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The variable."""
+    states = [f"uint{8 * plan.state_alignment}_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
+    fields: list[Statement] = [Compound("union", states, " states;")]
+    if plan.rings:
+        fields.append(Noted(f"uint16_t oldest[{plan.rings}]", "row of each ring buffer"))
+    if plan.graph.warm_up:
+        fields.append(Noted("uint16_t missing", "runs until the outputs mean something"))
+    name = f"{options.name}_kept"
+    what = Comment("What is remembered from one inference to the next.")
+    return [what, Compound(f"static struct {name}", fields, f" {name};"), BLANK]
+
+
+def keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
+    """The functions that set, save and restore what is remembered."""
+    name = options.name
+    kept, position = f"{name}_kept", f"{name}_state.position"
+    ready = when(f"{position} == 0", "return MOTE_NOT_READY")
+    between = when(f"{position} != 1", "return MOTE_BUSY")
+    short = when(f"state == NULL || bytes < {name.upper()}_STATE_BYTES", "return MOTE_BAD_STATE")
+    model = f"0x{_identity(plan, options):08x}u, "
+    wrong = when(f"!mote_state_fits(state, {model}sizeof {kept})", "return MOTE_BAD_STATE")
+    allowed = [ready, between, short]
+    saving = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
+    begin = "const uint8_t *const from = (const uint8_t *)state + MOTE_STATE_HEAD"
+    return [
+        Function(f"static void {name}_forget(void)", _forgetting(plan, options, found)),
+        Function(f"mote_status {name}_reset(void)", [ready, f"{name}_forget()", assign(position, 1), "return MOTE_OK"]),
+        Function(f"mote_status {name}_save(void *state, size_t bytes)", [*allowed, saving, "return MOTE_OK"]),
+        Function(
+            f"mote_status {name}_restore(const void *state, size_t bytes)",
+            [*allowed, wrong, begin, *_restoring(plan, kept), "return MOTE_OK"],
+        ),
+    ]
+
+
+def _forgetting(plan: Plan, options: ProjectOptions, found: Constants) -> list[Statement]:
+    kept = f"{options.name}_kept"
+    body: list[Statement] = []
+    for i, state in enumerate(plan.graph.states):
+        raw = np.frombuffer(np.ascontiguousarray(state.initial).tobytes(), np.uint8)
+        target = f"{kept}.states.bytes + {plan.place[state.before].offset}"
+        if np.all(raw == raw[0]):
+            body.append(call("memset", target, int(raw[0]), raw.size))
+        else:
+            body.append(call("memcpy", target, found.array(f"initial_{i}", state.initial, 0), raw.size))
+    if plan.rings:
+        body.append(f"memset({kept}.oldest, 0, sizeof {kept}.oldest)")
+    if plan.graph.warm_up:
+        body.append(assign(f"{kept}.missing", plan.graph.warm_up))
+    return body
+
+
+def _restoring(plan: Plan, kept: str) -> list[Statement]:
+    """Take what was saved, but for numbers that no model could have saved: kernels index with them, and a CRC is no
+    signature."""
+    copy = f"memcpy(&{kept}, from, sizeof {kept})"
+    limits = [(f"oldest[{ring}]", rows - 1) for ring, rows in _rings(plan)]
+    limits += [("missing", plan.graph.warm_up)] * bool(plan.graph.warm_up)
+    if not limits:
+        return [copy]
+    fields = [f"uint16_t oldest[{plan.rings}]"] * bool(plan.rings) + ["uint16_t missing"] * bool(plan.graph.warm_up)
+    begin = limits[0][0].split("[")[0]
+    return [
+        Compound("struct", fields, " saved;"),
+        f"memcpy(&saved, from + offsetof(struct {kept}, {begin}), sizeof saved)",
+        *(when(f"saved.{field} > {most}", "return MOTE_BAD_STATE") for field, most in limits),
+        copy,
+        *(assign(f"{kept}.{field}", f"saved.{field}") for field, _ in limits),
+    ]
+
+
+def _identity(plan: Plan, options: ProjectOptions) -> int:
+    """What tells the states of this model from those of another one, or of the same one compiled otherwise."""
+    places = [(s.initial.shape, str(s.initial.dtype), plan.place[s.before].offset) for s in plan.graph.states]
+    return zlib.crc32(repr((places, _rings(plan), plan.graph.warm_up)).encode(), options.model)
+
+
+def _rings(plan: Plan) -> list[tuple[int, int]]:
+    """The ring buffers, and how many rows each has."""
+    return sorted({b.ring: len(b.offsets) for b in plan.buffers if b.ring is not None}.items())

@@ -1,0 +1,196 @@
+"""Python values as C: struct initializers, constant arrays, exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from mote.emit.c.c import Text
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.kernels.contract import Structs, Value
+from mote.kernels.structs import Field, named
+from mote.targets import Memory
+
+
+@dataclass(frozen=True)
+class CType:
+    """An element type in C: its name, and how the kernels for it end."""
+
+    name: str
+    suffix: str
+
+
+CTYPES = {
+    DType.INT8: CType("int8_t", "s8"),
+    DType.UINT8: CType("uint8_t", "u8"),
+    DType.INT16: CType("int16_t", "s16"),
+    DType.INT32: CType("int32_t", "s32"),
+    DType.INT64: CType("int64_t", "s64"),
+    DType.UINT16: CType("uint16_t", "u16"),
+    DType.UINT32: CType("uint32_t", "u32"),
+    DType.UINT64: CType("uint64_t", "u64"),
+    DType.FLOAT32: CType("float", "f32"),
+    DType.COMPLEX64: CType("float", "f32"),
+    DType.BOOL: CType("uint8_t", "u8"),
+}
+LINE_LENGTH = 116
+_LEAST = (-(1 << 31), -(1 << 63))
+"""Numbers that are no C literals: a minus sign before one that does not fit the type."""
+
+
+_MOST = (1 << 63) - 1
+"""Larger numbers have no sign, which C wants to be told."""
+_INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
+
+
+def number(x: float | int | np.generic) -> str:
+    """A C literal that reads back as exactly x."""
+    if isinstance(x, float | np.floating):
+        return floats(np.array([x], np.float32))[0]
+    value = int(x)
+    if value > _MOST:
+        return f"{value}u"
+    return f"({value + 1} - 1)" if value in _LEAST else str(value)
+
+
+@dataclass
+class ConstantArray:
+    """An array in flash."""
+
+    name: str
+    value: Array | Structs
+    reads: dict[str, int] = field(default_factory=dict)
+    """About how many of its bytes an inference reads, for each use."""
+    memory: Memory | None = None
+    """Where it is to lie, if that is not left to the linker."""
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.value.rows.size if isinstance(self.value, Structs) else self.value.nbytes
+
+    @property
+    def heat(self) -> float:
+        """How often each of its bytes is read."""
+        return sum(self.reads.values()) / max(self.nbytes, 1)
+
+    @property
+    def definition(self) -> Text:
+        return table(_ctype(self.value), self.name, _items(self.value), f" MOTE_ALIGNED{section(self.memory)}")
+
+
+@dataclass
+class Constants:
+    """The constant arrays of a model; equal arrays are stored once."""
+
+    prefix: str
+    tables: int = 0
+    """Bytes of the tables that say what runs when and where rows lie."""
+    _found: dict[tuple[str, bytes], ConstantArray] = field(default_factory=dict)
+
+    @property
+    def arrays(self) -> list[ConstantArray]:
+        return list(self._found.values())
+
+    @property
+    def definitions(self) -> list[Text]:
+        return [c.definition for c in self.arrays]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(c.nbytes for c in self.arrays) + self.tables
+
+    def array(self, hint: str, value: Array | Structs, reads: int = 0) -> str:
+        """The name of a constant that holds `value`, defined on first use."""
+        data = value.rows if isinstance(value, Structs) else value
+        found = self._found.setdefault((_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value))
+        found.reads[hint] = reads
+        return found.name
+
+    def name(self, value: Array | Structs) -> str:
+        """The name of a constant that is there."""
+        data = value.rows if isinstance(value, Structs) else value
+        return self._found[_ctype(value), data.tobytes()].name
+
+    def struct(self, hint: str, params: Mapping[str, Value], fields: Sequence[Field], reads: int = 0) -> str:
+        """A struct initializer, one field a line, nested structs on one line: all fields in the order of their
+        declaration, as C++ requires."""
+        given = {path: self._value(f"{hint}_{path.replace('.', '_')}", v, reads) for path, v in named(params)}
+        return "\n".join(["{", *(f"    {field}," for field in _initializers(fields, given)), "}"])
+
+    def _value(self, hint: str, value: int | float | Array | Structs, reads: int) -> str:
+        return self.array(hint, value, reads) if isinstance(value, np.ndarray | Structs) else number(value)
+
+
+def _initializers(fields: Sequence[Field], given: Mapping[str, str], depth: int = 0) -> Iterator[str]:
+    """The initializers of the fields of a struct that lies so deep in others; what is not given is zero."""
+    for name, group in groupby(fields, lambda field: field.path.split(".")[depth]):
+        inner = list(group)
+        if inner[0].path.count(".") > depth:
+            yield f".{name} = {{{', '.join(_initializers(inner, given, depth + 1))}}}"
+        else:
+            yield f".{name} = {given.get(inner[0].path, 'NULL' if inner[0].pointer else '0')}"
+
+
+def section(memory: Memory | None) -> str:
+    """What puts a definition into a memory."""
+    return "" if memory is None else f' MOTE_SECTION("{memory.section}")'
+
+
+def _ctype(value: Array | Structs) -> str:
+    return value.ctype if isinstance(value, Structs) else CTYPES[DType(value.dtype.name)].name
+
+
+def _items(value: Array | Structs) -> list[str]:
+    """The elements of a constant array."""
+    if isinstance(value, Structs):
+        fields = np.array(integers(value.rows), object).reshape(value.rows.shape)
+        return ["{" + ", ".join(row) + "}" for row in fields.tolist()]
+    return floats(value) if value.dtype == np.float32 else integers(value)
+
+
+def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> Text:
+    """The definition of a constant array."""
+    items = list(items)
+    return Text(f"static const {ctype} {name}[{len(items)}]{attributes} = {{\n{wrap(items)}\n}};\n")
+
+
+def floats(values: Array) -> list[str]:
+    """The C literals of real numbers; infinity has a name, of `mote_common.h`."""
+    if np.isnan(values).any():
+        raise ValueError("what is no number has no C literal")
+    return [_INFINITE.get(text) or f"{text}f" for text in values.reshape(-1).astype(str).tolist()]
+
+
+def integers(values: Array) -> list[str]:
+    """The C literals of whole numbers."""
+    plain = values.size == 0 or (values.min() > -(1 << 31) and values.max() <= _MOST)
+    wide = np.uint64 if values.dtype == np.uint64 else np.int64
+    return list(map(str if plain else number, values.reshape(-1).astype(wide).tolist()))
+
+
+def wrap(items: list[str]) -> str:
+    """Items separated by commas in lines of a readable length."""
+    text = ",\n".join([*items, ""])
+    lines: list[str] = []
+    begin, most = 0, LINE_LENGTH - len("    ,")
+    while begin < len(text):
+        end = text.rfind(",\n", begin, begin + most + 2)
+        end = end if end >= 0 else text.index(",\n", begin)
+        lines.append(text[begin:end].replace("\n", " "))
+        begin = end + 2
+    return "\n".join(f"    {line}," for line in lines)
+
+
+def quoted(text: str) -> str:
+    """What stands between the quotes of a C string: other letters than those of ASCII as the bytes of UTF-8."""
+    plain = (32 <= byte < 127 and chr(byte) not in '"\\?' for byte in text.encode())
+    return "".join(chr(byte) if fine else f"\\{byte:03o}" for byte, fine in zip(text.encode(), plain, strict=True))
+
+
+def brief(text: str) -> str:
+    """A name as a comment has it: names of layers can be long."""
+    return text[:100]

@@ -1,0 +1,127 @@
+"""What a runtime has, as `manifest.json` beside its sources: the kernels, the core, the limits.
+
+A model is packed for a runtime with the kernels of its manifest and no others, so that it runs on firmware that was
+built before the model was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mote.emit.image.entries import Limits
+from mote.emit.image.kernels import KernelRecord, merged, record
+from mote.errors import MoteError
+from mote.kernels.contract import Fixed, Packed
+from mote.version import __version__
+
+FILE = "manifest.json"
+FORMAT = 1
+_MOST_BYTES = 64 << 20
+"""Of a manifest's text: that of the largest set has a fiftieth of it."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The kernels of a runtime and what they were compiled for."""
+
+    where: str
+    """What has them, in words."""
+    target: str
+    features: frozenset[str]
+    kernels: tuple[KernelRecord, ...]
+    """Sorted by id."""
+    limits: Limits
+    version: str = __version__
+
+    @cached_property
+    def by_id(self) -> dict[int, KernelRecord]:
+        return {k.id: k for k in self.kernels}
+
+    def lacks(self, packed: Packed) -> str:
+        """Why it cannot run a kernel, in words; empty where it has just this one, and room for its row pointers."""
+        wanted = record(packed)
+        found = self.by_id.get(wanted.id)
+        if found is None or not found.covers(wanted):
+            return f"{self.where} has no kernel '{packed.name}'"
+        if packed.taps > self.limits.taps:
+            return f"{self.where} takes windows of at most {self.limits.taps} rows, and this one has {packed.taps}"
+        return ""
+
+    @property
+    def fixed(self) -> Fixed:
+        return Fixed(self.lacks)
+
+    def check(self, header: Mapping[str, Any]) -> None:
+        """Refuse an image whose steps take more than there is room for."""
+        for what, need, room in (
+            ("pointers to rows", header["taps"], self.limits.pointers),
+            ("parameters", header["words"], self.limits.words),
+        ):
+            if need > room:
+                raise MoteError(
+                    f"a step takes {need} {what}, and {self.where} has room for {room}",
+                    remedy="write a runtime with this model's kernels: `mote runtime --kernels MODEL`",
+                )
+
+    def needed(self, ids: Mapping[int, str]) -> list[KernelRecord]:
+        """The kernels of an image, by their ids and names; an error names one that is not there."""
+        for key, name in ids.items():
+            if key not in self.by_id:
+                raise MoteError(
+                    f"{self.where} has no kernel '{name}' ({key:08x})",
+                    remedy="pack the model for this runtime, with `mote pack --runtime DIR`, or use the runtime that"
+                    " the image was packed for",
+                )
+        return [self.by_id[key] for key in ids]
+
+    def to_json(self) -> str:
+        found = {
+            "format": FORMAT,
+            "mote": self.version,
+            "target": self.target,
+            "features": sorted(self.features),
+            "limits": asdict(self.limits),
+            "kernels": [k.to_json() for k in self.kernels],
+        }
+        return json.dumps(found, indent=1) + "\n"
+
+
+def manifest(
+    where: str, target: str, features: Iterable[str], kernels: Iterable[KernelRecord], limits: Limits
+) -> Manifest:
+    """Of kernels in any order, some of them several times."""
+    return Manifest(where, target, frozenset(features), tuple(merged(kernels)), limits)
+
+
+def read_manifest(folder: str | Path) -> Manifest:
+    """The manifest of a runtime that `mote runtime` wrote to a folder."""
+    path = Path(folder) / FILE
+    remedy = "write one with `mote runtime -o DIR`"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise MoteError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from None
+    if len(data) > _MOST_BYTES:
+        raise MoteError("is too long for a manifest", where=str(path), remedy=remedy)
+    try:
+        return parse_manifest(json.loads(data), f"the runtime in {folder}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MoteError(f"is no manifest of a runtime: {error!r}", where=str(path), remedy=remedy) from None
+
+
+def parse_manifest(found: Mapping[str, Any], where: str) -> Manifest:
+    """The manifest that JSON holds."""
+    if found["format"] != FORMAT:
+        raise ValueError(f"format {found['format']} is not {FORMAT}")
+    kernels = tuple(KernelRecord.from_json(k) for k in found["kernels"])
+    for kernel, given in zip(kernels, found["kernels"], strict=True):
+        if given["id"] != f"{kernel.id:08x}":
+            raise ValueError(f"the id of {kernel.name} is {kernel.id:08x}, not {given['id']}")
+    limits = Limits(**found["limits"])
+    return Manifest(where, found["target"], frozenset(found["features"]), kernels, limits, found["mote"])

@@ -1,0 +1,328 @@
+"""The bytes of an image -> what is in it, for tools. Every offset is checked; what does not fit is said in words."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote.emit.image import format
+from mote.emit.image.format import Feature, Record
+from mote.errors import MoteError
+from mote.files import read_file
+from mote.graph.types import DType
+from mote.lower.program import IMAGE, STATES, Form, Kind
+
+MOST_BYTES = 1 << 30
+"""Of a file that is taken for an image."""
+AGAIN = "copy or download the file again, or make it again with `mote pack`"
+NEWER = "use the version of Mote that made it, or a newer one"
+
+
+class ImageError(MoteError):
+    """An image that is damaged, or that this version of Mote cannot read."""
+
+    def __init__(self, reason: str, remedy: str = AGAIN) -> None:
+        super().__init__(reason, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class NeededKernel:
+    """A kernel that a runtime must have."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class PortInfo:
+    """An input or output."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    scale: float
+    """0: it is not quantized."""
+    zero_point: int
+    memory: int
+    """NO_MEMORY: it is handed over row by row."""
+    offset: int
+    nbytes: int
+    row_bytes: int
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlaceInfo:
+    """Where a tensor lies."""
+
+    row_bytes: int
+    rows: int
+    at: int
+    memory: int
+    kind: Kind
+    ring: int
+    offsets: tuple[int, ...] = ()
+    """Of a table: of each row."""
+
+
+@dataclass(frozen=True)
+class OperandInfo:
+    place: PlaceInfo
+    taps: int
+    start: int
+    step: int
+    spread: int
+    listed: bool
+
+
+@dataclass(frozen=True)
+class OpInfo:
+    """What an op does; the fields have the names of the format."""
+
+    name: str
+    kernel: str
+    form: Form
+    operands: tuple[OperandInfo, ...]
+    out: PlaceInfo | None
+    fields: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What an image holds."""
+
+    header: Mapping[str, Any]
+    kernels: tuple[NeededKernel, ...]
+    inputs: tuple[PortInfo, ...]
+    outputs: tuple[PortInfo, ...]
+    ops: tuple[OpInfo, ...]
+    schedule: tuple[int, ...]
+    initial: tuple[Mapping[str, int], ...]
+    about: Mapping[str, Any]
+    """What only tools read; empty where it was omitted."""
+    signature: Mapping[str, Any] | None
+    """What stands behind the image, if something does; it is not verified here."""
+
+    @property
+    def features(self) -> Feature:
+        return Feature(self.header["features"])
+
+    @property
+    def sections(self) -> dict[str, int]:
+        """Bytes of each section."""
+        features = self.header["features"]
+        return {name: self.header[f"{name}_count"] * format.entry_bytes(name, features) for name in format.SECTIONS}
+
+    @cached_property
+    def layers(self) -> tuple[Mapping[str, Any], ...]:
+        """What the image says of its first ops, one for each operator of the plan."""
+        found = self.about.get("ops", ())
+        return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list) else ()
+
+
+def read_image(path: str | Path) -> bytes:
+    """The bytes of a file that is an image, or should be one."""
+    data = read_file(path, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise MoteError("is too large for an image", where=str(path))
+    return data
+
+
+def is_image(data: bytes) -> bool:
+    """Whether a file begins as images do."""
+    return data.startswith(format.BEGINS)
+
+
+def read(data: bytes) -> Description:
+    """What an image holds. Raises ImageError where that cannot be told, or does not fit together."""
+    return _Reader(data, read_header(data)).description()
+
+
+def read_header(data: bytes) -> dict[str, Any]:
+    """The header of an image whose bytes are all there, and as they were written."""
+    if not is_image(data):
+        raise ImageError("is no image: it does not begin with the letters MOTE", "make one with `mote pack`")
+    if len(data) < format.HEADER.nbytes:
+        raise ImageError(f"ends after {len(data)} bytes, in the middle of its header")
+    found = format.HEADER.unpack(data)
+    if found["format"] != format.FORMAT:
+        raise ImageError(f"has format {found['format']}, and this version of Mote reads {format.FORMAT}", NEWER)
+    if found["header_bytes"] != format.HEADER.nbytes:
+        raise ImageError(f"says that its header has {found['header_bytes']} bytes, not {format.HEADER.nbytes}")
+    nbytes = found["bytes"]
+    if nbytes > len(data):
+        raise ImageError(f"is cut off: it has {nbytes:,} bytes, of which {len(data):,} are there")
+    if nbytes < format.HEADER.nbytes or nbytes % format.ALIGNMENT:
+        raise ImageError(f"says that it has {nbytes:,} bytes, which no image has")
+    crc = zlib.crc32(data[format.CHECKED_FROM : nbytes])
+    if crc != found["crc"]:
+        raise ImageError(f"is damaged: the CRC-32 of its bytes is {crc:08x}, and should be {found['crc']:08x}")
+    unknown = found["features"] & ~sum(Feature)
+    if unknown:
+        raise ImageError(f"has features that this version of Mote does not know ({unknown:#x})", NEWER)
+    return found
+
+
+def read_signature(behind: bytes) -> Mapping[str, Any] | None:
+    """The signature in the bytes behind an image; None where there are none."""
+    if not behind:
+        return None
+    if len(behind) != format.SIGNATURE.nbytes or not behind.startswith(format.SIGNED):
+        raise ImageError(f"has {len(behind):,} bytes behind it that are no signature")
+    found = format.SIGNATURE.unpack(behind)
+    return {
+        "algorithm": found["algorithm"],
+        "key": bytes(found["key"]).hex(),
+        "signature": bytes(found["signature"]).hex(),
+    }
+
+
+class _Reader:
+    def __init__(self, data: bytes, header: dict[str, Any]) -> None:
+        self.nbytes: int = header["bytes"]
+        self.data, self.behind, self.header = data[: self.nbytes], data[self.nbytes :], header
+        for section in format.SECTIONS:
+            self._check_section(section)
+        self.rows = self._numbers("rows", f"<u{format.row_entry_bytes(header['features'])}")
+        self.lists = self._numbers("lists", "<i4")
+        self.schedule = self._numbers("schedule", "<u2")
+
+    def _check_section(self, section: str) -> None:
+        begin, count = self._span(section)
+        size = count * format.entry_bytes(section, self.header["features"])
+        if begin < format.HEADER.nbytes or begin % format.ALIGNMENT or begin + size > self.nbytes:
+            raise ImageError(f"is inconsistent: section '{section}' does not lie inside of it")
+
+    def _span(self, section: str) -> tuple[int, int]:
+        return self.header[f"{section}_offset"], self.header[f"{section}_count"]
+
+    def description(self) -> Description:
+        kernels = tuple(NeededKernel(k["id"], self._text(k["name"])) for k in self._records("kernels"))
+        places = [self._place(p) for p in self._records("places")]
+        operands = [self._operand(o, places) for o in self._records("operands")]
+        ops = tuple(self._op(o, kernels, operands, places) for o in self._records("ops"))
+        ports = [self._port(p) for p in self._records("ports")]
+        count = self.header["inputs"]
+        if len(ports) != count + self.header["outputs"]:
+            raise ImageError("is inconsistent: its inputs and outputs are not as many as it says")
+        if any(number >= len(ops) for number in self.schedule):
+            raise ImageError("is inconsistent: a step runs an op that is not there")
+        initial = tuple(self._records("states"))
+        for state in initial:
+            self._check(state["at"] + state["bytes"] <= self.header["states"], "a state lies outside of the states")
+            self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")
+        schedule = tuple(map(int, self.schedule))
+        found = tuple(ports[:count]), tuple(ports[count:])
+        return Description(
+            self.header, kernels, *found, ops, schedule, initial, self._about(), read_signature(self.behind)
+        )
+
+    def _check(self, holds: bool, what: str) -> None:
+        if not holds:
+            raise ImageError(f"is inconsistent: {what}")
+
+    def _check_inside(self, at: int, nbytes: int, what: str) -> None:
+        self._check(at + nbytes <= self.nbytes, f"{what} lies outside of it")
+
+    def _records(self, section: str) -> list[dict[str, Any]]:
+        record: Record = format.ENTRIES[section]
+        begin, count = self._span(section)
+        return [record.unpack(self.data, begin + k * record.nbytes) for k in range(count)]
+
+    def _numbers(self, section: str, dtype: str) -> np.ndarray[Any, Any]:
+        begin, count = self._span(section)
+        return np.frombuffer(self.data, dtype, count, begin)
+
+    def _text(self, at: int) -> str:
+        """The text that begins at an offset."""
+        begin, count = self._span("text")
+        end = self.data.find(b"\0", at, begin + count) if begin <= at < begin + count else -1
+        self._check(end >= 0, "a name is not among its text")
+        return self.data[at:end].decode("utf-8", "replace")
+
+    def _port(self, port: dict[str, Any]) -> PortInfo:
+        dtypes = {code: dtype for dtype, code in format.DTYPES.items()}
+        self._check(port["dtype"] in dtypes, f"type {port['dtype']} of an input or output is none")
+        self._check_inside(port["shape"], 4 * port["rank"], "the shape of an input or output")
+        self._check(math.isfinite(port["scale"]), "the scale of an input or output is no number")
+        labels = self._text(port["labels"]).split("\n") if port["labels"] else []
+        return PortInfo(
+            self._text(port["name"]),
+            dtypes[port["dtype"]],
+            tuple(int(n) for n in np.frombuffer(self.data, "<u4", port["rank"], port["shape"])),
+            port["scale"],
+            port["zero_point"],
+            self._memory(port["memory"], none=True),
+            port["offset"],
+            port["bytes"],
+            port["row_bytes"],
+            tuple(labels),
+        )
+
+    def _memory(self, memory: int, *, none: bool = False) -> int:
+        known = memory < format.MEMORIES or memory in (STATES, IMAGE) or (none and memory == format.NO_MEMORY)
+        self._check(known, f"there is no memory {memory}")
+        return memory
+
+    def _place(self, place: dict[str, Any]) -> PlaceInfo:
+        self._check(place["kind"] in list(Kind), "rows lie in a way that there is not")
+        kind = Kind(place["kind"])
+        offsets: tuple[int, ...] = ()
+        if kind is Kind.TABLE:
+            at, count = place["at"], place["rows"]
+            self._check(at + count <= len(self.rows), "the table of a tensor's rows is not there")
+            offsets = tuple(4 * int(row) for row in self.rows[at : at + count])
+        if place["memory"] == IMAGE:
+            self._check(kind is Kind.STRIP, "the rows of a constant do not lie one after another")
+            self._check_inside(place["at"], place["rows"] * place["row_bytes"], "a constant")
+        memory = self._memory(place["memory"])
+        return PlaceInfo(place["row_bytes"], place["rows"], place["at"], memory, kind, place["ring"], offsets)
+
+    def _operand(self, operand: dict[str, Any], places: Sequence[PlaceInfo]) -> OperandInfo:
+        self._check(operand["place"] < len(places), "an operand lies in a place that is not there")
+        listed = operand["list"] != format.NO_LIST
+        self._check(not listed or operand["list"] <= len(self.lists), "a list of rows is not there")
+        formula = operand["start"], operand["step"], operand["spread"]
+        return OperandInfo(places[operand["place"]], operand["taps"], *formula, listed)
+
+    def _op(
+        self,
+        op: dict[str, Any],
+        kernels: Sequence[NeededKernel],
+        operands: Sequence[OperandInfo],
+        places: Sequence[PlaceInfo],
+    ) -> OpInfo:
+        begin, end = op["operand"], op["operand"] + op["operands"]
+        self._check(op["form"] in list(Form), f"there is no form {op['form']} of an op")
+        self._check(op["kernel"] < len(kernels) or op["kernel"] == format.NO_KERNEL, "an op has no kernel")
+        self._check(end <= len(operands), "an op has operands that are not there")
+        self._check(op["out"] < len(places) or op["out"] == format.NO_PLACE, "an output lies nowhere")
+        self._check_inside(op["params"], 0, "the parameters of an op")
+        for room in ("scratch_memory", "sums_memory"):
+            self._memory(op[room], none=True)
+        kernel = "" if op["kernel"] == format.NO_KERNEL else kernels[op["kernel"]].name
+        out = None if op["out"] == format.NO_PLACE else places[op["out"]]
+        fields = {
+            name: value for name, value in op.items() if name not in ("name", "kernel", "form", "operands", "out")
+        }
+        return OpInfo(self._text(op["name"]), kernel, Form(op["form"]), tuple(operands[begin:end]), out, fields)
+
+    def _about(self) -> Mapping[str, Any]:
+        begin, count = self._span("about")
+        if not count:
+            return {}
+        try:
+            found = json.loads(self.data[begin : begin + count])
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ImageError("is inconsistent: what it tells tools is no JSON object")
+        return found

@@ -1,0 +1,23 @@
+"""The C of the runtime itself, as it lies in the package."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from mote.emit.image.entries import SETTINGS
+from mote.kernels import library
+from mote.kernels.structs import INCLUDE, closure
+
+_RUNTIME = files("mote.emit.image") / "runtime"
+
+
+@cache
+def runtime_files() -> dict[str, str]:
+    """The sources and headers of the runtime, and what they include of the kernels' files; without settings, which
+    belong to a set of kernels."""
+    found = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
+    own = {f.name: f.read_text(encoding="utf-8") for f in sorted(found, key=lambda f: f.name)}
+    included = {name for text in own.values() for name in INCLUDE.findall(text)} - own.keys() - {SETTINGS}
+    needed = {name for header in sorted(included) for name in closure(header)}
+    return own | {name: library.header(name) for name in sorted(needed)}

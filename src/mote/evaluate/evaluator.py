@@ -1,0 +1,143 @@
+"""`mote evaluate`: how good a compiled model is on labelled data, and where quality was lost on the way to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mote.compile.line import Compiled, Settings, chosen_settings, make_settings
+from mote.compile.options import check_at_least
+from mote.data.dataset import dataset
+from mote.data.samples import Dataset
+from mote.data.scale import scale_warnings
+from mote.errors import MoteError, explaining, naming
+from mote.evaluate.inferences import as_real, as_taken, channels_moved_to, posed
+from mote.evaluate.layer_noise import LayerNoise, comparable, layer_noise
+from mote.evaluate.result import Against, Evaluation
+from mote.evaluate.runners import THRESHOLD, How, answers_here, by_reference, on_core, rated_by, worst_of
+from mote.evaluate.score import real, score
+from mote.evaluate.worst_samples import agreement, most_different
+from mote.graph.tensor import Array
+from mote.measure.run import compile
+from mote.metrics import noise
+from mote.plan.goal import Say, silent
+
+__all__ = ["Evaluation", "evaluate", "score"]
+
+EVENTS = "events"
+"""The metric of recordings."""
+SHARED_OPTIONS = ("stream", "hop", "causal")
+"""Settings that the model that is compared with gets as well."""
+MOVED = "channels of the data were moved to where the model has them"
+LAYER_SAMPLES = 32
+"""Samples on which layers of two models are compared."""
+
+
+@explaining()
+def evaluate(
+    model: Any,
+    data: Any,
+    settings: Settings | None = None,
+    *,
+    metric: str | None = None,
+    against: Any = None,
+    samples: int = 8,
+    worst: int = 10,
+    event: int = 0,
+    threshold: float = THRESHOLD,
+    example_inputs: Any = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    say: Say = silent,
+    **options: Any,
+) -> Evaluation:
+    """How good a model is on labelled data (`mote.data.dataset`): its compiled C on this computer, the runtime that it
+    was made for, with a microcontroller as `target` also `samples` of them on the emulated core, and another model,
+    which it is held `against` layer by layer. The model is compiled already, or given with options as to
+    `mote.compile`.
+
+    `metric` is top1, topK, auc, rmse, mae or events; without one it is what suits answers and labels. In recordings
+    `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed."""
+    check_at_least("samples", samples, 0)
+    check_at_least("worst", worst, 0)
+    compiled = _compiled(model, settings, options, example_inputs, say)
+    given = dataset(data, labelled=True)
+    how = How(_checked(metric or "", given), event, threshold, worst)
+    with naming(compiled.path):
+        graph = compiled.plan.graph
+        taken = as_taken(graph, given)
+        questions = posed(graph, taken, axis=compiled.settings.stream)
+        answers, rate = answers_here(compiled, questions, say)
+        found = rated_by(how, graph, answers[0], questions)
+        how = replace(how, metric=found.metric)
+        return Evaluation(
+            compiled.path,
+            compiled.settings.target.name,
+            given.where,
+            found,
+            rate,
+            by_reference(compiled, questions, answers, how, say),
+            on_core(compiled, questions, answers, samples, compiler, emulator, say),
+            None if against is None else _against(compiled, against, taken, answers[0], how, say),
+            given.classes or graph.tensors[graph.outputs[0]].labels,
+            worst_of(how, graph, answers[0], questions),
+            (*(() if taken is given else (MOVED,)), *scale_warnings(compiled.source, taken)),
+        )
+
+
+def _compiled(model: Any, settings: Settings | None, options: dict[str, Any], examples: Any, say: Say) -> Compiled:
+    if not isinstance(model, Compiled):
+        return compile(model, chosen_settings(settings, options), example_inputs=examples, say=say)
+    if settings is not None or options:
+        raise MoteError("is compiled already", where=model.path, remedy="give options to mote.compile")
+    return model
+
+
+def _checked(metric: str, data: Dataset) -> str:
+    """Recordings have a metric of their own, which nothing else has."""
+    if data.stream is None or metric in ("", EVENTS):
+        return metric
+    raise MoteError(
+        f"'{metric}' is no metric of a recording", where="option metric", remedy=f"omit it, or use '{EVENTS}'"
+    )
+
+
+def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how: How, say: Say) -> Against:
+    """The same samples with another model, and the layers of both."""
+    options = {name: getattr(compiled.settings, name) for name in SHARED_OPTIONS}
+    other = model if isinstance(model, Compiled) else compile(model, make_settings("host", **options), say=say)
+    graph, theirs_graph = compiled.plan.graph, other.plan.graph
+    same = as_taken(theirs_graph, as_real(graph, data))
+    questions = posed(theirs_graph, same, axis=other.settings.stream)
+    values, _ = answers_here(other, questions, say)
+    found = rated_by(how, theirs_graph, values[0], questions)
+    after = slice(questions.warm, None)
+    mine = real(graph.tensors[graph.outputs[0]], answers)[after]
+    theirs = real(theirs_graph.tensors[theirs_graph.outputs[0]], values[0])[after]
+    theirs = channels_moved_to(mine.shape[1:], theirs)
+    if mine.reshape(len(mine), -1).shape != theirs.reshape(len(theirs), -1).shape:
+        raise MoteError(
+            f"gives {theirs[0].size} numbers for a sample, {compiled.path} gives {mine[0].size}",
+            where=other.path,
+            remedy="compare models that answer the same question",
+        )
+    say("comparing layers")
+    layers, count = _layers(compiled, other, data, same)
+    return Against(
+        other.path,
+        found,
+        agreement(how.metric, mine, theirs, data),
+        noise(theirs.reshape(len(theirs), -1), mine.reshape(len(mine), -1)),
+        layers,
+        count,
+        most_different(how.metric, mine, theirs, data, how.worst) if questions.times is None else [],
+    )
+
+
+def _layers(compiled: Compiled, other: Compiled, data: Dataset, same: Dataset) -> tuple[list[LayerNoise], int]:
+    """The layers of two models, compared on some of the samples; of how many."""
+    graph, theirs = comparable(compiled.source), comparable(other.source)
+    mine, others = posed(graph, data), posed(theirs, same)
+    chosen = mine.some(LAYER_SAMPLES)
+    cases = ([questions.cases[i] for i in chosen] for questions in (mine, others))
+    return layer_noise(graph, next(cases), theirs, next(cases)), len(chosen)

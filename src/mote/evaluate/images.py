@@ -1,0 +1,355 @@
+"""`.mote` files where models are taken: run on a core, compared with the model that they were packed from, profiled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote.compile.line import Settings, given_model, make_settings, prepared
+from mote.data.dataset import dataset
+from mote.data.inputs import Inputs
+from mote.emit.c.names import c_prefix
+from mote.emit.image import firmware as project
+from mote.emit.image import format, reader
+from mote.emit.image.entries import Limits
+from mote.emit.image.kernels import ANY, KernelRecord
+from mote.emit.image.manifest import Manifest, read_manifest
+from mote.emit.image.stock import limits_of, stock
+from mote.errors import MoteError, explaining, naming
+from mote.evaluate.verify import Case, Judge, Judged, VerifyResult, Work, cases_of, chosen_cases, compared
+from mote.execute.interpreter import Interpreter, turned_ports
+from mote.files import temporary_folder
+from mote.frontends import SUFFIXES, Source, source_of
+from mote.graph import Graph, Tensor
+from mote.graph.arrangement import Arrangement
+from mote.graph.edges import channels_moved, to_model
+from mote.graph.tensor import Quantization
+from mote.graph.types import DType
+from mote.kernels.contract import Layout
+from mote.measure.profiler.costs import Known, Profile, Profiled, profiled
+from mote.measure.run import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
+from mote.package.runtime_project import WRAPPING
+from mote.targets import Target
+from mote.toolchain import Mode
+
+MARKS = {
+    Mode.MEASURE: "",
+    Mode.DUMP: "mote_trace((unsigned)op, data, bytes);",
+    Mode.PROFILE: "mote_mark((unsigned)op);",
+}
+"""How the glue notes that an op has ended, but for labels."""
+PREPARING = (
+    *("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs"),
+    *("signature", "constants"),
+)
+"""Options that an image tells of, and that say what graph it was planned from."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An op that traces show, as the image tells of it."""
+
+    name: str
+    number: str
+    kind: str
+    kernel: str
+    macs: int
+    tensors: tuple[Tensor, ...] = ()
+    """What a trace of it shows, if that is told."""
+    rows: tuple[int, ...] | None = None
+    """The rows of the first tensor in the order in which they come; None: from the first to the last."""
+    layout: Layout = Layout.NHWC
+
+
+@dataclass(frozen=True)
+class LoadedImage:
+    """An image and the kernels that it needs, to be run on a target."""
+
+    path: str
+    data: bytes
+    image: reader.Description
+    kernels: list[KernelRecord]
+    limits: Limits
+    settings: Settings
+
+    def __repr__(self) -> str:
+        return f"<LoadedImage {self.path!r} for {self.target.name}: {len(self.data):,} bytes>"
+
+    @property
+    def target(self) -> Target:
+        return self.settings.target
+
+    @property
+    def name(self) -> str:
+        return c_prefix(Path(self.path).stem)[0]
+
+    @cached_property
+    def layers(self) -> list[Layer]:
+        """Those that the image tells of; else all of its ops."""
+        ops = self.image.ops
+        if not self.image.layers:
+            return [Layer(op.name or f"op {i}", str(i), op.form.name, op.kernel, 0) for i, op in enumerate(ops)]
+        if len(self.image.layers) > len(ops):
+            raise MoteError("tells of more layers than it has", where=self.path)
+        return [_layer(op.name, told) for op, told in zip(ops, self.image.layers, strict=False)]
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The inputs and outputs, as tensors of a graph without operators."""
+        turned = turned_ports(self.image)
+        ports = [_port(i, port, i in turned) for i, port in enumerate((*self.image.inputs, *self.image.outputs))]
+        count = len(self.image.inputs)
+        inputs, outputs = tuple(range(count)), tuple(range(count, len(ports)))
+        return Graph(self.name, {t.id: t for t in ports}, (), inputs, outputs, warm_up=self.image.header["warm_up"])
+
+    @property
+    def keeps(self) -> bool:
+        """Whether an inference depends on those before it."""
+        return bool(self.image.features & format.Feature.STATES)
+
+    @property
+    def arena(self) -> int:
+        return sum(self.image.header["arena"])
+
+    @cached_property
+    def firmware(self) -> Firmware:
+        """The C of all of it, for the harness."""
+        works, name = len(self.layers), self.name
+        marks = {**MARKS, Mode.MARK: project.labels(works)}
+        files = project.files(self.data, self.image, name, self.kernels, self.limits)
+        return Firmware(
+            files,
+            sorted(file for file in files if file.endswith(".c")),
+            self.target,
+            self.settings.optimize,
+            works,
+            lambda mode: project.glue(self.image, name, works, marks[mode]),
+            lambda mode: [WRAPPING, *([] if mode == Mode.MEASURE else [f"-DMOTE_RUNTIME_TRACE={project.TRACED}"])],
+        )
+
+
+def is_image(path: str | Path | bytes | Source) -> bool:
+    """Whether a file, or its bytes, is an image."""
+    if isinstance(path, bytes):
+        return reader.is_image(path)
+    if isinstance(path, Source):
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            return reader.is_image(file.read(len(format.BEGINS)))
+    except OSError:
+        return False
+
+
+def load_image(
+    path: str | Path, settings: Settings | None = None, *, runtime: str | Path | None = None, **options: Any
+) -> LoadedImage:
+    """Read an image, to be run with the kernels of a runtime's folder or of the stock runtime. Of the options only
+    `target` and `optimize` mean anything: the model is planned already."""
+    settings = settings if settings is not None else make_settings(**options)
+    data = reader.read_image(path)
+    found = reader.read(data)
+    known = known_kernels(runtime, settings.target)
+    kernels = known.needed({k.id: k.name for k in found.kernels})
+    own = limits_of(settings.target)
+    limits = replace(known.limits, fused=own.fused, aligned=own.aligned)
+    return LoadedImage(str(path), data[: found.header["bytes"]], found, kernels, limits, settings)
+
+
+def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
+    """The kernels of the runtime in a folder, or of the stock runtime."""
+    return stock(target) if runtime is None else read_manifest(runtime)
+
+
+def _port(number: int, port: reader.PortInfo, turned: bool) -> Tensor:
+    scale, zero = np.array([port.scale], np.float32), np.array([port.zero_point])
+    quant = Quantization(scale, zero) if port.scale else None
+    arrangement = channels_moved(port.shape) if turned else None
+    return Tensor(number, port.name, port.shape, port.dtype, quant, arrangement=arrangement)
+
+
+def _layer(name: str, told: Mapping[str, Any]) -> Layer:
+    """What an image says of one of its layers; what makes no sense is as if it were not said."""
+    try:
+        tensors = tuple(_tensor(t) for t in told.get("tensors", ()))
+        rows = tuple(map(int, told["rows"])) if "rows" in told else None
+        layout = Layout(*map(int, told["layout"])) if "layout" in told else Layout.NHWC
+        number, kind, kernel = (str(told.get(key, "")) for key in ("layer", "kind", "kernel"))
+        return Layer(name, number, kind, kernel, int(told.get("macs", 0)), tensors, rows, layout)
+    except (TypeError, ValueError, KeyError) as error:
+        raise MoteError(f"tells of its layers what cannot be: {error!r}", where=name) from None
+
+
+def _tensor(told: Mapping[str, Any]) -> Tensor:
+    number, source = int(told["id"]), int(told["source"])
+    return Tensor(
+        number,
+        str(told.get("name", "")),
+        tuple(map(int, told["shape"])),
+        DType(told["dtype"]),
+        copy_of=source if source != number else None,
+        newest=told.get("newest"),
+        kept=tuple(told["kept"]) if "kept" in told else None,
+        inner=bool(told.get("inner", False)),
+        arrangement=_arrangement(told["arrangement"]) if "arrangement" in told else None,
+    )
+
+
+def _arrangement(told: Any) -> Arrangement:
+    atoms, order = (tuple(map(int, sizes)) for sizes in told)
+    if sorted(order) != list(range(len(atoms))):
+        raise ValueError(f"{order} is no order of {atoms}")
+    return Arrangement(atoms, order)
+
+
+@explaining()
+def run_image(
+    loaded: LoadedImage,
+    inputs: Inputs | None = None,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+) -> RunResult:
+    """What `mote.run` does, for an image. How much stack it can take is not known: kernels are called through
+    pointers."""
+    known = [LayerCost(x.number, x.name, x.kind, x.kernel, x.macs, None) for x in loaded.layers]
+    subject = Subject(
+        loaded.path,
+        loaded.firmware,
+        loaded.graph,
+        known,
+        loaded.keeps,
+        loaded.arena,
+        project.arena_bytes(loaded.image),
+        len(loaded.data),
+        pointers=True,
+    )
+    raw = stimulus(loaded.graph, inputs)
+    return measured(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
+
+
+@explaining()
+def profile_image(
+    loaded: LoadedImage,
+    inputs: Inputs | None = None,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+) -> Profile:
+    """What `mote.profile` does, for an image. What tells layers apart adds some instructions to each."""
+    known = [Known(x.number, x.name, x.kind, x.kernel, x.macs) for x in loaded.layers]
+    raw = stimulus(loaded.graph, inputs)[0]
+    subject = Profiled(loaded.path, loaded.firmware, known)
+    return profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
+
+
+@explaining()
+def verify_image(
+    loaded: LoadedImage,
+    inputs: int | None = None,
+    *,
+    data: Any = None,
+    source: Any = None,
+    seed: int = 0,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
+) -> VerifyResult:
+    """Compare what an image computes with the reference, every tensor that it tells of, for inputs as `mote.verify`
+    takes them. The model is `source`, or the file beside the image that it was packed from; where there is none,
+    outputs are compared with those of the same image on this computer, with the kernels' portable forms, and the result
+    says so."""
+    model = _source(loaded, source)
+    if model is None:
+        known = None if data is None else dataset(data, several=False).cases(loaded.graph)
+        return _against_host(loaded, chosen_cases(loaded.graph, inputs, known, seed), compiler, emulator)
+    where = model.where
+    options = {name: value for name, value in _options(loaded).items() if name in PREPARING}
+    settings = replace(make_settings(loaded.target, **options), fixed=ANY)
+    model = given_model(model, settings)
+    with naming(where):
+        parsed, _, graph, _ = prepared(model, settings)
+    for mine, theirs in (
+        *zip(loaded.image.inputs, graph.inputs, strict=True),
+        *zip(loaded.image.outputs, graph.outputs, strict=True),
+    ):
+        if (mine.dtype, mine.shape) != (graph.tensors[theirs].dtype, graph.tensors[theirs].shape):
+            raise MoteError(
+                f"'{mine.name}' is another one in the image than in the model", where=f"{loaded.path}, {where}"
+            )
+    works = [
+        Work(
+            i,
+            x.number,
+            x.kind,
+            [replace(t, name=t.name or x.name) for t in x.tensors],
+            {x.tensors[0].id: x.rows} if x.rows is not None else {},
+            {t.id: x.layout if n == 0 else Layout.NHWC for n, t in enumerate(x.tensors)},
+            bodies=True,
+        )
+        for i, x in enumerate(loaded.layers)
+        if x.tensors and x.kernel
+    ]
+    judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
+    own = None if data is None else cases_of(graph, data, settings)
+    return compared(judged, inputs, own, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+
+
+def _options(loaded: LoadedImage) -> Mapping[str, Any]:
+    """The options that an image was packed with, as it tells."""
+    found = loaded.image.about.get("options", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def _source(loaded: LoadedImage, source: Any) -> Source | None:
+    """The model that an image was packed from."""
+    wanted = bytes(loaded.image.header["source"])
+    if source is not None:
+        given = source_of(source)
+        if hashlib.sha256(given.data).digest() != wanted:
+            raise MoteError(
+                "is not the model that the image was packed from: its SHA-256 is another one",
+                where=given.where,
+                remedy="give the model file itself, or omit --source",
+            )
+        return given
+    for path in sorted(Path(loaded.path).resolve().parent.iterdir()):
+        if path.suffix in SUFFIXES.values() and path.is_file():
+            with suppress(MoteError):
+                found = source_of(path)
+                if hashlib.sha256(found.data).digest() == wanted:
+                    return found
+    return None
+
+
+def _against_host(
+    loaded: LoadedImage, cases: Sequence[Case], compiler: str | None, emulator: str | None
+) -> VerifyResult:
+    """The outputs on the target against those of the portable kernels on this computer."""
+    graph = loaded.graph
+    here = Interpreter.of(loaded.data, loaded.kernels, loaded.path)
+    with temporary_folder() as folder:
+        on = bench(loaded.firmware, folder, compiler=compiler, emulator=emulator)
+        run = on.execute(Mode.MEASURE, [[case[t].tobytes() for t in graph.inputs] for case in cases])
+    judge = Judge()
+    for i, (case, outputs) in enumerate(zip(cases, run.outputs, strict=True)):
+        for t in graph.inputs:
+            here.set_tensor(t, to_model(graph.tensors[t], case[t]))
+        here.invoke()
+        if not here.waiting:
+            for t, raw in zip(graph.outputs, outputs, strict=True):
+                tensor = graph.tensors[t]
+                got = to_model(tensor, np.frombuffer(raw, tensor.dtype.numpy).reshape(tensor.shape))
+                want = here.get_tensor(t)
+                judge.compare(tensor, "", "output", i, got, want, float(np.abs(want.astype(np.float64)).max(initial=0)))
+    name = "the same image on this computer with portable kernels, since the model file is not there"
+    return judge.result(loaded.path, loaded.target.name, 0, name, len(cases))

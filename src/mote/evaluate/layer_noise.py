@@ -1,0 +1,151 @@
+"""Two models layer by layer: how much of what one of them computes is left in the other, and where it is lost.
+
+Tensors are brought together by their names. What is left is brought together by what it is and by its order: a
+converter may call the last layer otherwise when it quantizes, or all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from math import isfinite
+
+import numpy as np
+
+from mote.compress.quantize.normal import normal
+from mote.evaluate.score import real
+from mote.execute import batch
+from mote.graph import Graph
+from mote.graph.tensor import Array, Tensor
+from mote.graph.tolerance import computes_floats
+from mote.metrics import noise
+
+EDGES = ("QUANTIZE", "DEQUANTIZE")
+"""Operators that only one of the two may have: they compute nothing."""
+CLEARLY = 3.0
+"""Decibels that are no accident: half of the noise."""
+STRETCHING = ("SOFTMAX", "LOG_SOFTMAX", "LOGISTIC")
+"""Operators that make more of the noise that they are given, and are not to blame for it."""
+
+
+@dataclass(frozen=True)
+class LayerNoise:
+    """What is left of a layer's output."""
+
+    index: int
+    name: str
+    op: str
+    other: str
+    """The tensor of the other model that it was compared with."""
+    decibels: float
+    """Signal to noise, the other model's values being the signal."""
+    added: float
+    """The energy of the noise as a share of the signal's, less that of the input that has most: what the layer itself
+    adds. Below 0 where it takes noise away."""
+    scaled: bool = False
+    """Whether its channels were given other scales, which the next layer takes back, as quantizers do to make channels
+    alike. They are no noise, and were left out of it."""
+    worst: bool = False
+    """Whether no layer adds more, but for those that stretch what there is."""
+
+    @property
+    def share(self) -> float:
+        return share(self.decibels)
+
+
+def share(decibels: float) -> float:
+    """The energy of noise as a share of the signal's."""
+    return 0.0 if decibels == np.inf else float(10.0 ** (-decibels / 10)) if isfinite(decibels) else np.inf
+
+
+def comparable(graph: Graph) -> Graph:
+    """The graph as it is compared: real numbers with activations in the layers before them, as quantizers see them."""
+    return normal(graph) if computes_floats(graph) else graph
+
+
+def layer_noise(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], other: Graph, other_cases: Sequence[Mapping[int, Array]]
+) -> list[LayerNoise]:
+    """The layers of a graph whose outputs another graph has too, both as `comparable` makes them, on the same
+    samples."""
+    found = matched(graph, other)
+    edges = dict(zip(graph.inputs, other.inputs, strict=False))
+    both = {t: o for t, o in (edges | found).items() if graph.tensors[t].size == other.tensors[o].size}
+    mine, theirs = _values(graph, cases, both), _values(other, other_cases, both.values())
+    plain = {t: noise(theirs[o].reshape(-1), mine[t].reshape(-1)) for t, o in both.items()}
+    scaled = {t: _with_scales(graph.tensors[t], mine[t], theirs[found[t]]) for t in _recovering(graph, found, plain)}
+    scaled = {t: value for t, value in scaled.items() if value > plain[t] + CLEARLY}
+    decibels = plain | scaled
+    shares = _carried(graph, {t: share(value) for t, value in decibels.items()})
+    layers: list[LayerNoise] = []
+    for op in graph.ops:
+        t = op.outputs[0]
+        if t in found:
+            before = max((shares[i] for i in op.inputs if i in shares), default=0.0)
+            names = graph.tensors[t].name, op.kind, other.tensors[found[t]].name
+            layers.append(LayerNoise(len(layers), *names, decibels[t], shares[t] - before, t in scaled))
+    return _with_the_worst(layers)
+
+
+def _with_the_worst(layers: Sequence[LayerNoise]) -> list[LayerNoise]:
+    """The layers, of which the one that adds most noise is marked."""
+    blamed = [layer for layer in layers if isfinite(layer.added) and layer.op not in STRETCHING]
+    most = max((layer.added for layer in blamed), default=0.0)
+    return [replace(layer, worst=layer in blamed and layer.added == most > 0) for layer in layers]
+
+
+def _recovering(graph: Graph, found: Mapping[int, int], decibels: Mapping[int, float]) -> list[int]:
+    """The tensors behind which there is clearly less noise: what was lost in them would stay lost."""
+    later, clear = -np.inf, []
+    for t in reversed([op.outputs[0] for op in graph.ops if op.outputs[0] in found]):
+        if later > decibels[t] + CLEARLY:
+            clear.append(t)
+        later = max(later, decibels[t])
+    return clear
+
+
+def _with_scales(tensor: Tensor, mine: Array, theirs: Array) -> float:
+    """Signal to noise where each channel is multiplied by what brings it closest to the other model's."""
+    a, b = (x.reshape(-1, tensor.channels).astype(np.float64) for x in (mine, theirs))
+    energy = np.square(a).sum(0)
+    factors = np.where(energy > 0, (a * b).sum(0) / np.maximum(energy, np.finfo(np.float64).tiny), 1.0)
+    return noise(b, a * factors)
+
+
+def matched(graph: Graph, other: Graph) -> dict[int, int]:
+    """The tensors that operators of one graph compute, and those of the other that mean the same."""
+    mine, theirs = _computed(graph), _computed(other)
+    named = {t.name: t for t in theirs.values()}
+    found = {
+        i: named[t.name].id for i, t in mine.items() if t.name in named and named[t.name].size == t.size and t.name
+    }
+    taken = {o: i for i, o in found.items()}
+    mine_keys = [("", i) if i in found else (graph.producers[i].kind, t.size) for i, t in mine.items()]
+    their_keys = [("", taken[i]) if i in taken else (other.producers[i].kind, t.size) for i, t in theirs.items()]
+    first, second = list(mine), list(theirs)
+    for block in SequenceMatcher(None, mine_keys, their_keys, autojunk=False).get_matching_blocks():
+        found |= dict(zip(first[block.a : block.a + block.size], second[block.b : block.b + block.size], strict=True))
+    return found
+
+
+def _computed(graph: Graph) -> dict[int, Tensor]:
+    """The tensors that are compared, in the order in which they are computed."""
+    ops = [op for op in graph.ops if op.kind not in EDGES and not op.is_view]
+    return {op.outputs[0]: graph.tensors[op.outputs[0]] for op in ops if not graph.tensors[op.outputs[0]].inner}
+
+
+def _values(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Iterable[int]) -> dict[int, Array]:
+    """Tensors of a graph for all samples, as real numbers."""
+    ids = set(wanted)
+    batches = list(batch.evaluate(graph, cases, ids))
+    return {t: real(graph.tensors[t], np.concatenate([values[t] for values in batches])) for t in ids}
+
+
+def _carried(graph: Graph, shares: Mapping[int, float]) -> dict[int, float]:
+    """The noise of every tensor: of one that was not compared it is what its inputs have."""
+    found = dict(shares)
+    for op in graph.ops:
+        for out in op.outputs:
+            found.setdefault(out, max((found[i] for i in op.inputs if i in found), default=0.0))
+    return found

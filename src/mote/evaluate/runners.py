@@ -1,0 +1,171 @@
+"""The answers of a compiled model to samples: on this computer, in its own runtime, on the emulated core; rated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+
+from mote.compile.line import Compiled
+from mote.errors import MoteError
+from mote.evaluate.inferences import Posed
+from mote.evaluate.result import Answer, ByReference, OnCore
+from mote.evaluate.score import by_class, inputs_of, rated, real
+from mote.evaluate.verify import judged, oracle, source_inputs
+from mote.evaluate.worst_samples import worst
+from mote.execute import reference
+from mote.execute.host_library import HostModel, as_in_model
+from mote.files import temporary_folder
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.tolerance import allowed_difference, compare
+from mote.measure.run import Bench, bench
+from mote.metrics import Score
+from mote.metrics.events import events
+from mote.plan.goal import Say
+from mote.progress import counted
+from mote.toolchain import Mode
+
+THRESHOLD = 0.5
+"""What a score must exceed for an event to be noticed."""
+
+TIMED = 0.2
+"""Seconds of work that say how fast it is."""
+
+
+@dataclass(frozen=True)
+class How:
+    """What is measured, and how much of it is shown."""
+
+    metric: str = ""
+    """Empty: the one that suits answers and labels."""
+    event: int = 0
+    """The class that is to be noticed in a recording."""
+    threshold: float = THRESHOLD
+    worst: int = 10
+
+
+def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[Array], float | None]:
+    """The outputs of the compiled model on this computer, and how many inputs a second it took; None where that was too
+    short a time to say."""
+    host = HostModel(compiled)
+    say("compiling the model for this computer")
+    host.build()
+    began = monotonic()
+    found = host.run(questions.cases, stream=questions.kept, done=counted(say, "compiled model"))
+    seconds = monotonic() - began
+    return found, len(questions) / seconds if seconds >= TIMED else None
+
+
+def rated_by(how: How, graph: Graph, values: Array, questions: Posed) -> Score:
+    if questions.times is None:
+        return rated(how.metric, graph, values, questions.cases, questions.data)
+    answers = real(graph.tensors[graph.outputs[0]], values)[questions.warm :]
+    scores = answers.reshape(len(answers), -1)
+    if not 0 <= how.event < scores.shape[1]:
+        raise MoteError(
+            f"there is no class {how.event}: the model has {scores.shape[1]}",
+            where="option event",
+            remedy="number classes from 0, in the order of the model's output",
+        )
+    stream, times = questions.recorded, questions.times[questions.warm :]
+    assert stream is not None and stream.events is not None
+    return events(times, scores[:, how.event], stream.events, stream.duration, threshold=how.threshold)
+
+
+def worst_of(how: How, graph: Graph, values: Array, questions: Posed) -> list[Answer]:
+    if questions.times is not None:
+        return []
+    data = questions.data
+    assert data.labels is not None
+    answers = by_class(real(graph.tensors[graph.outputs[0]], values), data.labels)
+    given = inputs_of(graph, questions.cases) if len(graph.inputs) == 1 else None
+    return worst(how.metric, answers, data, given, how.worst)
+
+
+def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array], how: How, say: Say) -> ByReference:
+    """What the model's own runtime says to all samples."""
+    subject, graph = judged(compiled), compiled.plan.graph
+    tensors = [graph.tensors[t] for t in graph.outputs]
+    anew = bool(graph.states) and not questions.kept
+    ask, name, wanted = oracle(subject)
+    done = counted(say, name)
+    found = [np.zeros((len(questions), *t.shape), t.dtype.numpy) for t in tensors]
+    for i, case in enumerate(questions.cases):
+        if anew and i:
+            ask, _, _ = oracle(subject)
+        values = ask(source_inputs(compiled.source, graph, case))
+        if values is not None:
+            for tensor, rows in zip(tensors, found, strict=True):
+                rows[i] = wanted(values, tensor).reshape(tensor.shape)
+        done(i + 1, len(questions))
+    theirs = [as_in_model(t, rows) for t, rows in zip(tensors, found, strict=True)]
+    after = slice(questions.warm, None)
+    pairs = [(a[after], b[after]) for a, b in zip(answers, theirs, strict=True)]
+    same = np.all([_same_rows(a, b) for a, b in pairs], axis=0)
+    apart = max(compare(a, b)[0] for a, b in pairs)
+    return ByReference(name, rated_by(how, graph, theirs[0], questions), int(np.count_nonzero(same)), apart)
+
+
+def _same_rows(one: Array, other: Array) -> Array:
+    """Which rows of two arrays are equal: integers bit for bit, real numbers but for roundings; what is no number
+    equals what is none either."""
+    with np.errstate(invalid="ignore"):
+        near = np.abs(one.astype(np.float64) - other) <= allowed_difference(other)
+    same = (one == other) | near | ((one != one) & (other != other))
+    found: Array = same.reshape(len(same), -1).all(1)
+    return found
+
+
+def on_core(
+    compiled: Compiled,
+    questions: Posed,
+    answers: Sequence[Array],
+    samples: int,
+    compiler: str | None,
+    emulator: str | None,
+    say: Say,
+) -> OnCore | None:
+    """Some samples on the emulated core; None on the host, or where nobody asked for it."""
+    target, graph = compiled.settings.target, compiled.plan.graph
+    if target.arch == "host" or not samples:
+        return None
+    chosen = questions.some(samples)
+    say(f"running {len(chosen)} samples on {target.name}")
+    groups = [[i] for i in chosen] if graph.states and not questions.kept else [chosen]
+    equal, apart, counts = 0, 0.0, list[int]()
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
+        for group in groups:
+            outputs, instructions = _executed(on, graph, [questions.cases[i] for i in group])
+            sizes = reference.magnitudes(graph)
+            counts += instructions
+            for i, given in zip(group, outputs, strict=True):
+                size = sizes(questions.cases[i])
+                if i < questions.warm:
+                    continue
+                found = [
+                    compare(x, y[i], size.get(t, 0.0)) for t, x, y in zip(graph.outputs, given, answers, strict=True)
+                ]
+                apart = max(apart, *(difference for difference, _ in found))
+                equal += not any(wrong for _, wrong in found)
+    compared = sum(i >= questions.warm for i in chosen)
+    mean = round(sum(counts) / len(counts)) if counts else None
+    return OnCore(target.name, on.tools[0], compared, equal, apart, mean)
+
+
+def _executed(on: Bench, graph: Graph, cases: Sequence[dict[int, Array]]) -> tuple[list[list[Array]], list[int]]:
+    """The outputs of inferences on the core as the model has them, and their instructions."""
+    raw = [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
+    run = on.execute(Mode.MEASURE, raw)
+    tensors = [graph.tensors[t] for t in graph.outputs]
+    outputs = [
+        [
+            as_in_model(t, np.frombuffer(x, t.dtype.numpy).reshape(1, *t.shape))[0]
+            for t, x in zip(tensors, row, strict=True)
+        ]
+        for row in run.outputs
+    ]
+    return outputs, list(run.instructions or ())

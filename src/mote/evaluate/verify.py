@@ -1,0 +1,394 @@
+"""`mote verify`: every tensor that the generated code computes, against the reference.
+
+int8 (and every other integer) must be equal bit for bit. float32 may differ by the order of additions, within what
+`mote.graph.tolerance` allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mote.compile.line import Compiled, Settings
+from mote.compile.options import check_at_least
+from mote.data.dataset import dataset
+from mote.errors import MoteError, explaining, naming
+from mote.evaluate.inferences import posed
+from mote.execute import reference
+from mote.execute.format_references import runtime
+from mote.execute.stimuli import stimuli
+from mote.files import temporary_folder
+from mote.frontends import Format, Source
+from mote.graph import Graph, Tensor
+from mote.graph.edges import code_axis
+from mote.graph.rows import row_count
+from mote.graph.tensor import Array
+from mote.graph.tolerance import allowed_difference, compare
+from mote.kernels.contract import Layout
+from mote.measure.run import Bench, Firmware, bench, firmware
+from mote.passes import control, tflm_numerics
+from mote.plan.rows import Arrival
+from mote.toolchain import Mode
+
+Case = Mapping[int, Array]
+"""The inputs of an inference, by the ids of the tensors."""
+Wanted = Callable[[Mapping[int, Array], Tensor], Array]
+"""What the values of a reference say that a tensor should hold."""
+USUAL = 8
+"""How many inputs are made up where nobody says how many."""
+MOST_SHOWN = 64 << 20
+"""Bytes of tensors that one run writes down."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    tensor: int
+    name: str
+    number: str
+    """Of the layer, as `mote plan` gives it; nothing for an output of the model."""
+    op: str
+    input: int
+    differing: int
+    max_abs_diff: float
+    allowed: float
+    """By how much an element may differ: 0 for integers."""
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """`tensors`: how many tensors were compared, on each of `inputs` inputs."""
+
+    model: str
+    target: str
+    passed: bool
+    """Integers are equal, and floating point within what roundings explain."""
+    exact: bool
+    """Everything is equal bit for bit."""
+    tensors: int
+    mismatches: list[Mismatch]
+    max_abs_diff: float
+    max_share: float
+    """The largest difference of a tensor as a part of what is allowed for that tensor (`mote.graph.tolerance`)."""
+    max_steps: int
+    """By how much an integer differs at most: by none, unless real numbers near a half were quantized on the way."""
+    reference: str
+    inputs: int
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@explaining()
+def verify(
+    compiled: Compiled,
+    inputs: int | None = None,
+    *,
+    data: Any = None,
+    seed: int = 0,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
+) -> VerifyResult:
+    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels,
+    models of other formats with what their own runtimes compute; where those are not installed, or LiteRT refuses the
+    file, with Mote's own reference in NumPy. The result says which. Inputs are 8 that are made up, or all of `data`
+    (`mote.data.dataset`), of which `inputs` are the first so many."""
+    subject = judged(compiled)
+    given = None if data is None else cases_of(subject.graph, data, compiled.settings)
+    return compared(subject, inputs, given, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+
+
+def cases_of(graph: Graph, data: Any, settings: Settings) -> Sequence[Case]:
+    """The inferences that a user's data is for a graph."""
+    return posed(graph, dataset(data, several=False), axis=settings.stream).cases
+
+
+def judged(compiled: Compiled) -> Judged:
+    """A compiled model as what is compared with a reference."""
+    plan, graph = compiled.plan, compiled.plan.graph
+    works = [
+        Work(
+            i,
+            steps[0].number,
+            op.kind,
+            [graph.tensors[t] for t in plan.shown(op)],
+            {op.outputs[0]: plan.traced(steps)},
+            {t: plan.place[t].layout for t in plan.shown(op)},
+            bool(op.bodies),
+        )
+        for i, (op, steps) in enumerate(plan.works)
+        if not isinstance(op, Arrival)
+    ]
+    return Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.model, works)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A layer whose output a trace shows."""
+
+    place: int
+    """Among those that a trace shows."""
+    number: str
+    kind: str
+    tensors: list[Tensor]
+    rows: Mapping[int, Sequence[int]]
+    """Of tensors by id: the rows that are shown, in their order; of others all of them."""
+    layouts: Mapping[int, Layout]
+    bodies: bool
+    """Whether the reference may not know it: it is computed by a body of control flow."""
+
+    def rows_of(self, tensor: Tensor) -> Sequence[int]:
+        return self.rows.get(tensor.id, range(row_count(tensor.shape)))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is compared with a reference: the firmware, and the model that it was made from."""
+
+    path: str
+    firmware: Firmware
+    settings: Settings
+    source: Graph
+    graph: Graph
+    """As it was planned."""
+    model: Source
+    works: Sequence[Work]
+
+
+def compared(
+    judged: Judged,
+    inputs: int | None,
+    given: Sequence[Case] | None = None,
+    *,
+    seed: int,
+    compiler: str | None,
+    emulator: str | None,
+    sanitize: bool = False,
+) -> VerifyResult:
+    """Run it on the given inputs, the first `inputs` of them, or on so many that are made up, and compare everything
+    that it computes with the reference."""
+    before = _runs_before_a_window(judged)
+    cases = chosen_cases(judged.graph, inputs, given, seed, judged.source, before)
+    answer, name, wanted = oracle(judged)
+    magnitudes = reference.magnitudes(judged.graph)
+    judge = Judge()
+    seen: set[int] = set()
+    alone = set(judged.graph.outputs) - {tensor.id for work in judged.works for tensor in work.tensors}
+    with temporary_folder() as folder:
+        on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
+        for i, (case, shown) in enumerate(zip(cases, _executed(on, judged, cases), strict=True)):
+            expected, sizes = answer(source_inputs(judged.source, judged.graph, case)), magnitudes(case)
+            if expected is not None:
+                seen |= _compare(judge, judged, i, shown, expected, sizes, wanted)
+    return judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before)
+
+
+def chosen_cases(
+    graph: Graph,
+    inputs: int | None,
+    given: Sequence[Case] | None,
+    seed: int,
+    source: Graph | None = None,
+    before: int = 0,
+) -> Sequence[Case]:
+    """The first `inputs` of those that were given, or all of them; where none were, so many that are made up, and
+    `before` more."""
+    check_at_least("seed", seed, 0)
+    if inputs is not None:
+        check_at_least("inputs", inputs, 1)
+    if given is None:
+        return stimuli(graph, (USUAL if inputs is None else inputs) + before, seed, source)
+    chosen = given if inputs is None else given[:inputs]
+    if len(chosen) <= before:
+        raise MoteError(
+            f"{len(chosen)} inputs are no whole window of the stream, which takes {before + 1}",
+            where="option data",
+            remedy="give more of them",
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the harness writes of one inference: what layers made, and the outputs."""
+
+    layers: Mapping[int, bytes]
+    outputs: Sequence[bytes]
+
+
+def _executed(on: Bench, judged: Judged, cases: Sequence[Case]) -> Iterator[_Shown]:
+    """All inferences, in as many runs as it takes for what one of them shows to fit memory; those of a model that
+    remembers are one run."""
+    graph = judged.graph
+    nbytes = sum(tensor.nbytes for work in judged.works for tensor in work.tensors)
+    most = len(cases) if graph.states else max(1, MOST_SHOWN // max(nbytes, 1))
+    for first in range(0, len(cases), most):
+        raw = [[case[t].tobytes() for t in graph.inputs] for case in cases[first : first + most]]
+        run = on.execute(Mode.DUMP, raw)
+        yield from map(_Shown, run.dumps, run.outputs)
+
+
+def _compare(
+    judge: Judge,
+    judged: Judged,
+    case: int,
+    shown: _Shown,
+    expected: Mapping[int, Array],
+    sizes: Mapping[int, float],
+    wanted: Wanted,
+) -> set[int]:
+    """Compare what an inference shows with what is expected; the layers that could be."""
+    graph, by_name = judged.graph, judged.model.format != Format.TFLITE
+    seen = set()
+    for t, raw_output in zip(graph.outputs, shown.outputs, strict=True):
+        tensor = graph.tensors[t]
+        want = wanted(expected, tensor).reshape(-1)
+        got = np.frombuffer(raw_output, tensor.dtype.numpy)
+        judge.compare(tensor, "", "output", case, got, want, sizes.get(t, 0.0))
+    for work in judged.works:
+        flat = np.frombuffer(shown.layers[work.place], work.tensors[0].dtype.numpy)
+        for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
+            rows = list(work.rows_of(tensor))
+            if tensor.inner or ((work.bodies or by_name) and tensor.source not in expected):
+                continue
+            seen.add(work.place)
+            want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
+            layout = work.layouts[tensor.id]
+            got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
+            size = sizes.get(tensor.id, 0.0)
+            judge.compare(tensor, work.number, work.kind, case, got.reshape(want.shape), want, size)
+    return seen
+
+
+@dataclass
+class Judge:
+    """Compares tensors, and remembers what was wrong and how far off the worst was."""
+
+    mismatches: list[Mismatch] = field(default_factory=list)
+    worst: float = 0.0
+    share: float = 0.0
+    steps: int = 0
+
+    def compare(
+        self, tensor: Tensor, number: str, op: str, case: int, got: Array, want: Array, magnitude: float
+    ) -> None:
+        diff, bad = compare(got, want, magnitude)
+        allowed = allowed_difference(want, magnitude)
+        self.worst = max(self.worst, diff)
+        self.share = max(self.share, diff / allowed if allowed else 0.0)
+        self.steps = max(self.steps, int(diff) if tensor.dtype.integer else 0)
+        if bad:
+            self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
+
+    def result(self, path: str, target: str, tensors: int, reference: str, inputs: int) -> VerifyResult:
+        return VerifyResult(
+            model=path,
+            target=target,
+            passed=not self.mismatches,
+            exact=not self.mismatches and self.worst == 0,
+            tensors=tensors,
+            mismatches=self.mismatches,
+            max_abs_diff=self.worst,
+            max_share=self.share,
+            max_steps=self.steps,
+            reference=reference,
+            inputs=inputs,
+        )
+
+
+def _parts(flat: Array, tensors: list[Tensor]) -> list[Array]:
+    """What an operator has shown, which is one tensor or several, whole."""
+    return np.split(flat, np.cumsum([t.size for t in tensors])[:-1]) if len(tensors) > 1 else [flat]
+
+
+def _runs_before_a_window(judged: Judged) -> int:
+    """How many inferences of a stream there are before the first whole window."""
+    if judged.settings.stream is None:
+        return 0
+    axis = code_axis(judged.source.tensors[judged.source.inputs[0]], judged.settings.stream)
+    size, fresh = (g.tensors[g.inputs[0]].shape[axis] for g in (judged.source, judged.graph))
+    return -(-size // fresh) - 1
+
+
+def _of_source(values: Mapping[int, Array], tensor: Tensor) -> Array:
+    return tensor.part(values[tensor.source])
+
+
+def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
+    return values[tensor.id]
+
+
+def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
+    """What the model should compute, who says so, and how that lies in the tensors of the graph as it was planned."""
+    settings = judged.settings
+    if settings.causal:
+        return reference.numpy(judged.graph), "numpy (causal stream)", _itself
+    if judged.model.format != Format.TFLITE:
+        with naming(judged.path):
+            answer, name = runtime(judged.model, judged.source)
+    elif reference.micro_only(judged.source):
+        answer, name = _micro(judged)
+    elif settings.numerics == "tflm":
+        answer, name = reference.numpy(_with_numerics(judged)), "numpy (TFLite Micro numerics)"
+    elif mistakes := _mistakes(judged.source):
+        answer, name = reference.numpy(judged.source), f"numpy ({mistakes})"
+    elif reference.litert_installed():
+        answer, name = _litert(judged)
+    else:
+        answer, name = reference.numpy(judged.source), "numpy"
+    if settings.stream is not None:
+        tensor = judged.source.tensors[judged.source.inputs[0]]
+        axis = code_axis(tensor, settings.stream)
+        answer, name = reference.windowed(answer, axis, tensor.shape[axis]), f"{name} on every window"
+    return answer, name, _of_source
+
+
+def _litert(judged: Judged) -> tuple[reference.Reference, str]:
+    """LiteRT's reference kernels; Mote's own reference for a file that LiteRT refuses although it compiles."""
+    try:
+        found = reference.litert_of(judged.model, judged.source)
+    except reference.RefusedError as error:
+        return reference.numpy(judged.source), f"numpy ({error.reason})"
+    return reference.meaningful(found, judged.source), "LiteRT BUILTIN_REF"
+
+
+def _micro(judged: Judged) -> tuple[reference.Reference, str]:
+    """Of a model that LiteRT cannot run: TFLite Micro, if it is there, knows all other layers, and computes them as
+    LiteRT does."""
+    tflm, source = _with_numerics(judged), judged.source
+    followed = judged.settings.numerics == "tflm"
+    if not followed and tflm.ops != source.ops:
+        why = "LiteRT does not know all layers, TFLite Micro has other numerics"
+    elif missing := reference.micro_missing():
+        why = missing
+    else:
+        try:
+            return reference.micro(judged.model.data, source), "TFLite Micro"
+        except MoteError:
+            why = "TFLite Micro does not run the model"
+    return reference.numpy(tflm if followed else source), f"numpy ({why})"
+
+
+def _mistakes(source: Graph) -> str:
+    """What LiteRT's reference kernels compute wrongly in a model, or lack; then Mote's own reference is its judge."""
+    return ", ".join(dict.fromkeys(reason for op in source.ops if (reason := op.misjudged(source))))
+
+
+def _with_numerics(judged: Judged) -> Graph:
+    return control.everywhere(tflm_numerics.run)(judged.source)
+
+
+def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
+    """Inputs of the compiled graph as inputs of the source model: with `--io int8` the file wants floats,
+    and its QUANTIZE gives back the very int8 values."""
+    found = {}
+    for before, after in zip(source.inputs, graph.inputs, strict=True):
+        value = case[after]
+        if before != after:
+            t = graph.tensors[after]
+            value = ((value.astype(np.float32) - np.float32(t.zero_point)) * np.float32(t.scale)).astype(np.float32)
+        found[before] = value
+    return found

@@ -1,0 +1,236 @@
+"""A graph evaluated for many samples at once.
+
+Samples are stacked along the first axis of tensors that have one element there; of others they are stacked along a new
+one. Operators whose NumPy reference treats that axis as one sample after another are run once for all of them, every
+other one sample by sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from mote.errors import working_on
+from mote.execute import batch_float
+from mote.graph import Graph, Op, Tensor
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array, Shape
+from mote.ops import lstm_operands
+from mote.ops.arithmetic import Binary
+from mote.ops.blockwise import BlockwiseFullyConnected
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.grouped import GroupedConv2D
+from mote.ops.lstm import Lstm, LstmLayer
+from mote.ops.move import Concatenation, Pack, Pad, Transpose
+from mote.ops.normalize import Normalization
+from mote.ops.pool import Pool
+from mote.ops.quantize import Dequantize, Quantize, Rescale
+from mote.ops.recurrent import LENGTHS, Recurrent
+from mote.ops.reduce import Reduction
+from mote.ops.reshape import Reshape
+from mote.ops.resize import Resize
+from mote.ops.rnn import Rnn
+from mote.ops.softmax import Softmax
+from mote.ops.svdf import Svdf
+from mote.ops.unary import Unary
+
+MOST_BYTES = 1 << 25
+"""Of all tensors of a batch, about: fewer samples are evaluated at once where they are large."""
+MOST_SAMPLES = 64
+
+
+def evaluate(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Collection[int] | None = None
+) -> Iterator[dict[int, Array]]:
+    """Batch after batch of the values of inputs and of computed tensors (of the wanted ones, if it is said which), for
+    cases by the ids of inputs. n samples of a tensor [1, ..] are [n, ..], of another one [n, *shape]. States are at
+    their beginning in every case, unless cases are steps of a stream."""
+    kept = {*graph.inputs, *graph.producers} if wanted is None else set(wanted)
+    stream = is_stream(graph)
+    size = 1 if stream else _samples(graph)
+    rest = iter(cases)
+    states: dict[int, Array] = {s.before: s.initial for s in graph.states}
+    while chunk := list(islice(rest, size)):
+        found = _batch(graph, chunk, kept | {s.after for s in graph.states} if stream else kept, states)
+        if stream:
+            states = graph.carried(found)
+        yield {t: value for t, value in found.items() if t in kept}
+
+
+def is_stream(graph: Graph) -> bool:
+    """Whether a case is one step of a stream, because layers see one step at a time and remember those before it."""
+    return any(_sees_one_step(graph, op) for op in graph.ops)
+
+
+def _sees_one_step(graph: Graph, op: Op) -> bool:
+    return isinstance(op, Svdf) or (isinstance(op, Lstm | Rnn) and op.batch_and_time(graph)[1] == 1)
+
+
+def apply(graph: Graph, op: Op, values: Sequence[Array | None]) -> list[Array]:
+    """One operator on values of many samples: what it reads that is computed is stacked, constants are as they are in
+    the graph, and what it makes is stacked."""
+    return _applied(graph, op, values, samples_of(graph, op, values))
+
+
+def stacked(shape: Shape, count: int) -> Shape:
+    """The shape of so many samples of a tensor."""
+    return (count, *shape[1:]) if shape[:1] == (1,) else (count, *shape)
+
+
+def samples_of(graph: Graph, op: Op, values: Sequence[Array | None]) -> int:
+    """How many samples are stacked in what an operator reads."""
+    computed = [values[position] for position, _ in op.computed(graph)]
+    return next((len(v) for v in computed if v is not None), 1)
+
+
+def _samples(graph: Graph) -> int:
+    """How many cases are evaluated at once."""
+    total = sum(8 * graph.tensors[t].size for t in graph.producers)
+    return max(1, min(MOST_SAMPLES, MOST_BYTES // max(total, 1)))
+
+
+def _batch(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], kept: Collection[int], states: Mapping[int, Array]
+) -> dict[int, Array]:
+    """The values of tensors, where states are the same in all cases. What is not kept is forgotten after its last
+    reader."""
+    n = len(cases)
+    last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
+    values = {t: _stack(graph, t, [case[t] for case in cases]) for t in graph.inputs}
+    for t, state in states.items():
+        values[t] = _stack(graph, t, [state] * n)
+    for place, op in enumerate(graph.ops):
+        args = [None if i == ABSENT else values.get(i, graph.tensors[i].data) for i in op.inputs]
+        values |= dict(zip(op.outputs, _applied(graph, op, args, n), strict=True))
+        for t in (*op.inputs, *op.outputs):
+            if t in values and t not in kept and last.get(t, place) <= place:
+                del values[t]
+    return {t: value for t, value in values.items() if t in kept}
+
+
+def _applied(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list[Array]:
+    with working_on(op):
+        if isinstance(op, Recurrent | LstmLayer) and all(len(graph.tensors[t].shape) > 1 for t in op.outputs):
+            return _sequences(graph, op, args, n)
+        return _at_once(graph, op, args, n) if _together(graph, op) else _one_by_one(graph, op, args, n)
+
+
+def _stack(graph: Graph, tensor: int, values: Sequence[Array]) -> Array:
+    t = graph.tensors[tensor]
+    return np.stack([v.reshape(t.shape) for v in values]).astype(t.dtype.numpy).reshape(stacked(t.shape, len(values)))
+
+
+def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list[Array]:
+    """The outputs of an operator for all samples, whose tensors have the shapes that they have for so many."""
+    own = [graph.tensors[i] for i in (*op.inputs, *op.outputs) if i != ABSENT]
+    many = {t.id: t if t.data is not None else replace(t, shape=stacked(t.shape, n)) for t in own}
+    made = [many[t] for t in op.outputs]
+    alone = Graph(graph.name, many, (op,), (), ())
+    if isinstance(op, Reshape):
+        found = args[:1]
+    else:
+        found = [batch_float.evaluate(alone, op, args)] if batch_float.is_real(graph, op) else op.evaluate(alone, args)
+    pairs = zip(made, found, strict=True)
+    return [np.asarray(v).astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, v in pairs]
+
+
+def _sequences(graph: Graph, op: Recurrent | LstmLayer, args: Sequence[Array | None], n: int) -> list[Array]:
+    """The outputs of a recurrent layer, which goes through the sequences of all samples side by side."""
+    batch, _ = op.batch_and_time(graph)
+    own = {i: graph.tensors[i] for i in (*op.inputs, *op.outputs) if i != ABSENT}
+    given = {i for _, i in op.computed(graph)} | set(op.outputs)
+    states = (lstm_operands.HIDDEN, lstm_operands.MEMORY) if isinstance(op, LstmLayer) else (LENGTHS, *op.states)
+    by_batch = given | {t.id for p in states if (t := op.tensor(graph, p)) is not None}
+    many = {i: replace(t, shape=_shape_of_all(op, t, n * batch), data=None) for i, t in own.items() if i in by_batch}
+    values = list(args)
+    for position, i in enumerate(op.inputs):
+        value = args[position]
+        if i in by_batch and value is not None:
+            whole = value.reshape(n, *own[i].shape) if i in given else np.stack([value] * n)
+            last = op.time_major and len(own[i].shape) == 3
+            values[position] = (np.moveaxis(whole, 0, 1) if last else whole).reshape(many[i].shape)
+    found = op.evaluate(Graph(graph.name, own | many, (op,), (), ()), values)
+    made = []
+    for t, value in zip((own[i] for i in op.outputs), found, strict=True):
+        if op.time_major and len(t.shape) == 3:
+            value = np.moveaxis(np.asarray(value).reshape(t.shape[0], n, *t.shape[1:]), 1, 0)
+        made.append(np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(stacked(t.shape, n)))
+    return made
+
+
+def _shape_of_all(op: Recurrent | LstmLayer, t: Tensor, sequences: int) -> Shape:
+    """The shape of a sequence, a state or lengths for so many sequences."""
+    if len(t.shape) == 3:
+        return (t.shape[0], sequences, t.shape[2]) if op.time_major else (sequences, *t.shape[1:])
+    return (sequences,) if len(t.shape) == 1 else (sequences, t.shape[-1])
+
+
+def _one_by_one(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list[Array]:
+    rows: list[list[Array]] = [[] for _ in op.outputs]
+    for sample in range(n):
+        one = list(args)
+        for position, i in op.computed(graph):
+            value = args[position]
+            assert value is not None
+            one[position] = value[sample].reshape(graph.tensors[i].shape)
+        for row, made in zip(rows, op.evaluate(graph, one), strict=True):
+            row.append(np.asarray(made))
+    return [_stack(graph, t, row) for t, row in zip(op.outputs, rows, strict=True)]
+
+
+def _together(graph: Graph, op: Op) -> bool:
+    """Whether an operator may be run once for many samples: it has one image, vector or matrix on the first axis of
+    what it reads and makes, and does the same with each."""
+    tensors = [graph.tensors[t] for t in op.outputs] + op.activations(graph)
+    if not op.activations(graph) or any(t.shape[:1] != (1,) for t in tensors):
+        return False
+    return any(isinstance(op, kind) and allowed(graph, op) for kind, allowed in TOGETHER)
+
+
+def _always(graph: Graph, op: Op) -> bool:
+    return True
+
+
+def _alike(graph: Graph, op: Op) -> bool:
+    """Operands that are repeated are so on axes behind the first."""
+    rank = len(op.output(graph).shape)
+    return all(len(t.shape) == rank for t in op.activations(graph)) and all(
+        len(t.shape) < rank or t.shape[0] == 1 for t in (graph.tensors[i] for i in op.inputs) if t.data is not None
+    )
+
+
+def _rows(graph: Graph, op: FullyConnected | BlockwiseFullyConnected) -> bool:
+    """Each sample is so many vectors, and the first axis of the output is still that of samples."""
+    x, y = op.input(graph), op.output(graph)
+    return y.shape[0] == 1 and (op.keep_dims or y.size == y.shape[-1]) and x.shape[0] == 1
+
+
+TOGETHER: tuple[tuple[type[Op], Callable[[Graph, Any], bool]], ...] = (
+    (Conv2D, _always),
+    (GroupedConv2D, _always),
+    (DepthwiseConv2D, _always),
+    (Pool, _always),
+    (Resize, _always),
+    (FullyConnected, _rows),
+    (BlockwiseFullyConnected, _rows),
+    (Unary, _always),
+    (Quantize, _always),
+    (Dequantize, _always),
+    (Rescale, _always),
+    (Reshape, _always),
+    (Binary, _alike),
+    (Softmax, lambda graph, op: len(op.input(graph).shape) > 1),
+    (Normalization, lambda graph, op: len(op.input(graph).shape) > 1),
+    (Reduction, lambda graph, op: 0 not in op.axes),
+    (Pad, lambda graph, op: op.paddings[0] == (0, 0)),
+    (Pack, lambda graph, op: op.axis > 0 and len(op.computed(graph)) == len(op.inputs)),
+    (Concatenation, lambda graph, op: op.axis > 0 and len(op.computed(graph)) == len(op.inputs)),
+    (Transpose, lambda graph, op: op.permutation[0] == 0),
+)
+"""Operators that may be run so, and when."""

@@ -1,0 +1,71 @@
+"""The runtimes of other formats than TensorFlow Lite: what a model should compute is what its own library computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
+import numpy as np
+
+from mote.execute.reference import Reference, as_in_file
+from mote.execute.reference import numpy as numpy_reference
+from mote.frontends import Format, Source
+from mote.graph import Graph, Tensor
+from mote.graph.edges import to_model
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+
+HOMES = {
+    Format.ONNX: "onnx",
+    Format.TORCH: "torch",
+    Format.KERAS: "keras",
+    Format.SKLEARN: "sklearn",
+    Format.XGBOOST: "trees",
+    Format.LIGHTGBM: "trees",
+}
+"""The front ends that know the runtimes of the formats, each in a module `reference`: its function of that name gives
+the runtime's name and how to run it, None where it is not installed, or a string that says why it is no judge."""
+
+
+def runtime(source: Source, graph: Graph) -> tuple[Reference, str]:
+    """The runtime of a model's format as a reference of the graph that was read from it, and its name. Where it is not
+    installed, or is known to be wrong on this machine: Mote's own reference in NumPy, and why."""
+    names = {t.name for t in graph.tensors.values() if not t.inner and t.data is None}
+    found = import_module(f"mote.frontends.{HOMES[source.format]}.reference").reference(source, names)
+    if found is None or isinstance(found, str):
+        why = found or f"{source.title} is not installed"
+        return as_in_file(numpy_reference(graph), graph), f"numpy ({why})"
+    name, compute = found
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
+        tensors = ((graph.tensors[t], value) for t, value in inputs.items())
+        given = {t.name: np.ascontiguousarray(to_model(t, value)) for t, value in tensors}
+        return _ByNumber(graph, compute(given))
+
+    return run, name
+
+
+class _ByNumber(Mapping[int, Array]):
+    """Values that a runtime has by name, by the numbers of the tensors that have those names."""
+
+    def __init__(self, graph: Graph, values: Mapping[str, Array]) -> None:
+        self.values_by_name = values
+        self.tensors = {i: t for i, t in graph.tensors.items() if not t.inner and t.name in values}
+
+    def __getitem__(self, i: int) -> Array:
+        return _typed(self.tensors[i], self.values_by_name[self.tensors[i].name])
+
+    def __contains__(self, i: object) -> bool:
+        return i in self.tensors
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+
+def _typed(tensor: Tensor, value: Array) -> Array:
+    """A value in the type that it is computed in; bytes without a sign stay so: a tensor knows that it has 128 less."""
+    unsigned = value.dtype.kind == "u" and value.dtype.itemsize == 1 and tensor.dtype == DType.INT8
+    return value if unsigned else value.astype(tensor.dtype.numpy, copy=False)

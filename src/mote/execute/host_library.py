@@ -1,0 +1,188 @@
+"""A compiled model on this computer, as one shared object: thousands of inputs a second, many in one call of C."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property
+from queue import SimpleQueue
+from time import monotonic
+
+import numpy as np
+
+from mote.compile.line import Compiled
+from mote.emit.c import glue
+from mote.errors import MoteError, naming
+from mote.graph import Graph, Tensor
+from mote.graph.edges import to_model
+from mote.graph.tensor import Array
+from mote.progress import Done, nobody
+from mote.toolchain import host
+from mote.toolchain.builder import HARNESS
+
+GLUE, BATCH = "mote_glue.c", "mote_batch.c"
+"""The files beside those of the model."""
+OFTEN = 0.25
+"""Seconds of work between two moments at which progress is said, and signals are heard."""
+WORTH_THREADS = 1.0
+"""Seconds of work that are worth more than one thread."""
+_LOOP = """\
+#include <string.h>
+
+#include "harness.h"
+
+int mote_batch_begin(void);
+int mote_batch(size_t rows, int fresh, const uint8_t *const *inputs, uint8_t *const *outputs);
+
+int mote_batch_begin(void) { return harness_init(); }
+
+/* Inferences one after another, whose inputs and outputs lie one behind another. Fresh: none remembers anything. */
+int mote_batch(size_t rows, int fresh, const uint8_t *const *inputs, uint8_t *const *outputs)
+{
+    for (size_t row = 0; row < rows; row++) {
+        int status = fresh ? harness_init() : 0;
+        for (uint32_t i = 0; i < harness_input_count && status == 0; i++) {
+            const size_t bytes = harness_input_bytes(i);
+            memcpy(harness_input(i), inputs[i] + row * bytes, bytes);
+        }
+        status = status ? status : harness_run();
+        if (status != 0)
+            return status;
+        for (uint32_t i = 0; i < harness_output_count; i++) {
+            const size_t bytes = harness_output_bytes(i);
+            memcpy(outputs[i] + row * bytes, harness_output(i), bytes);
+        }
+    }
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class HostModel:
+    """The generated C of a model, whatever core it was planned for, compiled for this computer: kernels for other
+    instruction sets have portable twins that compute the same."""
+
+    compiled: Compiled
+
+    @property
+    def graph(self) -> Graph:
+        return self.compiled.plan.graph
+
+    def build(self) -> None:
+        """Compile it now, and not when it is run first."""
+        self._begun(0)
+
+    def run(self, cases: Sequence[Mapping[int, Array]], *, stream: bool = False, done: Done = nobody) -> list[Array]:
+        """Every output as the model has it, for all inferences: [N, ...], without a first axis of 1 that each of them
+        has. Each inference begins anew, unless they are of one `stream`: then outputs mean something from the one with
+        the number `graph.warm_up` on."""
+        graph, count = self.graph, len(cases)
+        given = [_stacked(graph.tensors[t], [case[t] for case in cases]) for t in graph.inputs]
+        results = [np.zeros((count, *t.shape), t.dtype.numpy) for t in (graph.tensors[o] for o in graph.outputs)]
+        job = _Job(given, results, not stream and bool(graph.states), self.compiled.path)
+        first = self._begun(0)
+        began = monotonic()
+        job.do(first, 0, min(1, count))
+        pace = max(monotonic() - began, 1e-7)
+        threads = 1 if stream or count * pace < WORTH_THREADS else cores()
+        libraries = [first, *(self._begun(copy) for copy in range(1, threads))]
+        _finish(job, libraries, max(1, int(OFTEN / pace)), lambda rows: done(rows, count))
+        return [as_in_model(graph.tensors[o], values) for o, values in zip(graph.outputs, results, strict=True)]
+
+    def _begun(self, copy: int) -> ctypes.CDLL:
+        """The model and the loop around it, compiled where that has not been done before, ready for an inference; each
+        copy holds one of its own."""
+        with naming(self.compiled.path):
+            library = host.load(self._files, [*self.compiled.project.sources, GLUE, BATCH], copy)
+        _check(library.mote_batch_begin(), self.compiled.path)
+        return library
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        project = self.compiled.project
+        return {
+            **project.code,
+            GLUE: glue.text(self.compiled.plan, project.options),
+            BATCH: _LOOP,
+            "harness.h": (HARNESS / "harness.h").read_text(encoding="utf-8"),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """Inferences to do: their inputs, one behind another, and where the outputs go."""
+
+    given: Sequence[Array]
+    results: Sequence[Array]
+    fresh: bool
+    path: str
+
+    @property
+    def rows(self) -> int:
+        return len(self.results[0])
+
+    def do(self, library: ctypes.CDLL, row: int, rows: int) -> None:
+        count = ctypes.c_size_t(rows)
+        _check(library.mote_batch(count, self.fresh, _from(self.given, row), _from(self.results, row)), self.path)
+
+
+def _finish(job: _Job, libraries: Sequence[ctypes.CDLL], piece: int, done: Callable[[int], None]) -> None:
+    """Do what is left behind the first row, piece by piece; with one library in their order."""
+    free: SimpleQueue[ctypes.CDLL] = SimpleQueue()
+    for library in libraries:
+        free.put(library)
+
+    def work(row: int) -> int:
+        library, rows = free.get(), min(piece, job.rows - row)
+        try:
+            job.do(library, row, rows)
+        finally:
+            free.put(library)
+        return rows
+
+    with ThreadPoolExecutor(len(libraries)) as pool:
+        ready = 1
+        try:
+            for future in as_completed([pool.submit(work, row) for row in range(1, job.rows, piece)]):
+                ready += future.result()
+                done(ready)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _check(status: int, path: str) -> None:
+    if status != 0:
+        raise MoteError(
+            f"the compiled model ended with the status {status} on this computer",
+            where=path,
+            remedy="`mote verify` says whether the generated code is right",
+        )
+
+
+def as_in_model(tensor: Tensor, values: Array) -> Array:
+    """Values of many inferences, as the model has them, without a first axis of 1."""
+    if tensor.arrangement is not None:
+        values = np.stack([to_model(tensor, value) for value in values])
+    shape = values.shape[1:]
+    return values.reshape(-1, *shape[1:]) if len(shape) > 1 and shape[0] == 1 else values
+
+
+def _stacked(tensor: Tensor, values: Sequence[Array]) -> Array:
+    """Inputs one behind another, as they lie in the code."""
+    return np.ascontiguousarray(np.stack(values), tensor.dtype.numpy)
+
+
+def _from(arrays: Sequence[Array], row: int) -> ctypes.Array[ctypes.c_void_p]:
+    """The addresses of a row of arrays."""
+    found = [array.ctypes.data + row * array.strides[0] for array in arrays]
+    return (ctypes.c_void_p * len(found))(*found)
+
+
+def cores() -> int:
+    """Cores of this computer that the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

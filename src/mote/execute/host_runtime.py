@@ -1,0 +1,135 @@
+"""The runtime and its kernels on this computer, as functions that Python calls. Each kernel is compiled once."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from mote.emit.image.entries import Limits, entry_files, entry_name
+from mote.emit.image.kernels import KernelRecord, merged
+from mote.emit.image.sources import runtime_files
+from mote.toolchain import host
+
+LIMITS = Limits(taps=4096, pointers=8192, words=512)
+"""There is room on the stack of a computer for the tallest windows."""
+_SHIM = """\
+#include "mote_runtime.h"
+
+size_t mote_host_bytes(void);
+size_t mote_host_bytes(void) { return sizeof(mote_interpreter_t); }
+"""
+MEMORIES = 4
+
+
+class Needs(ctypes.Structure):
+    """`mote_needs_t`."""
+
+    _fields_ = (("arena", ctypes.c_uint32 * MEMORIES), ("state", ctypes.c_uint32))
+
+
+class Memory(ctypes.Structure):
+    """`mote_memory_t`."""
+
+    _fields_ = (
+        ("arena", ctypes.c_void_p * MEMORIES),
+        ("arena_bytes", ctypes.c_size_t * MEMORIES),
+        ("state", ctypes.c_void_p),
+        ("state_bytes", ctypes.c_size_t),
+    )
+
+
+class Problem(ctypes.Structure):
+    """`mote_problem_t`."""
+
+    _fields_ = (("what", ctypes.c_char_p), ("name", ctypes.c_char_p), ("op", ctypes.c_uint32))
+
+
+class TensorInfo(ctypes.Structure):
+    """`mote_tensor_t`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("labels", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_uint32)),
+        ("bytes", ctypes.c_uint32),
+        ("row_bytes", ctypes.c_uint32),
+        ("scale", ctypes.c_float),
+        ("zero_point", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8),
+        ("rank", ctypes.c_uint8),
+    )
+
+
+class Kernels(ctypes.Structure):
+    """`mote_kernels_t`."""
+
+    _fields_ = (("entries", ctypes.POINTER(ctypes.c_void_p)), ("count", ctypes.c_uint32))
+
+
+_P, _SIZE, _STATUS = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+_FUNCTIONS = {
+    "mote_host_bytes": (_SIZE,),
+    "mote_needs": (_STATUS, _P, _SIZE, ctypes.POINTER(Needs)),
+    "mote_init": (
+        _STATUS,
+        *(_P, ctypes.POINTER(Kernels), _P, _SIZE, ctypes.POINTER(Memory), ctypes.POINTER(Problem)),
+    ),
+    "mote_image_crc": (_STATUS, _P, _SIZE),
+    "mote_input_count": (_SIZE, _P),
+    "mote_output_count": (_SIZE, _P),
+    "mote_input_info": (_STATUS, _P, _SIZE, ctypes.POINTER(TensorInfo)),
+    "mote_output_info": (_STATUS, _P, _SIZE, ctypes.POINTER(TensorInfo)),
+    "mote_input": (_P, _P, _SIZE),
+    "mote_output": (_P, _P, _SIZE),
+    "mote_invoke": (_STATUS, _P),
+    "mote_step": (_STATUS, _P),
+    "mote_push": (_STATUS, _P, _P, _SIZE),
+    "mote_push_row": (_STATUS, _P, _P),
+    "mote_reset": (_STATUS, _P),
+    "mote_state_bytes": (_SIZE, _P),
+    "mote_save": (_STATUS, _P, _P, _SIZE),
+    "mote_restore": (_STATUS, _P, _P, _SIZE),
+    "mote_status_text": (ctypes.c_char_p, _STATUS),
+}
+"""The functions of `mote_runtime.h`: what each returns, and what it takes."""
+
+
+@cache
+def runtime() -> ctypes.CDLL:
+    """The runtime itself."""
+    files = {**entry_files([], LIMITS), **runtime_files(), "mote_host.c": _SHIM}
+    sources = [name for name in files if name.endswith(".c") and name != "mote_kernels.c"]
+    found = host.load(files, sources)
+    for name, (returns, *takes) in _FUNCTIONS.items():
+        function = getattr(found, name)
+        function.restype, function.argtypes = returns, takes
+    return found
+
+
+@dataclass(frozen=True)
+class Table:
+    """Kernels for `mote_init`."""
+
+    table: Kernels
+    _entries: object
+    """What the table points to, which has to live as long."""
+
+
+def table(records: Iterable[KernelRecord]) -> Table:
+    """The entries of kernels, sorted by id."""
+    addresses = [_entry(record) for record in merged(records)]
+    entries = (ctypes.c_void_p * len(addresses))(*addresses)
+    return Table(Kernels(ctypes.cast(entries, ctypes.POINTER(ctypes.c_void_p)), len(addresses)), entries)
+
+
+@cache
+def _entry(record: KernelRecord) -> int:
+    """The address of a kernel's entry, which is compiled where that has not been done before."""
+    files = entry_files([record], LIMITS)
+    del files["mote_kernels.c"], files["mote_kernels.h"]
+    headers = {name: text for name, text in runtime_files().items() if name == "mote_kernel.h"}
+    sources = [name for name in files if name.endswith(".c")]
+    found = host.load({**files, **headers}, sources)
+    return ctypes.addressof(ctypes.c_char.in_dll(found, entry_name(record)))

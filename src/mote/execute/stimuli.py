@@ -1,0 +1,111 @@
+"""Inputs to check a model with: random, extreme and structured, the same ones every time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+
+import numpy as np
+
+from mote.emit.c.golden import Pattern
+from mote.graph import Graph, Tensor
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.bounds import Bounds, input_bounds
+from mote.ops.control import EndlessError, unbounded
+
+Limits = tuple[float, float]
+Stimulus = Callable[[Tensor, Limits, np.random.Generator], Array]
+
+
+def _limits(graph: Graph, t: Tensor) -> Limits:
+    """The least and the largest value to try. Real numbers that are quantized at once cover all integers that they can
+    become."""
+    if t.dtype == DType.BOOL:
+        return 0, 1
+    if t.dtype != DType.FLOAT32:
+        return t.dtype.limits
+    became = graph.becomes(t.id)
+    if became is None:
+        return -1.0, 1.0
+    least, most = became.dtype.limits
+    return became.scale * (least - became.zero_point), became.scale * (most - became.zero_point)
+
+
+def _random(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
+    low, high = limits
+    if t.dtype == DType.FLOAT32:
+        return rng.uniform(low, high, t.shape).astype(np.float32)
+    if t.dtype == DType.UINT64:
+        return rng.integers(int(low), int(high), t.shape, np.uint64, endpoint=True)
+    return rng.integers(int(low), int(high) + 1, t.shape).astype(t.dtype.numpy)
+
+
+def _constant(choose: Callable[[Tensor, Limits], float]) -> Stimulus:
+    return lambda t, limits, _: np.full(t.shape, choose(t, limits), t.dtype.numpy)
+
+
+def _ramp(t: Tensor, limits: Limits, _: np.random.Generator) -> Array:
+    if t.dtype in (DType.INT64, DType.UINT64):  # the largest one has no equal among real numbers
+        low, high = map(int, limits)
+        steps = [low + (high - low) * i // max(t.size - 1, 1) for i in range(t.size)]
+        return np.array(steps, t.dtype.numpy).reshape(t.shape)
+    return np.linspace(*limits, t.size).astype(t.dtype.numpy).reshape(t.shape)
+
+
+def _extremes(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
+    low, high = limits
+    return np.where(rng.integers(0, 2, t.shape) == 1, high, low).astype(t.dtype.numpy)
+
+
+SMALLER = (128, 16)
+"""The strengths of inputs that are tried where a loop does not end."""
+STIMULI: tuple[Stimulus, ...] = (
+    _random,
+    _extremes,
+    _constant(lambda _, limits: limits[0]),
+    _constant(lambda _, limits: limits[1]),
+    _constant(lambda t, _: t.zero_point),
+    _ramp,
+)
+
+
+def stimuli(graph: Graph, count: int, seed: int = 0, source: Graph | None = None) -> list[dict[int, Array]]:
+    """`count` sets of inputs: each kind in turn, then random ones. What they mean is known from `source`, the model
+    that the graph was made from, where that is given: of what nobody needs nothing is left in the graph."""
+    rng = np.random.default_rng(seed)
+    kinds = [*STIMULI, *([_random] * max(0, count - len(STIMULI)))]
+    bounds = input_bounds(source or graph)
+    inputs = [(t, _limits(graph, t)) for t in (graph.tensors[i] for i in graph.inputs)]
+    found = [
+        {t.id: _between(kind(t, limits, rng), bounds.get(t.id)) for t, limits in inputs}
+        for kind in islice(kinds, count)
+    ]
+    return _that_end(graph, found) if unbounded(graph) else found
+
+
+def _that_end(graph: Graph, cases: list[dict[int, Array]]) -> list[dict[int, Array]]:
+    """Inputs with which all loops end: others would keep LiteRT and the generated code busy for longer than anybody
+    waits. In their place there are smaller ones, of which that is more likely; fewer where these do not end either."""
+    found: list[dict[int, Array]] = []
+    states: dict[int, Array] = {}
+    for number, case in enumerate(cases, 1):
+        for candidate in (case, *(Pattern(number, strength).inputs(graph) for strength in SMALLER)):
+            with suppress(EndlessError):
+                states = graph.carried(graph.evaluate({**states, **candidate}))
+                found.append(candidate)
+                break
+    if not found:
+        graph.evaluate(cases[0])
+    return found
+
+
+def _between(values: Array, bounds: Bounds | None) -> Array:
+    """The values, folded into what means something."""
+    if bounds is None:
+        return values
+    low, high = bounds
+    if np.issubdtype(values.dtype, np.floating):
+        return (low + np.abs(values) * (high - low)).astype(values.dtype)
+    return (low + values.astype(np.int64) % (high - low + 1)).astype(values.dtype)

@@ -1,0 +1,244 @@
+"""What operators on integers compute, bit for bit as their NumPy reference does, for many samples at once.
+
+Sums of products are computed in double precision, which holds them exactly in whatever order they are added. Operators
+that have no function here are computed by the reference itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mote.execute import batch
+from mote.execute.torch.exact.fixedpoint import (
+    Ints,
+    rescale,
+    rescale_wide,
+    scale_even,
+    scale_once,
+    wrap32,
+)
+from mote.execute.torch.float32 import moves, windows
+from mote.execute.torch.float32.common import Operands, Value, aligned, given, optional
+from mote.execute.torch.float32.matrix import laid, operands, vector_sums
+from mote.graph import Graph, Op, Tensor
+from mote.graph.types import Activation, DType, Rounding
+from mote.ops.arithmetic import HEADROOM, Add, Mul, Sub
+from mote.ops.batch_matmul import Product
+from mote.ops.common import channel_scales, even_scales, quantized_range, real_scales, wide_sums
+from mote.ops.conv import Conv2D
+from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.fully_connected import FullyConnected
+from mote.ops.grouped import GroupedConv2D
+from mote.ops.mean import Mean
+from mote.ops.plain import Maximum, Minimum
+from mote.ops.pool import AveragePool, MaxPool
+from mote.ops.quantize import Rescale
+from mote.ops.resize import ONE, ResizeBilinear, ResizeNearest
+from mote.ops.transpose_conv import TransposeConv
+from mote.ops.unary import Clamp, Unary
+
+Exact = Callable[[Graph, Any, Operands], Ints | tuple[Ints, ...]]
+"""From integers to integers, both of int64 whatever the tensors are."""
+
+
+def on(x: Value, values: NDArray[Any] | int) -> Ints:
+    """Integers where a value is."""
+    return torch.as_tensor(np.asarray(values, np.int64), device=x.device)
+
+
+def exact_products(x: Value) -> Any:
+    """Convolutions as plain products of matrices: what else accelerators do is not exact."""
+    return torch.backends.cudnn.flags(enabled=False) if x.is_cuda else nullcontext()
+
+
+def layer(g: Graph, op: Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv, values: Operands) -> Ints:
+    x, w = given(values, 0).to(torch.float64) - op.input(g).zero_point, given(values, 1).to(torch.float64)
+    with exact_products(x):
+        return finish(g, op, windows.sums_of(g, op, x, w), values)
+
+
+def fully_connected(g: Graph, op: FullyConnected, values: Operands) -> Ints:
+    x = given(values, 0).to(torch.float64) - op.input(g).zero_point
+    found = finish(g, op, vector_sums(x, given(values, 1).to(torch.float64)), values)
+    return found.reshape(found.shape[0], *op.output(g).shape)
+
+
+def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
+    """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
+    x, w, y, bias = op.input(g), op.input(g, 1), op.output(g), optional(values, 2)
+    channels = sums.shape[-1]
+    total = sums.to(torch.int64) + (0 if bias is None else bias.reshape(-1))
+    wide = wide_sums(g, op)
+    total = total if wide else wrap32(total)
+    of = x, w, y, channels
+    if op.rounding is Rounding.ONCE:
+        scaled = scale_once(total, torch.from_numpy(real_scales(*of)).to(total.device))
+    elif op.rounding is Rounding.EVEN:
+        scaled = scale_even(total, torch.from_numpy(even_scales(*of)).to(total.device))
+    else:
+        mult, shift = (on(total, part) for part in channel_scales(*of))
+        scaled = (rescale_wide if wide else rescale)(total, mult, shift)
+    return torch.clamp(wrap32(scaled + y.zero_point), *quantized_range(op.activation, y))
+
+
+def product(g: Graph, op: Product, values: Operands) -> Ints:
+    """Products of int16 are added up in two halves."""
+    y = op.output(g)
+    scaled = y.dtype in (DType.INT8, DType.INT16)
+    wholes = (given(values, p).to(torch.float64) - (op.input(g, p).zero_point if scaled else 0) for p in (0, 1))
+    left, right = operands(op, *wholes)
+    high = torch.floor(left / 256)
+    total = ((high @ right).to(torch.int64) << 8) + ((left - 256 * high) @ right).to(torch.int64)
+    total = laid(op, total)
+    if y.dtype == DType.INT32:
+        return wrap32(total)
+    mult, shift = (on(total, part) for part in op.scale(g))
+    if op.rounding is Rounding.EVEN:
+        found = scale_even(wrap32(total), torch.tensor(op.ratio(g), device=total.device))
+    elif y.dtype == DType.INT16:
+        found = rescale_wide(total, mult, shift)
+    else:
+        found = rescale(wrap32(total), mult, shift)
+    return torch.clamp(wrap32(found + y.zero_point), *y.dtype.limits)
+
+
+def steps(g: Graph, op: Op, values: Operands) -> list[Ints]:
+    """Operands less their zero points, whose axes meet."""
+    return aligned(*(given(values, p) - op.input(g, p).zero_point for p in range(2)))
+
+
+def finished(scaled: Ints, activation: Activation, y: Tensor) -> Ints:
+    return torch.clamp(scaled + y.zero_point, *quantized_range(activation, y))
+
+
+def add(g: Graph, op: Add | Sub, values: Operands) -> Ints:
+    y = op.output(g)
+    first, second, result = ([on(given(values, 0), part) for part in scale] for scale in op.multipliers(g))
+    headroom = HEADROOM[y.dtype]
+    a, b = steps(g, op, values)
+    total = rescale(a << headroom, *first) + op.sign * rescale(b << headroom, *second)
+    return finished(rescale(total, *result), op.activation, y)
+
+
+def multiply(g: Graph, op: Mul, values: Operands) -> Ints:
+    a, b = steps(g, op, values)
+    return finished(rescale(a * b, *(on(a, part) for part in op.multiplier(g))), op.activation, op.output(g))
+
+
+def extreme(choose: Callable[[Value, Value], Value]) -> Exact:
+    return lambda g, op, values: choose(*aligned(given(values, 0), given(values, 1)))
+
+
+def average(g: Graph, op: AveragePool, values: Operands) -> Ints:
+    x, y = given(values, 0), op.output(g)
+    with exact_products(x):
+        total = windows.window_sums(op, x.to(torch.float64)).to(torch.int64)
+    count = windows.counts(op, x)
+    found = torch.sign(total) * ((total.abs() + count // 2) // count)
+    return torch.clamp(found, *quantized_range(op.activation, y))
+
+
+def largest(g: Graph, op: MaxPool, values: Operands) -> Ints:
+    x, y = given(values, 0), op.output(g)
+    found = windows.window_maxima(op, x.to(torch.float32)).clamp(*y.dtype.limits).to(torch.int64)
+    return torch.clamp(found, *quantized_range(op.activation, y))
+
+
+def mean(g: Graph, op: Mean, values: Operands) -> Ints:
+    x, y = given(values, 0), op.output(g)
+    axes = [axis + 1 for axis in op.axes]
+    total = wrap32((x.sum(axes) if axes else x) - op.input(g).zero_point * op.count(g))
+    scaled = rescale(total, *(on(x, part) for part in op.scale(g)))
+    found = torch.clamp(wrap32(scaled + y.zero_point), *y.dtype.limits)
+    return found.reshape(x.shape[0], *y.shape)
+
+
+def rescaled(g: Graph, op: Rescale, values: Operands) -> Ints:
+    x, y = given(values, 0), op.output(g)
+    scaled = rescale(wrap32(x - op.input(g).zero_point), *(on(x, part) for part in op.scale(g)))
+    return torch.clamp(wrap32(scaled + y.zero_point), *y.dtype.limits)
+
+
+def blended(g: Graph, op: ResizeBilinear, values: Operands) -> Ints:
+    x = given(values, 0)
+    for axis, size in zip((2, 3), op.size, strict=True):
+        blend = op.blend(g, x.shape[axis], size)
+        weight = on(x, blend.weight).reshape(-1, *(1,) * (4 - axis))
+        lower, upper = (x.index_select(axis, on(x, ends)) for ends in (blend.lower, blend.upper))
+        x = lower * (ONE - weight) + upper * weight
+    return torch.sign(x) * ((x.abs() + ONE * ONE // 2) // (ONE * ONE))
+
+
+def tabled(g: Graph, op: Unary, values: Operands) -> Ints | tuple[Ints, ...]:
+    """A function of one int8 value by its table, wider ones as the reference has them."""
+    x = given(values, 0)
+    if op.input(g).dtype != DType.INT8:
+        return clamped(g, op, values) if isinstance(op, Clamp) else reference(g, op, values)
+    return on(x, op.table(g))[x + 128]
+
+
+def clamped(g: Graph, op: Clamp, values: Operands) -> Ints:
+    """Of int16 values, whose zero point is 0."""
+    x, y = given(values, 0), op.output(g)
+    (scale,) = op.scales(op.input(g), y)
+    return torch.clamp(rescale(x, *(on(x, part) for part in scale)), *quantized_range(op.clamp, y))
+
+
+def reference(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
+    """What the NumPy reference computes."""
+    arrays: list[NDArray[Any] | None] = []
+    for position, x in enumerate(values):
+        t = op.tensor(g, position)
+        if t is None or x is None:
+            arrays.append(None)
+        elif t.data is not None:
+            arrays.append(t.data)
+        else:
+            arrays.append(x.cpu().numpy().astype(t.dtype.numpy).reshape(batch.stacked(t.shape, x.shape[0])))
+    there = next(x for x in values if x is not None)
+    found = []
+    for i, array in zip(op.outputs, batch.apply(g, op, arrays), strict=True):
+        result = torch.from_numpy(np.ascontiguousarray(array)).to(there.device)
+        result = result if result.is_floating_point() else result.to(torch.int64)
+        found.append(result.reshape(-1, *g.tensors[i].shape))
+    return tuple(found)
+
+
+MOVES: frozenset[Exact] = frozenset(moves.TWINS.values())
+EXACT: dict[type, Exact] = {
+    Conv2D: layer,
+    GroupedConv2D: layer,
+    DepthwiseConv2D: layer,
+    TransposeConv: layer,
+    FullyConnected: fully_connected,
+    Product: product,
+    Add: add,
+    Mul: multiply,
+    Maximum: extreme(torch.maximum),
+    Minimum: extreme(torch.minimum),
+    AveragePool: average,
+    MaxPool: largest,
+    Mean: mean,
+    Rescale: rescaled,
+    ResizeBilinear: blended,
+    ResizeNearest: windows.nearest,
+    Unary: tabled,
+    **moves.TWINS,
+}
+"""By the class of an operator, which stands for those that are made from it."""
+
+
+def exact(g: Graph, op: Op) -> Exact:
+    """The function that computes an operator on integers."""
+    found = next((EXACT[kind] for kind in type(op).__mro__ if kind in EXACT), reference)
+    if found in MOVES:
+        return found
+    y = op.output(g)
+    otherwise = isinstance(op, Add) and (op.shifts is not None or type(op) not in (Add, Sub))
+    return reference if otherwise or y.quant is None or y.dtype not in (DType.INT8, DType.INT16) else found

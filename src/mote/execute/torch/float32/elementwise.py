@@ -1,0 +1,183 @@
+"""Functions of each element, of two of them, and of all along some axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional
+
+from mote.execute.torch.float32.common import Operands, Twin, Value, activated, aligned, given
+from mote.graph import Graph
+from mote.graph.types import DType
+from mote.ops import angles, comparison, functions, plain, reduce, unary
+from mote.ops.add_n import AddN
+from mote.ops.along import CumSum, TopK
+from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul, Sub
+from mote.ops.cast import Cast
+from mote.ops.division import Div, FloorMod
+from mote.ops.even import EvenMean, EvenMul
+from mote.ops.mean import Mean
+from mote.ops.prelu import PRelu
+from mote.ops.quantize import Dequantize, Quantize, Rescale
+from mote.ops.squared_difference import SquaredDifference
+
+UNARY: dict[type, Callable[[Value], Value]] = {
+    unary.Logistic: torch.sigmoid,
+    unary.Tanh: torch.tanh,
+    unary.Relu: functional.relu,
+    unary.Relu6: functional.relu6,
+    unary.Relu0To1: lambda x: torch.clamp(x, 0.0, 1.0),
+    unary.ReluN1To1: lambda x: torch.clamp(x, -1.0, 1.0),
+    unary.HardSwish: functional.hardswish,
+    unary.Requantize: lambda x: x,
+    unary.Rescale: lambda x: x,
+    functions.Exp: torch.exp,
+    functions.Log: torch.log,
+    functions.Rsqrt: torch.rsqrt,
+    functions.Sqrt: torch.sqrt,
+    functions.Elu: functional.elu,
+    functions.Abs: torch.abs,
+    functions.Neg: torch.neg,
+    functions.Sign: torch.sign,
+    functions.LogicalNot: torch.logical_not,
+    functions.Sin: torch.sin,
+    functions.Cos: torch.cos,
+    functions.Square: torch.square,
+    functions.Ceil: torch.ceil,
+    functions.Floor: torch.floor,
+    functions.Round: torch.round,
+    angles.Tan: torch.tan,
+    angles.Asin: torch.asin,
+    angles.Acos: torch.acos,
+    angles.Atan: torch.atan,
+    angles.Sinh: torch.sinh,
+    angles.Cosh: torch.cosh,
+    angles.Asinh: torch.asinh,
+    angles.Acosh: torch.acosh,
+    angles.Atanh: torch.atanh,
+    angles.Log1p: torch.log1p,
+    angles.Erf: torch.erf,
+    Quantize: lambda x: x,
+    Dequantize: lambda x: x,
+    Rescale: lambda x: x,
+}
+"""Functions of one number without attributes. Real numbers stay what they are where only their type changes."""
+
+BINARY: dict[type, Callable[[Value, Value], Value]] = {
+    Add: torch.add,
+    Sub: torch.sub,
+    Mul: torch.mul,
+    EvenMul: torch.mul,
+    Div: lambda a, b: torch.div(a, b) if a.is_floating_point() else torch.div(a, b, rounding_mode="trunc"),
+    plain.Maximum: torch.maximum,
+    plain.Minimum: torch.minimum,
+    plain.Pow: torch.pow,
+    plain.Atan2: torch.atan2,
+    FloorMod: lambda a, b: remainder(a, b),
+    plain.LogicalAnd: torch.logical_and,
+    plain.LogicalOr: torch.logical_or,
+    comparison.Equal: torch.eq,
+    comparison.NotEqual: torch.ne,
+    comparison.Greater: torch.gt,
+    comparison.GreaterEqual: torch.ge,
+    comparison.Less: torch.lt,
+    comparison.LessEqual: torch.le,
+    SquaredDifference: lambda a, b: torch.square(a - b),
+    PRelu: lambda x, slope: torch.where(x >= 0, x, x * slope),
+}
+"""Functions of two numbers, before any activation."""
+
+DTYPES = {
+    DType.FLOAT32: torch.float32,
+    DType.BOOL: torch.bool,
+    DType.INT8: torch.int8,
+    DType.UINT8: torch.uint8,
+    DType.INT16: torch.int16,
+    DType.INT32: torch.int32,
+    DType.INT64: torch.int64,
+}
+
+
+def one(function: Callable[[Value], Value]) -> Twin:
+    return lambda g, op, values: function(given(values, 0))
+
+
+def two(function: Callable[[Value, Value], Value]) -> Twin:
+    def twin(g: Graph, op: Binary, values: Operands) -> Value:
+        found = function(*aligned(given(values, 0), given(values, 1)))
+        return activated(found, op.activation) if isinstance(op, Arithmetic) else found
+
+    return twin
+
+
+def leaky(g: Graph, op: unary.LeakyRelu, values: Operands) -> Value:
+    return functional.leaky_relu(given(values, 0), op.alpha)
+
+
+def gelu(g: Graph, op: functions.Gelu, values: Operands) -> Value:
+    return functional.gelu(given(values, 0), approximate="tanh" if op.approximate else "none")
+
+
+def remainder(a: Value, b: Value) -> Value:
+    """What is left of a division, with the sign of the divisor."""
+    rest = torch.fmod(a, b)
+    return torch.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+
+
+def largest(g: Graph, op: TopK, values: Operands) -> Value:
+    """The largest ones along the last axis, or where they are."""
+    found = torch.sort(given(values, 0), dim=-1, descending=True, stable=True)
+    return found.indices[..., : op.k].to(DTYPES[op.output(g).dtype]) if op.indices else found.values[..., : op.k]
+
+
+def total(g: Graph, op: AddN, values: Operands) -> Value:
+    found = given(values, 0)
+    for position in range(1, len(values)):
+        found = found + given(values, position)
+    return found
+
+
+def cast(g: Graph, op: Cast, values: Operands) -> Value:
+    return given(values, 0).to(DTYPES[op.output(g).dtype])
+
+
+def running_sum(g: Graph, op: CumSum, values: Operands) -> Value:
+    x, axis = given(values, 0), op.axis + 1
+    x = x.flip(axis) if op.reverse else x
+    found = x.cumsum(axis) - (x if op.exclusive else 0)
+    return found.flip(axis) if op.reverse else found
+
+
+def reduced(function: Callable[..., Value]) -> Twin:
+    """A function of all elements along axes."""
+
+    def twin(g: Graph, op: reduce.Reduction, values: Operands) -> Value:
+        x, axes = given(values, 0), [axis + 1 for axis in op.axes]
+        return function(x, axes).reshape(x.shape[0], *op.output(g).shape) if axes else x
+
+    return twin
+
+
+def _product(x: Value, axes: list[int]) -> Value:
+    for axis in axes:
+        x = x.prod(axis, keepdim=True)
+    return x
+
+
+TWINS: dict[type, Twin] = {
+    **{kind: one(function) for kind, function in UNARY.items()},
+    **{kind: two(function) for kind, function in BINARY.items()},
+    unary.LeakyRelu: leaky,
+    functions.Gelu: gelu,
+    AddN: total,
+    Cast: cast,
+    CumSum: running_sum,
+    TopK: largest,
+    Mean: reduced(torch.mean),
+    EvenMean: reduced(torch.mean),
+    reduce.Sum: reduced(torch.sum),
+    reduce.ReduceMax: reduced(torch.amax),
+    reduce.ReduceMin: reduced(torch.amin),
+    reduce.ReduceProd: reduced(_product),
+}

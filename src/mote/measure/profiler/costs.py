@@ -1,0 +1,497 @@
+"""Cycles of each layer and each function, from a trace of the blocks that ran."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote import toolchain
+from mote.compile.line import Compiled
+from mote.data.inputs import Inputs
+from mote.errors import MoteError
+from mote.files import temporary_folder
+from mote.measure.run import Bench, Firmware, bench, firmware, kernel_label, stimulus
+from mote.targets import Reads, Target
+from mote.text import did_you_mean
+from mote.toolchain import Emulator, Mode
+from mote.toolchain.boards import Board, board_of
+from mote.toolchain.code import Code, machine_of, read_code
+from mote.toolchain.elf import extents
+from mote.toolchain.emulators import check
+from mote.toolchain.results import write_inputs
+
+from .cycles import Core, core_of, join_cycles
+from .instructions import Timed, check_disassembler, disassemble
+from .trace import Trace, calls, cut, trace
+from .waits import Waits, simulate
+from .zones import zones
+
+ENTRY = "harness_run"
+TIMEOUT_S = 300.0
+_STEP = re.compile(r"mote_step_(\d+)_\d+")
+
+
+@dataclass(frozen=True)
+class Slow:
+    """What slow memory costs: the cycles that were spent waiting for code and for constants. `loaded`: bytes of
+    constants that were asked for; `fetched`: bytes of the lines of code and constants that slow memory was read for."""
+
+    code: int = 0
+    constants: int = 0
+    loaded: int = 0
+    fetched: int = 0
+
+
+@dataclass(frozen=True)
+class LayerProfile:
+    number: str
+    """As `mote plan` gives it."""
+    name: str
+    op: str
+    kernel: str
+    macs: int
+    instructions: int
+    cycles: int
+    share: float
+    """Of all cycles."""
+    peak: float | None
+    """MACs a cycle, as a fraction of the most that the core can do."""
+    waits: Slow
+
+
+@dataclass(frozen=True)
+class FunctionCost:
+    """What a function does itself, without those that it calls."""
+
+    name: str
+    calls: int
+    instructions: int
+    cycles: int
+    share: float
+    waits: Slow
+
+
+@dataclass(frozen=True)
+class Energy:
+    """An estimate: `microjoules` = volts x µA/MHz x cycles / 10^6, for the current that `source` states."""
+
+    microjoules: float
+    volts: float
+    ua_per_mhz: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One inference, or all calls of a function. `estimate` says that the core's timing is not published; `reason` why
+    there is no energy. `waits` are part of the cycles; `loads_known` is false where nothing tells what is read, so that
+    waits for constants are an estimate: each constant of a layer once."""
+
+    model: str
+    target: str
+    emulator: str
+    compiler: str
+    core: str
+    timing: str
+    estimate: bool
+    entry: str
+    calls: int
+    macs: int
+    instructions: int
+    cycles: int
+    peak: float | None
+    peak_macs: int | None
+    """MACs that the core can do in a cycle."""
+    clock_hz: int | None
+    seconds: float | None
+    energy: Energy | None
+    reason: str
+    memory: str
+    """What reading code and constants costs on the target, in words."""
+    waits: Slow
+    loads_known: bool
+    layers: list[LayerProfile]
+    functions: list[FunctionCost]
+    ram_code: int = 0
+    """Bytes of code that are executed from RAM."""
+    saved: int | None = None
+    """Cycles that the same plan would take more with all code in flash, where it is in RAM."""
+
+    def __repr__(self) -> str:
+        return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
+
+    @property
+    def core_cycles(self) -> int:
+        """Without waiting for memory."""
+        return self.cycles - self.waits.code - self.waits.constants
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def profile(
+    compiled: Compiled,
+    inputs: Inputs | None = None,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+) -> Profile:
+    """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are those of the
+    plain firmware; layers, unless `layers` is false, are told apart in a second build, by a nop at the end of each,
+    which is not counted."""
+    graph, plan = compiled.plan.graph, compiled.plan
+    subject = Profiled(
+        compiled.path,
+        firmware(compiled),
+        [
+            Known(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), of[0].kernel.constants)
+            for i, (op, of) in enumerate(plan.works)
+        ],
+    )
+    raw = stimulus(graph, inputs)[0]
+    result = profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
+    saved = None
+    if compiled.settings.place_code == "ram":
+        other = profile(compiled.in_flash(), inputs, compiler=compiler, emulator=emulator, layers=False)
+        saved = other.cycles - result.cycles
+    return replace(result, ram_code=compiled.settings.ram_code, saved=saved)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a layer before it runs."""
+
+    number: str
+    name: str
+    op: str
+    kernel: str
+    macs: int
+    constants: int = 0
+    """Bytes that it reads, at least once."""
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What is profiled."""
+
+    path: str
+    firmware: Firmware
+    layers: Sequence[Known]
+
+
+def profiled(
+    subject: Profiled, raw: list[bytes], *, compiler: str | None, emulator: str | None, layers: bool
+) -> Profile:
+    """One inference of it, with inputs as the harness takes them."""
+    target = subject.firmware.target
+    core_of(target)
+    with temporary_folder() as folder:
+        on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
+        plain = _run(on, Mode.MEASURE, [raw]).region(ENTRY)
+        marked = marked_steps(on, raw) if layers else []
+    if not plain.loads_known:
+        marked = [_assumed(target, known, cost) for known, cost in zip(subject.layers, marked, strict=layers)]
+    total = _all(target, subject.layers, plain)
+    found = []
+    for known, cost in zip(subject.layers, marked, strict=layers):
+        share, peak = _share(cost.cycles, total.cycles), _peak(known.macs, cost.cycles, target)
+        told = (known.number, known.name, known.op, known.kernel, known.macs)
+        found.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits))
+    macs = sum(known.macs for known in subject.layers)
+    return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, found)
+
+
+def check_cycles(target: Target) -> None:
+    """Refuse a target whose cycles cannot be told."""
+    core_of(target)
+    check_disassembler()
+
+
+def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
+    """What each work of a model's plan takes in an inference, told apart by a nop at the end of each."""
+    return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(on.firmware.works)
+
+
+def steps(
+    compiled: Compiled,
+    on_targets: Sequence[Target] = (),
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+) -> list[list[Cost]]:
+    """What each step of a model takes in one inference: cycles, those of them that slow memory takes, and the bytes of
+    constants that are loaded from flash. One build and one run serve for all targets with the same instructions (by
+    default for the model's own alone), whose cycles are told in turn."""
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
+        ran = _run(on, Mode.MARK, stimulus(compiled.plan.graph, None)[:1])
+    return [
+        replace(ran, target=target).region(ENTRY).steps(len(compiled.plan.works))
+        for target in on_targets or (compiled.settings.target,)
+    ]
+
+
+def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
+    """All calls of a function of a bare-metal program, which runs as it is on the target's board, in this folder, and
+    must end by itself (semihosting)."""
+    core_of(target)
+    path = Path(elf)
+    machine = machine_of(path)
+    if machine != target.arch:
+        raise MoteError(
+            f"is for {machine or 'another machine'}, not for {target.arch}",
+            where=str(path),
+            remedy=f"choose a target for it; {target.name} is {target.arch}",
+        )
+    code = read_code(path)
+    if entry not in code.functions:
+        raise MoteError(
+            f"has no function '{entry}'",
+            where=str(path),
+            remedy=did_you_mean(entry, code.functions) + "C++ names must be given as the linker sees them",
+        )
+    tool = toolchain.find_emulator(target, emulator or "qemu")
+    if tool.kind != "qemu":
+        raise MoteError("a program other than Mote's runs in QEMU only", remedy="omit --emulator")
+    traced = trace(path.resolve(), code, target, tool, Path.cwd(), TIMEOUT_S)
+    region = TracedRun(code, traced, target, board_of(target)).region(entry)
+    return _result(str(path), "", tool, region, region.cost(), 0, [])
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`cycles` are all of them; `waits` says which of them slow memory took."""
+
+    instructions: int = 0
+    cycles: int = 0
+    waits: Slow = Slow()
+
+
+@dataclass(frozen=True)
+class TracedRun:
+    """A program that ran to its end."""
+
+    code: Code
+    traced: Trace
+    target: Target
+    board: Board
+    """That it was linked for."""
+    sections: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Where each begins and ends: needed of parts with several flash memories."""
+
+    def region(self, entry: str) -> Region:
+        """All that ran in calls of a function."""
+        marks = [(at, int(m[1])) for at, name in self.code.labels if (m := _STEP.match(name))]
+        behind = {at + self.code.instruction(at).size for at, _ in marks}
+        traced = cut(self.traced, {at for at, _ in marks} | behind)
+        blocks = disassemble(self.code, traced.blocks)
+        returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].flow.calls}
+        where = f"{self.code.elf}: {entry}"
+        found = calls(traced, self.code.functions[entry], returns, where)
+        if not found:
+            said = f" (it said: {traced.said[-200:]})" if traced.said else ""
+            raise MoteError("was not called", where=where, remedy=f"see why the program ended before that{said}")
+        slow = simulate(blocks, traced.order, traced.loads, zones(self.target, self.board, self.code, self.sections))
+        known = traced.loads is not None
+        return Region(self.code, self.target, entry, blocks, traced.order, found, dict(marks), slow, known)
+
+
+@dataclass(frozen=True)
+class Region:
+    """The calls of a function: `spans` are where they begin and end in the `order` of blocks."""
+
+    code: Code
+    target: Target
+    entry: str
+    blocks: list[list[Timed]]
+    order: NDArray[np.int32]
+    spans: list[tuple[int, int]]
+    marks: dict[int, int]
+    """By address, the step that a nop there ends."""
+    slow: Waits
+    loads_known: bool
+
+    @cached_property
+    def core(self) -> Core:
+        return core_of(self.target)
+
+    @cached_property
+    def inside(self) -> list[Cost]:
+        """Of each block by itself, in memory that answers at once."""
+        return [Cost(len(b), self.core.block(b)) for b in self.blocks]
+
+    def cost(self) -> Cost:
+        return self._sum(self.spans)
+
+    def _sum(self, spans: Sequence[tuple[int, int]]) -> Cost:
+        """Of the blocks in these spans, and of going on from each."""
+        ran = self._ran(spans)
+        instructions = sum(n * self.inside[b].instructions for b, n in ran)
+        cycles = sum(n * self.inside[b].cycles for b, n in ran)
+        cycles += sum(n * self._join(a, b) for a, b, n in self._edges(spans))
+        waits = Slow(*(sum(int(counts[lo:hi].sum()) for lo, hi in spans) for counts in _each(self.slow)))
+        return Cost(instructions, cycles + waits.code + waits.constants, waits)
+
+    def _ran(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """(block, how often)."""
+        found, counts = np.unique(np.concatenate([self.order[lo:hi] for lo, hi in spans]), return_counts=True)
+        return list(zip(found.tolist(), counts.tolist(), strict=True))
+
+    def _edges(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+        """(block, next block, how often)."""
+        size = len(self.blocks)
+        parts = [self.order[lo:hi][: len(self.order) - lo - 1] for lo, hi in spans]
+        nexts = [self.order[lo + 1 : hi + 1] for lo, hi in spans]
+        keys = np.concatenate(parts).astype(np.int64) * size + np.concatenate(nexts)
+        found, counts = np.unique(keys, return_counts=True)
+        return [(int(k) // size, int(k) % size, int(n)) for k, n in zip(found, counts, strict=True)]
+
+    def _join(self, a: int, b: int) -> int:
+        return join_cycles(self.core, self.blocks[a][-1], self.blocks[b][0])
+
+    def steps(self, count: int) -> list[Cost]:
+        """What each step of a marked model took: from one mark to the next. What follows the last belongs to none."""
+        spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        of_block = np.array([self.marks.get(b[0].at, -1) for b in self.blocks], np.int32)
+        for lo, hi in self.spans:
+            start = lo
+            steps = of_block[self.order[lo:hi]]
+            for at in np.flatnonzero(steps >= 0).tolist():
+                spans[steps[at]].append((start, lo + at))
+                start = lo + at + 1
+        return [self._sum(found) if found else Cost() for found in spans]
+
+    def functions(self) -> list[FunctionCost]:
+        """Every function that ran, the most expensive first."""
+        calls, instructions, cycles = Counter[int](), Counter[int](), Counter[int]()
+        starts = [self.code.start(b[0].at) for b in self.blocks]
+        for b, n in self._ran(self.spans):
+            instructions[starts[b]] += n * self.inside[b].instructions
+            cycles[starts[b]] += n * self.inside[b].cycles
+        for a, b, n in self._edges(self.spans):
+            cycles[starts[a]] += n * self._join(a, b)
+            if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].flow.calls or starts[a] != starts[b]):
+                calls[starts[b]] += n
+        calls[self.code.functions[self.entry]] += len(self.spans)
+        waits = self._waits_of(np.array(starts, np.int64))
+        total = sum(cycles.values()) + sum(w.code + w.constants for w in waits.values())
+        names = self.code.names
+        found = []
+        for f, n in cycles.items():
+            slow = waits.get(f, Slow())
+            n += slow.code + slow.constants
+            found.append(FunctionCost(names[f], calls[f], instructions[f], n, _share(n, total), slow))
+        return sorted(found, key=lambda f: (-f.cycles, f.name))
+
+    def _waits_of(self, starts: NDArray[np.int64]) -> dict[int, Slow]:
+        """By function, given where that of each block begins."""
+        own, which = np.unique(
+            np.concatenate([starts[self.order[lo:hi]] for lo, hi in self.spans]), return_inverse=True
+        )
+        sums = [
+            np.bincount(which, np.concatenate([counts[lo:hi] for lo, hi in self.spans]), len(own)).astype(np.int64)
+            for counts in _each(self.slow)
+        ]
+        return {int(f): Slow(*map(int, found)) for f, *found in zip(own, *sums, strict=True)}
+
+
+def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:
+    """In the order of the fields of `Slow`."""
+    return slow.code, slow.data, slow.loaded, slow.fetched
+
+
+def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
+    """Build a model and follow one inference."""
+    target = on.target
+    elf = on.elf(mode)
+    code = read_code(elf)
+    write_inputs(on.folder / mode, raw)
+    traced = trace(elf, code, target, on.emulator, on.folder / mode, TIMEOUT_S)
+    check(elf, target, on.emulator, on.folder / mode, traced.said)
+    return TracedRun(code, traced, target, board_of(target), extents(elf))
+
+
+def _assumed(target: Target, layer: Known, cost: Cost) -> Cost:
+    """Where what is read is not known: a step with all of its constants read once, which is the least."""
+    waited = target.constant_reads.stream(layer.constants)
+    fetched = cost.waits.fetched + layer.constants
+    waits = replace(cost.waits, constants=waited, loaded=layer.constants, fetched=fetched)
+    return replace(cost, cycles=cost.cycles + waited, waits=waits)
+
+
+def _all(target: Target, layers: Sequence[Known], plain: Region) -> Cost:
+    """What an inference takes."""
+    cost = plain.cost()
+    if not plain.loads_known:
+        for layer in layers:
+            more = _assumed(target, layer, Cost()).waits
+            waits = Slow(*map(sum, zip(astuple(cost.waits), astuple(more), strict=True)))
+            cost = replace(cost, cycles=cost.cycles + more.constants, waits=waits)
+    return cost
+
+
+def _result(
+    model: str, compiler: str, emulator: Emulator, region: Region, cost: Cost, macs: int, layers: list[LayerProfile]
+) -> Profile:
+    target, core = region.target, region.core
+    energy = None
+    if target.ua_per_mhz and target.volts:
+        microjoules = target.volts * target.ua_per_mhz * cost.cycles / 1e6
+        energy = Energy(microjoules, target.volts, target.ua_per_mhz, target.energy_source)
+    return Profile(
+        model=model,
+        target=target.name,
+        emulator=f"{emulator.kind} {emulator.version}".strip(),
+        compiler=compiler,
+        core=core.name,
+        timing=core.source,
+        estimate=core.estimate,
+        entry=region.entry,
+        calls=len(region.spans),
+        macs=macs,
+        instructions=cost.instructions,
+        cycles=cost.cycles,
+        peak=_peak(macs, cost.cycles, target),
+        peak_macs=target.peak_macs,
+        clock_hz=target.clock_hz,
+        seconds=cost.cycles / target.clock_hz if target.clock_hz else None,
+        energy=energy,
+        reason="" if energy else f"target {target.name} states no current: ua_per_mhz and volts",
+        memory=_in_words(target),
+        waits=cost.waits,
+        loads_known=region.loads_known,
+        layers=layers,
+        functions=region.functions(),
+    )
+
+
+def _in_words(target: Target) -> str:
+    """What reading code and constants costs."""
+    code, data = target.code_memory, target.constants_memory
+    if code is None or data is None:
+        return _sourced(target.reads)
+    if code == data:
+        return f"{code.name}: {_sourced(code.reads)}"
+    places = (("code", code, target.code_reads), ("constants", data, target.constant_reads))
+    return "; ".join(f"{what} in {memory.name}: {_sourced(reads)}" for what, memory, reads in places)
+
+
+def _sourced(reads: Reads) -> str:
+    return f"{reads} ({reads.source})" if reads.source else str(reads)
+
+
+def _share(cycles: int, total: int) -> float:
+    return cycles / total if total else 0.0
+
+
+def _peak(macs: int, cycles: int, target: Target) -> float | None:
+    return macs / (cycles * target.peak_macs) if macs and cycles and target.peak_macs else None

@@ -1,0 +1,470 @@
+"""`mote run`: build the generated C for a target, run it, and say what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote import toolchain
+from mote.compile import line
+from mote.compile.line import Compiled, Settings, check_budgets
+from mote.data.inputs import Inputs, given_inputs
+from mote.emit.c import glue
+from mote.emit.c.golden import FULL
+from mote.emit.c.ramcode import hot_files
+from mote.errors import BudgetError, MoteError, explaining
+from mote.execute.stimuli import stimuli
+from mote.files import fill, temporary_folder
+from mote.graph import Graph, Tensor
+from mote.graph.edges import model_shape, to_model
+from mote.graph.tensor import Array
+from mote.ops.control import depends
+from mote.plan.goal import Say, silent
+from mote.targets import Target
+from mote.toolchain import Compiler, Emulator, Execution, Mode
+
+CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
+"""Bytes of code that a model is thought to take where it cannot be compiled: for itself, for each header of kernels and
+for each operator."""
+REPLANNED = 3
+"""How often a model is planned anew when its code takes RAM: another plan may have other code."""
+STEP_INPUTS = 3
+STEP_MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """What a layer costs, with the number that `mote plan` gives it; `instructions` is None on the host."""
+
+    number: str
+    name: str
+    op: str
+    kernel: str
+    macs: int
+    instructions: int | None
+
+
+@dataclass(frozen=True)
+class Ram:
+    """`stack` is the most that any run can take, `stack_measured` what this one took; `total` is all of it."""
+
+    arena: int
+    static: int | None
+    stack: int | None
+    stack_measured: int | None
+    total: int
+    code: int = 0
+    """Code that is executed from RAM; it is in the flash figure as well."""
+
+
+@dataclass(frozen=True)
+class Flash:
+    code: int | None
+    constants: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Output:
+    name: str
+    shape: list[int]
+    dtype: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What one inference took and gave, by the names of the outputs."""
+
+    instructions: int | None
+    outputs: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Exact costs of an inference, the last one where there are several, and the outputs of all. What the host cannot
+    tell is None."""
+
+    model: str
+    target: str
+    emulator: str
+    compiler: str
+    instructions: int | None
+    longest_step: int | None
+    """Instructions that one call of the step function takes at most."""
+    layers: list[LayerCost]
+    ram: Ram
+    flash: Flash
+    outputs: list[Output]
+    """What they are; `sha256` is of the last inference's."""
+    inferences: list[Inference]
+    values: dict[str, Array]
+    """The outputs by name; with an axis more where there are several inferences."""
+
+    def __repr__(self) -> str:
+        counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
+        return f"<RunResult of {self.model!r} on {self.target}: instructions {counted}>"
+
+    def json(self) -> dict[str, Any]:
+        found = asdict(self)
+        del found["values"]
+        for inference in found["inferences"]:
+            inference["outputs"] = {name: _plain(value) for name, value in inference["outputs"].items()}
+        return found
+
+
+def _plain(values: Array) -> Any:
+    """An array as JSON has it, in which every number is finite: what is not is a string."""
+    flat = [x if isfinite(x) else str(x) for x in values.reshape(-1).tolist()]
+    return np.array(flat, object).reshape(values.shape).tolist()
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """The C of a model, and what joins it to the harness."""
+
+    files: Mapping[str, str]
+    sources: Sequence[str]
+    target: Target
+    optimize: str
+    works: int
+    """How many layers traces tell apart."""
+    glue: Callable[[Mode], str]
+    flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
+    """What the compiler is told beside what it always is."""
+
+
+def firmware(compiled: Compiled) -> Firmware:
+    """That of a compiled model."""
+    project, settings = compiled.project, compiled.settings
+    return Firmware(
+        project.files,
+        project.sources,
+        settings.target,
+        settings.optimize,
+        len(compiled.plan.works),
+        lambda mode: glue.text(compiled.plan, project.options),
+    )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A model in a working folder, with the tools that build and run it."""
+
+    firmware: Firmware
+    compiler: Compiler
+    emulator: Emulator
+    folder: Path
+    sanitize: bool = False
+
+    @property
+    def target(self) -> Target:
+        return self.firmware.target
+
+    @property
+    def tools(self) -> tuple[str, str]:
+        """The emulator and the compiler, with their versions."""
+        emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
+        return emulator, compiler
+
+    def elf(self, mode: Mode) -> Path:
+        project = self.folder / "project"
+        fill(project, self.firmware.files)
+        joint = self.folder / "glue.c"
+        joint.write_text(self.firmware.glue(mode), encoding="utf-8")
+        workdir = self.folder / mode
+        workdir.mkdir(exist_ok=True)
+        return toolchain.build(
+            project,
+            [project / s for s in self.firmware.sources],
+            joint,
+            self.target,
+            self.compiler,
+            mode=mode,
+            optimize=self.firmware.optimize,
+            workdir=workdir,
+            sanitize=self.sanitize,
+            extra_flags=self.firmware.flags(mode),
+        )
+
+    def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:
+        elf = self.elf(mode)
+        return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
+
+
+def bench(
+    model: Compiled | Firmware,
+    folder: Path,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
+) -> Bench:
+    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
+    found = firmware(model) if isinstance(model, Compiled) else model
+    target = found.target
+    return Bench(
+        found,
+        toolchain.find_compiler(target, compiler),
+        toolchain.find_emulator(target, emulator),
+        folder,
+        sanitize,
+    )
+
+
+def missing_tools(
+    target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
+) -> MoteError | None:
+    """Why nothing can be measured, if so."""
+    if target.arch == "host":
+        return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
+    try:
+        toolchain.find_compiler(target, compiler)
+        toolchain.find_emulator(target, emulator)
+    except MoteError as error:
+        return error
+    return None
+
+
+@explaining()
+def run(
+    compiled: Compiled,
+    inputs: Inputs | None = None,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+) -> RunResult:
+    """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
+    `layers` is false: that takes a build and a run of its own. There may be inputs for several inferences, one after
+    another: layers are those of the last."""
+    graph, plan = compiled.plan.graph, compiled.plan
+    known = [
+        LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), None)
+        for i, (op, of) in enumerate(plan.works)
+    ]
+    subject = Subject(
+        compiled.path,
+        firmware(compiled),
+        graph,
+        known,
+        bool(graph.states),
+        plan.arena,
+        compiled.project.arena,
+        compiled.project.constants,
+    )
+    result = measured(subject, stimulus(graph, inputs), compiler=compiler, emulator=emulator, layers=layers)
+    check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
+    return result
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is run and measured."""
+
+    path: str
+    firmware: Firmware
+    graph: Graph
+    """Its inputs and outputs are those of the model."""
+    layers: Sequence[LayerCost]
+    keeps: bool
+    """Whether an inference depends on those before it."""
+    arena: int
+    defined: int
+    """Bytes of the arena that the firmware defines."""
+    constants: int
+    """Bytes, where the linked file does not tell."""
+    pointers: bool = False
+    """Whether functions are called through pointers, so that nobody knows how much stack they can take."""
+
+
+def measured(
+    subject: Subject, raw: list[list[bytes]], *, compiler: str | None, emulator: str | None, layers: bool
+) -> RunResult:
+    """Build, run and measure it on inputs as the harness takes them."""
+    graph, target = subject.graph, subject.firmware.target
+    with temporary_folder() as folder:
+        on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
+        plain = on.execute(Mode.MEASURE, raw)
+        elf = on.folder / Mode.MEASURE / "model.elf"
+        sizes = toolchain.sizes(elf, target)
+        stack, stack_measured = (None, plain.stack)
+        if plain.stack is not None and not subject.pointers:
+            stack, stack_measured = stacks(elf, plain.stack)
+        last = raw if subject.keeps else raw[-1:]
+        profile = on.execute(Mode.PROFILE, last) if layers and plain.instructions else None
+    steps = profile.steps[-1] if profile and profile.steps else [None] * len(subject.layers)
+    given = [graph.tensors[t] for t in graph.outputs]
+    counts: Sequence[int | None] = plain.instructions or [None] * len(raw)
+    inferences = [Inference(n, _outputs(given, out)) for n, out in zip(counts, plain.outputs, strict=True)]
+    outputs = [
+        Output(t.name, list(model_shape(t)), t.dtype, sha256(data).hexdigest())
+        for t, data in zip(given, plain.outputs[-1], strict=True)
+    ]
+    static = None if sizes is None else sizes.static - subject.defined
+    code = None if sizes is None else sizes.code
+    in_ram = 0 if sizes is None else sizes.ram_code
+    constants = subject.constants if sizes is None else sizes.constants
+    arena, most = subject.arena, stack or stack_measured or 0
+    return RunResult(
+        model=subject.path,
+        target=target.name,
+        emulator=on.tools[0],
+        compiler=on.tools[1],
+        instructions=plain.instructions[-1] if plain.instructions else None,
+        longest_step=profile.longest[-1] if profile and profile.longest else None,
+        layers=[replace(layer, instructions=cost) for layer, cost in zip(subject.layers, steps, strict=True)],
+        ram=Ram(arena, static, stack, stack_measured, arena + (static or 0) + most + in_ram, in_ram),
+        flash=Flash(code, constants, constants + (code or 0)),
+        outputs=outputs,
+        inferences=inferences,
+        values={name: _together([x.outputs[name] for x in inferences]) for name in inferences[0].outputs},
+    )
+
+
+def _outputs(tensors: Sequence[Tensor], data: Sequence[bytes]) -> dict[str, Array]:
+    """By name; where several have the same, by name and number."""
+    names = [t.name for t in tensors]
+    unique = [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+    raw = [np.frombuffer(x, t.dtype.numpy).reshape(t.shape) for t, x in zip(tensors, data, strict=True)]
+    arrays = [to_model(t, x) for t, x in zip(tensors, raw, strict=True)]
+    return dict(zip(unique, arrays, strict=True))
+
+
+def _together(values: Sequence[Array]) -> Array:
+    return np.stack(values) if len(values) > 1 else values[0]
+
+
+def stimulus(graph: Graph, inputs: Inputs | None) -> list[list[bytes]]:
+    """Inferences as the harness takes them: of these inputs, or the first one of the self-test."""
+    cases = [FULL.inputs(graph)] if inputs is None else given_inputs(graph, inputs)
+    return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
+
+
+def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
+    """The same model with a header that states how many instructions a step takes at most: measured on some inputs and
+    rounded up by STEP_MARGIN, since a few kernels take a little longer for some values than for others."""
+    flow = next((op for op in compiled.plan.graph.ops if depends(op)), None)
+    if flow is not None:
+        raise MoteError(
+            "takes as long as the inputs make it, so that no bound for a step can be stated",
+            where=flow.where,
+            remedy="omit --step: the step function is there without it",
+        )
+    cases = stimuli(compiled.plan.graph, STEP_INPUTS, seed=0)
+    raw = [[case[t].tobytes() for t in compiled.plan.graph.inputs] for case in cases]
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
+        longest = on.execute(Mode.PROFILE, raw).longest
+    if not longest:
+        raise MoteError(
+            "instructions cannot be counted there, so that no bound for a step can be stated",
+            where=f"target {compiled.settings.target.name}",
+            remedy="choose a microcontroller, or omit --step: the step function is there without it",
+        )
+    return compiled.with_step_bound(int(max(longest) * (1 + STEP_MARGIN)) + 1)
+
+
+def stacks(elf: Path, measured: int) -> tuple[int, int]:
+    """The most stack that the model's run function can take, and what it took where the glue's call took `measured`."""
+    worst = toolchain.worst_stack(elf, "harness_run")
+    glue = worst.chain[0].size
+    if measured > worst.size:
+        raise MoteError(
+            f"the model took {measured - glue} bytes of stack, more than the {worst.size - glue} it can take ({worst})",
+            remedy="this is a bug of Mote",
+        )
+    return worst.size - glue, max(measured - glue, 0)
+
+
+@dataclass(frozen=True)
+class CodeSize:
+    """Bytes of a model's code: those of the linked firmware, or an estimate on the safe side and the reason for it."""
+
+    nbytes: int
+    estimated: str = ""
+    ram: int = 0
+    """Bytes of it that are copied to RAM."""
+
+    @property
+    def what(self) -> str:
+        """What it is called in messages."""
+        return "code, by an estimate on the safe side" if self.estimated else "code"
+
+
+def code_size(compiled: Compiled) -> CodeSize:
+    """Of the linked firmware without the harness, where there is a compiler for the core."""
+    target = compiled.settings.target
+    if target.arch == "host":
+        return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
+    in_ram = compiled.project.options.code_in_ram
+    try:
+        found = toolchain.find_compiler(target)
+    except MoteError as error:
+        hot = len(hot_files(compiled.plan)) if in_ram else 0
+        return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
+    with temporary_folder() as folder:
+        elf = Bench(firmware(compiled), found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
+        sizes = toolchain.sizes(elf, target)
+    assert sizes is not None
+    return CodeSize(sizes.code, ram=sizes.ram_code)
+
+
+def _estimate(compiled: Compiled) -> int:
+    """More than any model so far has taken on any core, with any optimization."""
+    plans = compiled.plan.all
+    files = {step.kernel.file for plan in plans for step in plan.steps}
+    return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * sum(len(plan.works) for plan in plans)
+
+
+def checked_code(compiled: Compiled) -> CodeSize:
+    """The size of the code, which is held against the flash together with the constants."""
+    code = code_size(compiled)
+    check_budgets(compiled, code.nbytes, what=code.what)
+    return code
+
+
+def compile(
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    say: Say = silent,
+    **options: Any,
+) -> Compiled:
+    """Compile a model: a file or its bytes, a module of PyTorch with `example_inputs` (which may stand in the place of
+    settings), or an object of Keras, ONNX, scikit-learn, XGBoost or LightGBM. Options are the fields of Settings;
+    `target` may be a name or a file. `say` is told how the search for a plan gets on. A flash budget holds for the code
+    as well, which is compiled for that."""
+    compiled = line.compile(model, settings, example_inputs=example_inputs, say=say, **options)
+    if compiled.settings.place_code == "ram":
+        compiled = _beside_code(compiled, lambda found: line.compile(compiled.model, found, say=say))
+    if compiled.settings.flash is not None:
+        checked_code(compiled)
+    return compiled
+
+
+def _beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
+    """A model whose code is in RAM, within what that leaves of a budget: planned again where it was too much."""
+    for _ in range(REPLANNED):
+        settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
+        found = replace(compiled, settings=settings)
+        with suppress(BudgetError):
+            check_budgets(found, code=0)
+            return found
+        compiled = again(settings)
+    check_budgets(found, code=0)
+    return found
+
+
+def kernel_label(compiled: Compiled, step: int) -> str:
+    """The kernel's name, with the instruction set variant that the target gets."""
+    kernel = compiled.plan.works[step][1][0].kernel
+    return f"{kernel.name}/dsp" if kernel.tuned and "dsp" in compiled.settings.target.features else kernel.name

@@ -1,0 +1,358 @@
+"""`mote explore`: the plans of a model from the least RAM to the fastest, each under a name that compiles it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mote.compile.line import Compiled, Settings, chosen_settings, given_model, settings_and_examples
+from mote.compile.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
+from mote.errors import BudgetError, MoteError, explaining
+from mote.frontends import Source
+from mote.measure import run as measure
+from mote.measure.profiler.costs import check_cycles, profile
+from mote.plan.estimate import estimate
+from mote.plan.goal import Say, silent
+from mote.plan.plan import Runs
+from mote.report import pictures
+from mote.search import Runner, digest, front
+from mote.search.session import searching, sendable
+from mote.targets import Target
+
+POINTS = 8
+"""Into how many parts the RAM between the least and the fastest plan is divided."""
+BUDGET = "ram-"
+"""How names of plans within a budget begin."""
+EVERYTHING = f"{BUDGET}{UNLIMITED}"
+"""A plan without a budget."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A plan and what it costs. What was not measured is None; flash is then that of the constants alone."""
+
+    name: str
+    """`mote compile --point NAME` makes it again."""
+    aliases: tuple[str, ...]
+    arena: int
+    static: int
+    stack: int | None
+    instructions: int | None
+    cycles: int | None
+    """By the core's cycle model."""
+    estimate: int
+    """The planner's guess of the cycles, from the table of costs that the target names."""
+    macs: int
+    code: int | None
+    constants: int
+    steps: int
+    by_rows: int
+    """How many operators run by rows or by sums."""
+
+    @property
+    def ram(self) -> int:
+        return self.arena + self.static
+
+    @property
+    def flash(self) -> int:
+        return self.constants + (self.code or 0)
+
+    @property
+    def cost(self) -> int:
+        """What points are compared by: cycles, or the estimate where nothing was measured."""
+        return self.estimate if self.cycles is None else self.cycles
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+    def json(self) -> dict[str, Any]:
+        return {**asdict(self), "aliases": list(self.aliases), "ram": self.ram, "flash": self.flash}
+
+
+@dataclass(frozen=True)
+class Front:
+    """The plans of a model of which none is better than another: more RAM always means fewer cycles."""
+
+    model: str
+    target: str
+    input: str
+    optimize: str
+    measured: str
+    """By which tools; empty where nothing was measured."""
+    reason: str
+    """Why nothing was measured."""
+    points: tuple[Point, ...]
+    """RAM rising, cost falling."""
+    dominated: tuple[Point, ...]
+    """What was tried too: another point takes no more RAM and is no slower."""
+
+    def __repr__(self) -> str:
+        return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
+
+    @property
+    def cost_name(self) -> str:
+        return "cycles" if self.measured else "estimated cycles"
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "target": self.target,
+            "input": self.input,
+            "optimize": self.optimize,
+            "measured": self.measured or None,
+            "reason": self.reason or None,
+            "points": [p.json() for p in self.points],
+            "dominated": [p.json() for p in self.dominated],
+        }
+
+    def svg(self) -> str:
+        dots = [
+            pictures.Dot(
+                p.ram,
+                p.cost,
+                ", ".join(p.names),
+                f"{', '.join(p.names)}\nRAM {p.ram:,} bytes = arena {p.arena:,} + static {p.static:,}\n"
+                f"{p.cost:,} {self.cost_name}\nflash {p.flash:,} bytes{'' if p.code else ' of constants'}",
+            )
+            for p in self.points
+        ]
+        return pictures.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
+
+
+@explaining()
+def explore(
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    points: int = POINTS,
+    measured: bool | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    scheduler: str = "",
+    workers: int = 0,
+    journal: str | Path | None = None,
+    say: Say = silent,
+    **options: Any,
+) -> Front:
+    """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are left aside.
+
+    `measured`: whether to run every plan on the emulated target; None: where the tools are there. `scheduler` and
+    `workers`: who plans and measures (`mote.search.running`); the front is the same. `journal`: a file that keeps what
+    was found, so that a search that was stopped goes on. `say`: callback for progress.
+    """
+    check_at_least("points", points, 1)
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
+    settings = replace(chosen_settings(settings, options), ram=None, least_ram=False)
+    obstacle = _obstacle(settings.target, compiler, emulator)
+    if measured and obstacle:
+        raise obstacle
+    reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
+    source = given_model(model, settings, example_inputs)
+    task = Task(sendable(source), settings, not reason, compiler, emulator)
+    with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        search = _Search(runner, digest(task) if journal is not None else "", points, say)
+        search.plan()
+        all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
+    best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)
+    return Front(
+        model=source.where,
+        target=settings.target.name,
+        input=settings.input,
+        optimize=settings.optimize,
+        measured=search.tools,
+        reason=reason,
+        points=tuple(best),
+        dominated=tuple(sorted((p for p in all_points if p not in best), key=lambda p: (p.ram, p.cost))),
+    )
+
+
+def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
+    """Why cycles cannot be counted, if so."""
+    missing = measure.missing_tools(target, compiler, emulator, what="cycles")
+    try:
+        check_cycles(target)
+    except MoteError as error:
+        return missing or error
+    return missing
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is explored, and how: sent to workers once."""
+
+    model: Source
+    settings: Settings
+    measured: bool
+    compiler: str | None
+    emulator: str | None
+    compiled: dict[str, Compiled] = field(default_factory=dict, compare=False, repr=False)
+    """The plans that were made in this process, by name: what is measured was planned before."""
+
+    def compile(self, name: str) -> Compiled:
+        if name not in self.compiled:
+            self.compiled[name] = measure.compile(self.model, replace(self.settings, **point_settings(name)))
+        return self.compiled[name]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan as workers tell of it."""
+
+    code: str
+    """A digest of the C; plans with the same one are the same."""
+    arena: int
+    static: int
+    estimate: int
+    macs: int
+    constants: int
+    steps: int
+    by_rows: int
+
+    @property
+    def ram(self) -> int:
+        return self.arena + self.static
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a plan takes on the emulated target."""
+
+    tools: str
+    stack: int | None
+    instructions: int | None
+    cycles: int
+    code: int | None
+    constants: int
+
+
+def planned(task: Task, name: str) -> Planned | None:
+    """The plan that a name stands for; None where nothing fits the budget."""
+    try:
+        compiled = task.compile(name)
+    except BudgetError:
+        if name.startswith(BUDGET) and name != EVERYTHING:
+            return None
+        raise
+    plan = compiled.plan
+    flags = compiled.settings.optimize if task.measured else ""
+    return Planned(
+        code=digest(flags, compiled.project.code),
+        arena=plan.arena,
+        static=plan.static,
+        estimate=round(estimate(compiled.settings.costs, plan)),
+        macs=compiled.macs,
+        constants=compiled.project.constants,
+        steps=len(plan.steps),
+        by_rows=sum(plan.runs(steps) in (Runs.ROWS, Runs.SUMS) for _, steps in plan.works),
+    )
+
+
+def measured(task: Task, name: str) -> Measured:
+    """What the plan that a name stands for takes."""
+    compiled = task.compile(name)
+    # A budget is one of arena and static memory: the stack is no reason to refuse it.
+    unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
+    tools: dict[str, Any] = {"compiler": task.compiler, "emulator": task.emulator, "layers": False}
+    costs = measure.run(unbound, **tools)
+    return Measured(
+        tools=f"{costs.emulator}, {costs.compiler}",
+        stack=costs.ram.stack,
+        instructions=costs.instructions,
+        cycles=profile(unbound, **tools).cycles,
+        code=costs.flash.code,
+        constants=costs.flash.constants,
+    )
+
+
+@dataclass
+class _Found:
+    """A plan and the names that compile it."""
+
+    plan: Planned
+    names: list[str]
+
+
+class _Search:
+    """Plans for budgets from the largest that changes anything down to the least."""
+
+    def __init__(self, runner: Runner, key: str, points: int, say: Say) -> None:
+        self.runner, self.key, self.points, self.say = runner, key, points, say
+        self.plans: list[_Found] = []
+        self.tools = ""
+
+    def plan(self) -> None:
+        least, _, most = self._planned([LEAST, FASTEST, EVERYTHING])
+        assert least is not None and most is not None
+        stride = max(1, (most.ram - least.ram) // self.points)
+        taken = {EVERYTHING: most} | self._descend(range(most.ram - stride, least.ram, -stride), most.ram)
+        taken |= self._descend([least.ram], min(plan.ram for plan in taken.values()))
+        # A plan is called after what it takes, if that is enough for it.
+        self._planned([f"{BUDGET}{plan.ram}" for name, plan in taken.items() if name != f"{BUDGET}{plan.ram}"])
+
+    def measure(self) -> list[Point]:
+        found = []
+        for i, (_, costs) in enumerate(self._results(measured, [plan.names[0] for plan in self.plans])):
+            self.say(f"measured plan {i + 1} of {len(self.plans)}...")
+            found.append(_point(self.plans[i], costs))
+            self.tools = costs.tools
+        return found
+
+    def _descend(self, budgets: Sequence[int], ram: int) -> dict[str, Planned]:
+        """The plans within falling budgets; a budget that the plan before keeps, which takes so much RAM, has no other
+        plan. As many budgets are tried at once as there are workers: some of them are then tried in vain."""
+        found = {}
+        at_once = self.runner.capacity
+        for first in range(0, len(budgets), at_once):
+            names = [f"{BUDGET}{budget}" for budget in budgets[first : first + at_once] if budget < ram]
+            for name, plan in self._results(planned, names):
+                if plan is not None and int(name.removeprefix(BUDGET)) < ram:
+                    ram = plan.ram
+                    found[name] = self._known(name, plan)
+        return found
+
+    def _planned(self, names: Sequence[str]) -> list[Planned | None]:
+        """The plans of all these names."""
+        found = []
+        for name, plan in self._results(planned, list(dict.fromkeys(names))):
+            self.say(f"planned {name if name != EVERYTHING else 'without a budget'}...")
+            found.append(plan if plan is None else self._known(name, plan))
+        return found
+
+    def _results(self, function: Callable[[Task, str], Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """What a function finds for names; what is in the journal is not computed again."""
+        return self.runner.run(function, names, key=lambda name: digest(self.key, function.__name__, name))
+
+    def _known(self, name: str, plan: Planned) -> Planned:
+        """The same plan under the names that it had before, if it had some."""
+        for known in self.plans:
+            if known.plan.code == plan.code:
+                known.names += [] if name in known.names else [name]
+                return known.plan
+        self.plans.append(_Found(plan, [name]))
+        return plan
+
+
+def _point(found: _Found, costs: Measured | None) -> Point:
+    plan = found.plan
+    budgets = sorted(int(n.removeprefix(BUDGET)) for n in found.names if n.startswith(BUDGET))
+    fixed = [n for n in found.names if n in (LEAST, FASTEST)]
+    names = [*(f"{BUDGET}{b}" if b == plan.ram else f"within-{b}" for b in budgets[:1]), *fixed]
+    return Point(
+        name=names[0],
+        aliases=tuple(names[1:]),
+        arena=plan.arena,
+        static=plan.static,
+        stack=None if costs is None else costs.stack,
+        instructions=None if costs is None else costs.instructions,
+        cycles=None if costs is None else costs.cycles,
+        estimate=plan.estimate,
+        macs=plan.macs,
+        code=None if costs is None else costs.code,
+        constants=plan.constants if costs is None else costs.constants,
+        steps=plan.steps,
+        by_rows=plan.by_rows,
+    )

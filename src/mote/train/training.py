@@ -1,0 +1,192 @@
+"""A small training loop: to fine-tune what was pruned or will be quantized, not to invent networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from mote.errors import MoteError
+from mote.execute.torch.float32.common import Value
+from mote.execute.torch.module import Trainable
+from mote.graph import Graph
+from mote.graph.tensor import Array
+
+Progress = Callable[[int, int, float], None]
+"""Called after each epoch: its number from 1 on, how many there will be, and the mean of the loss."""
+Augment = Callable[[Sequence[Value]], Sequence[Value]]
+"""Makes other inputs of a batch that mean the same."""
+OPTIMIZERS = ("adam", "sgd")
+MOMENTUM = 0.9
+SMALLEST = 1e-3
+"""The size that constants are taken to have at least, so that those which are zero can be trained."""
+
+
+class Samples(Protocol):
+    """What is taken of data: see `mote.data.Dataset`."""
+
+    @property
+    def labels(self) -> Array | None: ...
+
+    def cases(self, graph: Graph) -> list[dict[int, Array]]: ...
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How something is trained. The learning rate falls from `rate` to nothing along half a cosine."""
+
+    epochs: int = 10
+    batch: int = 64
+    rate: float = 1e-3
+    optimizer: str = "adam"
+    decay: float = 0.0
+    temperature: float = 2.0
+    """Scores are divided by it before those of a teacher are compared with: the higher, the more does it matter what
+    the teacher thinks of classes that it does not choose."""
+    seed: int = 0
+    relative: bool = False
+    """The rate is that of a constant whose values are 1 in the mean square, and in proportion to these for others: what
+    was trained before keeps the balance of its layers, however large its inputs are."""
+
+
+USUAL = Recipe()
+
+
+def train(
+    module: Trainable,
+    data: Samples,
+    recipe: Recipe = USUAL,
+    *,
+    teacher: Trainable | None = None,
+    augment: Augment | None = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> None:
+    """Train a `GraphModule` (or a prepared one) in place, from labels, from what a teacher thinks, or from both.
+
+    Integers as labels are classes (cross entropy), real numbers are what outputs should be (mean squared error). The
+    same seed gives the same result on the same machine. `device`: an accelerator where there is one, else the CPU."""
+    _check(recipe)
+    if data.labels is None and teacher is None:
+        raise MoteError(
+            "training needs labels, or a teacher whose outputs are to be learned",
+            where="option data",
+            remedy="give labelled data, or let it learn from the model as it was (distill=True, teacher=...)",
+        )
+    inputs = stacked(module.source, data)
+    labels = None if data.labels is None else torch.from_numpy(np.asarray(data.labels))
+    on, home = torch.device(chosen(device)), next(module.parameters()).device
+    module.to(on).train()
+    if teacher is not None:
+        teacher.to(on).eval()
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    optimizer = _optimizer(recipe, parameters)
+    count = len(inputs[0])
+    steps = recipe.epochs * -(-count // recipe.batch)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps, 1))
+    random = torch.Generator().manual_seed(recipe.seed)
+    for epoch in range(1, recipe.epochs + 1):
+        total = 0.0
+        for chosen_ones in torch.split(torch.randperm(count, generator=random), recipe.batch):
+            given: Sequence[Value] = [x[chosen_ones].to(on) for x in inputs]
+            given = given if augment is None else augment(given)
+            wanted = None if labels is None else labels[chosen_ones].to(on)
+            loss = _loss(module, given, wanted, teacher, recipe.temperature)
+            optimizer.zero_grad()
+            torch.autograd.backward(loss)
+            optimizer.step()
+            schedule.step()
+            total += float(loss.detach()) * len(chosen_ones)
+        _check_finite(total, module.source, epoch)
+        if progress is not None:
+            progress(epoch, recipe.epochs, total / count)
+    module.to(home).eval()
+
+
+def chosen(device: str) -> str:
+    """Where to compute: an accelerator if there is one, unless the user says where."""
+    return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+
+
+def stacked(graph: Graph, data: Samples) -> list[Value]:
+    """The inputs of all samples, as modules take them."""
+    cases = data.cases(graph)
+    found = []
+    for i in graph.inputs:
+        t = graph.tensors[i]
+        arrays = [case[i].reshape(t.shape) for case in cases]
+        join = np.concatenate if t.shape and t.shape[0] == 1 else np.stack
+        found.append(torch.from_numpy(join(arrays)))
+    return found
+
+
+def _check(recipe: Recipe) -> None:
+    if recipe.optimizer not in OPTIMIZERS:
+        raise MoteError(
+            f"'{recipe.optimizer}' is no optimizer", where="option optimizer", remedy=f"use {' or '.join(OPTIMIZERS)}"
+        )
+    for name in ("epochs", "batch", "rate", "temperature"):
+        if getattr(recipe, name) <= 0:
+            raise MoteError(f"{getattr(recipe, name)} is not above zero", where=f"option {name}")
+
+
+def _optimizer(recipe: Recipe, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    own = [{"params": [p], "lr": recipe.rate * (_size(p) if recipe.relative else 1.0)} for p in parameters]
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(own, lr=recipe.rate, momentum=MOMENTUM, weight_decay=recipe.decay)
+    return torch.optim.Adam(own, lr=recipe.rate, weight_decay=recipe.decay)
+
+
+def _size(constant: nn.Parameter) -> float:
+    """How large the values of a constant are, those that are all nearly zero included."""
+    return max(float(constant.detach().square().mean().sqrt()), SMALLEST)
+
+
+def _loss(
+    module: Trainable, inputs: Sequence[Value], labels: Value | None, teacher: Trainable | None, temperature: float
+) -> Value:
+    """How far outputs are from labels, and from the teacher's."""
+    classes = (labels is not None and not labels.is_floating_point()) or (labels is None and module.confident())
+    found = module.scores(*inputs) if classes else module.outcome(*inputs)
+    loss = torch.zeros((), device=found.device)
+    if labels is not None:
+        loss = loss + (classified(found, labels) if classes else functional.mse_loss(found, _like(labels, found)))
+    if teacher is not None:
+        with torch.no_grad():
+            wanted = teacher.scores(*inputs) if classes else teacher.outcome(*inputs)
+        loss = loss + (imitated(found, wanted, temperature) if classes else functional.mse_loss(found, wanted))
+    return loss
+
+
+def _like(labels: Value, outputs: Value) -> Value:
+    return labels.to(outputs.dtype).reshape(outputs.shape)
+
+
+def classified(scores: Value, labels: Value) -> Value:
+    """Cross entropy of [.., classes] scores; a single score is for class 1 against class 0."""
+    if scores.shape[-1] == 1:
+        return functional.binary_cross_entropy_with_logits(scores, _like(labels, scores))
+    return functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), labels.reshape(-1).to(torch.int64))
+
+
+def imitated(scores: Value, wanted: Value, temperature: float) -> Value:
+    """How far confidences are from a teacher's, both from scores divided by the temperature."""
+    if scores.shape[-1] == 1:
+        confidences = torch.sigmoid(wanted / temperature)
+        return temperature**2 * functional.binary_cross_entropy_with_logits(scores / temperature, confidences)
+    own, other = (functional.log_softmax(x / temperature, -1).reshape(-1, x.shape[-1]) for x in (scores, wanted))
+    return temperature**2 * functional.kl_div(own, other, log_target=True, reduction="batchmean")
+
+
+def _check_finite(total: float, graph: Graph, epoch: int) -> None:
+    if not np.isfinite(total):
+        raise MoteError(
+            f"training did not converge: the loss is {total} in epoch {epoch}",
+            where=graph.name,
+            remedy="use a lower learning rate",
+        )
